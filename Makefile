@@ -1,0 +1,81 @@
+# cctest - build, test, install.
+#
+#   make                build ./cctest                       make check     run the tests
+#   make install        PREFIX=/usr/local, DESTDIR=          make clean
+#   make bench          side by side with peers (tests/bench)
+# Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands).
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+CC ?= gcc
+comma := ,
+BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+
+CFLAGS ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+            -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-format-truncation
+flags := -std=gnu11 $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
+         -pthread -MMD -MP
+
+binary := $(if $(SAN),$(BUILD)/cctest,cctest)
+sources := $(wildcard src/*.c algorithms/*.c transports/*.c cli/*.c)
+objects := $(sources:%.c=$(BUILD)/%.o)
+# Tests link with everything but main(), as an archive, so that a test can put its own in place of a part.
+library := $(BUILD)/libcctest.a
+# hwloc, jansson and libsodium go in statically, so that one binary starts on every node of a cluster.
+libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -Wl,-Bdynamic -ludev -lm -ldl -pthread
+
+ifeq ($(filter clean uninstall,$(MAKECMDGOALS)),)
+missing := $(shell for header in hwloc.h jansson.h sodium.h; do \
+    echo "\#include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || echo $$header; done)
+ifneq ($(missing),)
+$(error cannot find $(missing): run scripts/setup, or install the -dev packages that it names)
+endif
+endif
+
+tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c))
+
+all: $(binary)
+
+$(binary): $(objects)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(libraries)
+
+$(BUILD)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) -lcmocka $(libraries)
+
+tests: $(tests) $(binary)
+
+# Test programs, then the scripts that run the real binary; the sanitizers' builds are made by theirs.
+check: tests
+	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
+
+bench: $(binary)
+	$(Q)CCTEST=$(abspath $(binary)) tests/bench/run
+
+install: $(binary)
+	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
+	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/cctest $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
+
+clean:
+	rm -rf build build-* cctest
+
+-include $(objects:.o=.d) $(tests:=.d)
+
+.SECONDARY:
+.PHONY: all tests check bench install uninstall clean

@@ -1,0 +1,80 @@
+/*
+ * bruck.c - alltoall in a logarithmic number of phases.
+ *
+ * The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in base k. In the
+ * phase of weight w, all slots whose digit of that weight is j travel j*w ranks ahead, as one message.
+ * After the last phase every block is where it belongs, and slot i holds the block of rank r-i.
+ *
+ *   p = 6, radix 2      phase 1 (+1): slots 1 3 5    phase 2 (+2): slots 2 3    phase 4 (+4): 4 5
+ *
+ * ceil(log_k p) phases of k-1 messages; radix 2: every rank sends b * (sum of popcount(i), i < p), about
+ * half of the vector times log2 p. Few messages, more bytes: for small blocks.
+ *
+ * Nothing is rotated or packed: a slot starts in the source, stands in scratch in between, and its last
+ * hop goes straight to the destination. In between it alternates between two areas (2(p-1)b of scratch),
+ * because a slot must not be received where it still waits to be sent.
+ *
+ * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck), UCC. Source: Bruck, Ho, Kipnis, Upfal,
+ * Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing systems",
+ * IEEE TPDS 1997.
+ */
+#include "algorithms.h"
+
+/* Where the block of slot i goes in the phase of weight w: to its destination if no higher digit is
+ * left, else into the area that it is not in. */
+static void phase_write(struct builder *b, const struct call *call, struct span *at,
+                        const struct view areas[2], long w, long radix, int phase)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    for (long j = 1; j < radix && j * w < p; j++) {
+        struct span *from = span_array(b, p), *to = span_array(b, p);
+        if (!to)
+            return;
+        int count = 0;
+        for (int i = 0; i < p; i++) {
+            if (i / w % radix != j)
+                continue;
+            bool last = i / w < radix;
+            from[count] = at[i];
+            to[count] = last ? call->destination.spans[(r - i + p) % p] : areas[phase % 2].spans[i];
+            at[i] = to[count++];
+        }
+        struct view going = {from, count}, coming = {to, count};
+        put_send(b, g, (int)((r + j * w) % p), view_all(&going));
+        put_recv(b, g, (int)((r - j * w + (long)p * radix) % p), view_all(&coming));
+    }
+}
+
+static void bruck_alltoall(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    long radix = call_option(call, "radix");
+    struct view source = view_source_apart(b, call);
+    struct view areas[2] = {view_scratch(b, &source), view_scratch(b, &source)};
+    struct span *at = span_array(b, p);
+    if (!at)
+        return;
+    for (int i = 0; i < p; i++)
+        at[i] = source.spans[(r + i) % p];
+
+    put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
+    int phase = 0;
+    for (long w = 1; w < p; w *= radix) {
+        put_step(b, g);
+        phase_write(b, call, at, areas, w, radix, phase++);
+    }
+}
+
+const struct algorithm alltoall_bruck = {
+    .name = "bruck",
+    .aliases = {"brucks", "modified-bruck"},
+    .collective = COLLECTIVE_ALLTOALL,
+    .summary = "blocks travel by the digits of their distance, aggregated",
+    .rounds = "ceil(log_k p)",
+    .sent = "b * (digit sum of all distances), k=2: about n/2 log2 p",
+    .users = "MPICH, Open MPI, UCC",
+    .options = {{"radix", 2, 65536, 2, "base k: k-1 messages in each phase"}},
+    .write = bruck_alltoall,
+};

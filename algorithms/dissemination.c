@@ -1,0 +1,52 @@
+/*
+ * dissemination.c - barrier: after phase i every rank has heard, directly or not, from the k^i ranks
+ * before it.
+ *
+ *   p = 5, radix 2      phase 1: r -> r+1     phase 2: r -> r+2     phase 4: r -> r+4
+ *
+ * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: what leaves a
+ * rank has been combined with what entered all others, so the data proves that nobody left too early.
+ * Contributions arrive more than once, which bor forgives.
+ *
+ * A phase combines into another byte than the one that it sends, or all would wait in a circle.
+ *
+ * Used by: MPICH, Open MPI. Source: Hensgen, Finkel, Manber, "Two algorithms for barrier
+ * synchronization", IJPP 1988.
+ */
+#include "algorithms.h"
+
+static void dissemination_barrier(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    long radix = call_option(call, "radix");
+    struct view source = view_source_apart(b, call);
+    struct view areas[2] = {view_scratch(b, &source), view_scratch(b, &source)};
+    struct message heard = view_all(&source);
+    int phase = 0;
+    for (long w = 1; w < p; w *= radix, phase++) {
+        struct message sum = w * radix < p ? view_all(&areas[phase % 2]) : view_all(&call->destination);
+        struct message before = heard;
+        put_step(b, g);
+        for (long j = 1; j < radix && j * w < p; j++)
+            put_send(b, g, (int)((r + j * w) % p), before);
+        for (long j = 1; j < radix && j * w < p; j++) {
+            put_recv_reduce(b, g, (int)((r - j * w % p + p) % p), sum, heard);
+            heard = sum;
+        }
+    }
+    if (p == 1)
+        put_copy(b, g, view_all(&call->destination), heard);
+}
+
+const struct algorithm barrier_dissemination = {
+    .name = "dissemination",
+    .aliases = {"bruck"},
+    .collective = COLLECTIVE_BARRIER,
+    .summary = "signals to r+1, r+k, r+k^2, ... ranks ahead",
+    .rounds = "ceil(log_k p)",
+    .sent = "(k-1) ceil(log_k p) signals",
+    .users = "MPICH, Open MPI",
+    .options = {{"radix", 2, 65536, 2, "base k: k-1 signals in each phase"}},
+    .write = dissemination_barrier,
+};

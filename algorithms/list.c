@@ -1,0 +1,28 @@
+/*
+ * list.c - the one place that names all algorithms. The first of each collective is its default.
+ */
+#include "algorithms.h"
+
+const struct algorithm *const algorithms[] = {
+    &allreduce_ring,
+    &allreduce_recursive_doubling,
+    &allreduce_rabenseifner,
+    &allreduce_mesh,
+    &allreduce_oneshot,
+    &allgather_ring,
+    &allgather_mesh,
+    &reduce_scatter_ring,
+    &reduce_scatter_mesh,
+    &alltoall_pairwise,
+    &alltoall_pairwise_xor,
+    &alltoall_linear,
+    &alltoall_fullmesh,
+    &alltoall_scattered,
+    &alltoall_ring,
+    &alltoall_bruck,
+    &broadcast_binomial,
+    &broadcast_chain,
+    &broadcast_linear,
+    &barrier_dissemination,
+    NULL,
+};

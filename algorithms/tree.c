@@ -1,0 +1,104 @@
+/*
+ * tree.c - broadcast along trees: linear (a star), chain, binomial.
+ *
+ *   linear   0 -> 1, 2, ..., p-1        1 step; the root sends (p-1) n
+ *   chain    0 -> 1 -> 2 -> ... -> p-1  p-1 steps; every rank sends n, and a piece goes on as soon as it
+ *                                       has come, so long messages cost little more than one hop
+ *   binomial, far first                 ceil(log2 p) steps; the root sends n in each
+ *            0 -> 4 | 0 -> 2, 4 -> 6 | 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
+ *
+ * Ranks count from the root: v = (r - root) mod p. No scratch.
+ *
+ * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline), NCCL; binomial MPICH,
+ * Open MPI, HCCL.
+ */
+#include "algorithms.h"
+
+/* The root's own copy. What it sends comes from the source, so nothing waits for this. */
+static void root_copies(struct builder *b, const struct call *call)
+{
+    if (call->group->rank == call->root)
+        put_copy(b, call->group, view_all(&call->destination), view_all(&call->source));
+}
+
+/* What this rank hands on: the root its source, the others what they received. */
+static struct message handed_on(const struct call *call)
+{
+    return view_all(call->group->rank == call->root ? &call->source : &call->destination);
+}
+
+static void linear_broadcast(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    put_step(b, g);
+    root_copies(b, call);
+    if (g->rank != call->root) {
+        put_recv(b, g, call->root, view_all(&call->destination));
+        return;
+    }
+    for (int k = 1; k < g->size; k++)
+        put_send(b, g, (call->root + k) % g->size, handed_on(call));
+}
+
+static void chain_broadcast(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, v = (g->rank - call->root + p) % p;
+    root_copies(b, call);
+    for (int k = 0; k < p - 1; k++) {
+        put_step(b, g);
+        if (v == k + 1)
+            put_recv(b, g, (g->rank + p - 1) % p, view_all(&call->destination));
+        if (v == k)
+            put_send(b, g, (g->rank + 1) % p, handed_on(call));
+    }
+}
+
+static void binomial_broadcast(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, v = (g->rank - call->root + p) % p, reach = 1;
+    while (reach < p)
+        reach *= 2;
+    root_copies(b, call);
+    for (int d = reach / 2; d >= 1; d /= 2) {
+        put_step(b, g);
+        if (v % (2 * d) == d)
+            put_recv(b, g, (g->rank - d + p) % p, view_all(&call->destination));
+        if (v % (2 * d) == 0 && v + d < p)
+            put_send(b, g, (g->rank + d) % p, handed_on(call));
+    }
+}
+
+const struct algorithm broadcast_linear = {
+    .name = "linear",
+    .aliases = {"star", "flat"},
+    .collective = COLLECTIVE_BROADCAST,
+    .summary = "the root sends to everybody",
+    .rounds = "1",
+    .sent = "(p-1)n",
+    .users = "HCCL (Star), Open MPI",
+    .write = linear_broadcast,
+};
+
+const struct algorithm broadcast_chain = {
+    .name = "chain",
+    .aliases = {"ring", "pipeline"},
+    .collective = COLLECTIVE_BROADCAST,
+    .summary = "from neighbour to neighbour, streamed",
+    .rounds = "p-1",
+    .sent = "n",
+    .users = "HCCL (Ring), Open MPI, NCCL",
+    .write = chain_broadcast,
+};
+
+const struct algorithm broadcast_binomial = {
+    .name = "binomial",
+    .aliases = {"nhr-oneshot", "tree"},
+    .collective = COLLECTIVE_BROADCAST,
+    .summary = "the number of ranks that have it doubles in each step",
+    .rounds = "ceil(log2 p)",
+    .sent = "n ceil(log2 p)",
+    .users = "MPICH, Open MPI, HCCL",
+    .write = binomial_broadcast,
+};

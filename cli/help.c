@@ -1,0 +1,117 @@
+/*
+ * help.c - `--help` and `cctest help`: written from the option table, so that it cannot lag behind.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "log.h"
+
+#define HELP_COLUMN 30
+#define HELP_WIDTH 98
+
+/* Prints words from column HELP_COLUMN on, `used` columns being taken. */
+static void print_wrapped(const char *text, int used)
+{
+    bool fits = used < HELP_COLUMN - 1;
+    int column = HELP_COLUMN;
+    printf("%s%*s", fits ? "" : "\n", fits ? HELP_COLUMN - used : HELP_COLUMN, "");
+    for (const char *word = text; *word; word += strspn(word, " ")) {
+        int length = (int)strcspn(word, " ");
+        if (column + 1 + length > HELP_WIDTH) {
+            printf("\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        }
+        column += printf("%s%.*s", column > HELP_COLUMN ? " " : "", length, word);
+        word += length;
+    }
+    putchar('\n');
+}
+
+static void print_option(const struct option_row *row)
+{
+    char text[1024];
+    int used = row->letter ? printf("  -%c, --%s", row->letter, row->name)
+                           : printf("      --%s", row->name);
+    if (row->argument)
+        used += printf(" %s", row->argument);
+    const char *standard = row->standard ? row->standard : row->standard_note;
+    snprintf(text, sizeof text, "%s%s%s%s", row->help, standard ? " (" : "",
+             standard ? standard : "", standard ? ")" : "");
+    print_wrapped(text, used);
+}
+
+static void print_options(unsigned command)
+{
+    for (int group = 0; group < GROUPS; group++) {
+        bool titled = false;
+        for (const struct option_row *row = option_table; row->name; row++) {
+            if ((int)row->group != group || !(row->commands & command))
+                continue;
+            if (!titled)
+                printf("\n%s:\n", option_group_titles[group]);
+            titled = true;
+            print_option(row);
+        }
+    }
+}
+
+static void print_overview(void)
+{
+    puts("cctest " CCTEST_VERSION ": runs collective operations, checks every byte, prints how fast "
+         "they were.\n");
+    for (const struct command *command = commands; command->name; command++) {
+        int used = printf("  cctest %s", command->synopsis);
+        print_wrapped(command->summary, used);
+    }
+    printf("\nCollectives:");
+    for (int i = 0; collectives[i]; i++)
+        printf(" %s", collectives[i]->name);
+    putchar('\n');
+    print_options(FOR_RUN);
+    puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
+         "CCTEST_MIN_BYTES=4K.\n"
+         "Exit status: 0 as asked, 1 failed, 2 usage, 3 wrong data, 4 slower than asked, 5 timed out "
+         "or a rank\nlost, 77 not available here, 130 interrupted. More: man cctest");
+}
+
+static void print_command(const struct command *command)
+{
+    printf("cctest %s\n  %s\n", command->synopsis, command->summary);
+    print_options(command->bit);
+}
+
+static void print_collective(const struct collective *collective)
+{
+    printf("cctest %s [options]\n  %s\n\nAlgorithms (the first is the default; `cctest list %s` says "
+           "more):\n",
+           collective->name, collective->summary, collective->name);
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithms[i]->collective == collective->id)
+            print_wrapped(algorithms[i]->summary, printf("  %s", algorithms[i]->name));
+    print_options(FOR_RUN);
+}
+
+enum status help_command(const struct command_line *line, struct job *job)
+{
+    (void)job;
+    /* `cctest help X`, `cctest X --help`, or neither. */
+    bool asked_for = line->command && line->command->bit == FOR_HELP;
+    int place = asked_for ? 1 : 0;
+    if (place >= line->word_count) {
+        print_overview();
+        return STATUS_OK;
+    }
+    const char *word = line->words[place];
+    for (const struct command *command = commands + 1; command->name; command++) {
+        if (strcmp(word, command->name) == 0) {
+            print_command(command);
+            return STATUS_OK;
+        }
+    }
+    const struct collective *collective = collective_find(word);
+    if (!collective)
+        return unknown_command(word);
+    print_collective(collective);
+    return STATUS_OK;
+}

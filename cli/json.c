@@ -1,0 +1,223 @@
+/*
+ * json.c - prints a run as one JSON object, for scripts.
+ *
+ * A file holds a valid object at any time: first with status "running", at the end with everything.
+ * Keys may be added, never renamed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "options.h"
+#include "output.h"
+
+struct json_report {
+    struct report report;
+    const char *path;
+    struct outcome *outcome;
+    json_t *document, *results;
+};
+
+static struct json_report *json_report_of(struct report *report)
+{
+    return (struct json_report *)report;
+}
+
+/* A failure to write is said at once: there is no later chance, and the job itself goes on. */
+static void json_deliver(struct json_report *json)
+{
+    struct log log;
+    struct log *speaker = log_current();
+    log_init(&log, speaker->rank, speaker->verbosity);
+    log_attach(&log);
+    if (json_put(json->document, json->path) != STATUS_OK) {
+        log_print_failure(&log);
+        json->outcome->failed = true;
+    }
+    log_attach(speaker);
+}
+
+static void json_begin(struct report *report, const struct job *job, const struct member *members,
+                       int count, const char *bootstrap)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks");
+    for (int i = 0; i < count; i++)
+        json_array_append_new(ranks, json_pack("{s:i, s:s, s:I, s:i, s:i}", "rank", members[i].rank,
+                                               "host", members[i].host, "pid",
+                                               (json_int_t)members[i].pid, "node", members[i].node,
+                                               "local_rank", members[i].local_rank));
+    json_object_set_new(json->document, "bootstrap", json_string(bootstrap));
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    if (!output_is_stream(json->path))
+        json_deliver(json);
+}
+
+static json_t *traffic_paths(const uint64_t bytes[PATHS])
+{
+    json_t *paths = json_object();
+    for (int p = 0; p < PATHS; p++)
+        json_object_set_new(paths, path_names[p], json_integer((json_int_t)bytes[p]));
+    return paths;
+}
+
+/* Bytes received each way over all transports, and the details of each transport. */
+static void result_traffic(json_t *line, const struct result *result)
+{
+    uint64_t total[PATHS] = {0};
+    json_t *details = json_object();
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        for (int p = 0; p < PATHS; p++)
+            total[p] += traffic->received[p];
+        json_object_set_new(details, result->transport_names[t],
+                            json_pack("{s:o, s:o, s:I, s:I}", "sent", traffic_paths(traffic->sent),
+                                      "received", traffic_paths(traffic->received),
+                                      "copied_sending", (json_int_t)traffic->copied_sending,
+                                      "copied_receiving", (json_int_t)traffic->copied_receiving));
+    }
+    json_object_set_new(line, "bytes_by_path", traffic_paths(total));
+    json_object_set_new(line, "traffic", details);
+}
+
+static json_t *choice_options(const struct choice *choice)
+{
+    json_t *options = json_object();
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++)
+        json_object_set_new(options, choice->algorithm->options[i].name,
+                            json_integer(choice->options[i]));
+    return options;
+}
+
+static const char *copy_word(enum copy_policy copy)
+{
+    return copy == COPY_BCOPY ? "bcopy" : copy == COPY_ZCOPY ? "zcopy" : "auto";
+}
+
+static json_t *result_identity(const struct job *job, const struct result *result)
+{
+    const struct choice *choice = &job->choices[result->choice];
+    json_t *line = json_object();
+    json_object_set_new(line, "collective", json_string(job->collective->name));
+    json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
+    json_object_set_new(line, "algorithm_options", choice_options(choice));
+    json_object_set_new(line, "transport", json_string(result->transport));
+    json_object_set_new(line, "memory", json_string(job->memory->name));
+    json_object_set_new(line, "copy", json_string(copy_word(job->copy)));
+    json_object_set_new(line, "datatype", json_string(job->datatype->name));
+    json_object_set_new(line, "op",
+                        job->reduction ? json_string(job->reduction->name) : json_null());
+    json_object_set_new(line, "root", !job->collective->rooted  ? json_null()
+                                      : result->root == ROOT_ALL ? json_string("all")
+                                                                 : json_integer(result->root));
+    return line;
+}
+
+static void json_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct json_report *json = json_report_of(report);
+    size_t ranks = json_array_size(json_object_get(json->document, "ranks"));
+    const struct statistics *time = &result->time_us;
+    json_t *line = result_identity(job, result);
+    json_t *rest = json_pack(
+        "{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)ranks, "bytes",
+        (json_int_t)result->bytes, "count", (json_int_t)result->count, "in_place", job->in_place,
+        "executor", "host", "iterations", (json_int_t)result->iterations, "checked",
+        (json_int_t)result->checked, "wrong", (json_int_t)result->wrong, "start",
+        job->start == START_BARRIER ? "barrier" : "back-to-back");
+    json_object_update(line, rest);
+    json_decref(rest);
+    result_traffic(line, result);
+    json_object_set_new(line, "time_us",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", time->min, "p50",
+                                  time->p50, "mean", time->mean, "p90", time->p90, "p99", time->p99,
+                                  "max", time->max));
+    json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
+    json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
+    bool late = result->late_rank >= 0;
+    json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
+    json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
+    json_array_append_new(json->results, line);
+}
+
+static void json_end(struct report *report, const struct job *job, enum status status,
+                     const struct job_error *errors, int error_count)
+{
+    struct json_report *json = json_report_of(report);
+    (void)job;
+    json_object_set_new(json->document, "status", json_string(status_word(status)));
+    json_t *list = json_object_get(json->document, "errors");
+    for (int i = 0; i < error_count; i++)
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", errors[i].rank, "host",
+                                              errors[i].host, "phase", errors[i].phase, "message",
+                                              errors[i].message));
+    json_object_set(json->document, "results", json->results);
+    json_deliver(json);
+}
+
+enum status json_announce(struct report *report, const struct job *job)
+{
+    struct json_report *json = json_report_of(report);
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    if (output_is_stream(json->path))
+        return STATUS_OK;
+    return json_put(json->document, json->path);
+}
+
+void json_refuse(const char *path, enum status status)
+{
+    struct outcome outcome = {.ended = false};
+    struct report *report = json_open(path, &outcome);
+    struct job_error error = {.rank = -1, .phase = "start"};
+    snprintf(error.message, sizeof error.message, "%s", log_current()->message);
+    if (report)
+        json_end(report, NULL, status, &error, 1);
+    json_close(report);
+}
+
+void json_abandoned(struct report *report, const struct job *job, enum status status)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *left = output_is_stream(json->path) ? NULL : json_load_file(json->path, 0, NULL);
+    if (left) {
+        json_decref(json->document);
+        json->document = left;
+    }
+    struct job_error error = {.rank = 0, .host = "", .phase = ""};
+    snprintf(error.message, sizeof error.message, "%s",
+             log_current()->status != STATUS_OK ? log_current()->message
+                                                : "rank 0 ended before it could report");
+    json_end(report, job, status, &error, 1);
+}
+
+struct report *json_open(const char *path, struct outcome *outcome)
+{
+    struct json_report *json = calloc(1, sizeof *json);
+    json_t *document = json_document();
+    if (!json || !document) {
+        free(json);
+        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
+        return NULL;
+    }
+    json->report = (struct report){.begin = json_begin, .result = json_result, .end = json_end};
+    json->path = path;
+    json->outcome = outcome;
+    json->document = document;
+    json->results = json_array();
+    json_object_set_new(document, "status", json_string("running"));
+    json_object_set_new(document, "options", json_object());
+    json_object_set_new(document, "ranks", json_array());
+    json_object_set_new(document, "results", json_array());
+    json_object_set_new(document, "errors", json_array());
+    return &json->report;
+}
+
+void json_close(struct report *report)
+{
+    if (!report)
+        return;
+    struct json_report *json = json_report_of(report);
+    json_decref(json->document);
+    json_decref(json->results);
+    free(json);
+}

@@ -1,0 +1,72 @@
+/*
+ * main.c - cctest: tests collective communication. Reads the command line and hands over.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "log.h"
+#include "output.h"
+
+static enum status dispatch(const struct command_line *line, struct job *job)
+{
+    switch (line->command->bit) {
+    case FOR_LIST:
+        return list_command(line, job);
+    case FOR_INFO:
+        return info_command(line, job);
+    case FOR_PLAN:
+        return plan_command(line, job);
+    case FOR_HELP:
+        return help_command(line, job);
+    default:
+        return run_command(line, job);
+    }
+}
+
+/* Scripts that wait for JSON get it also when nothing could be started. */
+static enum status refuse(const struct command_line *line, enum status status)
+{
+    const struct argument *json = command_line_argument(line, "json");
+    if (json->source != SOURCE_NONE)
+        json_refuse(json->text, status);
+    return status;
+}
+
+static enum status start(int argc, char **argv, struct log *log)
+{
+    struct command_line line;
+    struct job job;
+    enum status status = command_line_read(argc, argv, environ, &line);
+    if (status != STATUS_OK)
+        return refuse(&line, status);
+    if (line.version) {
+        puts("cctest " CCTEST_VERSION);
+        return STATUS_OK;
+    }
+    if (line.help)
+        return help_command(&line, NULL);
+    if (!line.command)
+        return fail(STATUS_USAGE, "which collective? Write `cctest alltoall` to run one, `cctest "
+                                  "list` to see them, `cctest help` for everything");
+    status = command_line_resolve(&line, &job);
+    if (status != STATUS_OK)
+        return refuse(&line, status);
+    log->verbosity = job.verbosity;
+    return dispatch(&line, &job);
+}
+
+int main(int argc, char **argv)
+{
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    enum status status = start(argc, argv, &log);
+    log_print_failure(&log);
+    if (fflush(stdout) != 0 && status == STATUS_OK) {
+        say("cannot write standard output: choose another place for it");
+        status = STATUS_ERROR;
+    }
+    return (int)status;
+}

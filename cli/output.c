@@ -1,0 +1,99 @@
+/*
+ * output.c - writes files so that whoever reads them never sees half of one.
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "options.h"
+
+static enum status write_failed(const char *path)
+{
+    return fail(STATUS_ERROR, "cannot write %s: %s; choose another file",
+                strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
+}
+
+bool output_is_stream(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
+}
+
+/* Writes to an open file, and closes it unless it is standard output. */
+static bool document_write(const json_t *document, FILE *file)
+{
+    bool good = json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+    good = fputc('\n', file) != EOF && good;
+    good = fflush(file) == 0 && good;
+    if (file != stdout)
+        good = fclose(file) == 0 && good;
+    return good;
+}
+
+static bool document_write_to(const json_t *document, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    return file && document_write(document, file);
+}
+
+/* A symbolic link stays one: what it points to is replaced. */
+static bool document_replace(const json_t *document, const char *path)
+{
+    char *target = realpath(path, NULL);
+    const char *name = target ? target : path;
+    char temporary[PATH_MAX];
+    bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
+                (int)sizeof temporary;
+    if (good && document_write_to(document, temporary)) {
+        good = rename(temporary, name) == 0;
+        if (!good)
+            unlink(temporary);
+    } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
+        /* The folder takes no new file, but the file that is there may well be written. */
+        good = access(name, W_OK) == 0 && document_write_to(document, name);
+    } else if (good) {
+        int why = errno;
+        unlink(temporary);
+        errno = why;
+        good = false;
+    }
+    free(target);
+    return good;
+}
+
+enum status json_put(const json_t *document, const char *path)
+{
+    bool good = strcmp(path, "-") == 0   ? document_write(document, stdout)
+                : output_is_stream(path) ? document_write_to(document, path)
+                                         : document_replace(document, path);
+    return good ? STATUS_OK : write_failed(path);
+}
+
+json_t *json_document(void)
+{
+    return json_pack("{s:i, s:s}", "schema", 1, "version", CCTEST_VERSION);
+}
+
+json_t *json_strings(const char *const *strings, int most)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < most && strings[i]; i++)
+        json_array_append_new(list, json_string(strings[i]));
+    return list;
+}
+
+json_t *json_options(const struct job *job, unsigned command)
+{
+    json_t *options = json_object();
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (row->kind->show && (row->commands & command))
+            json_object_set_new(options, row->name, row->kind->show(row, job));
+    return options;
+}

@@ -1,0 +1,55 @@
+/*
+ * output.h - where results go besides the table: files that are whole at any moment.
+ */
+#ifndef CCTEST_CLI_OUTPUT_H
+#define CCTEST_CLI_OUTPUT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "report.h"
+
+/* Writes a document to `path`: "-" is standard output; a regular file, or one that is not there yet,
+ * is replaced at once by rename; anything else (a device, a FIFO) is written to. STATUS_ERROR, with
+ * the reason, if that fails. */
+enum status json_put(const json_t *document, const char *path);
+
+/* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */
+bool output_is_stream(const char *path);
+
+/* The fields every document begins with. NULL: out of memory. */
+json_t *json_document(void);
+
+/* The strings of a NULL-ended list of at most `most`. */
+json_t *json_strings(const char *const *strings, int most);
+
+/* The options as resolved, by long name. */
+json_t *json_options(const struct job *job, unsigned command);
+
+/* What the printers tell the process that started them, which may be another: a local rank 0 is a
+ * child. */
+struct outcome {
+    _Atomic bool ended;  /* end() was called: all is written */
+    _Atomic bool failed; /* something could not be written */
+};
+
+/* Printers. Each is freed with report_free(); NULL: out of memory (said). */
+struct report *table_open(FILE *out, struct outcome *outcome);
+struct report *csv_open(const char *path, struct outcome *outcome);
+struct report *json_open(const char *path, struct outcome *outcome);
+void table_close(struct report *report);
+void csv_close(struct report *report);
+void json_close(struct report *report);
+
+/* Before there are ranks, where this process knows that the report is its own: writes the document
+ * with status "running", opens the file; so a path that cannot be written is found at once. */
+enum status json_announce(struct report *report, const struct job *job);
+enum status csv_announce(struct report *report);
+
+/* Nothing was started: a document that says why (the recorded failure). Best effort. */
+void json_refuse(const char *path, enum status status);
+
+/* Rank 0 is gone without an end(): completes the document that it left behind. */
+void json_abandoned(struct report *report, const struct job *job, enum status status);
+
+#endif

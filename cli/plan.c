@@ -1,0 +1,127 @@
+/*
+ * plan.c - `cctest plan`: shows the steps that an algorithm would take; runs nothing.
+ */
+#include "plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "log.h"
+#include "output.h"
+
+#define RANKS_STANDARD 4
+
+void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+{
+    *messages = *elements = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->operations[i].kind != OPERATION_SEND)
+            continue;
+        *messages += 1;
+        *elements += schedule->operations[i].length;
+    }
+}
+
+/* Without -b, blocks are as small as they can be: one element, so that element numbers are block
+ * numbers. */
+static struct problem plan_problem(const struct command_line *line, const struct job *job)
+{
+    struct problem problem = {
+        .collective = job->collective,
+        .ranks = job->np ? job->np : RANKS_STANDARD,
+        .root = job->collective->rooted ? job->root : 0,
+        .in_place = job->in_place,
+    };
+    size_t element = job->datatype->size;
+    size_t bytes = (size_t)problem.ranks * (size_t)job->channels * element;
+    if (!job->collective->sized)
+        bytes = element;
+    else if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
+        bytes = job->smallest;
+    problem.count = collective_count(job->collective, bytes, element, problem.ranks);
+    return problem;
+}
+
+static enum status plan_check(struct job *job, int ranks)
+{
+    if (job->root == ROOT_ALL)
+        return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
+    if (job->rank >= ranks)
+        return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
+                    job->rank, ranks, ranks - 1);
+    return job_check_ranks(job, ranks);
+}
+
+static void print_head(const struct job *job, const struct problem *problem, const char *choice)
+{
+    printf("# %s %s, %d ranks, count %zu (%zu bytes of %s), %s", job->collective->name, choice,
+           problem->ranks, problem->count, collective_bytes(problem, job->datatype->size),
+           job->datatype->name, problem->in_place ? "in-place" : "out of place");
+    if (job->collective->rooted)
+        printf(", root %d", problem->root);
+    puts("\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are elements a to b-1");
+}
+
+static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
+{
+    const struct choice *choice = &job->choices[index];
+    json_t *options = json_object();
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++)
+        json_object_set_new(options, choice->algorithm->options[i].name,
+                            json_integer(choice->options[i]));
+    return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
+                     job->collective->name, "algorithm", choice->algorithm->name,
+                     "algorithm_options", options, "ranks", problem->ranks, "count",
+                     (json_int_t)problem->count, "bytes",
+                     (json_int_t)collective_bytes(problem, job->datatype->size), "datatype",
+                     job->datatype->name, "root", problem->root, "in_place", problem->in_place,
+                     "channels", job->channels, "schedules");
+}
+
+/* One algorithm: all ranks, or the one that was asked for. `plans`: NULL, or where JSON goes. */
+static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
+                               bool text, json_t *plans)
+{
+    int first = job->rank >= 0 ? job->rank : 0;
+    int last = job->rank >= 0 ? job->rank : problem->ranks - 1;
+    json_t *plan = plans ? choice_json(job, problem, index) : NULL;
+    if (plan)
+        json_array_append_new(plans, plan);
+    if (text)
+        print_head(job, problem, job->choice_text[index]);
+    for (int rank = first; rank <= last; rank++) {
+        struct schedule *schedule;
+        enum status status =
+            schedule_build(&job->choices[index], problem, rank, job->channels, &schedule);
+        if (status != STATUS_OK)
+            return status;
+        if (text)
+            plan_print(schedule, job->verbosity > 0);
+        if (plan)
+            json_array_append_new(json_object_get(plan, "schedules"), plan_json(schedule));
+        schedule_free(schedule);
+    }
+    return STATUS_OK;
+}
+
+enum status plan_command(const struct command_line *line, struct job *job)
+{
+    if (!job->collective->sized)
+        job->datatype = datatype_find("uint8");
+    struct problem problem = plan_problem(line, job);
+    enum status status = plan_check(job, problem.ranks);
+    if (status != STATUS_OK)
+        return status;
+    bool text = !job->json || strcmp(job->json, "-") != 0;
+    json_t *document = job->json ? json_document() : NULL;
+    json_t *plans = document ? json_array() : NULL;
+    if (document)
+        json_object_set_new(document, "plans", plans);
+    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++)
+        status = plan_choice(job, &problem, i, text, plans);
+    if (document && status == STATUS_OK)
+        status = json_put(document, job->json);
+    json_decref(document);
+    return status;
+}

@@ -1,0 +1,184 @@
+/*
+ * resolve.c - reads the options' texts into a job, and settles what several options say together.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command_line.h"
+#include "log.h"
+#include "size.h"
+
+static enum source source_of(const struct command_line *line, const char *name)
+{
+    return command_line_argument(line, name)->source;
+}
+
+static void note_unused(const struct command_line *line, const struct job *job, const char *option,
+                        bool used, const char *why)
+{
+    if (!used && source_of(line, option) == SOURCE_FLAG)
+        say_verbose(1, "%s %s: --%s is not used", job->collective->name, why, option);
+}
+
+/* A barrier is a one-byte bor allreduce, whatever else was asked for. */
+static void settle_contract(const struct command_line *line, struct job *job)
+{
+    const struct collective *collective = job->collective;
+    note_unused(line, job, "op", collective->reduces && collective->sized, "combines nothing");
+    note_unused(line, job, "root", collective->rooted, "has no root");
+    note_unused(line, job, "datatype", collective->sized, "moves no data");
+    note_unused(line, job, "min-bytes", collective->sized, "moves no data");
+    note_unused(line, job, "max-bytes", collective->sized, "moves no data");
+    if (!collective->rooted)
+        job->root = 0;
+    if (!collective->reduces)
+        job->reduction = NULL;
+    if (!collective->sized) {
+        job->datatype = datatype_find("uint8");
+        job->reduction = collective->reduces ? reduction_find("bor") : NULL;
+        job->smallest = job->largest = job->datatype->size;
+        job->factor = 2;
+        job->increment = 0;
+    }
+}
+
+/* A default bound gives way to a bound that was given. */
+static enum status settle_bounds(const struct command_line *line, struct job *job)
+{
+    if (job->smallest <= job->largest)
+        return STATUS_OK;
+    if (source_of(line, "max-bytes") == SOURCE_DEFAULT) {
+        job->largest = job->smallest;
+        return STATUS_OK;
+    }
+    if (source_of(line, "min-bytes") == SOURCE_DEFAULT) {
+        job->smallest = job->largest;
+        return STATUS_OK;
+    }
+    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+    return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: exchange them",
+                size_format(job->smallest, least), size_format(job->largest, most));
+}
+
+static enum status settle_steps(const struct command_line *line, struct job *job)
+{
+    enum source factor = source_of(line, "step-factor"), bytes = source_of(line, "step-bytes");
+    if (bytes == SOURCE_NONE)
+        return STATUS_OK;
+    if (factor == bytes)
+        return fail(STATUS_USAGE,
+                    "--step-factor and --step-bytes are two ways to the next size: give one of them");
+    if (bytes > factor)
+        job->factor = 0;
+    else
+        job->increment = 0;
+    return STATUS_OK;
+}
+
+static enum status settle_work(const struct job *job)
+{
+    if (job->iterations == 0 && job->checked == 0)
+        return fail(STATUS_USAGE,
+                    "--iterations 0 and --check 0 leave nothing to do: give at least one of them");
+    if (job->min_busbw > 0 && job->iterations == 0)
+        return fail(STATUS_USAGE,
+                    "--min-busbw needs timed iterations: give --iterations of at least 1");
+    if (job->min_busbw > 0 && !job->collective->sized)
+        return fail(STATUS_USAGE, "%s moves no data and has no bandwidth: leave --min-busbw out",
+                    job->collective->name);
+    return STATUS_OK;
+}
+
+/* --np and --rendezvous are two ways to ranks: a flag silences the environment's other one. Both from
+ * the same place contradict each other; the bootstrap says so, which also knows the launchers. */
+static void settle_ranks(const struct command_line *line, struct job *job)
+{
+    enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");
+    if (rendezvous > np)
+        job->np = 0;
+    if (rendezvous >= np)
+        return;
+    job->rendezvous = NULL;
+    if (source_of(line, "rank") < np)
+        job->rank = -1;
+    if (source_of(line, "world") < np)
+        job->world = -1;
+}
+
+static enum status settle_injections(const struct job *job)
+{
+    for (int i = 0; i < job->injection_count; i++) {
+        enum injection_kind kind = job->injections[i].kind;
+        if (job->ranks_as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
+            return fail(STATUS_USAGE, "--inject kill and stop would hit all ranks of "
+                                      "--ranks-as threads: use processes");
+    }
+    return STATUS_OK;
+}
+
+static enum status settle_outputs(const struct job *job)
+{
+    if (!job->json || !job->csv)
+        return STATUS_OK;
+    if (strcmp(job->json, "-") == 0 && strcmp(job->csv, "-") == 0)
+        return fail(STATUS_USAGE, "--json and --csv cannot both go to standard output: give one of "
+                                  "them a file");
+    if (strcmp(job->json, job->csv) == 0)
+        return fail(STATUS_USAGE, "--json and --csv name the same file: give each its own");
+    return STATUS_OK;
+}
+
+static enum status settle_run(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_bounds(line, job);
+    if (status == STATUS_OK)
+        status = settle_steps(line, job);
+    if (status != STATUS_OK)
+        return status;
+    settle_contract(line, job);
+    if (job->reduction && !reduce_kernel(job->datatype, job->reduction))
+        return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: choose another",
+                    job->reduction->name, job->datatype->name);
+    settle_ranks(line, job);
+    status = settle_work(job);
+    if (status == STATUS_OK)
+        status = settle_injections(job);
+    if (status == STATUS_OK)
+        status = settle_outputs(job);
+    return status;
+}
+
+/* The collective that the command is about: its first word, or the second (plan, list). */
+static enum status find_collective(const struct command_line *line, struct job *job)
+{
+    int place = line->command->bit == FOR_RUN ? 0 : 1;
+    if (line->command->bit == FOR_HELP)
+        return STATUS_OK;
+    if (place < line->word_count) {
+        job->collective = collective_find(line->words[place]);
+        return job->collective ? STATUS_OK : unknown_collective(line->words[place]);
+    }
+    if (line->command->bit == FOR_PLAN)
+        return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
+    return STATUS_OK;
+}
+
+enum status command_line_resolve(const struct command_line *line, struct job *job)
+{
+    *job = (struct job){.rank = -1, .world = -1};
+    enum status status = find_collective(line, job);
+    for (int i = 0; status == STATUS_OK && option_table[i].name; i++) {
+        const struct argument *argument = &line->arguments[i];
+        if (argument->source != SOURCE_NONE)
+            status = argument->option->kind->parse(argument, job);
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (job->collective && line->command->bit != FOR_LIST && job->choice_count == 0)
+        status = choices_default(job);
+    if (status == STATUS_OK && line->command->bit == FOR_RUN)
+        status = settle_run(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_INFO)
+        settle_ranks(line, job);
+    return status;
+}

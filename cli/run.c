@@ -1,0 +1,128 @@
+/*
+ * run.c - `cctest COLLECTIVE`: sets up the printers, finds where the ranks come from, and runs them.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bootstrap.h"
+#include "commands.h"
+#include "log.h"
+#include "output.h"
+#include "session.h"
+
+/* All printers behind one. */
+struct printers {
+    struct report report;
+    struct report *table, *csv, *json; /* csv, json: NULL unless asked for */
+    struct outcome *outcome;           /* shared with child processes */
+};
+
+static void printers_begin(struct report *report, const struct job *job,
+                           const struct member *members, int count, const char *bootstrap)
+{
+    struct printers *printers = (struct printers *)report;
+    struct report *each[] = {printers->table, printers->csv, printers->json};
+    for (int i = 0; i < 3; i++)
+        if (each[i])
+            each[i]->begin(each[i], job, members, count, bootstrap);
+}
+
+static void printers_result(struct report *report, const struct job *job,
+                            const struct result *result)
+{
+    struct printers *printers = (struct printers *)report;
+    struct report *each[] = {printers->table, printers->csv, printers->json};
+    for (int i = 0; i < 3; i++)
+        if (each[i])
+            each[i]->result(each[i], job, result);
+}
+
+static void printers_end(struct report *report, const struct job *job, enum status status,
+                         const struct job_error *errors, int error_count)
+{
+    struct printers *printers = (struct printers *)report;
+    struct report *each[] = {printers->table, printers->csv, printers->json};
+    for (int i = 0; i < 3; i++)
+        if (each[i])
+            each[i]->end(each[i], job, status, errors, error_count);
+    printers->outcome->ended = true;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* `announces`: this process, or its child, is rank 0, so paths are tried now. */
+static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
+{
+    bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
+    *printers = (struct printers){
+        .report = {.begin = printers_begin, .result = printers_result, .end = printers_end}};
+    void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return fail(STATUS_ERROR, "not enough memory for the report: free some");
+    printers->outcome = shared;
+    printers->table = table_open(table_aside ? stderr : stdout, printers->outcome);
+    if (!printers->table)
+        return STATUS_ERROR;
+    if (job->csv && !(printers->csv = csv_open(job->csv, printers->outcome)))
+        return STATUS_ERROR;
+    if (job->json && !(printers->json = json_open(job->json, printers->outcome)))
+        return STATUS_ERROR;
+    enum status status = STATUS_OK;
+    if (announces && printers->csv)
+        status = csv_announce(printers->csv);
+    if (announces && printers->json && status == STATUS_OK)
+        status = json_announce(printers->json, job);
+    return status == STATUS_OK ? STATUS_OK : STATUS_USAGE;
+}
+
+static void printers_close(struct printers *printers)
+{
+    table_close(printers->table);
+    csv_close(printers->csv);
+    json_close(printers->json);
+    if (printers->outcome)
+        munmap(printers->outcome, sizeof *printers->outcome);
+}
+
+/* Where the ranks will come from, and whether the job can run with so many, if that is known. */
+static enum status find_ranks(struct job *job, enum bootstrap_kind *kind)
+{
+    char why[256];
+    enum status status = bootstrap_choose(job, kind, why, sizeof why);
+    if (status != STATUS_OK)
+        return status;
+    say_verbose(1, "%s", why);
+    int ranks = *kind == BOOTSTRAP_LOCAL ? bootstrap_local_ranks(job) : job->world;
+    return ranks > 0 ? job_check_ranks(job, ranks) : STATUS_OK;
+}
+
+enum status run_command(const struct command_line *line, struct job *job)
+{
+    (void)line;
+    enum bootstrap_kind kind;
+    enum status status = find_ranks(job, &kind);
+    if (status != STATUS_OK) {
+        if (job->json)
+            json_refuse(job->json, status);
+        return status;
+    }
+    bool local = kind == BOOTSTRAP_LOCAL;
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not look like a lost rank */
+    struct printers printers;
+    status = printers_open(&printers, job, local || job->rank == 0);
+    if (status == STATUS_OK) {
+        status = bootstrap_run(job, kind, session_run, &printers);
+        if (local && !printers.outcome->ended && printers.json)
+            json_abandoned(printers.json, job, status);
+        if (printers.outcome->failed)
+            status = status_graver(status, STATUS_ERROR);
+    }
+    printers_close(&printers);
+    return status;
+}

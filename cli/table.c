@@ -1,0 +1,329 @@
+/*
+ * table.c - prints a run as a table for people: one line a result, as results come in.
+ *
+ * Where several algorithms run, the lines of one size are held until all of them are there, so that the
+ * fastest can be marked; at the end they stand side by side. Lines that are not results begin with '#'.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "output.h"
+#include "size.h"
+
+/* What the side-by-side table needs of a result. */
+struct cell {
+    int choice;
+    size_t bytes;
+    double time, busbw;
+    bool wrong;
+};
+
+struct table {
+    struct report report;
+    FILE *out;
+    struct outcome *outcome;
+    bool colour;
+    int name_width;
+    struct result held[CHOICES_MOST]; /* of one size */
+    int held_count;
+    struct cell *cells;
+    size_t cell_count, cells_most;
+    size_t wrong;
+    uint64_t received[PATHS];
+};
+
+static struct table *table_of(struct report *report)
+{
+    return (struct table *)report;
+}
+
+static const char *paint(const struct table *table, const char *code)
+{
+    return table->colour ? code : "";
+}
+#define BOLD "\033[1m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+static void table_flush(struct table *table)
+{
+    if (fflush(table->out) == 0 || table->outcome->failed)
+        return;
+    table->outcome->failed = true;
+    say("cannot write the table: %s", strerror(errno));
+}
+
+/* The head. */
+
+static void print_hosts(const struct table *table, const struct member *members, int count)
+{
+    int hosts = 0;
+    for (int i = 0; i < count; i++)
+        if (members[i].node >= hosts)
+            hosts = members[i].node + 1;
+    fprintf(table->out, "%d rank%s on ", count, count == 1 ? "" : "s");
+    if (hosts <= 1)
+        fprintf(table->out, "%s", count ? members[0].host : "this host");
+    else
+        fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[count - 1].host);
+}
+
+static void print_columns(const struct table *table, const struct job *job)
+{
+    static const char *const titles[2][7] = {
+        {"size", "count", "p50", "p99", "algbw", "busbw", "#wrong"},
+        {"bytes", "elements", "us", "us", "GB/s", "GB/s", ""},
+    };
+    for (int row = 0; row < 2; row++) {
+        const char *const *title = titles[row];
+        fprintf(table->out, "# %10s %11s", title[0], title[1]);
+        if (job->choice_count > 1)
+            fprintf(table->out, "  %-*s", table->name_width, row ? "" : "algorithm");
+        fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
+        fprintf(table->out, "%s%s\n", row ? "" : "   ", title[6]);
+    }
+}
+
+static void table_begin(struct report *report, const struct job *job, const struct member *members,
+                        int count, const char *bootstrap)
+{
+    struct table *table = table_of(report);
+    FILE *out = table->out;
+    const struct collective *collective = job->collective;
+    fprintf(out, "# cctest %s: %s", CCTEST_VERSION, collective->name);
+    for (int i = 0; i < job->choice_count; i++)
+        fprintf(out, "%s%s", i ? ", " : " ", job->choice_text[i]);
+    fputs("\n# ", out);
+    print_hosts(table, members, count);
+    fprintf(out, " (%s%s); memory %s; transport ", bootstrap,
+            job->ranks_as_threads ? ", as threads" : "", job->memory->name);
+    for (int i = 0; !job->transports_auto && job->transports[i]; i++)
+        fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
+    fprintf(out, "%s", job->transports_auto ? "auto" : "");
+    if (collective->sized)
+        fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
+                job->reduction ? job->reduction->name : "",
+                job->in_place ? "in-place" : "out of place");
+    if (collective->rooted && job->root == ROOT_ALL)
+        fputs("; every root in turn", out);
+    else if (collective->rooted)
+        fprintf(out, "; root %d", job->root);
+    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s\n#\n", job->warmup,
+            job->iterations, job->checked,
+            job->start == START_BARRIER ? "barrier before each iteration"
+                                        : "iterations back to back");
+    for (int i = 0; i < job->choice_count; i++) {
+        int width = (int)strlen(job->choice_text[i]);
+        table->name_width = width > table->name_width ? width : table->name_width;
+    }
+    print_columns(table, job);
+    table_flush(table);
+}
+
+/* The lines. */
+
+static void print_bandwidth(FILE *out, double bandwidth)
+{
+    if (bandwidth > 0)
+        fprintf(out, " %9.3f", bandwidth);
+    else
+        fprintf(out, " %9s", "-");
+}
+
+static void print_time(FILE *out, const struct result *result, double microseconds)
+{
+    if (result->iterations > 0)
+        fprintf(out, " %11.2f", microseconds);
+    else
+        fprintf(out, " %11s", "-");
+}
+
+/* With -v: the way that the bytes of this line went. */
+static void print_traffic(const struct table *table, const struct result *result)
+{
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        fprintf(table->out, "#   %s received", result->transport_names[t]);
+        for (int p = 0; p < PATHS; p++)
+            fprintf(table->out, " %s %llu,", path_names[p],
+                    (unsigned long long)traffic->received[p]);
+        fprintf(table->out, " copied to send %llu, to receive %llu bytes\n",
+                (unsigned long long)traffic->copied_sending,
+                (unsigned long long)traffic->copied_receiving);
+    }
+}
+
+static void print_line(const struct table *table, const struct job *job,
+                       const struct result *result, bool best)
+{
+    FILE *out = table->out;
+    if (best)
+        fputs(paint(table, BOLD), out);
+    if (job->collective->sized)
+        fprintf(out, "  %10zu %11zu", result->bytes, result->count);
+    else
+        fprintf(out, "  %10s %11s", "-", "-");
+    if (job->choice_count > 1)
+        fprintf(out, "  %-*s", table->name_width, job->choice_text[result->choice]);
+    print_time(out, result, result->time_us.p50);
+    print_time(out, result, result->time_us.p99);
+    print_bandwidth(out, result->algbw);
+    print_bandwidth(out, result->busbw);
+    if (result->checked == 0)
+        fprintf(out, " %8s", "-");
+    else
+        fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
+                result->wrong ? paint(table, PLAIN) : "");
+    fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
+    if (result->late_rank >= 0)
+        fprintf(out, "#   rank %d begins late: by %.0f us (median)\n", result->late_rank,
+                result->late_us);
+    if (job->verbosity >= 1)
+        print_traffic(table, result);
+}
+
+/* The fastest right one of several that were timed. */
+static int fastest_held(const struct table *table)
+{
+    int best = -1;
+    for (int i = 0; i < table->held_count; i++) {
+        const struct result *result = &table->held[i];
+        if (result->iterations > 0 && result->wrong == 0 &&
+            (best < 0 || result->time_us.p50 < table->held[best].time_us.p50))
+            best = i;
+    }
+    return table->held_count > 1 ? best : -1;
+}
+
+static void release_held(struct table *table, const struct job *job)
+{
+    int best = fastest_held(table);
+    for (int i = 0; i < table->held_count; i++)
+        print_line(table, job, &table->held[i], i == best);
+    table->held_count = 0;
+    table_flush(table);
+}
+
+static void remember_cell(struct table *table, const struct result *result)
+{
+    if (table->cell_count == table->cells_most) {
+        size_t most = table->cells_most ? 2 * table->cells_most : 64;
+        struct cell *cells = realloc(table->cells, most * sizeof *cells);
+        if (!cells)
+            return; /* the side-by-side table will lack it; the line itself is printed */
+        table->cells = cells;
+        table->cells_most = most;
+    }
+    table->cells[table->cell_count++] = (struct cell){
+        .choice = result->choice,
+        .bytes = result->bytes,
+        .time = result->iterations > 0 ? result->time_us.p50 : 0,
+        .busbw = result->busbw,
+        .wrong = result->wrong > 0,
+    };
+}
+
+static void table_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct table *table = table_of(report);
+    table->wrong += result->wrong;
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
+        for (int p = 0; p < PATHS; p++)
+            table->received[p] += result->by_transport[t].received[p];
+    if (table->held_count && table->held[0].bytes != result->bytes)
+        release_held(table, job);
+    table->held[table->held_count++] = *result;
+    remember_cell(table, result);
+    if (table->held_count == job->choice_count || table->held_count == CHOICES_MOST)
+        release_held(table, job);
+}
+
+/* The end: algorithms side by side. */
+
+static void print_side_by_side_row(const struct table *table, const struct job *job, size_t first)
+{
+    const struct cell *best = NULL;
+    size_t bytes = table->cells[first].bytes;
+    char text[SIZE_TEXT_MOST];
+    fprintf(table->out, "# %10s", job->collective->sized ? size_format(bytes, text) : "-");
+    for (int choice = 0; choice < job->choice_count; choice++) {
+        const struct cell *found = NULL;
+        for (size_t i = first; i < table->cell_count && table->cells[i].bytes == bytes; i++)
+            if (table->cells[i].choice == choice)
+                found = &table->cells[i];
+        int width = (int)strlen(job->choice_text[choice]);
+        width = width < 9 ? 9 : width;
+        if (!found || found->time <= 0)
+            fprintf(table->out, "  %*s", width, "-");
+        else if (found->wrong)
+            fprintf(table->out, "  %*s", width, "wrong");
+        else
+            fprintf(table->out, "  %*.*f", width, job->collective->sized ? 3 : 2,
+                    job->collective->sized ? found->busbw : found->time);
+        if (found && !found->wrong && found->time > 0 && (!best || found->time < best->time))
+            best = found;
+    }
+    fprintf(table->out, "  %s%s%s\n", paint(table, BOLD),
+            best ? job->choice_text[best->choice] : "-", paint(table, PLAIN));
+}
+
+static void print_side_by_side(const struct table *table, const struct job *job)
+{
+    fprintf(table->out, "#\n# %s by size and algorithm:\n# %10s",
+            job->collective->sized ? "busbw in GB/s" : "p50 in us", "size");
+    for (int choice = 0; choice < job->choice_count; choice++)
+        fprintf(table->out, "  %9s", job->choice_text[choice]);
+    fputs("  fastest\n", table->out);
+    for (size_t i = 0; i < table->cell_count; i++)
+        if (i == 0 || table->cells[i].bytes != table->cells[i - 1].bytes)
+            print_side_by_side_row(table, job, i);
+}
+
+static void table_end(struct report *report, const struct job *job, enum status status,
+                      const struct job_error *errors, int error_count)
+{
+    struct table *table = table_of(report);
+    (void)errors; /* the control plane has said them on stderr */
+    (void)error_count;
+    release_held(table, job);
+    if (table->cell_count == 0)
+        return;
+    if (job->choice_count > 1 && job->iterations > 0)
+        print_side_by_side(table, job);
+    fputs("#\n# bytes received by way:", table->out);
+    for (int p = 0; p < PATHS; p++)
+        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p], (unsigned long long)table->received[p]);
+    fprintf(table->out, "\n# status: %s", status_word(status));
+    if (table->wrong)
+        fprintf(table->out, ", %zu elements wrong", table->wrong);
+    fputc('\n', table->out);
+    table_flush(table);
+}
+
+struct report *table_open(FILE *out, struct outcome *outcome)
+{
+    struct table *table = calloc(1, sizeof *table);
+    if (!table) {
+        fail(STATUS_ERROR, "not enough memory for the table: free some");
+        return NULL;
+    }
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    table->report = (struct report){.begin = table_begin, .result = table_result, .end = table_end};
+    table->out = out;
+    table->outcome = outcome;
+    table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&
+                    strcmp(terminal, "dumb") != 0;
+    table->name_width = (int)strlen("algorithm");
+    return &table->report;
+}
+
+void table_close(struct report *report)
+{
+    if (!report)
+        return;
+    free(table_of(report)->cells);
+    free(table_of(report));
+}

@@ -1,0 +1,16 @@
+/*
+ * blame.h - explains a wrong result from the data alone.
+ */
+#ifndef CCTEST_BLAME_H
+#define CCTEST_BLAME_H
+
+#include "check.h"
+#include "story.h"
+
+/* Writes finding->story and finding->ambiguous. `evidence` has at least one wrong sample. */
+void blame(const struct evidence *evidence, struct finding *finding);
+
+/* One element as people read it: "1.5", "-3", "poison (0xd5d5d5d5)". */
+void value_format(const struct datatype *type, const void *value, char *text, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * bootstrap_internal.h - what the bootstraps share.
+ */
+#ifndef CCTEST_BOOTSTRAP_INTERNAL_H
+#define CCTEST_BOOTSTRAP_INTERNAL_H
+
+#include "bootstrap.h"
+
+/* A launcher that tells its processes who they are by their environment. */
+struct launcher {
+    const char *name;        /* "torchrun" */
+    const char *rank, *size; /* variables */
+    /* Finds rank 0's host and port from the launcher's other variables, and a text that all its ranks
+     * share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
+    enum status (*meet)(struct membership *membership, char *shared, size_t size);
+};
+
+/* The launcher that started this process as one of several; NULL: none that is known. */
+const struct launcher *launcher_detect(int *rank, int *ranks);
+
+/* The first host of a Slurm node list: "node[07-09,12],other" -> "node07". */
+void nodelist_first(const char *list, char *host, size_t size);
+
+/* "host:port", "[::1]:port"; false: it is neither. */
+bool rendezvous_parse(const char *text, char *host, size_t size, int *port);
+
+/* The secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), or else a key made of `shared`. */
+enum status secret_find(const char *shared, struct membership *membership);
+
+enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);
+enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argument);
+
+#endif

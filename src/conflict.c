@@ -1,0 +1,344 @@
+/*
+ * conflict.c - read after write, write after read, write after write, run by run.
+ *
+ * The ends of all runs cut each storage into cells, which every operation touches whole or not at
+ * all. Walking the program from the top, each cell remembers its last writer and the readers since; an
+ * operation that touches the cell waits for those that conflict. Neighbouring cells whose waits
+ * continue each other are joined, so a long message behind a long message waits once.
+ */
+#include "conflict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define NOBODY UINT32_MAX
+
+/* An operation's touch of a cell: which of its elements lies at the cell's start. */
+struct touch {
+    uint32_t operation;
+    uint32_t next; /* reader list; NOBODY ends it */
+    size_t position;
+};
+
+struct cell {
+    struct touch writer; /* operation NOBODY: not written yet */
+    uint32_t readers;    /* since the last write: index of a touch */
+};
+
+struct storage_map {
+    size_t *starts; /* ascending; cell i is [starts[i], starts[i + 1]) */
+    size_t count;   /* of starts */
+    struct cell *cells;
+};
+
+struct finder {
+    const struct schedule *schedule;
+    struct storage_map maps[BUFFERS];
+    struct touch *touches;
+    size_t touch_count, touch_room;
+    struct wait *waits; /* of the operation at hand */
+    size_t wait_count, wait_room;
+    bool out_of_memory;
+};
+
+/* A run of a message: storage elements [start, start + length), message elements from `position`. */
+struct stretch {
+    int storage;
+    size_t start, length, position;
+};
+
+/* Calls `visit` for each run of a message, in order. */
+typedef enum status visit_stretch(struct finder *finder, const struct stretch *stretch, uint32_t self);
+
+static enum status message_visit(struct finder *finder, struct message message, uint32_t self,
+                                 visit_stretch *visit)
+{
+    struct stretch stretch = {.position = 0};
+    for (size_t s = 0; s < message.count; s++) {
+        const struct span *span = &message.spans[s];
+        stretch.storage = finder->schedule->storage[span->buffer];
+        stretch.start = finder->schedule->base[span->buffer] + span->offset;
+        stretch.length = span->run;
+        for (size_t t = 0; t < span->times; t++) {
+            enum status status = visit(finder, &stretch, self);
+            if (status != STATUS_OK)
+                return status;
+            stretch.start += span->stride;
+            stretch.position += span->run;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void *grow(void *array, size_t *room, size_t size)
+{
+    *room = *room ? 2 * *room : 256;
+    return realloc(array, *room * size);
+}
+
+static enum status visit_ends(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    (void)self;
+    struct storage_map *map = &finder->maps[stretch->storage];
+    map->starts[map->count++] = stretch->start;
+    map->starts[map->count++] = stretch->start + stretch->length;
+    return STATUS_OK;
+}
+
+static enum status visit_count(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    (void)self;
+    finder->maps[stretch->storage].count += 2;
+    return STATUS_OK;
+}
+
+static int size_compare(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void operations_visit(struct finder *finder, const struct operation *operations, size_t count,
+                             visit_stretch *visit)
+{
+    for (size_t i = 0; i < count; i++) {
+        message_visit(finder, operations[i].from, (uint32_t)i, visit);
+        message_visit(finder, operations[i].with, (uint32_t)i, visit);
+        message_visit(finder, operations[i].to, (uint32_t)i, visit);
+    }
+}
+
+/* Sorts the ends and keeps each once; programs often have them in order already. */
+static void starts_order(struct storage_map *map)
+{
+    bool ascending = true;
+    for (size_t i = 1; i < map->count && ascending; i++)
+        ascending = map->starts[i - 1] <= map->starts[i];
+    if (!ascending)
+        qsort(map->starts, map->count, sizeof *map->starts, size_compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < map->count; i++)
+        if (kept == 0 || map->starts[i] != map->starts[kept - 1])
+            map->starts[kept++] = map->starts[i];
+    map->count = kept;
+}
+
+static enum status cells_make(struct finder *finder, const struct operation *operations, size_t count)
+{
+    operations_visit(finder, operations, count, visit_count);
+    for (int s = 0; s < BUFFERS; s++) {
+        struct storage_map *map = &finder->maps[s];
+        map->starts = malloc((map->count + 1) * sizeof *map->starts);
+        if (!map->starts)
+            return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
+        map->count = 0;
+    }
+    operations_visit(finder, operations, count, visit_ends);
+    for (int s = 0; s < BUFFERS; s++) {
+        struct storage_map *map = &finder->maps[s];
+        starts_order(map);
+        map->cells = malloc((map->count + 1) * sizeof *map->cells);
+        if (!map->cells)
+            return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
+        for (size_t c = 0; c < map->count; c++)
+            map->cells[c] = (struct cell){.writer.operation = NOBODY, .readers = NOBODY};
+    }
+    return STATUS_OK;
+}
+
+static size_t cell_find(const struct storage_map *map, size_t start)
+{
+    size_t low = 0, high = map->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (map->starts[middle] <= start)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void wait_add(struct finder *finder, const struct touch *on, size_t at, size_t length)
+{
+    if (finder->wait_count) {
+        struct wait *last = &finder->waits[finder->wait_count - 1];
+        if (last->operation == on->operation && last->at + last->length == at &&
+            last->past + last->length == on->position) {
+            last->length += length;
+            return;
+        }
+    }
+    if (finder->wait_count == finder->wait_room) {
+        struct wait *more = grow(finder->waits, &finder->wait_room, sizeof *more);
+        if (!more) {
+            finder->out_of_memory = true;
+            return;
+        }
+        finder->waits = more;
+    }
+    finder->waits[finder->wait_count++] = (struct wait){
+        .operation = on->operation, .at = at, .past = on->position, .length = length};
+}
+
+/* The cells of a stretch, one after the other. */
+#define FOR_CELLS(map, cell, stretch)                                                               \
+    for (size_t cell = cell_find(map, (stretch)->start);                                            \
+         cell < (map)->count && (map)->starts[cell] < (stretch)->start + (stretch)->length; cell++)
+
+static enum status visit_read(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    (void)self;
+    struct storage_map *map = &finder->maps[stretch->storage];
+    FOR_CELLS(map, c, stretch) {
+        if (map->cells[c].writer.operation != NOBODY)
+            wait_add(finder, &map->cells[c].writer,
+                     stretch->position + (map->starts[c] - stretch->start),
+                     map->starts[c + 1] - map->starts[c]);
+    }
+    return STATUS_OK;
+}
+
+static enum status visit_write(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    (void)self;
+    struct storage_map *map = &finder->maps[stretch->storage];
+    FOR_CELLS(map, c, stretch) {
+        const struct cell *cell = &map->cells[c];
+        size_t at = stretch->position + (map->starts[c] - stretch->start);
+        size_t length = map->starts[c + 1] - map->starts[c];
+        for (uint32_t r = cell->readers; r != NOBODY; r = finder->touches[r].next)
+            wait_add(finder, &finder->touches[r], at, length);
+        if (cell->readers == NOBODY && cell->writer.operation != NOBODY)
+            wait_add(finder, &cell->writer, at, length);
+    }
+    return STATUS_OK;
+}
+
+static enum status visit_note_read(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    struct storage_map *map = &finder->maps[stretch->storage];
+    FOR_CELLS(map, c, stretch) {
+        if (finder->touch_count == finder->touch_room) {
+            struct touch *more = grow(finder->touches, &finder->touch_room, sizeof *more);
+            if (!more) {
+                finder->out_of_memory = true;
+                return STATUS_OK;
+            }
+            finder->touches = more;
+        }
+        finder->touches[finder->touch_count] =
+            (struct touch){.operation = self,
+                           .next = map->cells[c].readers,
+                           .position = stretch->position + (map->starts[c] - stretch->start)};
+        map->cells[c].readers = (uint32_t)finder->touch_count++;
+    }
+    return STATUS_OK;
+}
+
+static enum status visit_note_write(struct finder *finder, const struct stretch *stretch, uint32_t self)
+{
+    struct storage_map *map = &finder->maps[stretch->storage];
+    FOR_CELLS(map, c, stretch) {
+        struct cell *cell = &map->cells[c];
+        size_t position = stretch->position + (map->starts[c] - stretch->start);
+        if (cell->writer.operation == self)
+            return fail(STATUS_ERROR, "operation %u of rank %d writes an element twice", self,
+                        finder->schedule->rank);
+        for (uint32_t r = cell->readers; r != NOBODY; r = finder->touches[r].next)
+            if (finder->touches[r].operation == self && finder->touches[r].position != position)
+                return fail(STATUS_ERROR,
+                            "operation %u of rank %d has a target that overlaps its input without "
+                            "being equal to it",
+                            self, finder->schedule->rank);
+        cell->writer = (struct touch){.operation = self, .next = NOBODY, .position = position};
+        cell->readers = NOBODY;
+    }
+    return STATUS_OK;
+}
+
+static int wait_compare_operation(const void *a, const void *b)
+{
+    const struct wait *x = a, *y = b;
+    if (x->operation != y->operation)
+        return x->operation < y->operation ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->past < y->past ? -1 : x->past > y->past;
+}
+
+static int wait_compare_at(const void *a, const void *b)
+{
+    const struct wait *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Joins what continues each other, drops what stands twice, and orders by `at`. */
+static void waits_tidy(struct finder *finder)
+{
+    struct wait *waits = finder->waits;
+    if (finder->wait_count < 2)
+        return;
+    qsort(waits, finder->wait_count, sizeof *waits, wait_compare_operation);
+    size_t kept = 1;
+    for (size_t i = 1; i < finder->wait_count; i++) {
+        struct wait *last = &waits[kept - 1];
+        const struct wait *next = &waits[i];
+        bool same_line = last->operation == next->operation &&
+                         next->at - last->at == next->past - last->past;
+        if (same_line && next->at <= last->at + last->length) {
+            if (next->at + next->length > last->at + last->length)
+                last->length = next->at + next->length - last->at;
+        } else {
+            waits[kept++] = *next;
+        }
+    }
+    finder->wait_count = kept;
+    qsort(waits, kept, sizeof *waits, wait_compare_at);
+}
+
+static enum status operation_conflicts(struct finder *finder, struct operation *operation,
+                                       uint32_t self, struct arena *arena)
+{
+    finder->wait_count = 0;
+    message_visit(finder, operation->from, self, visit_read);
+    message_visit(finder, operation->with, self, visit_read);
+    message_visit(finder, operation->to, self, visit_write);
+    waits_tidy(finder);
+    message_visit(finder, operation->from, self, visit_note_read);
+    message_visit(finder, operation->with, self, visit_note_read);
+    enum status status = message_visit(finder, operation->to, self, visit_note_write);
+    if (status != STATUS_OK)
+        return status;
+
+    struct wait *waits = NULL;
+    if (finder->wait_count) {
+        waits = arena_take(arena, finder->wait_count * sizeof *waits);
+        finder->out_of_memory |= !waits;
+    }
+    if (finder->out_of_memory)
+        return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
+    if (waits)
+        memcpy(waits, finder->waits, finder->wait_count * sizeof *waits);
+    operation->waits = waits;
+    operation->wait_count = finder->wait_count;
+    return STATUS_OK;
+}
+
+enum status conflict_find(const struct schedule *schedule, struct operation *operations,
+                          size_t count, struct arena *arena)
+{
+    struct finder finder = {.schedule = schedule};
+    enum status status = cells_make(&finder, operations, count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = operation_conflicts(&finder, &operations[i], (uint32_t)i, arena);
+    for (int s = 0; s < BUFFERS; s++) {
+        free(finder.maps[s].starts);
+        free(finder.maps[s].cells);
+    }
+    free(finder.touches);
+    free(finder.waits);
+    return status;
+}

@@ -1,0 +1,406 @@
+/*
+ * control.c - the control plane as a rank's main thread sees it.
+ *
+ * Nothing here touches a socket: each call leaves a letter for the helper thread and waits for the
+ * answer, or for the verdict.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control_internal.h"
+#include "control_signal.h"
+#include "socket.h"
+
+static void *helper_main(void *argument)
+{
+    struct control *control = argument;
+    log_attach(control->log);
+    if (control->membership.rank == 0)
+        control_root_run(control);
+    else
+        control_leaf_run(control);
+    return NULL;
+}
+
+static enum status helper_start(struct control *control)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&control->lock, NULL);
+    pthread_cond_init(&control->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+
+    control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* Of ranks that are threads, one reads the signals of their process. */
+    if (control->membership.own_process || control->membership.rank == 0)
+        control->signals = signals_capture();
+    if (control->wake < 0)
+        return fail(STATUS_ERROR, "could not create an eventfd: %s", strerror(errno));
+    int error = pthread_create(&control->helper, NULL, helper_main, control);
+    if (error)
+        return fail(STATUS_ERROR, "could not start the helper thread: %s", strerror(error));
+    control->helper_runs = true;
+    return STATUS_OK;
+}
+
+/* Marks that the main thread knows how the job ended. Called with the lock held. */
+static enum status verdict_noticed(struct control *control)
+{
+    control->noticed = true;
+    return control->verdict;
+}
+
+static struct control *control_create(const struct membership *membership,
+                                      const struct control_config *config)
+{
+    struct control *control = calloc(1, sizeof *control);
+    if (!control)
+        return NULL;
+    control->membership = *membership;
+    control->config = *config;
+    control->options = strdup(config->options ? config->options : "");
+    control->members = calloc((size_t)membership->ranks, sizeof *control->members);
+    control->log = log_current();
+    control->wake = control->signals = -1;
+    control->listener = membership->listener;
+    control->outbox_end = &control->outbox;
+    control->last_clock = clock_seconds();
+    atomic_store(&control->pulse.operation, -1);
+    atomic_store(&control->pulse.peer, -1);
+    atomic_store(&control->pulse.phase, PHASE_JOIN);
+    if (control->options && control->members && sodium_init() >= 0)
+        return control;
+    free(control->options);
+    free(control->members);
+    free(control);
+    return NULL;
+}
+
+enum status control_join(const struct membership *membership, const struct control_config *config,
+                         struct control **out)
+{
+    *out = NULL;
+    struct control *control = control_create(membership, config);
+    if (!control)
+        return fail(STATUS_ERROR, "out of memory while joining the job");
+    enum status status = STATUS_OK;
+    if (membership->rank > 0)
+        status = socket_resolve(membership->root_host, membership->root_port, &control->addresses);
+    else if (control->listener < 0)
+        status = socket_listen(membership->root_host, membership->root_port, &control->listener);
+    if (status == STATUS_OK)
+        status = helper_start(control);
+    if (status == STATUS_OK) {
+        pthread_mutex_lock(&control->lock);
+        while (!control->joined && !atomic_load(&control->ended))
+            pthread_cond_wait(&control->changed, &control->lock);
+        if (!control->joined)
+            status = verdict_noticed(control);
+        pthread_mutex_unlock(&control->lock);
+    }
+    if (status != STATUS_OK) {
+        control_close(control);
+        return status;
+    }
+    *out = control;
+    return STATUS_OK;
+}
+
+int control_rank(const struct control *control)
+{
+    return control->membership.rank;
+}
+
+int control_ranks(const struct control *control)
+{
+    return control->membership.ranks;
+}
+
+const struct member *control_members(const struct control *control)
+{
+    return control->members;
+}
+
+bool control_ended(const struct control *control)
+{
+    return atomic_load_explicit(&control->ended, memory_order_relaxed);
+}
+
+struct pulse *control_pulse(struct control *control)
+{
+    return &control->pulse;
+}
+
+uint64_t control_strangers(const struct control *control)
+{
+    return atomic_load(&control->strangers);
+}
+
+int control_errors(const struct control *control, const struct job_error **errors)
+{
+    /* The acquiring load makes what the helper wrote before the end visible here. */
+    bool ended = atomic_load(&control->ended);
+    *errors = ended ? control->errors : NULL;
+    return ended ? control->error_count : 0;
+}
+
+void control_name_algorithm(struct control *control, int index, const char *text)
+{
+    pthread_mutex_lock(&control->lock);
+    if (index >= control->algorithm_count) {
+        char **names = realloc(control->algorithms, ((size_t)index + 1) * sizeof *names);
+        if (names) {
+            control->algorithms = names;
+            while (control->algorithm_count <= index)
+                names[control->algorithm_count++] = NULL;
+        }
+    }
+    if (index >= 0 && index < control->algorithm_count) {
+        free(control->algorithms[index]);
+        control->algorithms[index] = strdup(text);
+    }
+    pthread_mutex_unlock(&control->lock);
+}
+
+/* Entering and leaving a call of the control plane is progress. */
+static void pulse_count(struct control *control)
+{
+    atomic_fetch_add_explicit(&control->pulse.progress, 1, memory_order_relaxed);
+}
+
+/* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
+static enum status post(struct control *control, struct letter *letter)
+{
+    if (!letter)
+        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
+    pthread_mutex_lock(&control->lock);
+    *control->outbox_end = letter;
+    control->outbox_end = &letter->next;
+    pthread_mutex_unlock(&control->lock);
+    eventfd_write(control->wake, 1);
+    return STATUS_OK;
+}
+
+/* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet. */
+static bool await_verdict(struct control *control, double seconds, enum status *status)
+{
+    uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+    int error = 0;
+    pthread_mutex_lock(&control->lock);
+    while (!atomic_load(&control->ended) && error != ETIMEDOUT)
+        error = seconds > 0
+                    ? pthread_cond_timedwait(&control->changed, &control->lock, &until)
+                    : pthread_cond_wait(&control->changed, &control->lock);
+    bool ended = atomic_load(&control->ended);
+    if (ended)
+        *status = verdict_noticed(control);
+    pthread_mutex_unlock(&control->lock);
+    return ended;
+}
+
+enum status control_fail(struct control *control, enum status status)
+{
+    enum status verdict = status;
+    if (control_ended(control)) {
+        await_verdict(control, 0, &verdict);
+        return verdict;
+    }
+    struct log *log = log_current();
+    struct bytes bytes = {0};
+    bytes_put_u32(&bytes, (uint32_t)status);
+    pthread_mutex_lock(&log->lock);
+    bytes_put_text(&bytes, log->message[0] ? log->message : "failed without saying why");
+    pthread_mutex_unlock(&log->lock);
+    struct letter *letter =
+        bytes.failed ? NULL : letter_create(FRAME_FAILED, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    if (post(control, letter) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
+        return verdict;
+    log_print_failure(log);
+    control_conclude(control, status);
+    await_verdict(control, 0, &verdict);
+    return verdict;
+}
+
+enum status control_finish(struct control *control, enum status status)
+{
+    struct bytes bytes = {0};
+    bytes_put_u32(&bytes, (uint32_t)status);
+    struct letter *letter =
+        bytes.failed ? NULL : letter_create(FRAME_FINISHED, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    pulse_count(control);
+    if (post(control, letter) != STATUS_OK)
+        return control_fail(control, STATUS_ERROR);
+    await_verdict(control, 0, &status);
+    return status;
+}
+
+/* One exchange: this rank's share goes out, the result comes back. */
+static enum status exchange(struct control *control, enum exchange kind, const void *data,
+                            size_t size, struct letter **result)
+{
+    *result = NULL;
+    if (size > FRAME_MOST / 2)
+        return fail(STATUS_ERROR, "%zu bytes are more than the control plane carries at once "
+                                  "(%zu)", size, FRAME_MOST / 2);
+    struct bytes bytes = {0};
+    bytes_put_u32(&bytes, (uint32_t)kind);
+    bytes_put_u32(&bytes, control->exchanges++);
+    bytes_put(&bytes, data, size);
+    struct letter *letter = bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    pulse_count(control);
+    enum status status = post(control, letter);
+    if (status != STATUS_OK)
+        return status;
+
+    pthread_mutex_lock(&control->lock);
+    while (!control->answer && !atomic_load(&control->ended))
+        pthread_cond_wait(&control->changed, &control->lock);
+    if (atomic_load(&control->ended)) {
+        status = verdict_noticed(control);
+        /* A job that has ended well exchanges nothing any more. */
+        status = status == STATUS_OK ? STATUS_ERROR : status;
+    } else {
+        *result = control->answer;
+        control->answer = NULL;
+    }
+    pthread_mutex_unlock(&control->lock);
+    pulse_count(control);
+    return status;
+}
+
+void blobs_free(struct blobs *blobs)
+{
+    for (int i = 0; blobs->data && i < blobs->count; i++)
+        free(blobs->data[i]);
+    free(blobs->data);
+    free(blobs->size);
+    *blobs = (struct blobs){0};
+}
+
+/* Reads the shares of all ranks; false: they are not well-formed, or memory ran out. */
+static bool blobs_decode(const struct letter *letter, int ranks, struct blobs *blobs)
+{
+    struct reader reader = {.at = letter->data, .left = letter->size};
+    if (read_u32(&reader) != (uint32_t)ranks)
+        return false;
+    blobs->count = ranks;
+    blobs->data = calloc((size_t)ranks, sizeof *blobs->data);
+    blobs->size = calloc((size_t)ranks, sizeof *blobs->size);
+    for (int i = 0; blobs->data && blobs->size && i < ranks; i++) {
+        size_t size = read_u32(&reader);
+        const unsigned char *data = read_bytes(&reader, size);
+        if (!data)
+            return false;
+        if (size == 0)
+            continue;
+        blobs->data[i] = malloc(size);
+        if (!blobs->data[i])
+            return false;
+        memcpy(blobs->data[i], data, size);
+        blobs->size[i] = size;
+    }
+    return blobs->data && blobs->size && reader.left == 0;
+}
+
+static enum status exchange_blobs(struct control *control, enum exchange kind, const void *data,
+                                  size_t size, bool wanted, struct blobs *blobs)
+{
+    struct letter *result;
+    *blobs = (struct blobs){0};
+    enum status status = exchange(control, kind, data, size, &result);
+    if (status == STATUS_OK && wanted && !blobs_decode(result, control_ranks(control), blobs)) {
+        blobs_free(blobs);
+        status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
+                                    "rank 0 sent what it should not");
+    }
+    free(result);
+    return status;
+}
+
+enum status control_allgather(struct control *control, const void *data, size_t size,
+                              struct blobs *blobs)
+{
+    return exchange_blobs(control, EXCHANGE_ALLGATHER, data, size, true, blobs);
+}
+
+enum status control_gather(struct control *control, const void *data, size_t size,
+                           struct blobs *blobs)
+{
+    return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
+}
+
+enum status control_broadcast(struct control *control, void *data, size_t size)
+{
+    struct letter *result;
+    bool mine = control_rank(control) == 0;
+    enum status status =
+        exchange(control, EXCHANGE_BROADCAST, data, mine ? size : 0, &result);
+    if (status == STATUS_OK && result->size != size)
+        status = fail(STATUS_ERROR, "rank 0 broadcast %zu bytes where %zu were expected",
+                      result->size, size);
+    if (status == STATUS_OK && !mine && size > 0)
+        memcpy(data, result->data, size);
+    free(result);
+    return status;
+}
+
+enum status control_barrier(struct control *control)
+{
+    struct letter *result;
+    enum status status = exchange(control, EXCHANGE_BARRIER, NULL, 0, &result);
+    free(result);
+    return status;
+}
+
+static void letters_free(struct letter *letter)
+{
+    while (letter) {
+        struct letter *next = letter->next;
+        free(letter);
+        letter = next;
+    }
+}
+
+void control_close(struct control *control)
+{
+    if (!control)
+        return;
+    if (control->helper_runs) {
+        if (control->joined && !control_ended(control)) {
+            fail(STATUS_ERROR, "left the job before its end");
+            control_fail(control, STATUS_ERROR);
+        }
+        pthread_mutex_lock(&control->lock);
+        control->closing = true;
+        pthread_mutex_unlock(&control->lock);
+        eventfd_write(control->wake, 1);
+        pthread_join(control->helper, NULL);
+    }
+    const int sockets[] = {control->wake, control->signals, control->listener};
+    for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
+        if (sockets[i] >= 0)
+            close(sockets[i]);
+    if (control->addresses)
+        freeaddrinfo(control->addresses);
+    letters_free(control->outbox);
+    free(control->answer);
+    for (int i = 0; i < control->algorithm_count; i++)
+        free(control->algorithms[i]);
+    free(control->algorithms);
+    free(control->members);
+    free(control->errors);
+    free(control->options);
+    sodium_memzero(&control->membership, sizeof control->membership);
+    free(control);
+}

@@ -1,0 +1,105 @@
+/*
+ * control_exchange.c - exchanges between all ranks: a star through rank 0.
+ *
+ * Each rank sends its share and waits; when rank 0 has the shares of all, it sends each rank what the
+ * exchange gives it. A rank is in one exchange at a time, so there is one share of each at most.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control_root.h"
+
+static const char *const exchange_names[EXCHANGES] = {
+    [EXCHANGE_ALLGATHER] = "an allgather of the control plane",
+    [EXCHANGE_GATHER] = "a gather of the control plane",
+    [EXCHANGE_BROADCAST] = "a broadcast of the control plane",
+    [EXCHANGE_BARRIER] = "a barrier of the control plane",
+};
+
+/* All shares one behind the other, each with its size. */
+static void shares_join(struct root *root, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)root->ranks);
+    for (int rank = 0; rank < root->ranks; rank++) {
+        bytes_put_u32(bytes, (uint32_t)root->peers[rank].share_size);
+        bytes_put(bytes, root->peers[rank].share, root->peers[rank].share_size);
+    }
+}
+
+static void send_results(struct root *root, uint32_t kind)
+{
+    struct bytes all = {0};
+    const struct peer *self = &root->peers[0];
+    if (kind == EXCHANGE_ALLGATHER || kind == EXCHANGE_GATHER)
+        shares_join(root, &all);
+    if (all.failed || (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST)) {
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR,
+                   "the shares of all ranks together are more than the control plane carries");
+    } else if (kind == EXCHANGE_ALLGATHER) {
+        root_send_all(root, FRAME_RESULT, all.data, all.size);
+    } else if (kind == EXCHANGE_BROADCAST) {
+        root_send_all(root, FRAME_RESULT, self->share, self->share_size);
+    } else {
+        for (int rank = 1; rank < root->ranks; rank++)
+            root_send(root, rank, FRAME_RESULT, NULL, 0);
+        root_send(root, 0, FRAME_RESULT, all.data, all.size);
+    }
+    bytes_free(&all);
+}
+
+/* Are all ranks in the same one? */
+static bool shares_agree(struct root *root)
+{
+    const struct peer *self = &root->peers[0];
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->share_kind == self->share_kind && peer->share_number == self->share_number)
+            continue;
+        char text[256];
+        snprintf(text, sizeof text, "it is in %s (number %u) while rank 0 is in %s (number %u)",
+                 exchange_names[peer->share_kind], peer->share_number,
+                 exchange_names[self->share_kind], self->share_number);
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, text);
+        return false;
+    }
+    return true;
+}
+
+static void exchange_complete(struct root *root)
+{
+    if (shares_agree(root))
+        send_results(root, root->peers[0].share_kind);
+    root->shares = 0;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        free(peer->share);
+        peer->share = NULL;
+        peer->share_size = 0;
+        peer->standing.exchange = NULL;
+    }
+}
+
+bool exchange_share(struct root *root, int rank, const unsigned char *data, size_t size)
+{
+    struct peer *peer = &root->peers[rank];
+    struct reader reader = {.at = data, .left = size};
+    uint32_t kind = read_u32(&reader), number = read_u32(&reader);
+    if (reader.bad || kind >= EXCHANGES || peer->standing.exchange || peer->standing.finished)
+        return false;
+    peer->share_kind = kind;
+    peer->share_number = number;
+    peer->share_size = reader.left;
+    peer->share = malloc(reader.left ? reader.left : 1);
+    if (!peer->share) {
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its share");
+        peer->share_size = 0;
+        return true;
+    }
+    if (reader.left > 0)
+        memcpy(peer->share, reader.at, reader.left);
+    peer->standing.exchange = exchange_names[kind];
+    if (++root->shares == root->ranks)
+        exchange_complete(root);
+    return true;
+}

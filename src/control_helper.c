@@ -1,0 +1,212 @@
+/*
+ * control_helper.c - what the helper threads of all ranks have in common: time, waiting, signals, and
+ * the letters to and from the main thread.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control_internal.h"
+#include "control_signal.h"
+
+/* A gap that is longer than this between two looks at the clock means that this process was stopped. */
+#define GAP_SECONDS 1.0
+
+int signals_capture(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int signals_read(int fd)
+{
+    struct signalfd_siginfo info;
+    if (fd < 0 || read(fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return 0;
+    return (int)info.ssi_signo;
+}
+
+const char *control_signal_name(const struct control *control)
+{
+    return control->signal == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM";
+}
+
+/* A rank that was stopped for a minute and goes on must not conclude that all others were silent for
+ * a minute. */
+void control_advance_clock(struct control *control)
+{
+    double clock = clock_seconds();
+    double gap = clock - control->last_clock;
+    control->now += gap < GAP_SECONDS ? gap : GAP_SECONDS;
+    control->last_clock = clock;
+}
+
+void control_read_events(struct control *control)
+{
+    eventfd_t count;
+    eventfd_read(control->wake, &count);
+    int signal = signals_read(control->signals);
+    if (signal)
+        control->signal = signal;
+    control_advance_clock(control);
+}
+
+short control_wait(struct control *control, int fd, short events, double seconds)
+{
+    struct pollfd set[] = {{.fd = control->wake, .events = POLLIN},
+                           {.fd = control->signals, .events = POLLIN},
+                           {.fd = fd, .events = events}};
+    control_advance_clock(control);
+    poll(set, 3, seconds > 0 ? (int)(seconds * 1000) + 1 : 0);
+    control_read_events(control);
+    return set[2].revents;
+}
+
+struct letter *control_take_outbox(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    struct letter *letters = control->outbox;
+    control->outbox = NULL;
+    control->outbox_end = &control->outbox;
+    pthread_mutex_unlock(&control->lock);
+    return letters;
+}
+
+struct letter *letter_create(int type, const void *data, size_t size)
+{
+    struct letter *letter = malloc(sizeof *letter + size);
+    if (!letter)
+        return NULL;
+    letter->next = NULL;
+    letter->type = type;
+    letter->size = size;
+    if (size > 0)
+        memcpy(letter->data, data, size);
+    return letter;
+}
+
+void control_deliver(struct control *control, int type, const void *data, size_t size)
+{
+    struct letter *letter = letter_create(type, data, size);
+    if (!letter) {
+        say("out of memory for %zu bytes from rank 0", size);
+        control_conclude(control, STATUS_ERROR);
+        return;
+    }
+    pthread_mutex_lock(&control->lock);
+    free(control->answer);
+    control->answer = letter;
+    pthread_cond_broadcast(&control->changed);
+    pthread_mutex_unlock(&control->lock);
+}
+
+void control_set_joined(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    control->joined = true;
+    pthread_cond_broadcast(&control->changed);
+    pthread_mutex_unlock(&control->lock);
+}
+
+void control_conclude(struct control *control, enum status status)
+{
+    pthread_mutex_lock(&control->lock);
+    if (!atomic_load(&control->ended)) {
+        control->verdict = status;
+        atomic_store(&control->ended, true);
+        pthread_cond_broadcast(&control->changed);
+    }
+    pthread_mutex_unlock(&control->lock);
+}
+
+bool control_is_closing(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    bool closing = control->closing;
+    pthread_mutex_unlock(&control->lock);
+    return closing;
+}
+
+void control_watch_main(struct control *control)
+{
+    if (!atomic_load(&control->ended) || !control->membership.own_process)
+        return;
+    if (control->ended_at == 0)
+        control->ended_at = control->now;
+    if (control->now - control->ended_at < STUCK_SECONDS)
+        return;
+    pthread_mutex_lock(&control->lock);
+    bool noticed = control->noticed;
+    enum status status = control->verdict;
+    pthread_mutex_unlock(&control->lock);
+    if (noticed)
+        return;
+    say("the job ended %g s ago and this rank's main thread does not react: ending the process",
+        STUCK_SECONDS);
+    _exit((int)status);
+}
+
+void pulse_read(struct pulse *pulse, struct reading *reading)
+{
+#define READ(field) .field = atomic_load_explicit(&pulse->field, memory_order_relaxed)
+    *reading = (struct reading){
+        READ(progress), READ(phase), READ(collective), READ(algorithm), READ(bytes),
+        READ(iteration), READ(operation), READ(kind), READ(peer), READ(lane), READ(step),
+        READ(done), READ(length),
+    };
+#undef READ
+}
+
+void reading_encode(const struct reading *reading, struct bytes *bytes)
+{
+    const int small[] = {reading->phase, reading->collective, reading->algorithm,
+                         reading->operation, reading->kind, reading->peer, reading->lane,
+                         reading->step};
+    const uint64_t large[] = {reading->progress, reading->bytes, (uint64_t)reading->iteration,
+                              reading->done, reading->length};
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        bytes_put_u32(bytes, (uint32_t)small[i]);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        bytes_put_u64(bytes, large[i]);
+}
+
+bool reading_decode(const void *data, size_t size, struct reading *reading)
+{
+    struct reader reader = {.at = data, .left = size};
+    int *const small[] = {&reading->phase, &reading->collective, &reading->algorithm,
+                          &reading->operation, &reading->kind, &reading->peer, &reading->lane,
+                          &reading->step};
+    uint64_t iteration = 0;
+    uint64_t *const large[] = {&reading->progress, &reading->bytes, &iteration, &reading->done,
+                               &reading->length};
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        *small[i] = (int)read_u32(&reader);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        *large[i] = read_u64(&reader);
+    reading->iteration = (int64_t)iteration;
+    return !reader.bad && reader.left == 0;
+}
+
+enum status status_decode(uint32_t value)
+{
+    switch (value) {
+    case STATUS_OK:
+    case STATUS_USAGE:
+    case STATUS_WRONG_DATA:
+    case STATUS_SLOW:
+    case STATUS_TIMEOUT:
+    case STATUS_UNAVAILABLE:
+    case STATUS_INTERRUPTED:
+        return (enum status)value;
+    default:
+        return STATUS_ERROR;
+    }
+}

@@ -1,0 +1,120 @@
+/*
+ * control_internal.h - what the files of the control plane share.
+ *
+ * A rank has two threads here: the main thread, which calls control.h, and the helper thread, which
+ * owns all sockets (control_root.c at rank 0, control_leaf.c at the others). They exchange letters:
+ * the main thread puts its own into the outbox, the helper delivers at most one answer at a time. At
+ * rank 0 a letter to rank 0 takes the same way as one from any other rank, only without a socket.
+ */
+#ifndef CCTEST_CONTROL_INTERNAL_H
+#define CCTEST_CONTROL_INTERNAL_H
+
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "bytes.h"
+#include "control.h"
+#include "frame.h"
+#include "hello.h"
+#include "log.h"
+#include "verdict.h"
+
+#define PULSE_SECONDS     0.1 /* between two looks at what the main thread does */
+#define HEARTBEAT_SECONDS 0.5 /* a pulse is sent at least that often */
+#define GRACE_SECONDS     0.2 /* for further causes to come in before the verdict */
+#define LINGER_SECONDS    2.0 /* for the others to learn the verdict before rank 0 closes */
+#define REFUSAL_SECONDS   1.0 /* for ranks that start a little later to learn that there is no job */
+#define VERDICT_SECONDS   3.0 /* that a failing rank waits for the verdict */
+#define STUCK_SECONDS     10.0 /* that a main thread may ignore the end of the job */
+
+/* A frame's type and content on its way between the two threads. */
+struct letter {
+    struct letter *next;
+    int type;
+    size_t size;
+    unsigned char data[];
+};
+
+enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGE_BROADCAST, EXCHANGE_BARRIER, EXCHANGES };
+
+struct control {
+    struct membership membership;
+    struct control_config config;
+    char *options;
+    struct log *log;
+    struct pulse pulse;
+    atomic_bool ended;
+    _Atomic uint64_t strangers;
+    uint32_t exchanges; /* the main thread's count of them */
+
+    pthread_t helper;
+    bool helper_runs;
+    int wake;    /* eventfd: the main thread has something for the helper */
+    int signals; /* signalfd of SIGINT and SIGTERM; -1: not this rank's business */
+
+    pthread_mutex_t lock; /* all of this: */
+    pthread_cond_t changed;
+    bool joined;
+    bool closing;
+    bool noticed; /* the main thread knows the verdict */
+    enum status verdict;
+    struct letter *outbox, **outbox_end;
+    struct letter *answer;
+    char **algorithms;
+    int algorithm_count;
+
+    /* Written by the helper before `joined` or `ended`, then read only. */
+    struct member *members;
+    struct job_error *errors;
+    int error_count;
+
+    /* The helper's. */
+    int listener;               /* rank 0 */
+    struct addrinfo *addresses; /* the others: of rank 0 */
+    double now;                 /* seconds; stands still while the process is stopped */
+    double last_clock, ended_at;
+    int signal;                 /* the last one that came; 0: none */
+};
+
+/* Rank 0's side and the others': the whole life of the helper thread. */
+void control_root_run(struct control *control);
+void control_leaf_run(struct control *control);
+
+/* For the helper. */
+void control_advance_clock(struct control *control);
+void control_read_events(struct control *control); /* empties `wake` and `signals` */
+/* Waits for `events` on `fd` (-1: none), for a letter, a signal, or the time. Returns revents of fd. */
+short control_wait(struct control *control, int fd, short events, double seconds);
+struct letter *control_take_outbox(struct control *control); /* the caller frees them */
+void control_deliver(struct control *control, int type, const void *data, size_t size);
+void control_set_joined(struct control *control);
+/* The job has this status now; the first call counts. */
+void control_conclude(struct control *control, enum status status);
+bool control_is_closing(struct control *control);
+/* Ends the process if its main thread does not see that the job has ended. */
+void control_watch_main(struct control *control);
+const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
+
+struct letter *letter_create(int type, const void *data, size_t size);
+/* What a pulse says now, on the wire and off it. */
+void pulse_read(struct pulse *pulse, struct reading *reading);
+void reading_encode(const struct reading *reading, struct bytes *bytes);
+bool reading_decode(const void *data, size_t size, struct reading *reading);
+/* A status that came from elsewhere. */
+enum status status_decode(uint32_t value);
+
+/* control_lobby.c: rank 0's listener, and those who have not proved themselves yet. */
+struct lobby;
+typedef void lobby_admit(void *argument, int fd, const struct hello *hello);
+struct lobby *lobby_create(struct control *control);
+/* Adds what it waits for to `set`; returns how many (at most LOBBY_POLLS). */
+#define LOBBY_POLLS 129
+int lobby_watch(struct lobby *lobby, struct pollfd *set);
+/* Serves them after poll(); gives away the sockets of those who know the secret. */
+void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);
+/* The last stranger, for a human; "" if there was none. */
+const char *lobby_last_stranger(const struct lobby *lobby);
+void lobby_free(struct lobby *lobby);
+
+#endif

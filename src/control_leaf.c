@@ -1,0 +1,340 @@
+/*
+ * control_leaf.c - the helper thread of every rank but 0: it keeps the connection to rank 0.
+ *
+ * It connects (again and again, as rank 0 may start later), proves itself, and from then on carries
+ * letters and pulses. When rank 0 cannot be heard any more, the rank ends by itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control_internal.h"
+#include "socket.h"
+
+#define ATTEMPT_SECONDS   5.0 /* for one address to answer and to prove itself */
+#define RETRY_SECONDS     0.1
+#define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
+
+struct leaf {
+    struct control *control;
+    struct wire wire;
+    bool connected;       /* nothing is sent or received otherwise */
+    double heard, pulsed; /* when rank 0 was heard, when this rank last pulsed */
+    double interrupted;   /* when a signal was passed on; 0: none */
+    struct reading sent;  /* the last pulse */
+    char last_error[160]; /* of an attempt to connect */
+};
+
+static bool leaf_must_stop(struct leaf *leaf)
+{
+    return leaf->control->signal || control_is_closing(leaf->control);
+}
+
+/* ---- connecting ---- */
+
+enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_HOPELESS };
+
+/* Steps the handshake until it ends one way or the other. */
+static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
+{
+    struct control *control = leaf->control;
+    const struct membership *membership = &control->membership;
+    struct hello hello;
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    hello_fill(&hello, membership, control->options);
+    struct handshake *handshake =
+        handshake_create(fd, false, membership->secret, "control", bytes,
+                         hello_encode(&hello, bytes));
+    if (!handshake)
+        return ATTEMPT_AGAIN;
+    enum handshake_state state;
+    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING && !leaf_must_stop(leaf) &&
+           control->now < until)
+        control_wait(control, fd, handshake_events(handshake), HEARTBEAT_SECONDS);
+    enum attempt attempt = ATTEMPT_DONE;
+    if (state == HANDSHAKE_PENDING || (state == HANDSHAKE_REFUSED && handshake_lost(handshake))) {
+        snprintf(leaf->last_error, sizeof leaf->last_error, "what listens there %s",
+                 state == HANDSHAKE_PENDING ? "does not answer" : handshake_reason(handshake));
+        attempt = ATTEMPT_AGAIN;
+    } else if (state == HANDSHAKE_REFUSED) {
+        fail(STATUS_ERROR,
+             "what listens at %s port %d is not rank 0 of this job: it %s; if it should be, give all "
+             "ranks the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             membership->root_host, membership->root_port, handshake_reason(handshake));
+        attempt = ATTEMPT_HOPELESS;
+    }
+    handshake_free(handshake);
+    return attempt;
+}
+
+static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address)
+{
+    struct control *control = leaf->control;
+    double until = control->now + ATTEMPT_SECONDS;
+    int fd = socket_connect(address), error = errno;
+    if (fd >= 0) {
+        while (!control_wait(control, fd, POLLOUT, HEARTBEAT_SECONDS) && control->now < until)
+            if (leaf_must_stop(leaf))
+                break;
+        error = control->now < until ? socket_connect_result(fd) : ETIMEDOUT;
+    }
+    if (fd < 0 || error) {
+        snprintf(leaf->last_error, sizeof leaf->last_error, "%s", strerror(error));
+        if (fd >= 0)
+            close(fd);
+        return ATTEMPT_AGAIN;
+    }
+    enum attempt attempt = leaf_shake_hands(leaf, fd, until);
+    if (attempt == ATTEMPT_DONE)
+        leaf->wire.fd = fd;
+    else
+        close(fd);
+    return attempt;
+}
+
+static bool leaf_connect(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    double until = control->now + control->config.timeout;
+    for (;;) {
+        for (struct addrinfo *a = control->addresses; a; a = a->ai_next) {
+            enum attempt attempt = leaf_try(leaf, a);
+            if (attempt == ATTEMPT_DONE)
+                return true;
+            if (attempt == ATTEMPT_HOPELESS) {
+                control_conclude(control, STATUS_ERROR);
+                return false;
+            }
+            if (leaf_must_stop(leaf)) {
+                control_conclude(control, STATUS_INTERRUPTED);
+                return false;
+            }
+        }
+        if (control->now >= until) {
+            fail(STATUS_TIMEOUT,
+                 "rank 0 could not be reached at %s port %d for %.3g s (%s): is it running there?",
+                 control->membership.root_host, control->membership.root_port,
+                 control->config.timeout, leaf->last_error);
+            control_conclude(control, STATUS_TIMEOUT);
+            return false;
+        }
+        control_wait(control, -1, 0, RETRY_SECONDS);
+    }
+}
+
+/* ---- connected ---- */
+
+static void leaf_send(struct leaf *leaf, int type, const void *data, size_t size)
+{
+    if (leaf->connected && !wire_put(&leaf->wire, type, data, size)) {
+        say("out of memory for a message of %zu bytes to rank 0", size);
+        control_conclude(leaf->control, STATUS_ERROR);
+    }
+}
+
+static const char *leaf_root_name(struct leaf *leaf, char *text, size_t size)
+{
+    const struct control *control = leaf->control;
+    if (control->members[0].pid)
+        snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
+                 control->members[0].pid);
+    else
+        snprintf(text, size, "rank 0 (%s port %d)", control->membership.root_host,
+                 control->membership.root_port);
+    return text;
+}
+
+/* Rank 0 cannot be reached any more: nobody will say so for this rank. */
+static void leaf_is_alone(struct leaf *leaf, const char *why)
+{
+    struct control *control = leaf->control;
+    leaf->connected = false;
+    if (atomic_load(&control->ended))
+        return;
+    char root[320];
+    leaf_root_name(leaf, root, sizeof root);
+    if (control->joined)
+        say("%s cannot be reached any more: %s; this rank ends", root, why);
+    else
+        fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
+             why);
+    control_conclude(control, STATUS_TIMEOUT);
+}
+
+static void leaf_pulse(struct leaf *leaf, bool at_once)
+{
+    struct control *control = leaf->control;
+    struct reading reading;
+    pulse_read(&control->pulse, &reading);
+    double since = control->now - leaf->pulsed;
+    bool changed = memcmp(&reading, &leaf->sent, sizeof reading) != 0;
+    if (since < (changed ? (at_once ? 0 : PULSE_SECONDS * 0.9) : HEARTBEAT_SECONDS))
+        return;
+    struct bytes bytes = {0};
+    reading_encode(&reading, &bytes);
+    if (!bytes.failed)
+        leaf_send(leaf, FRAME_PULSE, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    leaf->sent = reading;
+    leaf->pulsed = control->now;
+}
+
+static bool leaf_welcome(struct leaf *leaf, const struct frame *frame)
+{
+    struct control *control = leaf->control;
+    struct reader reader = {.at = frame->data, .left = frame->size};
+    int ranks = control->membership.ranks;
+    if (control->joined || read_u32(&reader) != (uint32_t)ranks)
+        return false;
+    for (int rank = 0; rank < ranks; rank++) {
+        struct member *member = &control->members[rank];
+        member->rank = rank;
+        read_text(&reader, member->host, sizeof member->host);
+        member->pid = (long)read_u64(&reader);
+        member->node = (int)read_u32(&reader);
+        member->local_rank = (int)read_u32(&reader);
+        if (member->node < 0 || member->node >= ranks || member->local_rank < 0 ||
+            member->local_rank >= ranks)
+            return false;
+    }
+    if (reader.bad || reader.left > 0)
+        return false;
+    control_set_joined(control);
+    leaf_pulse(leaf, true);
+    return true;
+}
+
+/* A refusal says whether it is this rank's own doing; if not, rank 0 says it for all. */
+static bool leaf_refused(struct leaf *leaf, struct reader *reader)
+{
+    enum status status = status_decode(read_u32(reader));
+    bool personal = read_u32(reader);
+    char text[1024];
+    read_text(reader, text, sizeof text);
+    if (reader->bad || status == STATUS_OK)
+        return false;
+    if (personal)
+        fail(status, "%s", text);
+    control_conclude(leaf->control, status);
+    leaf_send(leaf, FRAME_GOODBYE, NULL, 0);
+    return true;
+}
+
+static bool leaf_verdict(struct leaf *leaf, struct reader *reader)
+{
+    enum status status = status_decode(read_u32(reader));
+    char text[1024];
+    read_text(reader, text, sizeof text);
+    if (reader->bad)
+        return false;
+    if (status != STATUS_OK)
+        say_verbose(2, "rank 0 has ended the job: %s", text);
+    control_conclude(leaf->control, status);
+    leaf_send(leaf, FRAME_GOODBYE, NULL, 0);
+    return true;
+}
+
+/* false: rank 0 would not send this. */
+static bool leaf_handle(struct leaf *leaf, const struct frame *frame)
+{
+    struct reader reader = {.at = frame->data, .left = frame->size};
+    switch (frame->type) {
+    case FRAME_PULSE:
+        return true;
+    case FRAME_WELCOME:
+        return leaf_welcome(leaf, frame);
+    case FRAME_REFUSED:
+        return leaf_refused(leaf, &reader);
+    case FRAME_RESULT:
+        control_deliver(leaf->control, frame->type, frame->data, frame->size);
+        return true;
+    case FRAME_VERDICT:
+        return leaf_verdict(leaf, &reader);
+    default:
+        return false;
+    }
+}
+
+static void leaf_receive(struct leaf *leaf)
+{
+    bool open = wire_fill(&leaf->wire);
+    struct frame frame;
+    enum frame_state state;
+    while ((state = wire_take(&leaf->wire, &frame)) == FRAME_WHOLE) {
+        leaf->heard = leaf->control->now;
+        if (!leaf_handle(leaf, &frame)) {
+            state = FRAME_BAD;
+            break;
+        }
+    }
+    if (state == FRAME_BAD)
+        leaf_is_alone(leaf, "it sent what makes no sense");
+    else if (!open)
+        leaf_is_alone(leaf, "its connection broke (killed, or crashed?)");
+}
+
+/* A signal came: rank 0 gets to know it, and is given a moment to end the job for all. */
+static void leaf_interrupt(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    if (leaf->interrupted == 0) {
+        struct bytes bytes = {0};
+        bytes_put_u32(&bytes, STATUS_INTERRUPTED);
+        bytes_put_text(&bytes, control_signal_name(control));
+        if (!bytes.failed)
+            leaf_send(leaf, FRAME_FAILED, bytes.data, bytes.size);
+        bytes_free(&bytes);
+        leaf->interrupted = control->now;
+    } else if (control->now - leaf->interrupted > INTERRUPT_SECONDS) {
+        say("%s, and rank 0 does not answer: this rank ends", control_signal_name(control));
+        control_conclude(control, STATUS_INTERRUPTED);
+    }
+}
+
+/* Between the events: what this rank has to say, and whether rank 0 still lives. */
+static void leaf_tend(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    struct letter *letter = control_take_outbox(control), *next;
+    if (control->joined && !atomic_load(&control->ended))
+        leaf_pulse(leaf, letter != NULL);
+    for (; letter; letter = next) {
+        next = letter->next;
+        leaf_send(leaf, letter->type, letter->data, letter->size);
+        free(letter);
+    }
+    if (atomic_load(&control->ended))
+        return;
+    if (control->signal)
+        leaf_interrupt(leaf);
+    if (control->now - leaf->heard > control->config.timeout) {
+        char why[80];
+        snprintf(why, sizeof why, "it has been silent for %.3g s (stopped, or is its host down?)",
+                 control->now - leaf->heard);
+        leaf_is_alone(leaf, why);
+    }
+}
+
+void control_leaf_run(struct control *control)
+{
+    struct leaf leaf = {.control = control, .wire.fd = -1};
+    control_advance_clock(control);
+    if (leaf_connect(&leaf)) {
+        leaf.connected = true;
+        leaf.heard = leaf.pulsed = control->now;
+    }
+    while (!control_is_closing(control)) {
+        short wanted = (short)(POLLIN | (wire_pending(&leaf.wire) ? POLLOUT : 0));
+        short events = control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted,
+                                    PULSE_SECONDS);
+        if (leaf.connected && (events & ~POLLOUT))
+            leaf_receive(&leaf);
+        leaf_tend(&leaf);
+        if (leaf.connected && wire_pending(&leaf.wire) && !wire_flush(&leaf.wire))
+            leaf_receive(&leaf); /* a verdict may have come before the connection broke */
+        control_watch_main(control);
+    }
+    wire_close(&leaf.wire);
+}

@@ -1,0 +1,153 @@
+/*
+ * control_lobby.c - rank 0's listener, and those who have not proved themselves yet.
+ *
+ * Anybody can connect. Each guest has a few seconds to prove that it knows the secret; nobody waits
+ * for it meanwhile. When the lobby is full, further ones wait in the kernel's queue.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control_internal.h"
+#include "socket.h"
+
+#define GUESTS_MOST   (LOBBY_POLLS - 1)
+#define GUEST_SECONDS 3.0
+#define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
+
+struct guest {
+    int fd;
+    struct handshake *handshake;
+    double since;
+    char from[64];
+};
+
+struct lobby {
+    struct control *control;
+    unsigned char hello[HANDSHAKE_HELLO_MOST];
+    size_t hello_size;
+    struct guest guests[GUESTS_MOST];
+    int count;
+    double pause_until;
+    char last_stranger[160];
+};
+
+struct lobby *lobby_create(struct control *control)
+{
+    struct lobby *lobby = calloc(1, sizeof *lobby);
+    if (!lobby)
+        return NULL;
+    lobby->control = control;
+    struct hello hello;
+    hello_fill(&hello, &control->membership, control->options);
+    lobby->hello_size = hello_encode(&hello, lobby->hello);
+    return lobby;
+}
+
+int lobby_watch(struct lobby *lobby, struct pollfd *set)
+{
+    bool open = lobby->count < GUESTS_MOST && lobby->control->now >= lobby->pause_until;
+    set[0] = (struct pollfd){.fd = open ? lobby->control->listener : -1, .events = POLLIN};
+    for (int i = 0; i < lobby->count; i++)
+        set[1 + i] = (struct pollfd){.fd = lobby->guests[i].fd,
+                                     .events = handshake_events(lobby->guests[i].handshake)};
+    return 1 + lobby->count;
+}
+
+static void guest_drop(struct lobby *lobby, struct guest *guest, const char *why)
+{
+    atomic_fetch_add(&lobby->control->strangers, 1);
+    snprintf(lobby->last_stranger, sizeof lobby->last_stranger, "%s, which %s", guest->from, why);
+    say_verbose(1, "dropped a connection from %s", lobby->last_stranger);
+    close(guest->fd);
+}
+
+/* Returns true when the guest has left the lobby, either way. */
+static bool guest_serve(struct lobby *lobby, struct guest *guest, lobby_admit *admit,
+                        void *argument)
+{
+    enum handshake_state state = handshake_step(guest->handshake);
+    if (state == HANDSHAKE_PENDING && lobby->control->now - guest->since < GUEST_SECONDS)
+        return false;
+    size_t size;
+    const void *bytes = handshake_hello(guest->handshake, &size);
+    struct hello hello;
+    if (state == HANDSHAKE_DONE && hello_decode(bytes, size, &hello))
+        admit(argument, guest->fd, &hello);
+    else
+        guest_drop(lobby, guest, state == HANDSHAKE_DONE ? "sent a hello that makes no sense"
+                                                         : handshake_reason(guest->handshake));
+    handshake_free(guest->handshake);
+    return true;
+}
+
+/* "10.0.0.7 port 4711" */
+static void address_text(const struct sockaddr_storage *address, socklen_t size, char *text,
+                         size_t room)
+{
+    char host[NI_MAXHOST], service[NI_MAXSERV];
+    if (getnameinfo((const struct sockaddr *)address, size, host, sizeof host, service,
+                    sizeof service, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        snprintf(text, room, "somewhere");
+    else
+        snprintf(text, room, "%.40s port %.5s", strncmp(host, "::ffff:", 7) ? host : host + 7,
+                 service);
+}
+
+static void lobby_accept(struct lobby *lobby)
+{
+    struct control *control = lobby->control;
+    while (lobby->count < GUESTS_MOST) {
+        struct sockaddr_storage address;
+        socklen_t size = sizeof address;
+        int fd = accept4(control->listener, (struct sockaddr *)&address, &size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED && errno != EINTR)
+                lobby->pause_until = control->now + PAUSE_SECONDS;
+            return;
+        }
+        socket_set_prompt(fd);
+        struct guest *guest = &lobby->guests[lobby->count];
+        *guest = (struct guest){.fd = fd, .since = control->now};
+        address_text(&address, size, guest->from, sizeof guest->from);
+        guest->handshake = handshake_create(fd, true, control->membership.secret, "control",
+                                            lobby->hello, lobby->hello_size);
+        if (guest->handshake)
+            lobby->count++;
+        else
+            close(fd);
+    }
+}
+
+void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument)
+{
+    int kept = 0;
+    for (int i = 0; i < lobby->count; i++) {
+        struct guest guest = lobby->guests[i];
+        if (!guest_serve(lobby, &guest, admit, argument))
+            lobby->guests[kept++] = guest;
+    }
+    lobby->count = kept;
+    if (set[0].revents)
+        lobby_accept(lobby);
+}
+
+const char *lobby_last_stranger(const struct lobby *lobby)
+{
+    return lobby->last_stranger;
+}
+
+void lobby_free(struct lobby *lobby)
+{
+    if (!lobby)
+        return;
+    for (int i = 0; i < lobby->count; i++) {
+        close(lobby->guests[i].fd);
+        handshake_free(lobby->guests[i].handshake);
+    }
+    free(lobby);
+}

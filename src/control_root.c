@@ -1,0 +1,348 @@
+/*
+ * control_root.c - the helper thread of rank 0: it hears all ranks, and gives the verdict.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control_root.h"
+
+/* ---- the ranks, one by one ---- */
+
+void root_send(struct root *root, int rank, int type, const void *data, size_t size)
+{
+    struct peer *peer = &root->peers[rank];
+    if (rank == 0) {
+        if (type == FRAME_RESULT)
+            control_deliver(root->control, type, data, size);
+    } else if (peer->state == PEER_JOINED && !wire_put(&peer->wire, type, data, size)) {
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+                   "rank 0 has no memory for a message to this rank");
+    }
+}
+
+void root_send_all(struct root *root, int type, const void *data, size_t size)
+{
+    for (int rank = 0; rank < root->ranks; rank++)
+        root_send(root, rank, type, data, size);
+}
+
+void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
+                const char *message)
+{
+    struct control *control = root->control;
+    if (atomic_load(&control->ended) || root->peers[rank].blamed)
+        return;
+    if (root->verdict_at == 0)
+        root->verdict_at = control->now + GRACE_SECONDS;
+    if (kind == CAUSE_INTERRUPTED) {
+        root->verdict_at = control->now;
+        if (root->cause_count > 0)
+            return; /* launchers send signals because of what has happened already */
+    }
+    root->peers[rank].blamed = true;
+    struct cause *cause = &root->causes[root->cause_count++];
+    *cause = (struct cause){.kind = kind, .rank = rank, .status = status};
+    snprintf(cause->message, sizeof cause->message, "%s", message);
+}
+
+static void peer_heard(struct root *root, struct peer *peer, const struct reading *reading)
+{
+    if (reading->progress != peer->standing.reading.progress)
+        root->progressed = root->control->now;
+    peer->standing.reading = *reading;
+}
+
+static bool peer_failed(struct root *root, int rank, struct reader *reader)
+{
+    enum status status = status_decode(read_u32(reader));
+    char text[1024];
+    read_text(reader, text, sizeof text);
+    if (reader->bad || status == STATUS_OK)
+        return false;
+    root_blame(root, rank, status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED, status,
+               text);
+    return true;
+}
+
+static bool peer_finished(struct root *root, struct peer *peer, struct reader *reader)
+{
+    enum status status = status_decode(read_u32(reader));
+    if (reader->bad || peer->standing.finished)
+        return false;
+    peer->standing.finished = true;
+    root->progressed = root->control->now;
+    root->status = status_graver(root->status, status);
+    if (++root->finished == root->ranks)
+        root_end(root, root->status, "");
+    return true;
+}
+
+/* What a rank says, rank 0's own letters included; false: it should not say this. */
+static bool root_handle(struct root *root, int rank, int type, const unsigned char *data,
+                        size_t size)
+{
+    struct peer *peer = &root->peers[rank];
+    struct reader reader = {.at = data, .left = size};
+    struct reading reading;
+    if (type == FRAME_GOODBYE) {
+        peer->state = PEER_LEFT;
+        return true;
+    }
+    if (atomic_load(&root->control->ended))
+        return true;
+    switch (type) {
+    case FRAME_PULSE:
+        if (!reading_decode(data, size, &reading))
+            return false;
+        peer_heard(root, peer, &reading);
+        return true;
+    case FRAME_FAILED:
+        return peer_failed(root, rank, &reader);
+    case FRAME_SHARE:
+        root->progressed = root->control->now;
+        return root->control->joined && exchange_share(root, rank, data, size);
+    case FRAME_FINISHED:
+        return root->control->joined && peer_finished(root, peer, &reader);
+    default:
+        return false;
+    }
+}
+
+static void peer_lost(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_JOINED)
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+    peer->state = PEER_LEFT;
+    wire_close(&peer->wire);
+}
+
+static void peer_receive(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    bool open = wire_fill(&peer->wire);
+    struct frame frame;
+    enum frame_state state;
+    while ((state = wire_take(&peer->wire, &frame)) == FRAME_WHOLE) {
+        peer->heard = root->control->now;
+        if (!root_handle(root, rank, frame.type, frame.data, frame.size)) {
+            state = FRAME_BAD;
+            break;
+        }
+    }
+    if (state == FRAME_BAD) {
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+                   "it sent rank 0 what makes no sense on the control plane");
+        open = false;
+    }
+    if (!open || peer->broken)
+        peer_lost(root, rank);
+}
+
+/* ---- the end ---- */
+
+void root_end(struct root *root, enum status status, const char *headline)
+{
+    struct bytes bytes = {0};
+    bytes_put_u32(&bytes, (uint32_t)status);
+    bytes_put_text(&bytes, headline);
+    if (!bytes.failed)
+        root_send_all(root, FRAME_VERDICT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    root_flush(root);
+    control_conclude(root->control, status);
+}
+
+/* Says whose fault it is, and ends the job. */
+static void root_judge(struct root *root)
+{
+    struct control *control = root->control;
+    struct verdict *verdict = &root->verdict;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        root->standings[rank] = root->peers[rank].standing;
+        root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
+    }
+    struct situation situation = {.ranks = root->ranks,
+                                  .members = control->members,
+                                  .standings = root->standings,
+                                  .causes = root->causes,
+                                  .cause_count = root->cause_count,
+                                  .stalled = control->now - root->progressed};
+    pthread_mutex_lock(&control->lock);
+    situation.algorithms = (const char *const *)control->algorithms;
+    situation.algorithm_count = control->algorithm_count;
+    verdict_reach(&situation, verdict);
+    pthread_mutex_unlock(&control->lock);
+
+    log_attach(NULL); /* it is the job that speaks, not rank 0 */
+    say("%s", verdict->headline);
+    for (int i = 0; i < verdict->line_count; i++)
+        say("  %s", verdict->lines[i]);
+    log_attach(control->log);
+
+    size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
+    control->errors = malloc(size ? size : 1);
+    if (control->errors) {
+        memcpy(control->errors, verdict->errors, size);
+        control->error_count = verdict->error_count;
+    }
+    root_end(root, verdict->status, verdict->headline);
+}
+
+static void root_check_progress(struct root *root)
+{
+    struct control *control = root->control;
+    struct reading reading;
+    pulse_read(&control->pulse, &reading);
+    peer_heard(root, &root->peers[0], &reading);
+    bool due = root->verdict_at > 0
+                   ? control->now >= root->verdict_at
+                   : control->now - root->progressed > control->config.timeout;
+    if (due)
+        root_judge(root);
+}
+
+/* ---- the loop ---- */
+
+void root_flush(struct root *root)
+{
+    for (int rank = 1; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && wire_pending(&peer->wire) && !wire_flush(&peer->wire))
+            peer->broken = true; /* what it said before is still to be read */
+    }
+}
+
+static void root_beat(struct root *root)
+{
+    if (root->control->now - root->beat < HEARTBEAT_SECONDS)
+        return;
+    root->beat = root->control->now;
+    root_send_all(root, FRAME_PULSE, NULL, 0);
+}
+
+/* Waits for something to happen and lets everybody who has something to say say it. */
+static void root_listen(struct root *root)
+{
+    struct control *control = root->control;
+    struct pollfd *set = root->polls;
+    set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
+    int guests = lobby_watch(root->lobby, set + 2);
+    struct pollfd *peers = set + 2 + guests;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        bool there = rank > 0 && peer->state == PEER_JOINED;
+        peers[rank] = (struct pollfd){
+            .fd = there ? peer->wire.fd : -1,
+            .events = (short)(POLLIN | (there && wire_pending(&peer->wire) ? POLLOUT : 0))};
+    }
+    double wait = root->verdict_at > 0 ? root->verdict_at - control->now : PULSE_SECONDS;
+    wait = wait > PULSE_SECONDS ? PULSE_SECONDS : wait;
+    bool ended = atomic_load(&control->ended);
+    poll(set, (nfds_t)(2 + guests + root->ranks),
+         ended ? 20 : wait > 0 ? (int)(wait * 1000) + 1 : 0);
+    control_read_events(control);
+    lobby_serve(root->lobby, set + 2, root_admit, root);
+    for (int rank = 1; rank < root->ranks; rank++)
+        if (peers[rank].fd >= 0 && (root->peers[rank].broken || (peers[rank].revents & ~POLLOUT)))
+            peer_receive(root, rank);
+}
+
+static void root_tend(struct root *root)
+{
+    struct control *control = root->control;
+    for (struct letter *letter = control_take_outbox(control), *next; letter; letter = next) {
+        next = letter->next;
+        if (!root_handle(root, 0, letter->type, letter->data, letter->size))
+            root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "it used the control plane wrongly");
+        free(letter);
+    }
+    if (control->signal && !root->interrupted) {
+        root->interrupted = true;
+        root_blame(root, 0, CAUSE_INTERRUPTED, STATUS_INTERRUPTED, control_signal_name(control));
+    }
+    if (!atomic_load(&control->ended)) {
+        if (control->joined)
+            root_check_progress(root);
+        else
+            root_check_joining(root);
+    }
+    root_beat(root);
+    root_flush(root);
+}
+
+/* May rank 0 close? Not before those who live know how the job ended. */
+static bool root_may_close(struct root *root)
+{
+    struct control *control = root->control;
+    if (!control_is_closing(control))
+        return false;
+    if (root->closing_at == 0)
+        root->closing_at = control->now;
+    if (control->now - root->closing_at > LINGER_SECONDS || root->interrupted)
+        return true;
+    /* Where there is no job, ranks that are on their way are to hear it too. */
+    if (root->refusal != STATUS_OK && root->refusal != STATUS_TIMEOUT &&
+        root->joined < root->ranks && control->now - root->closing_at < REFUSAL_SECONDS)
+        return false;
+    for (int rank = 1; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && control->now - peer->heard < 3 * HEARTBEAT_SECONDS)
+            return false;
+    }
+    return true;
+}
+
+static bool root_create(struct root *root, struct control *control)
+{
+    size_t ranks = (size_t)control->membership.ranks;
+    *root = (struct root){.control = control, .ranks = control->membership.ranks};
+    root->peers = calloc(ranks, sizeof *root->peers);
+    root->standings = calloc(ranks, sizeof *root->standings);
+    root->causes = calloc(ranks, sizeof *root->causes);
+    root->polls = calloc(2 + LOBBY_POLLS + ranks, sizeof *root->polls);
+    root->lobby = lobby_create(control);
+    if (!root->peers || !root->standings || !root->causes || !root->polls || !root->lobby)
+        return false;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        root->peers[rank].wire.fd = -1;
+        pulse_read(&control->pulse, &root->peers[rank].standing.reading); /* as all begin */
+    }
+    return true;
+}
+
+static void root_destroy(struct root *root)
+{
+    for (int rank = 0; root->peers && rank < root->ranks; rank++) {
+        wire_close(&root->peers[rank].wire);
+        free(root->peers[rank].share);
+    }
+    lobby_free(root->lobby);
+    free(root->peers);
+    free(root->standings);
+    free(root->causes);
+    free(root->polls);
+    free(root);
+}
+
+void control_root_run(struct control *control)
+{
+    struct root *root = calloc(1, sizeof *root);
+    if (!root || !root_create(root, control)) {
+        fail(STATUS_ERROR, "out of memory for %d ranks", control->membership.ranks);
+        control_conclude(control, STATUS_ERROR);
+    } else {
+        control_advance_clock(control);
+        root_begin(root);
+        while (!root_may_close(root)) {
+            root_listen(root);
+            root_tend(root);
+            control_watch_main(control);
+        }
+    }
+    if (root)
+        root_destroy(root);
+}

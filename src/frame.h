@@ -1,0 +1,63 @@
+/*
+ * frame.h - messages of a known length over a non-blocking socket.
+ *
+ * A frame is four bytes of length, one byte of type, and that many bytes of content. What cannot be
+ * sent yet waits in memory, so that the helper thread never blocks on a peer.
+ */
+#ifndef CCTEST_FRAME_H
+#define CCTEST_FRAME_H
+
+#include "bytes.h"
+
+#define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
+
+enum frame_type {
+    FRAME_WELCOME = 1, /* from rank 0: all have joined; who they are */
+    FRAME_REFUSED,     /* from rank 0: the job does not begin; why */
+    FRAME_PULSE,       /* both ways: I live (and this is what I am doing) */
+    FRAME_SHARE,       /* to rank 0: my part of an exchange */
+    FRAME_RESULT,      /* from rank 0: what the exchange gave */
+    FRAME_FAILED,      /* to rank 0: my failure */
+    FRAME_FINISHED,    /* to rank 0: I am through, with this status */
+    FRAME_VERDICT,     /* from rank 0: the job has ended, with this status */
+    FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
+    FRAME_TYPES
+};
+
+struct frame {
+    int type;
+    const unsigned char *data;
+    size_t size;
+};
+
+enum frame_state {
+    FRAME_PART,  /* more bytes are needed */
+    FRAME_WHOLE, /* *frame is set, and *used to the bytes that it took */
+    FRAME_BAD,   /* no peer of ours sends this */
+};
+
+/* Looks at `have` received bytes. *frame points into them. */
+enum frame_state frame_parse(const unsigned char *bytes, size_t have, struct frame *frame,
+                             size_t *used);
+
+struct wire {
+    int fd;
+    struct bytes in, out;
+    size_t sent;  /* bytes of `out` that have left */
+    size_t taken; /* bytes of `in` that were given out as frames */
+};
+
+/* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
+bool wire_put(struct wire *wire, int type, const void *data, size_t size);
+/* Is there anything that has not been sent? */
+bool wire_pending(const struct wire *wire);
+/* Sends what the socket takes now; false: the connection is broken. */
+bool wire_flush(struct wire *wire);
+/* Receives what is there now; false: the connection is closed or broken (frames that came before can
+ * still be taken). */
+bool wire_fill(struct wire *wire);
+/* The next frame, valid until the next call. */
+enum frame_state wire_take(struct wire *wire, struct frame *frame);
+void wire_close(struct wire *wire); /* socket and memory; fd -1 is allowed */
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * handshake.h - two ends of a socket prove to each other that they know the job's secret.
+ *
+ * Each end sends a fresh nonce and its hello; each answers the other's nonce with a keyed hash over both
+ * nonces, both hellos, the purpose and its own role. So the secret never travels, nothing can be
+ * replayed or reflected, and the hellos are authentic. Non-blocking: a listener can have many under
+ * way, and a stranger that sends garbage, or nothing, costs one file descriptor until it is dropped.
+ */
+#ifndef CCTEST_HANDSHAKE_H
+#define CCTEST_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HANDSHAKE_HELLO_MOST 1024
+
+struct handshake;
+
+enum handshake_state {
+    HANDSHAKE_PENDING, /* call handshake_step() again when poll() reports handshake_events() */
+    HANDSHAKE_DONE,    /* the peer has proved itself; the socket is yours */
+    HANDSHAKE_REFUSED, /* a stranger, another job's rank, or gone; close the socket */
+};
+
+/* `fd`: a connected (or connecting) non-blocking socket; stays the caller's. `purpose` separates kinds
+ * of connections ("control", "data"). NULL: out of memory. */
+struct handshake *handshake_create(int fd, bool accepting, const unsigned char *secret,
+                                   const char *purpose, const void *hello, size_t hello_size);
+enum handshake_state handshake_step(struct handshake *handshake);
+short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT */
+/* The peer's hello, once DONE. */
+const void *handshake_hello(const struct handshake *handshake, size_t *size);
+/* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
+ * "closed the connection", "is another version of cctest's protocol". */
+const char *handshake_reason(const struct handshake *handshake);
+/* Was it refused only because the connection ended? Then another attempt may succeed. */
+bool handshake_lost(const struct handshake *handshake);
+void handshake_free(struct handshake *handshake); /* NULL is allowed */
+
+#endif

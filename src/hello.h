@@ -1,0 +1,29 @@
+/*
+ * hello.h - what a rank says of itself when it joins, and whether rank 0 can work with it.
+ */
+#ifndef CCTEST_HELLO_H
+#define CCTEST_HELLO_H
+
+#include "control.h"
+#include "handshake.h"
+
+struct hello {
+    char version[32];
+    int ranks, rank;
+    char host[64];
+    char boot[40]; /* tells hosts of the same name apart */
+    long pid;
+    unsigned char digest[32]; /* of the whole text of the options */
+    char options[600];        /* its beginning */
+};
+
+void hello_fill(struct hello *hello, const struct membership *membership, const char *options);
+/* Writes at most HANDSHAKE_HELLO_MOST bytes; returns how many. */
+size_t hello_encode(const struct hello *hello, unsigned char *bytes);
+bool hello_decode(const void *bytes, size_t size, struct hello *hello);
+
+/* Can rank 0, which is `root`, work with `guest`? If not: a sentence for both, and the status. */
+enum status hello_check(const struct hello *root, const struct hello *guest, char *refusal,
+                        size_t size);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * job.h - what the user asked for, resolved: the same on every rank.
+ */
+#ifndef CCTEST_JOB_H
+#define CCTEST_JOB_H
+
+#include "builder.h"
+#include "collective.h"
+#include "control.h"
+#include "datatype.h"
+#include "memory.h"
+#include "transport.h"
+
+enum start_mode {
+    START_BARRIER,      /* a barrier before every iteration */
+    START_BACK_TO_BACK, /* each iteration begins when this rank's last one has ended */
+};
+
+/* A fault that the tool inflicts on itself, so that its users can see that it would be found. */
+enum injection_kind {
+    INJECT_CORRUPT, /* one bit of the first incoming message of `rank` flips in checked iteration
+                       `iteration`, counted from 0 over the job's checked iterations */
+    INJECT_DROP,    /* the first incoming message of `rank` is ignored in checked iteration
+                       `iteration`, likewise */
+    INJECT_DELAY,   /* `rank` starts every iteration `microseconds` late */
+    INJECT_KILL,    /* `rank` is killed (SIGKILL) at iteration `iteration` */
+    INJECT_STOP,    /* `rank` is stopped (SIGSTOP) at iteration `iteration` */
+};
+struct injection {
+    enum injection_kind kind;
+    int rank;
+    long iteration; /* kill, stop: counted from 0 over all that the rank runs: warm-up, checks, timed */
+    long microseconds;
+};
+#define INJECTIONS_MOST 8
+
+#define CHOICES_MOST 64
+#define TRANSPORTS_MOST 8
+#define ROOT_ALL (-1)
+
+struct job {
+    const struct collective *collective;
+    struct choice choices[CHOICES_MOST];
+    char choice_text[CHOICES_MOST][64]; /* as shown: "bruck:radix=4" */
+    int choice_count;
+    bool choices_all; /* `-a all`: algorithms that refuse the number of ranks are left out */
+    const struct transport *transports[TRANSPORTS_MOST + 1]; /* ended by NULL */
+    bool transports_auto;
+    const struct memory_kind *memory;
+    size_t smallest, largest; /* bytes */
+    size_t factor, increment; /* one of them is 0 */
+    const struct datatype *datatype;
+    const struct reduction *reduction; /* NULL unless the collective reduces; barrier: bor */
+    int root; /* or ROOT_ALL: rotates with the iterations */
+    long iterations, warmup, checked;
+    bool in_place;
+    enum copy_policy copy;
+    bool chunk_given; /* else the executor's default */
+    size_t chunk;     /* bytes; 0: whole messages */
+    int channels;
+    double min_busbw; /* GB/s; 0: not asked */
+    double timeout;   /* seconds */
+    uint64_t seed;
+    enum start_mode start;
+    struct injection injections[INJECTIONS_MOST];
+    int injection_count;
+    bool bind; /* bind ranks to cores */
+    const char *interface;
+    int verbosity;
+    /* Where the ranks come from. */
+    int np;                 /* 0: not given */
+    const char *rendezvous; /* "host:port"; NULL: not given */
+    int rank, world;        /* -1: not given */
+    bool ranks_as_threads;
+    /* Where results go. */
+    const char *json, *csv; /* file, "-" for stdout, or NULL */
+};
+
+/* The size after `bytes` in the job's sweep; 0 when there are no more. */
+size_t job_next_size(const struct job *job, size_t bytes);
+
+/* Can this job run with `ranks` ranks? Looks at root, injections, and asks each algorithm; under
+ * `-a all` those that refuse are taken out of the job, otherwise a refusal is an error. Called as soon
+ * as the number of ranks is known; may be called again. STATUS_USAGE, with the reason. */
+enum status job_check_ranks(struct job *job, int ranks);
+
+/* Everything that all ranks of a job must agree on, as text that looks like a command line: what differs
+ * between two texts is what a user has to look for. Cut off at `size`. */
+void job_canonical(const struct job *job, char *text, size_t size);
+
+/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s. True
+ * if it was not asked for. */
+struct result;
+bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best);
+
+#endif

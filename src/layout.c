@@ -1,0 +1,91 @@
+/*
+ * layout.c - walks over the pieces of a message and moves bytes between them and flat memory.
+ *
+ * Everything that touches a message's memory (transports, engines) goes through these cursors, so
+ * this is the one place that knows how strided pieces are laid out.
+ */
+#include "layout.h"
+
+#include <string.h>
+
+void cursor_start(struct cursor *cursor, struct layout layout)
+{
+    *cursor = (struct cursor){.piece = layout.pieces, .end = layout.pieces + layout.count};
+}
+
+char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
+{
+    const struct piece *piece = cursor->piece;
+    if (piece == cursor->end) {
+        *run = 0;
+        return NULL;
+    }
+    size_t left = piece->run - cursor->offset;
+    if (piece->stride == piece->run) /* runs that touch are one */
+        left += (piece->times - cursor->time - 1) * piece->run;
+    *run = left < most ? left : most;
+    return piece->base + cursor->time * piece->stride + cursor->offset;
+}
+
+void cursor_advance(struct cursor *cursor, size_t bytes)
+{
+    while (bytes > 0) {
+        const struct piece *piece = cursor->piece;
+        size_t left = (piece->times - cursor->time) * piece->run - cursor->offset;
+        if (bytes >= left) {
+            bytes -= left;
+            cursor->piece++;
+            cursor->time = 0;
+            cursor->offset = 0;
+            continue;
+        }
+        cursor->offset += bytes;
+        if (cursor->offset >= piece->run) {
+            cursor->time += cursor->offset / piece->run;
+            cursor->offset %= piece->run;
+        }
+        return;
+    }
+}
+
+void cursor_gather(struct cursor *from, void *to, size_t bytes)
+{
+    char *flat = to;
+    while (bytes > 0) {
+        size_t run;
+        const char *here = cursor_peek(from, bytes, &run);
+        memcpy(flat, here, run);
+        cursor_advance(from, run);
+        flat += run;
+        bytes -= run;
+    }
+}
+
+void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
+{
+    const char *flat = from;
+    while (bytes > 0) {
+        size_t run;
+        char *here = cursor_peek(to, bytes, &run);
+        memcpy(here, flat, run);
+        cursor_advance(to, run);
+        flat += run;
+        bytes -= run;
+    }
+}
+
+void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
+                   reduce_function *reduce, size_t element)
+{
+    const char *flat = incoming;
+    while (bytes > 0) {
+        size_t run;
+        char *target = cursor_peek(to, bytes, &run);
+        const char *other = cursor_peek(with, run, &run);
+        reduce(target, other, flat, run / element);
+        cursor_advance(to, run);
+        cursor_advance(with, run);
+        flat += run;
+        bytes -= run;
+    }
+}

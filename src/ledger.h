@@ -1,0 +1,44 @@
+/*
+ * ledger.h - rank 0's account of the job: every line's result, and everything that went wrong.
+ */
+#ifndef CCTEST_LEDGER_H
+#define CCTEST_LEDGER_H
+
+#include "report.h"
+
+struct tally;
+
+/* A tally as it travels to rank 0. */
+struct tally_wire {
+    uint64_t wrong; /* elements */
+    uint64_t late;  /* median, ns */
+    int32_t hop_peer, hop_step;
+    struct traffic traffic[TRANSPORTS_MOST];
+    char transport[TRANSPORTS_MOST][16];
+    bool used[TRANSPORTS_MOST];
+    char story[768];
+    uint64_t samples[]; /* one for each timed iteration, ns */
+};
+
+/* Zeroed at the start; stays empty at other ranks. */
+struct ledger {
+    struct result *results;
+    int result_count;
+    struct job_error *errors;
+    int error_count;
+    size_t wrong;
+};
+
+/* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result. `tallies` holds
+ * a struct tally_wire of each rank. */
+void ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
+                     const struct member *members, const struct blobs *tallies, struct report *report);
+
+/* Adds what the control plane had to report. */
+void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count);
+
+/* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other ranks. */
+enum status ledger_status(const struct ledger *ledger, const struct job *job);
+void ledger_free(struct ledger *ledger);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * links.h - one rank's links to all others: which transport serves which peer.
+ *
+ * links_open() is called by all ranks together. For each pair of ranks the first transport of the
+ * user's list that can reach both ways is taken.
+ */
+#ifndef CCTEST_LINKS_H
+#define CCTEST_LINKS_H
+
+#include "control.h"
+#include "transport.h"
+
+struct links;
+
+/* `allowed`: transports in the order of preference, ended by NULL. Errors: STATUS_UNAVAILABLE if a
+ * transport cannot be used here or none reaches a peer, naming both and the reasons. */
+enum status links_open(const struct transport *const *allowed, const struct transport_config *config,
+                       struct control *control, struct links **links);
+
+/* Connects this rank to `peers` on `lanes` lanes. Called by all ranks together; the sets need not be
+ * mutual, they are made so. */
+enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
+                          int lanes);
+
+/* The channel to or from `peer`; NULL if it is not connected. */
+struct channel *links_channel(struct links *links, int peer, int lane, bool sends);
+
+enum status links_progress(struct links *links); /* of all endpoints in use */
+enum status links_check(struct links *links);
+
+/* The transport that serves `peer`; NULL for this rank itself. */
+const struct transport *links_transport(const struct links *links, int peer);
+
+/* Endpoints in use, for their counters: index 0, 1, ...; NULL when there are no more. */
+struct endpoint *links_endpoint(struct links *links, int index);
+
+void links_close(struct links *links); /* NULL is allowed */
+
+#endif

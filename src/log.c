@@ -1,0 +1,99 @@
+/*
+ * log.c - the log of a rank, and one line at a time on stderr.
+ */
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct log program_log = {
+    .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .status = STATUS_OK};
+
+/* Which rank's work this thread does; set once when the thread begins. */
+static _Thread_local struct log *attached;
+
+void log_init(struct log *log, int rank, int verbosity)
+{
+    memset(log, 0, sizeof *log);
+    log->rank = rank;
+    log->verbosity = verbosity;
+    pthread_mutex_init(&log->lock, NULL);
+}
+
+void log_attach(struct log *log)
+{
+    attached = log;
+}
+
+struct log *log_current(void)
+{
+    return attached ? attached : &program_log;
+}
+
+/* One write(2) for the whole line, so that the lines of many ranks do not mix. */
+static void line_write(const struct log *log, const char *text)
+{
+    char line[1400];
+    int length = log->rank < 0
+                     ? snprintf(line, sizeof line, "cctest: %s\n", text)
+                     : snprintf(line, sizeof line, "cctest: rank %d: %s\n", log->rank, text);
+    if (length >= (int)sizeof line) {
+        length = sizeof line - 1;
+        line[length - 1] = '\n';
+    }
+    ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    (void)written; /* there is nowhere left to say so */
+}
+
+enum status fail(enum status status, const char *format, ...)
+{
+    struct log *log = log_current();
+    char text[sizeof log->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    pthread_mutex_lock(&log->lock);
+    bool first = log->status == STATUS_OK;
+    if (first) {
+        log->status = status;
+        memcpy(log->message, text, sizeof text);
+    }
+    pthread_mutex_unlock(&log->lock);
+    if (!first && log->verbosity >= 2)
+        line_write(log, text);
+    return status;
+}
+
+void log_print_failure(struct log *log)
+{
+    pthread_mutex_lock(&log->lock);
+    if (log->status != STATUS_OK)
+        line_write(log, log->message);
+    pthread_mutex_unlock(&log->lock);
+}
+
+void say(const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    line_write(log_current(), text);
+}
+
+void say_verbose(int level, const char *format, ...)
+{
+    if (log_current()->verbosity < level)
+        return;
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    line_write(log_current(), text);
+}

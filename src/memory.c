@@ -1,0 +1,291 @@
+/*
+ * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on
+ * the node can map (shared), and the engine that copies and combines in both.
+ *
+ * Regions are populated step by step, and before each step it is asked whether the machine still
+ * has room: the kernel would promise more than it has, and then kill somebody in the middle of a
+ * run.
+ */
+#include "memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define PAGE           ((size_t)4096)
+#define POPULATE_STEP  ((size_t)64 << 20)
+#define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
+
+/* What a process can really get. */
+static size_t memory_free_on_machine(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return SIZE_MAX;
+    size_t kibibytes = SIZE_MAX >> 10;
+    char line[128];
+    while (fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %zu kB", &kibibytes) != 1)
+        continue;
+    fclose(file);
+    return kibibytes << 10;
+}
+
+/* One number of a control group's file; `otherwise` if it is not there or says "max". */
+static size_t memory_group_number(const char *group, const char *name, size_t otherwise)
+{
+    char path[PATH_MAX];
+    size_t value = otherwise;
+    if (snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name) >= (int)sizeof(path))
+        return otherwise;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return otherwise;
+    if (fscanf(file, "%zu", &value) != 1)
+        value = otherwise;
+    fclose(file);
+    return value;
+}
+
+/* What the control group of this process, and those above it, leave it (version 2 only). */
+static size_t memory_free_in_group(void)
+{
+    char line[PATH_MAX], *group = NULL;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file)
+        return SIZE_MAX;
+    while (!group && fgets(line, sizeof(line), file)) {
+        if (!strncmp(line, "0::/", 4))
+            group = line + 3;
+    }
+    fclose(file);
+    if (!group)
+        return SIZE_MAX;
+    group[strcspn(group, "\n")] = 0;
+    size_t least = SIZE_MAX;
+    for (char *slash; (slash = strrchr(group, '/')); *slash = 0) {
+        size_t most = memory_group_number(group, "memory.max", SIZE_MAX);
+        size_t used = memory_group_number(group, "memory.current", 0);
+        size_t left = most > used ? most - used : 0;
+        if (left < least)
+            least = left;
+    }
+    return least;
+}
+
+static size_t memory_available(void)
+{
+    size_t machine = memory_free_on_machine(), group = memory_free_in_group();
+    size_t least = machine < group ? machine : group;
+    return least > MEMORY_RESERVE ? least - MEMORY_RESERVE : 0;
+}
+
+static enum status memory_refuse(const char *kind, size_t bytes, const char *why)
+{
+    return fail(
+        STATUS_ERROR,
+        "cannot have %zu MiB of %s memory: %s, about %zu MiB are available; ask for smaller "
+        "sizes (-e) or run fewer ranks on this machine",
+        (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
+}
+
+/* Bytes that are mapped for a region: whole pages, at least one. */
+static size_t memory_mapped(size_t bytes)
+{
+    return bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static enum status memory_populate(const char *kind, char *base, int fd, size_t bytes)
+{
+    if (bytes > memory_available())
+        return memory_refuse(kind, bytes, "the machine has less");
+    for (size_t at = 0, step; at < bytes; at += step) {
+        step = bytes - at < POPULATE_STEP ? bytes - at : POPULATE_STEP;
+        if (at > 0 && step > memory_available())
+            return memory_refuse(kind, bytes, "others took it meanwhile");
+        if (fd >= 0) {
+            int error;
+            do
+                error = fallocate(fd, 0, (off_t)at, (off_t)step) ? errno : 0;
+            while (error == EINTR);
+            if (error)
+                return memory_refuse(kind, bytes, strerror(error));
+        }
+        memset(base + at, 0, step);
+    }
+    return STATUS_OK;
+}
+
+static void memory_release(struct region *region)
+{
+    if (region->base)
+        munmap(region->base, memory_mapped(region->bytes));
+    if (region->fd >= 0)
+        close(region->fd);
+    *region = (struct region){.fd = -1};
+}
+
+/* A memfd is given its length at once and its pages by memory_populate(). */
+static enum status memory_map(const struct memory_kind *kind, size_t bytes, int fd,
+                              struct region *region)
+{
+    *region = (struct region){.kind = kind, .bytes = bytes, .fd = fd};
+    enum status status;
+    size_t mapped = memory_mapped(bytes);
+    if (mapped < bytes || mapped > PTRDIFF_MAX) {
+        status = memory_refuse(kind->name, bytes, "no address space is that large");
+        goto drop;
+    }
+    if (fd >= 0 && ftruncate(fd, (off_t)mapped)) {
+        status = memory_refuse(kind->name, bytes, strerror(errno));
+        goto drop;
+    }
+    void *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+                      fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+    if (base == MAP_FAILED) {
+        status = memory_refuse(kind->name, bytes, strerror(errno));
+        goto drop;
+    }
+    region->base = base;
+    status = memory_populate(kind->name, base, fd, mapped);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+drop:
+    memory_release(region);
+    return status;
+}
+
+static const struct memory_kind memory_host, memory_shared;
+
+static enum status host_allocate(size_t bytes, struct region *region)
+{
+    return memory_map(&memory_host, bytes, -1, region);
+}
+
+static enum status shared_allocate(size_t bytes, struct region *region)
+{
+    int fd = memfd_create("cctest", MFD_CLOEXEC);
+    if (fd < 0) {
+        *region = (struct region){.fd = -1};
+        return memory_refuse("shared", bytes, strerror(errno));
+    }
+    return memory_map(&memory_shared, bytes, fd, region);
+}
+
+/* The engine: a list of what is posted, served by turns. */
+struct engine {
+    size_t grain;
+    struct transfer *first, **end;
+};
+
+static enum status engine_open(size_t grain, struct engine **engine)
+{
+    *engine = malloc(sizeof(**engine));
+    if (!*engine)
+        return fail(STATUS_ERROR, "out of memory for an engine");
+    **engine = (struct engine){.grain = grain ? grain : SIZE_MAX, .end = &(*engine)->first};
+    return STATUS_OK;
+}
+
+static void engine_post(struct engine *engine, struct transfer *transfer)
+{
+    if (transfer->length == 0)
+        return;
+    transfer->next = NULL;
+    transfer->issued = 0;
+    cursor_start(&transfer->cursor, transfer->to);
+    cursor_start(&transfer->from_cursor, transfer->from);
+    if (transfer->kind == TRANSFER_REDUCE)
+        cursor_start(&transfer->with_cursor, transfer->with);
+    *engine->end = transfer;
+    engine->end = &transfer->next;
+}
+
+static void engine_move(struct transfer *transfer, size_t bytes)
+{
+    transfer->issued += bytes;
+    for (size_t left = bytes, run; left > 0; left -= run) {
+        char *to = cursor_peek(&transfer->cursor, left, &run);
+        const char *from = cursor_peek(&transfer->from_cursor, run, &run);
+        if (transfer->kind == TRANSFER_REDUCE) {
+            const char *with = cursor_peek(&transfer->with_cursor, run, &run);
+            transfer->reduce(to, from, with, run / transfer->element);
+            cursor_advance(&transfer->with_cursor, run);
+        } else if (to != from) {
+            memcpy(to, from, run);
+        }
+        cursor_advance(&transfer->cursor, run);
+        cursor_advance(&transfer->from_cursor, run);
+    }
+    transfer_advance(transfer, bytes);
+}
+
+static enum status engine_progress(struct engine *engine)
+{
+    for (struct transfer **link = &engine->first; *link;) {
+        struct transfer *transfer = *link;
+        size_t bytes = transfer->limit - transfer->done;
+        if (bytes > engine->grain)
+            bytes = engine->grain;
+        if (bytes > transfer->element) /* the grain need not be whole elements */
+            bytes -= bytes % transfer->element;
+        else if (bytes > 0)
+            bytes = transfer->element;
+        if (bytes > 0)
+            engine_move(transfer, bytes);
+        if (transfer->done == transfer->length) {
+            *link = transfer->next;
+            if (!*link)
+                engine->end = link;
+            transfer->next = NULL;
+        } else {
+            link = &transfer->next;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void engine_close(struct engine *engine)
+{
+    free(engine);
+}
+
+static const struct memory_kind memory_host = {
+    .name = "host",
+    .summary = "private memory of each rank",
+    .allocate = host_allocate,
+    .release = memory_release,
+    .engine_open = engine_open,
+    .engine_post = engine_post,
+    .engine_progress = engine_progress,
+    .engine_close = engine_close,
+};
+
+static const struct memory_kind memory_shared = {
+    .name = "shared",
+    .summary = "memory that the other ranks of the node can map and read in place",
+    .allocate = shared_allocate,
+    .release = memory_release,
+    .engine_open = engine_open,
+    .engine_post = engine_post,
+    .engine_progress = engine_progress,
+    .engine_close = engine_close,
+};
+
+const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, NULL};
+
+const struct memory_kind *memory_find(const char *name)
+{
+    for (const struct memory_kind *const *kind = memory_kinds; *kind; kind++) {
+        if (!strcmp((*kind)->name, name))
+            return *kind;
+    }
+    return NULL;
+}

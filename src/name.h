@@ -1,0 +1,13 @@
+/*
+ * name.h - finding what a user meant.
+ */
+#ifndef CCTEST_NAME_H
+#define CCTEST_NAME_H
+
+#include <stddef.h>
+
+/* The candidate nearest to `name` by edit distance; NULL if none is near (more than a third of the
+ * letters differ). `candidates` ends with NULL. */
+const char *name_nearest(const char *name, const char *const *candidates);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * report.h - what a run has to say, handed from the session to whoever prints it.
+ */
+#ifndef CCTEST_REPORT_H
+#define CCTEST_REPORT_H
+
+#include "job.h"
+#include "measure.h"
+
+/* One line of the table: one collective, algorithm and size. */
+struct result {
+    int choice; /* index in job->choices */
+    size_t count, bytes;
+    int root;
+    long iterations, checked;
+    size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */
+    struct traffic by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
+    const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
+    struct statistics time_us;
+    double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */
+    int late_rank;       /* -1: nobody stands out */
+    double late_us;      /* its median lateness */
+};
+
+/* All calls come from rank 0's main thread. */
+struct report {
+    void (*begin)(struct report *report, const struct job *job, const struct member *members,
+                  int count, const char *bootstrap);
+    void (*result)(struct report *report, const struct job *job, const struct result *result);
+    /* Always called, at last, also after errors. */
+    void (*end)(struct report *report, const struct job *job, enum status status,
+                const struct job_error *errors, int error_count);
+};
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * run.c - running one collective on one rank.
+ */
+#include "run.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+#define LOOK_NS 20000000u /* how often an idle wait looks at the world: 20 ms */
+
+/* Lines. */
+
+struct plan *line_plan(const struct line *line, long iteration, struct problem *problem)
+{
+    int index = (int)(iteration % line->plans);
+    *problem = line->schedules[index]->problem;
+    return line->plan[index];
+}
+
+enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes, int rank,
+                           int ranks, struct line *line)
+{
+    bool rotates = job->collective->rooted && job->root == ROOT_ALL;
+    *line = (struct line){
+        .choice = choice,
+        .plans = rotates ? ranks : 1,
+        .problem = {.collective = job->collective,
+                    .ranks = ranks,
+                    .root = job->collective->rooted && !rotates ? job->root : 0,
+                    .count = collective_count(job->collective, bytes, job->datatype->size, ranks),
+                    .in_place = job->in_place},
+    };
+    line->schedules = calloc((size_t)line->plans, sizeof *line->schedules);
+    line->plan = calloc((size_t)line->plans, sizeof *line->plan);
+    enum status status = STATUS_OK;
+    if (!line->schedules || !line->plan)
+        status = fail(STATUS_ERROR, "out of memory for %d schedules", line->plans);
+    for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
+        struct problem problem = line->problem;
+        problem.root += i;
+        status = schedule_build(choice, &problem, rank, job->channels, &line->schedules[i]);
+    }
+    if (status != STATUS_OK)
+        line_close(line);
+    return status;
+}
+
+void line_close(struct line *line)
+{
+    for (int i = 0; i < line->plans; i++) {
+        if (line->plan)
+            plan_destroy(line->plan[i]);
+        if (line->schedules)
+            schedule_free(line->schedules[i]);
+    }
+    free(line->plan);
+    free(line->schedules);
+    *line = (struct line){0};
+}
+
+/* Where the three buffers of a schedule stand: in place, one inside the other. */
+static void buffers_place(const struct buffers *buffers, const struct schedule *schedule,
+                          size_t element, char *place[BUFFERS])
+{
+    for (int b = 0; b < BUFFERS; b++)
+        place[b] = buffers->base[schedule->storage[b]] + schedule->base[b] * element;
+}
+
+enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
+                      const struct buffers *buffers, struct line *line)
+{
+    const struct job *job = runner->job;
+    size_t element = job->datatype->size;
+    enum status status =
+        line_schedules(job, choice, bytes, runner->rank, runner->ranks, line);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
+        struct plan_config config = {
+            .schedule = line->schedules[i],
+            .element = element,
+            .reduce = job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
+            .chunk = runner->chunk,
+            .memory = job->memory,
+            .engine = runner->engine,
+            .links = runner->links,
+        };
+        buffers_place(buffers, line->schedules[i], element, config.buffer);
+        status = plan_create(&config, &line->plan[i]);
+    }
+    if (status != STATUS_OK)
+        line_close(line);
+    return status;
+}
+
+/* The start barrier. */
+
+enum status runner_barrier_open(struct runner *runner)
+{
+    const struct algorithm *algorithm = algorithm_find(COLLECTIVE_BARRIER, "dissemination");
+    struct choice choice = {.algorithm = algorithm};
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
+        choice.options[i] = algorithm->options[i].standard;
+    struct problem problem = {
+        .collective = collective_find("barrier"), .ranks = runner->ranks, .count = 1};
+    enum status status =
+        schedule_build(&choice, &problem, runner->rank, 1, &runner->barrier_schedule);
+    if (status != STATUS_OK || !runner->links)
+        return status;
+    struct plan_config config = {
+        .schedule = runner->barrier_schedule,
+        .buffer = {(char *)runner->barrier_bytes, (char *)runner->barrier_bytes + 8,
+                   (char *)runner->barrier_bytes + 16},
+        .element = 1,
+        .reduce = reduce_kernel(datatype_find("uint8"), reduction_find("bor")),
+        .chunk = runner->chunk,
+        .memory = memory_kinds[0],
+        .engine = runner->engine,
+        .links = runner->links,
+    };
+    return plan_create(&config, &runner->barrier);
+}
+
+void runner_barrier_close(struct runner *runner)
+{
+    plan_destroy(runner->barrier);
+    schedule_free(runner->barrier_schedule);
+    runner->barrier = NULL;
+    runner->barrier_schedule = NULL;
+}
+
+/* Running. */
+
+static void pulse_where(struct pulse *pulse, const struct plan *plan)
+{
+    struct whereabouts where;
+    plan_where(plan, &where);
+    atomic_store_explicit(&pulse->operation, where.operation, memory_order_relaxed);
+    atomic_store_explicit(&pulse->kind, (int)where.kind, memory_order_relaxed);
+    atomic_store_explicit(&pulse->peer, where.peer, memory_order_relaxed);
+    atomic_store_explicit(&pulse->lane, where.lane, memory_order_relaxed);
+    atomic_store_explicit(&pulse->step, where.step, memory_order_relaxed);
+    atomic_store_explicit(&pulse->done, where.done, memory_order_relaxed);
+    atomic_store_explicit(&pulse->length, where.length, memory_order_relaxed);
+}
+
+/* Only this thread writes it, so no read-modify-write is needed. */
+static void pulse_progress(struct pulse *pulse)
+{
+    uint64_t progress = atomic_load_explicit(&pulse->progress, memory_order_relaxed);
+    atomic_store_explicit(&pulse->progress, progress + 1, memory_order_relaxed);
+}
+
+/* Nothing moved: the `idle`th time in a row. */
+static enum status runner_idle(struct runner *runner, const struct plan *plan, long idle)
+{
+    if (idle < runner->spins) {
+        cpu_relax();
+        return STATUS_OK;
+    }
+    sched_yield();
+    if (idle % 64)
+        return STATUS_OK;
+    if (control_ended(runner->control))
+        return STATUS_ERROR; /* the verdict is fetched by whoever sees this */
+    uint64_t now = clock_ns();
+    if (now - runner->last_look < LOOK_NS)
+        return STATUS_OK;
+    runner->last_look = now;
+    pulse_where(runner->pulse, plan);
+    return links_check(runner->links);
+}
+
+enum status runner_run(struct runner *runner, struct plan *plan)
+{
+    enum status status = plan_start(plan);
+    bool moved, complete = false;
+    for (long idle = 0; status == STATUS_OK && !complete;) {
+        status = plan_progress(plan, &moved, &complete);
+        if (moved) {
+            idle = 0;
+            pulse_progress(runner->pulse);
+        } else if (!complete && status == STATUS_OK) {
+            status = runner_idle(runner, plan, ++idle);
+        }
+    }
+    return status;
+}
+
+/* What the job inflicts on itself at this iteration of this rank. */
+static void runner_suffer(const struct runner *runner)
+{
+    for (int i = 0; i < runner->job->injection_count; i++) {
+        const struct injection *injection = &runner->job->injections[i];
+        if (injection->rank != runner->rank)
+            continue;
+        if (injection->kind == INJECT_DELAY) {
+            uint64_t until = clock_ns() + (uint64_t)injection->microseconds * 1000;
+            while (clock_ns() < until && !control_ended(runner->control)) {
+                struct timespec nap = {.tv_nsec = 1000};
+                if (until - clock_ns() > 2000000)
+                    nap.tv_nsec = 1000000;
+                nanosleep(&nap, NULL);
+            }
+        } else if (injection->iteration == runner->iteration) {
+            if (injection->kind == INJECT_KILL)
+                kill(getpid(), SIGKILL);
+            else if (injection->kind == INJECT_STOP)
+                kill(getpid(), SIGSTOP);
+        }
+    }
+}
+
+/* The bytes of the start barriers are counted apart, so that a line shows only its own. */
+static void barrier_count(struct runner *runner, int sign)
+{
+    struct endpoint *endpoint;
+    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++)
+        traffic_add(&runner->barrier_traffic[i], &endpoint->traffic, sign);
+}
+
+enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
+                           uint64_t *late, uint64_t *duration)
+{
+    atomic_store_explicit(&runner->pulse->iteration, runner->iteration, memory_order_relaxed);
+    enum status status = STATUS_OK;
+    if (runner->job->start == START_BARRIER) {
+        barrier_count(runner, -1);
+        status = runner_run(runner, runner->barrier);
+        barrier_count(runner, +1);
+        *released = clock_ns();
+    }
+    runner_suffer(runner);
+    uint64_t begun = clock_ns();
+    if (status == STATUS_OK)
+        status = runner_run(runner, plan);
+    uint64_t ended = clock_ns();
+    *late = begun - *released;
+    *duration = ended - *released;
+    *released = ended;
+    runner->iteration++;
+    return status;
+}

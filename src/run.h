@@ -1,0 +1,67 @@
+/*
+ * run.h - running one collective on one rank, again and again: what a session repeats per size and
+ * algorithm.
+ *
+ * A runner holds what lasts (links, buffers, the local engine, the start barrier); a line is one size of
+ * one algorithm, made ready.
+ */
+#ifndef CCTEST_RUN_H
+#define CCTEST_RUN_H
+
+#include "buffers.h"
+#include "control.h"
+#include "job.h"
+#include "plan.h"
+
+struct runner {
+    const struct job *job;
+    struct control *control;
+    struct pulse *pulse;
+    int rank, ranks;
+    struct links *links;
+    struct engine *engine;
+    size_t chunk; /* bytes; 0: whole messages */
+    int spins;    /* idle looks before the core is given to somebody else */
+    long iteration;    /* over everything that this rank has run */
+    uint64_t last_look; /* when an idle wait last looked at the world, ns */
+    /* The start barrier. */
+    struct schedule *barrier_schedule;
+    struct plan *barrier;
+    unsigned char barrier_bytes[64];
+    struct traffic barrier_traffic[TRANSPORTS_MOST];
+};
+
+/* One size of one algorithm. Rooted collectives with `-r all` have a plan for each root. */
+struct line {
+    const struct choice *choice;
+    struct problem problem; /* of the first plan */
+    int plans;
+    struct schedule **schedules;
+    struct plan **plan;
+};
+
+/* The plan of a line that its `iteration`th run uses, and its problem. */
+struct plan *line_plan(const struct line *line, long iteration, struct problem *problem);
+
+enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
+                      const struct buffers *buffers, struct line *line);
+void line_close(struct line *line);
+
+/* The schedules of a line without the plans: what memory, peers and lanes it will need. */
+enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes, int rank,
+                           int ranks, struct line *line);
+
+enum status runner_barrier_open(struct runner *runner);
+void runner_barrier_close(struct runner *runner);
+
+/* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a peer has
+ * died, and tells the pulse what it waits in. */
+enum status runner_run(struct runner *runner, struct plan *plan);
+
+/* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its release
+ * to its beginning; *duration: ns from its release to its end on this rank. `released` is the end of the
+ * last iteration when it starts back to back (ns), and is set to the end of this one. */
+enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
+                           uint64_t *late, uint64_t *duration);
+
+#endif

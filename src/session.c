@@ -1,0 +1,392 @@
+/*
+ * session.c - one rank's run of a job.
+ *
+ * Every rank goes through the same stages at the same time: join; build all schedules at the largest
+ * size, to learn what memory, peers and lanes they need; allocate, link, connect; then for each size and
+ * algorithm warm up, check, time, and hand the tally to rank 0.
+ */
+#include "session.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "clock.h"
+#include "log.h"
+#include "tally.h"
+#include "pattern.h"
+#include "run.h"
+
+#define CHUNK_STANDARD ((size_t)128 << 10)
+#define SPINS_ALONE    2000 /* a core for each rank */
+#define SPINS_SHARED   50   /* more ranks than cores */
+
+struct session {
+    struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
+    const struct membership *membership;
+    struct report *report; /* rank 0; else NULL */
+    struct control *control;
+    struct runner runner;
+    struct buffers buffers;
+    struct ledger ledger;
+    size_t need[BUFFERS];  /* bytes, the most of any line */
+    unsigned char *is_peer; /* by rank */
+    int lanes;
+    uint64_t checks; /* checked iterations so far: the patterns' iteration */
+};
+
+/* Setting up. */
+
+/* The barrier moves one byte with bor, whatever -d and -o say. */
+static void job_settle(struct job *job)
+{
+    if (!job->collective->sized) {
+        job->datatype = datatype_find("uint8");
+        job->reduction = reduction_find("bor");
+        job->smallest = job->largest = 1;
+    }
+}
+
+static void schedule_needs(struct session *session, const struct schedule *schedule)
+{
+    size_t element = session->job.datatype->size;
+    size_t need[BUFFERS] = {0};
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t *room = &need[schedule->storage[b]];
+        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
+        *room = end > *room ? end : *room;
+    }
+    for (int b = 0; b < BUFFERS; b++)
+        session->need[b] = need[b] > session->need[b] ? need[b] : session->need[b];
+    for (size_t i = 0; i < schedule->count; i++)
+        if (schedule->operations[i].peer >= 0)
+            session->is_peer[schedule->operations[i].peer] = 1;
+    if (schedule->lanes > session->lanes)
+        session->lanes = schedule->lanes;
+}
+
+/* What all lines will need: known from the largest size, since everything grows with it. */
+static enum status session_survey(struct session *session)
+{
+    const struct job *job = &session->job;
+    int ranks = session->runner.ranks, rank = session->runner.rank;
+    session->is_peer = calloc((size_t)ranks, 1);
+    if (!session->is_peer)
+        return fail(STATUS_ERROR, "out of memory for %d peers", ranks);
+    for (int c = 0; c < job->choice_count; c++) {
+        struct line line;
+        enum status status =
+            line_schedules(job, &job->choices[c], job->largest, rank, ranks, &line);
+        if (status != STATUS_OK)
+            return status;
+        for (int i = 0; i < line.plans; i++)
+            schedule_needs(session, line.schedules[i]);
+        line_close(&line);
+    }
+    /* The start barrier's peers; its plan comes when there are links. */
+    enum status status = runner_barrier_open(&session->runner);
+    if (status == STATUS_OK) {
+        const struct schedule *barrier = session->runner.barrier_schedule;
+        for (size_t i = 0; i < barrier->count; i++)
+            if (barrier->operations[i].peer >= 0)
+                session->is_peer[barrier->operations[i].peer] = 1;
+        runner_barrier_close(&session->runner);
+    }
+    return status;
+}
+
+static bool session_ended(void *argument)
+{
+    return control_ended(argument);
+}
+
+static enum status session_link(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    const struct member *members = control_members(session->control);
+    int local = 0;
+    for (int r = 0; r < runner->ranks; r++)
+        local += members[r].node == members[runner->rank].node;
+    cpu_set_t cores;
+    bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
+    runner->spins = known && CPU_COUNT(&cores) >= local ? SPINS_ALONE : SPINS_SHARED;
+
+    struct transport_config config = {
+        .rank = runner->rank,
+        .ranks = runner->ranks,
+        .local_ranks = local,
+        .copy = job->copy,
+        .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
+        .regions = &session->buffers.region,
+        .region_count = 1,
+        .interface = job->interface,
+        .secret = session->membership->secret,
+        .timeout = job->timeout,
+        .ended = session_ended,
+        .ended_argument = session->control,
+    };
+    atomic_store(&runner->pulse->phase, PHASE_CONNECT);
+    enum status status =
+        links_open(job->transports, &config, session->control, &runner->links);
+    if (status != STATUS_OK)
+        return status;
+    int *peers = malloc(((size_t)runner->ranks + 1) * sizeof *peers), count = 0;
+    if (!peers)
+        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
+    for (int r = 0; r < runner->ranks; r++)
+        if (session->is_peer[r])
+            peers[count++] = r;
+    status = links_connect(runner->links, session->control, peers, count, session->lanes);
+    free(peers);
+    return status == STATUS_OK ? runner_barrier_open(runner) : status;
+}
+
+static enum status session_set_up(struct session *session)
+{
+    struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    runner->job = job;
+    runner->control = session->control;
+    runner->pulse = control_pulse(session->control);
+    runner->rank = control_rank(session->control);
+    runner->ranks = control_ranks(session->control);
+    runner->chunk = job->chunk_given ? job->chunk : CHUNK_STANDARD;
+    atomic_store(&runner->pulse->phase, PHASE_SETUP);
+    enum status status = job_check_ranks(job, runner->ranks);
+    if (status != STATUS_OK)
+        return status;
+    for (int c = 0; c < job->choice_count; c++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s %s", job->collective->name, job->choice_text[c]);
+        control_name_algorithm(session->control, c, name);
+    }
+    if (session->report)
+        session->report->begin(session->report, job, control_members(session->control),
+                               runner->ranks, session->membership->bootstrap);
+    status = session_survey(session);
+    if (status == STATUS_OK)
+        status = buffers_allocate(job->memory, session->need, &session->buffers);
+    if (status == STATUS_OK)
+        status = job->memory->engine_open(runner->chunk ? runner->chunk : SIZE_MAX, &runner->engine);
+    return status == STATUS_OK ? session_link(session) : status;
+}
+
+static void session_close(struct session *session)
+{
+    runner_barrier_close(&session->runner);
+    links_close(session->runner.links);
+    if (session->job.memory)
+        session->job.memory->engine_close(session->runner.engine);
+    buffers_release(&session->buffers);
+    ledger_free(&session->ledger);
+    free(session->is_peer);
+    control_close(session->control);
+}
+
+/* One size of one algorithm. */
+
+static enum status line_warm_up(struct session *session, struct line *line)
+{
+    struct problem problem;
+    uint64_t released = clock_ns(), late, duration;
+    enum status status = STATUS_OK;
+    for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner, line_plan(line, i, &problem), &released, &late,
+                                &duration);
+    return status;
+}
+
+/* Bytes of each buffer that a schedule uses; in place the inner one is part of the outer. */
+static void schedule_used(const struct schedule *schedule, size_t element, size_t used[BUFFERS])
+{
+    memset(used, 0, BUFFERS * sizeof *used);
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
+        size_t *room = &used[schedule->storage[b]];
+        *room = end > *room ? end : *room;
+    }
+}
+
+/* Fills the buffers for a checked iteration: poison everywhere, then the input. */
+static void check_prepare(struct session *session, const struct pattern *pattern,
+                          const struct schedule *schedule, char *const place[BUFFERS],
+                          const size_t used[BUFFERS])
+{
+    int rank = session->runner.rank;
+    for (int b = 0; b < BUFFERS; b++)
+        memset(session->buffers.base[b], PATTERN_POISON, used[b]);
+    buffers_guard(&session->buffers, used);
+    pattern_fill(pattern, rank, 0, schedule->extent[BUFFER_SOURCE], place[BUFFER_SOURCE]);
+}
+
+/* Looks at what an iteration left behind, and notes what is wrong. */
+static void check_look(struct session *session, const struct pattern *pattern,
+                       const struct schedule *schedule, char *const place[BUFFERS],
+                       const size_t used[BUFFERS], struct tally *tally)
+{
+    int rank = session->runner.rank;
+    struct finding finding;
+    char overrun[200];
+    check_result(pattern, rank, place[BUFFER_DESTINATION], &finding);
+    tally_note_finding(tally, &finding, schedule, (long)pattern->iteration);
+    if (!schedule->problem.in_place)
+        tally_note_source(tally, check_source(pattern, rank, place[BUFFER_SOURCE]),
+                            (long)pattern->iteration);
+    if (buffers_overrun(&session->buffers, used, overrun, sizeof overrun))
+        tally_note_overrun(tally, overrun, (long)pattern->iteration);
+}
+
+static void check_inject(struct session *session, struct plan *plan)
+{
+    const struct job *job = &session->job;
+    for (int i = 0; i < job->injection_count; i++) {
+        const struct injection *injection = &job->injections[i];
+        if (injection->rank != session->runner.rank ||
+            (uint64_t)injection->iteration != session->checks)
+            continue;
+        if (injection->kind == INJECT_CORRUPT)
+            plan_inject(plan, PLAN_FAULT_CORRUPT, 0);
+        else if (injection->kind == INJECT_DROP)
+            plan_inject(plan, PLAN_FAULT_DROP, 0);
+    }
+}
+
+static enum status line_check(struct session *session, struct line *line, struct tally *tally)
+{
+    const struct job *job = &session->job;
+    uint64_t released = clock_ns(), late, duration;
+    enum status status = STATUS_OK;
+    for (long i = 0; i < job->checked && status == STATUS_OK; i++, session->checks++) {
+        struct pattern pattern = {.datatype = job->datatype,
+                                  .reduction = job->collective->reduces ? job->reduction : NULL,
+                                  .seed = job->seed,
+                                  .iteration = session->checks};
+        struct plan *plan = line_plan(line, i, &pattern.problem);
+        const struct schedule *schedule = line->schedules[i % line->plans];
+        char *place[BUFFERS];
+        size_t used[BUFFERS];
+        for (int b = 0; b < BUFFERS; b++)
+            place[b] = session->buffers.base[schedule->storage[b]] +
+                       schedule->base[b] * job->datatype->size;
+        schedule_used(schedule, job->datatype->size, used);
+        check_prepare(session, &pattern, schedule, place, used);
+        check_inject(session, plan);
+        status = runner_iterate(&session->runner, plan, &released, &late, &duration);
+        if (status == STATUS_OK)
+            check_look(session, &pattern, schedule, place, used, tally);
+    }
+    return status;
+}
+
+static enum status line_time(struct session *session, struct line *line, struct tally *tally)
+{
+    struct problem problem;
+    enum status status = STATUS_OK;
+    tally_traffic_begin(tally, &session->runner);
+    uint64_t released = clock_ns();
+    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner, line_plan(line, i, &problem), &released,
+                                &tally->late[i], &tally->samples[i]);
+    tally_traffic_end(tally, &session->runner);
+    return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
+}
+
+static enum status session_line(struct session *session, int choice, size_t bytes)
+{
+    struct runner *runner = &session->runner;
+    struct line line;
+    struct tally *tally = NULL;
+    atomic_store(&runner->pulse->algorithm, choice);
+    atomic_store(&runner->pulse->bytes, bytes);
+    enum status status =
+        line_open(runner, &session->job.choices[choice], bytes, &session->buffers, &line);
+    if (status != STATUS_OK)
+        return status;
+    status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
+    if (status == STATUS_OK) {
+        atomic_store(&runner->pulse->phase, PHASE_WARMUP);
+        status = line_warm_up(session, &line);
+    }
+    if (status == STATUS_OK) {
+        atomic_store(&runner->pulse->phase, PHASE_CHECK);
+        status = line_check(session, &line, tally);
+    }
+    if (status == STATUS_OK) {
+        atomic_store(&runner->pulse->phase, PHASE_TIME);
+        status = line_time(session, &line, tally);
+    }
+    if (status == STATUS_OK) {
+        atomic_store(&runner->pulse->phase, PHASE_GATHER);
+        status = tally_gather(tally, &session->ledger, session->control, &session->job,
+                                session->report);
+    }
+    tally_free(tally);
+    line_close(&line);
+    return status;
+}
+
+static enum status session_sweep(struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t bytes = job->smallest;
+    for (;;) {
+        for (int c = 0; c < job->choice_count; c++) {
+            enum status status = session_line(session, c, bytes);
+            if (status != STATUS_OK)
+                return status;
+        }
+        size_t next = job_next_size(job, bytes);
+        if (next == 0)
+            return STATUS_OK;
+        bytes = next;
+    }
+}
+
+/* Ending. */
+
+static void session_report(struct session *session, enum status status)
+{
+    if (!session->report)
+        return;
+    const struct job_error *errors = NULL;
+    int count = session->control ? control_errors(session->control, &errors) : 0;
+    ledger_add_errors(&session->ledger, errors, count);
+    session->report->end(session->report, &session->job, status, session->ledger.errors,
+                         session->ledger.error_count);
+}
+
+enum status session_run(const struct job *job, const struct membership *membership, void *report)
+{
+    struct session *session = calloc(1, sizeof *session);
+    if (!session)
+        return fail(STATUS_ERROR, "out of memory");
+    session->job = *job;
+    job_settle(&session->job);
+    session->membership = membership;
+    session->report = membership->rank == 0 ? report : NULL;
+    session->lanes = 1;
+    char options[4096];
+    job_canonical(job, options, sizeof options);
+    struct control_config config = {
+        .timeout = job->timeout, .options = options, .verbosity = job->verbosity};
+    enum status status = control_join(membership, &config, &session->control);
+    if (status != STATUS_OK) {
+        log_print_failure(log_current());
+    } else {
+        status = session_set_up(session);
+        if (status == STATUS_OK)
+            status = session_sweep(session);
+        if (status != STATUS_OK)
+            status = control_fail(session->control, status);
+        else
+            status = control_finish(session->control,
+                                    ledger_status(&session->ledger, &session->job));
+    }
+    session_report(session, status);
+    session_close(session);
+    free(session);
+    return status;
+}

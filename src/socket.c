@@ -1,0 +1,149 @@
+/*
+ * socket.c - the non-blocking TCP sockets of the control plane, and a sentence for each way to fail.
+ */
+#include "socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define BACKLOG 4096
+
+void socket_set_prompt(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+}
+
+/* A listening socket, or -1 with errno. */
+static int listen_at(const struct sockaddr *address, socklen_t size)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (address->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
+    if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static int listen_everywhere(int port)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    int fd = listen_at((struct sockaddr *)&six, sizeof six);
+    if (fd >= 0 || errno == EADDRINUSE || errno == EACCES)
+        return fd;
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    return listen_at((struct sockaddr *)&four, sizeof four);
+}
+
+static enum status listen_failure(const char *host, int port)
+{
+    switch (errno) {
+    case EADDRINUSE:
+        return fail(STATUS_ERROR, "rank 0 cannot listen: port %d is taken on this host; choose "
+                                  "another with --rendezvous %s:PORT", port, host);
+    case EACCES:
+        return fail(STATUS_ERROR, "rank 0 may not listen on port %d: choose one above 1023 with "
+                                  "--rendezvous %s:PORT", port, host);
+    case EADDRNOTAVAIL:
+        return fail(STATUS_ERROR, "rank 0 cannot listen on %s: that is no address of this host; "
+                                  "start rank 0 there, or name this host in --rendezvous", host);
+    default:
+        return fail(STATUS_ERROR, "rank 0 cannot listen on %s port %d: %s", host, port,
+                    strerror(errno));
+    }
+}
+
+enum status socket_listen(const char *host, int port, int *fd)
+{
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
+    bool local = strcmp(host, "localhost") == 0;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV | (local ? 0 : AI_NUMERICHOST)};
+    struct addrinfo *address = NULL;
+    if (getaddrinfo(host, service, &hints, &address) == 0) {
+        *fd = listen_at(address->ai_addr, address->ai_addrlen);
+        int error = errno;
+        freeaddrinfo(address);
+        errno = error;
+    } else {
+        *fd = listen_everywhere(port);
+    }
+    return *fd >= 0 ? STATUS_OK : listen_failure(host, port);
+}
+
+enum status socket_listen_local(int *fd, int *port)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof four;
+    *fd = listen_at((struct sockaddr *)&four, size);
+    if (*fd < 0 || getsockname(*fd, (struct sockaddr *)&four, &size) < 0)
+        return fail(STATUS_ERROR, "could not listen on 127.0.0.1: %s (is the loopback device up?)",
+                    strerror(errno));
+    *port = ntohs(four.sin_port);
+    return STATUS_OK;
+}
+
+enum status socket_resolve(const char *host, int port, struct addrinfo **addresses)
+{
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    /* Thousands of ranks that start at once may overwork a name server for a moment. */
+    int result = EAI_AGAIN;
+    for (int attempt = 0; attempt < 3 && result == EAI_AGAIN; attempt++) {
+        if (attempt > 0)
+            nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        result = getaddrinfo(host, service, &hints, addresses);
+    }
+    if (result == 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR, "the rendezvous host '%s' is unknown here (%s): check the name, or "
+                              "give its address", host,
+                result == EAI_SYSTEM ? strerror(errno) : gai_strerror(result));
+}
+
+int socket_connect(const struct addrinfo *address)
+{
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    socket_set_prompt(fd);
+    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int socket_connect_result(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return errno;
+    /* Where nobody listens, the kernel may connect a socket to itself: it is its own peer then. */
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t here_size = sizeof here, there_size = sizeof there;
+    if (error == 0 && getsockname(fd, (struct sockaddr *)&here, &here_size) == 0 &&
+        getpeername(fd, (struct sockaddr *)&there, &there_size) == 0 && here_size == there_size &&
+        memcmp(&here, &there, here_size) == 0)
+        return ECONNREFUSED;
+    return error;
+}

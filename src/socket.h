@@ -1,0 +1,24 @@
+/*
+ * socket.h - the non-blocking TCP sockets of the control plane, and a sentence for each way to fail.
+ */
+#ifndef CCTEST_SOCKET_H
+#define CCTEST_SOCKET_H
+
+#include <netdb.h>
+
+#include "status.h"
+
+/* Listens at `port`: on `host` if that is an address or "localhost", else on all addresses of this
+ * machine, IPv4 and IPv6. */
+enum status socket_listen(const char *host, int port, int *fd);
+/* Listens on loopback at a free port. */
+enum status socket_listen_local(int *fd, int *port);
+/* Finds the addresses of `host`; freed with freeaddrinfo(). */
+enum status socket_resolve(const char *host, int port, struct addrinfo **addresses);
+/* Begins to connect; -1 with errno. */
+int socket_connect(const struct addrinfo *address);
+/* Did a connect that poll() reported succeed? 0 or an errno. */
+int socket_connect_result(int fd);
+void socket_set_prompt(int fd); /* small messages leave at once */
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * tally.c - one rank's samples, findings and traffic of a line, and their way to rank 0.
+ */
+#include "tally.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "trace.h"
+
+enum status tally_create(const struct job *job, const struct line *line, int choice, size_t bytes,
+                         struct runner *runner, struct tally **made)
+{
+    struct tally *tally = calloc(1, sizeof *tally);
+    *made = tally;
+    size_t samples = (size_t)job->iterations + 1;
+    if (tally) {
+        tally->samples = calloc(samples, sizeof *tally->samples);
+        tally->late = calloc(samples, sizeof *tally->late);
+    }
+    if (!tally || !tally->samples || !tally->late)
+        return fail(STATUS_ERROR, "out of memory for %ld samples: ask for fewer iterations (-n)",
+                    job->iterations);
+    tally->choice = choice;
+    tally->bytes = bytes;
+    tally->problem = line->problem;
+    tally->hop_peer = -1;
+
+    struct endpoint *endpoint;
+    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
+        tally->transport[i] = endpoint->transport->name;
+        tally->transports = i + 1;
+    }
+    for (int p = 0; p < line->plans; p++) {
+        const struct schedule *schedule = line->schedules[p];
+        for (size_t o = 0; o < schedule->count; o++) {
+            int peer = schedule->operations[o].peer;
+            for (int i = 0; peer >= 0 && i < tally->transports; i++)
+                tally->used[i] |= links_endpoint(runner->links, i)->transport ==
+                                  links_transport(runner->links, peer);
+        }
+    }
+    return STATUS_OK;
+}
+
+void tally_free(struct tally *tally)
+{
+    if (!tally)
+        return;
+    free(tally->samples);
+    free(tally->late);
+    free(tally);
+}
+
+/* Findings. */
+
+void tally_note_finding(struct tally *tally, const struct finding *finding,
+                        const struct schedule *schedule, long iteration)
+{
+    if (finding->wrong == 0)
+        return;
+    if (!tally->story[0]) {
+        int arrival = trace_arrival(schedule, finding->first);
+        if (arrival >= 0) {
+            tally->hop_peer = schedule->operations[arrival].peer;
+            tally->hop_step = schedule->operations[arrival].step;
+        }
+        snprintf(tally->story, sizeof tally->story,
+                 "%zu element%s wrong in checked iteration %ld, the first at %zu: expected %s, got %s; %s",
+                 finding->wrong, finding->wrong == 1 ? " is" : "s are", iteration, finding->first,
+                 finding->expected, finding->got, finding->story);
+    }
+    tally->wrong += finding->wrong;
+}
+
+void tally_note_source(struct tally *tally, size_t changed, long iteration)
+{
+    if (changed == 0)
+        return;
+    if (!tally->story[0])
+        snprintf(tally->story, sizeof tally->story,
+                 "%zu elements of the source were overwritten in checked iteration %ld", changed,
+                 iteration);
+    tally->wrong += changed;
+}
+
+void tally_note_overrun(struct tally *tally, const char *overrun, long iteration)
+{
+    if (!tally->story[0])
+        snprintf(tally->story, sizeof tally->story, "in checked iteration %ld %s", iteration, overrun);
+    tally->wrong++;
+}
+
+/* Traffic. */
+
+static void tally_traffic_add(struct tally *tally, const struct runner *runner, int sign)
+{
+    struct endpoint *endpoint;
+    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
+        traffic_add(&tally->traffic[i], &endpoint->traffic, sign);
+        traffic_add(&tally->traffic[i], &runner->barrier_traffic[i], -sign);
+    }
+}
+
+void tally_traffic_begin(struct tally *tally, const struct runner *runner)
+{
+    tally_traffic_add(tally, runner, -1);
+}
+
+void tally_traffic_end(struct tally *tally, const struct runner *runner)
+{
+    tally_traffic_add(tally, runner, +1);
+}
+
+enum status tally_check_copy(const struct tally *tally, const struct job *job)
+{
+    uint64_t bytes[PATHS] = {0};
+    for (int i = 0; i < tally->transports; i++)
+        for (int path = 0; path < PATHS; path++)
+            bytes[path] += tally->traffic[i].received[path] + tally->traffic[i].sent[path];
+    uint64_t other = job->copy == COPY_ZCOPY   ? bytes[PATH_BCOPY] + bytes[PATH_LINE]
+                     : job->copy == COPY_BCOPY ? bytes[PATH_ZCOPY] + bytes[PATH_LINE]
+                                               : 0;
+    if (other == 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR,
+                "--copy %s was asked for, but %llu bytes went another way (line %llu, bcopy %llu, "
+                "zcopy %llu)",
+                job->copy == COPY_ZCOPY ? "zcopy" : "bcopy", (unsigned long long)other,
+                (unsigned long long)bytes[PATH_LINE], (unsigned long long)bytes[PATH_BCOPY],
+                (unsigned long long)bytes[PATH_ZCOPY]);
+}
+
+/* Gathering. */
+
+static int time_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static struct tally_wire *tally_pack(struct tally *tally, long iterations, size_t *size)
+{
+    *size = sizeof(struct tally_wire) + (size_t)iterations * sizeof(uint64_t);
+    struct tally_wire *wire = calloc(1, *size);
+    if (!wire)
+        return NULL;
+    qsort(tally->late, (size_t)iterations, sizeof *tally->late, time_compare);
+    wire->wrong = tally->wrong;
+    wire->late = iterations ? tally->late[iterations / 2] : 0;
+    wire->hop_peer = tally->hop_peer;
+    wire->hop_step = tally->hop_step;
+    memcpy(wire->traffic, tally->traffic, sizeof wire->traffic);
+    for (int i = 0; i < tally->transports; i++)
+        snprintf(wire->transport[i], sizeof wire->transport[i], "%s", tally->transport[i]);
+    memcpy(wire->used, tally->used, sizeof wire->used);
+    snprintf(wire->story, sizeof wire->story, "%s", tally->story);
+    memcpy(wire->samples, tally->samples, (size_t)iterations * sizeof(uint64_t));
+    return wire;
+}
+
+enum status tally_gather(struct tally *tally, struct ledger *ledger, struct control *control,
+                         const struct job *job, struct report *report)
+{
+    size_t size;
+    struct tally_wire *wire = tally_pack(tally, job->iterations, &size);
+    if (!wire)
+        return fail(STATUS_ERROR, "out of memory for %ld samples", job->iterations);
+    struct blobs blobs;
+    enum status status = control_gather(control, wire, size, &blobs);
+    free(wire);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < blobs.count && status == STATUS_OK; r++)
+        if (blobs.size[r] != size)
+            status = fail(STATUS_ERROR, "rank %d sent a result of %zu bytes instead of %zu", r,
+                          blobs.size[r], size);
+    if (status == STATUS_OK && blobs.count && report)
+        ledger_add_line(ledger, tally, job, control_members(control), &blobs, report);
+    blobs_free(&blobs);
+    return status;
+}

@@ -1,0 +1,74 @@
+/*
+ * transfer.h - one operation on its way: how far it may go, and how far it has gone.
+ *
+ * The executor makes transfers and raises `limit` as conflicts clear; an engine (a transport, or a
+ * memory kind for local operations) moves bytes in ascending order and raises `done`. Between the two
+ * nothing else is said. All of one rank's transfers belong to one thread.
+ */
+#ifndef CCTEST_TRANSFER_H
+#define CCTEST_TRANSFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "layout.h"
+
+enum transfer_kind {
+    TRANSFER_SEND,        /* from -> the channel */
+    TRANSFER_RECV,        /* the channel -> to */
+    TRANSFER_RECV_REDUCE, /* to = with (+) the channel's bytes */
+    TRANSFER_COPY,        /* local: to = from */
+    TRANSFER_REDUCE,      /* local: to = from (+) with */
+};
+
+struct transfer {
+    /* Set by the executor (or a test) before it is posted; the engine does not change them. */
+    enum transfer_kind kind;
+    struct layout to, from, with; /* those that the kind names */
+    reduce_function *reduce;
+    size_t element;               /* bytes of an element */
+    size_t length;                /* bytes, whole elements */
+    struct moved_list *moved;     /* where to report that done has grown */
+
+    size_t limit; /* bytes that may be touched: raised by the executor only, whole elements */
+    size_t done;  /* bytes behind which the memory is free for others: raised by the engine only,
+                     through transfer_advance() */
+
+    /* The engine's own while the transfer is posted; 0 when it is posted. */
+    struct transfer *next;
+    size_t issued; /* bytes that the engine has begun with; done <= issued <= limit */
+    struct cursor cursor, with_cursor, from_cursor;
+
+    /* Of the moved list. */
+    bool is_moved;
+    struct transfer *next_moved;
+};
+
+/* The transfers whose `done` has grown since the executor last looked. */
+struct moved_list {
+    struct transfer *first;
+};
+
+/* Called by engines: `bytes` more are done. */
+static inline void transfer_advance(struct transfer *transfer, size_t bytes)
+{
+    transfer->done += bytes;
+    if (!transfer->is_moved) {
+        transfer->is_moved = true;
+        transfer->next_moved = transfer->moved->first;
+        transfer->moved->first = transfer;
+    }
+}
+
+/* Takes one transfer off the list; NULL when it is empty. */
+static inline struct transfer *moved_take(struct moved_list *list)
+{
+    struct transfer *transfer = list->first;
+    if (transfer) {
+        list->first = transfer->next_moved;
+        transfer->is_moved = false;
+    }
+    return transfer;
+}
+
+#endif

@@ -1,0 +1,416 @@
+/*
+ * peers.c - what every transport must do, asked of each that is listed: which way the bytes went,
+ * that they are combined, and how it copes with many peers, strangers and the dead. (conformance.c:
+ * the streams of bytes.)
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "datatype.h"
+#include "world.h"
+
+static uint64_t sum_of(const uint64_t by_path[PATHS])
+{
+    return by_path[PATH_LINE] + by_path[PATH_BCOPY] + by_path[PATH_ZCOPY];
+}
+
+static void paths_agree(struct rank *me, const uint64_t by_path[PATHS], size_t bytes)
+{
+    require(me, sum_of(by_path) == bytes);
+    if (me->world->config.copy == COPY_ZCOPY)
+        require(me, by_path[PATH_ZCOPY] == bytes);
+    if (me->world->config.copy == COPY_BCOPY)
+        require(me, by_path[PATH_ZCOPY] == 0);
+    if (me->world->config.copy == COPY_AUTO && bytes >= MIB)
+        require(me, by_path[PATH_ZCOPY] > 0);
+}
+
+/* All sizes arrive, and they went the way that they were told to. */
+static void sizes(struct rank *me)
+{
+    static const size_t list[] = {1,     2,     3,     7,     8,       15,   56,      63,
+                                  64,    65,    1000,  4095,  4096,    4097, 8192,    16384,
+                                  16385, 65535, 65536, 65537, MIB - 1, MIB,  MIB + 1, 64 * MIB};
+    const struct traffic *traffic = &me->endpoint->traffic;
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && list[i] <= me->world->bytes; i++) {
+        struct transfer transfer;
+        struct piece piece;
+        char *data = me->region.base;
+        if (me->number == 0)
+            text_write(i, 0, data, list[i]);
+        transfer =
+            transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, data, list[i]);
+        rank_post(me, !me->number, 0, &transfer);
+        if (!rank_complete(me, &transfer, 1))
+            return;
+        total += list[i];
+        if (me->number)
+            require(me, text_is(i, data, list[i]));
+    }
+    paths_agree(me, me->number ? traffic->received : traffic->sent, total);
+    require(me, sum_of(me->number ? traffic->sent : traffic->received) == 0);
+    uint64_t copied = traffic->copied_sending + traffic->copied_receiving;
+    if (me->world->config.copy == COPY_ZCOPY)
+        require(me, copied == 0);
+    if (me->world->config.copy == COPY_BCOPY && me->number == 0)
+        require(me, copied >= total);
+}
+
+static void bend_large(struct world *world)
+{
+    world->bytes = 64 * MIB;
+}
+
+static void test_sizes(void **state)
+{
+    run_everywhere(state, sizes, bend_large, 2);
+}
+
+/* recv_reduce: to = with (+) incoming, for elements of several sizes, in place and not, with limits
+ * that move, and in pieces of which incoming elements know nothing. */
+struct combination {
+    const char *type;
+    size_t elements;
+    bool in_place;
+};
+
+static void number_set(char *at, size_t size, uint64_t value)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (char)(value >> 8 * i);
+}
+
+static void combine_one(struct rank *me, const struct combination *combination)
+{
+    const struct datatype *type = datatype_find(combination->type);
+    reduce_function *reduce = reduce_kernel(type, reduction_find("sum"));
+    size_t size = type->size, bytes = combination->elements * size;
+    struct piece flat, to, with;
+    struct transfer transfer;
+    me->taken = 0;
+    char *from = rank_take(me, bytes), *target = rank_take(me, 2 * bytes);
+    for (size_t i = 0; i < combination->elements; i++)
+        number_set(from + i * size, size, (i + 3 * (size_t)me->number) & 63);
+    transfer =
+        transfer_make(me, me->number ? TRANSFER_RECV_REDUCE : TRANSFER_SEND, &flat, from, bytes);
+    /* Every other element of the target. */
+    to = (struct piece){
+        .base = target, .run = size, .stride = 2 * size, .times = combination->elements};
+    with = combination->in_place ? to : flat;
+    if (me->number) {
+        struct cursor cursor;
+        memset(target, '#', 2 * bytes);
+        cursor_start(&cursor, (struct layout){.pieces = &to, .count = 1});
+        cursor_scatter(&cursor, from, bytes);
+        transfer.to = (struct layout){.pieces = &to, .count = 1};
+        transfer.with = (struct layout){.pieces = &with, .count = 1};
+        transfer.reduce = reduce;
+    }
+    transfer.element = size;
+    transfer.limit = 0;
+    rank_post(me, !me->number, 0, &transfer);
+    while (transfer.done < bytes) {
+        size_t more = size * (1 + random_below(&me->random, 2 + combination->elements / 20));
+        transfer.limit = bytes - transfer.limit < more ? bytes : transfer.limit + more;
+        if (!rank_turn(me))
+            return;
+        require(me, transfer.done <= transfer.limit);
+    }
+    for (size_t i = 0; me->number && i < combination->elements; i++) {
+        char expected[8];
+        number_set(expected, size, (i & 63) + ((i + 3) & 63));
+        require(me, !memcmp(target + 2 * i * size, expected, size));
+        require(me, target[(2 * i + 1) * size] == '#');
+    }
+}
+
+static void combine(struct rank *me)
+{
+    static const struct combination list[] = {
+        {"uint32", 1, false},     {"uint32", 1, true},      {"uint8", 3, false},
+        {"uint64", 50000, true},  {"uint64", 50000, false}, {"uint8", 70001, false},
+        {"uint32", 30011, false}, {"uint32", 30011, true},  {"uint64", 7, false},
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !me->world->failed; i++)
+        combine_one(me, &list[i]);
+    const struct traffic *traffic = &me->endpoint->traffic;
+    const uint64_t *by_path = me->number ? traffic->received : traffic->sent;
+    paths_agree(me, by_path, sum_of(by_path));
+}
+
+static void test_combine(void **state)
+{
+    run_everywhere(state, combine, NULL, 2);
+}
+
+static void bend_small_slots(struct world *world)
+{
+    world->config.slot_bytes = 64;
+    world->config.slots = 1;
+    world->config.chunk = 1000;
+}
+
+static void test_combine_small_slots(void **state)
+{
+    run_everywhere(state, combine, bend_small_slots, 2);
+}
+
+/* All to all, several messages on two lanes; the lanes are connected one after the other, the first
+ * with the neighbours only. */
+enum { MANY = 8, MESSAGES = 3, MANY_LANES = 2, EACH = MESSAGES * MANY_LANES };
+static void many_peers(struct rank *me)
+{
+    static const size_t length[MESSAGES] = {5, 3000, 50000};
+    struct transfer transfers[MANY * EACH * 2];
+    struct piece pieces[MANY * EACH * 2];
+    char *got[MANY][EACH];
+    int peers[MANY], neighbours[2] = {(me->number + 1) % MANY, (me->number + MANY - 1) % MANY};
+    size_t count = 0;
+    for (int i = 1; i < MANY; i++)
+        peers[i - 1] = (me->number + i) % MANY;
+    require(me, rank_connect(me, neighbours, 2, 1) == STATUS_OK);
+    const struct transport *transport = me->endpoint->transport;
+    struct channel *early = transport->channel(me->endpoint, neighbours[0], 0, true);
+    require(me, early != NULL);
+    require(me, rank_connect(me, peers, MANY - 1, MANY_LANES) == STATUS_OK);
+    require(me, early == transport->channel(me->endpoint, neighbours[0], 0, true));
+    for (int i = 0; i < MANY - 1; i++) {
+        for (int m = 0; m < EACH; m++) {
+            size_t bytes = length[m / MANY_LANES];
+            char *from = rank_take(me, bytes);
+            int peer = peers[i];
+            got[peer][m] = rank_take(me, bytes);
+            text_write((uint64_t)((me->number * MANY + peer) * EACH + m), 0, from, bytes);
+            for (int kind = TRANSFER_SEND; kind <= TRANSFER_RECV; kind++, count++) {
+                transfers[count] =
+                    transfer_make(me, (enum transfer_kind)kind, &pieces[count],
+                                  kind == TRANSFER_SEND ? from : got[peer][m], bytes);
+                rank_post(me, peer, m % MANY_LANES, &transfers[count]);
+            }
+        }
+    }
+    if (!rank_complete(me, transfers, count))
+        return;
+    for (int i = 0; i < MANY - 1; i++) {
+        for (int m = 0; m < EACH; m++)
+            require(me, text_is((uint64_t)((peers[i] * MANY + me->number) * EACH + m),
+                                got[peers[i]][m], length[m / MANY_LANES]));
+    }
+}
+
+static void bend_unconnected(struct world *world)
+{
+    world->unconnected = true;
+}
+
+static void test_many_peers(void **state)
+{
+    run_everywhere(state, many_peers, bend_unconnected, MANY);
+}
+
+/* Strangers connect to whatever listens in this process: one says nothing, one garbage, one the
+ * beginning of what a rank would say. The ranks get together all the same, and in time. */
+enum { STRANGERS = 64 };
+static int strangers_call(int fd[STRANGERS])
+{
+    static const char *const words[] = {
+        "", "GET / HTTP/1.0\r\n\r\n and so on, and so on, and so on", "cctest"};
+    int count = 0;
+    for (int door = 3; door < 200; door++) {
+        struct sockaddr_storage name;
+        socklen_t size = sizeof(name);
+        int listens = 0;
+        socklen_t listens_size = sizeof(listens);
+        if (getsockopt(door, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) || !listens ||
+            getsockname(door, (struct sockaddr *)&name, &size) ||
+            (name.ss_family != AF_INET && name.ss_family != AF_INET6))
+            continue;
+        struct sockaddr_in place = {.sin_family = AF_INET,
+                                    .sin_port = ((struct sockaddr_in *)&name)->sin_port,
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        for (int i = 0; i < 3 && count < STRANGERS; i++) {
+            fd[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            if (!connect(fd[count], (struct sockaddr *)&place, sizeof(place)))
+                send(fd[count], words[i], strlen(words[i]), MSG_NOSIGNAL);
+            count++;
+        }
+    }
+    return count;
+}
+
+static void among_strangers(struct rank *me)
+{
+    int fd[STRANGERS], count = 0, peer = !me->number;
+    if (me->number == 0)
+        count = strangers_call(fd);
+    pthread_barrier_wait(&me->world->barrier);
+    double begin = clock_seconds();
+    enum status status = rank_connect(me, &peer, 1, 1);
+    double took = clock_seconds() - begin;
+    while (count > 0)
+        close(fd[--count]);
+    require(me, status == STATUS_OK);
+    require(me, took < 2);
+    struct transfer transfer;
+    struct piece piece;
+    char *byte = rank_take(me, 1);
+    *byte = (char)(me->number ? 0 : 'x');
+    transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, byte, 1);
+    rank_post(me, peer, 0, &transfer);
+    if (rank_complete(me, &transfer, 1))
+        require(me, *byte == 'x');
+}
+
+static void test_strangers(void **state)
+{
+    run_everywhere(state, among_strangers, bend_unconnected, 2);
+}
+
+/* A peer is killed in the middle of a message. Who waits for it is told within a second, by
+ * progress() or by check(), whether it sends or receives, and may or may not go on. */
+struct death {
+    bool sends;   /* the survivor */
+    bool blocked; /* ... by its own limit */
+};
+
+static void pair_begin(struct rank *me, struct world *world, int number, int line)
+{
+    me->world = world;
+    me->number = number;
+    me->region.fd = -1;
+    me->deadline = clock_seconds() + WORLD_SECONDS;
+    log_init(&me->log, number, 0);
+    log_attach(&me->log);
+    rank_open(me);
+    int peer = !number;
+    char blob[TRANSPORT_ADDRESS_MOST];
+    require(me, write(line, world->blob[number], sizeof(blob)) == (ssize_t)sizeof(blob));
+    require(me, recv(line, blob, sizeof(blob), MSG_WAITALL) == (ssize_t)sizeof(blob));
+    memcpy(world->blob[peer], blob, sizeof(blob));
+    world->blob_size[peer] = world->blob_size[number];
+    rank_attach(me);
+    if (!world->refused[0])
+        require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
+}
+
+/* Half of the message goes over: `transfer` has come to its limit on both sides. */
+static void pair_half(struct rank *me, struct transfer *transfer, struct piece *piece, bool sends)
+{
+    *transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, piece, me->region.base,
+                              me->region.bytes);
+    transfer->limit /= 2;
+    rank_post(me, !me->number, 0, transfer);
+    while (transfer->done < transfer->limit && rank_turn(me))
+        continue;
+}
+
+static void victim_live(struct world *world, int line, bool sends)
+{
+    struct transfer transfer;
+    struct piece piece;
+    struct rank *me = &world->rank[1];
+    pair_begin(me, world, 1, line);
+    if (!world->failed && !world->refused[0])
+        pair_half(me, &transfer, &piece, sends);
+    char ready = 'r';
+    if (write(line, &ready, 1) == 1) {
+        while (true) /* alive, and of no use */
+            pause();
+    }
+}
+
+/* What the survivor hears, and how long after its peer's death. */
+static enum status survivor_wait(struct rank *me, double *took)
+{
+    double begin = clock_seconds();
+    enum status status = STATUS_OK;
+    do {
+        status = me->endpoint->transport->progress(me->endpoint);
+        if (status == STATUS_OK && me->endpoint->transport->check)
+            status = me->endpoint->transport->check(me->endpoint);
+        while (moved_take(&me->moved))
+            continue;
+        usleep(1000);
+        *took = clock_seconds() - begin;
+    } while (status == STATUS_OK && *took < 5);
+    return status;
+}
+
+static bool death_observe(struct world *world, const struct death *death)
+{
+    int lines[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines), 0);
+    pthread_mutex_init(&world->lock, NULL);
+    pid_t victim = fork();
+    assert_true(victim >= 0);
+    if (victim == 0) {
+        close(lines[0]);
+        victim_live(world, lines[1], !death->sends);
+        _exit(1);
+    }
+    close(lines[1]);
+    struct rank *me = &world->rank[0];
+    struct transfer transfer;
+    struct piece piece;
+    char ready = 0;
+    double took = 0;
+    enum status status = STATUS_OK;
+    pair_begin(me, world, 0, lines[0]);
+    bool alive = !world->failed && !world->refused[0];
+    if (alive)
+        pair_half(me, &transfer, &piece, death->sends);
+    if (alive && read(lines[0], &ready, 1) == 1 && !death->blocked)
+        transfer.limit = transfer.length;
+    kill(victim, SIGKILL);
+    waitpid(victim, NULL, 0);
+    if (alive)
+        status = survivor_wait(me, &took);
+    world->transport->close(me->endpoint);
+    world->memory->release(&me->region);
+    log_attach(NULL);
+    close(lines[0]);
+    pthread_mutex_destroy(&world->lock);
+    if (world->failed)
+        fail_msg("%s", world->message);
+    if (!alive)
+        return false;
+    assert_int_equal(ready, 'r');
+    assert_int_equal(status, STATUS_TIMEOUT);
+    assert_true(took < 1);
+    assert_non_null(strstr(me->log.message, "rank 1"));
+    return true;
+}
+
+static void test_death(void **state)
+{
+    static const struct death deaths[] = {
+        {false, false}, {false, true}, {true, false}, {true, true}};
+    struct world *world = malloc(sizeof(*world));
+    int served = 0;
+    for (int i = 0; i < 4 * COMBINATIONS; i++) {
+        *world = world_make(*state, i / 4, 2);
+        served += death_observe(world, &deaths[i % 4]);
+    }
+    free(world);
+    if (!served)
+        skip();
+}
+
+static const struct world_test tests[] = {
+    {"sizes and paths", test_sizes},
+    {"combining", test_combine},
+    {"combining, small slots", test_combine_small_slots},
+    {"many peers", test_many_peers},
+    {"strangers", test_strangers},
+    {"a peer that dies", test_death},
+};
+
+int main(void)
+{
+    return world_tests(tests, sizeof(tests) / sizeof(tests[0]));
+}

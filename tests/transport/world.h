@@ -1,0 +1,364 @@
+/*
+ * world.h - several ranks as threads of one process, joined by one transport, for its tests.
+ *
+ * No control plane, no executor: the endpoints' addresses are exchanged through memory, and a test
+ * is a function that every rank runs with its own endpoint. Ranks that have finished stand still,
+ * without progress(), until all have: who is done must owe nobody anything.
+ */
+#ifndef CCTEST_TEST_WORLD_H
+#define CCTEST_TEST_WORLD_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "memory.h"
+#include "transport.h"
+
+#include <cmocka.h> /* after log.h: it makes a macro of fail() */
+
+#define MIB              ((size_t)1 << 20)
+#define WORLD_RANKS_MOST 8
+#define WORLD_SECONDS    20.0 /* longer, and a test has hung */
+
+struct world;
+
+struct rank {
+    struct world *world;
+    int number;
+    struct endpoint *endpoint;
+    struct region region;
+    size_t taken; /* bytes of the region */
+    struct moved_list moved;
+    struct log log;
+    uint64_t random;
+    double deadline;
+    pthread_t thread;
+};
+
+struct world {
+    /* Set by the test. */
+    const struct transport *transport;
+    const struct memory_kind *memory;
+    int ranks, lanes;
+    struct transport_config config; /* copy, slot_bytes, slots, chunk */
+    size_t bytes;                   /* of each rank's region */
+    void (*body)(struct rank *rank);
+    void (*before_connect)(struct rank *rank); /* NULL: nothing */
+    void (*after_connect)(struct rank *rank);
+    bool unconnected; /* the body connects */
+
+    struct rank rank[WORLD_RANKS_MOST];
+    char blob[WORLD_RANKS_MOST][TRANSPORT_ADDRESS_MOST];
+    size_t blob_size[WORLD_RANKS_MOST];
+    pthread_barrier_t barrier;
+    pthread_mutex_t lock;
+    _Atomic bool failed;
+    char message[1400];       /* the first failure */
+    char refused[256];        /* why the transport does not serve this configuration; "": it does */
+    _Atomic size_t shared[8]; /* for the bodies */
+};
+
+static const unsigned char world_secret[32] = "a secret for tests and no others";
+
+static inline void rank_fail(struct rank *rank, const char *file, int line, const char *what)
+{
+    struct world *world = rank->world;
+    pthread_mutex_lock(&world->lock);
+    if (!world->failed)
+        snprintf(world->message, sizeof(world->message), "%s:%d: rank %d (%s, %s, copy %d): %s %s",
+                 file, line, rank->number, world->transport->name, world->memory->name,
+                 (int)world->config.copy, what, rank->log.message);
+    world->failed = true;
+    pthread_mutex_unlock(&world->lock);
+}
+
+/* For bodies, which run in threads, where cmocka's assertions must not be used. */
+#define require(rank, condition)                                                                   \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            rank_fail((rank), __FILE__, __LINE__, "not so: " #condition);                          \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+static inline uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static inline size_t random_below(uint64_t *state, size_t bound)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    return (size_t)(mix(*state) % bound);
+}
+
+/* Bytes [at, at + bytes) of the endless text number `seed`. */
+static inline void text_write(uint64_t seed, size_t at, char *to, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if ((at + i) % 8 == 0 && bytes - i >= 8) {
+            uint64_t word = mix(seed * 0x100000001b3u + (at + i) / 8);
+            memcpy(to + i, &word, 8);
+            i += 7;
+        } else {
+            to[i] = (char)(mix(seed * 0x100000001b3u + (at + i) / 8) >> (at + i) % 8 * 8);
+        }
+    }
+}
+
+static inline bool text_is(uint64_t seed, const char *there, size_t bytes)
+{
+    char expected[4096];
+    for (size_t at = 0, step; at < bytes; at += step) {
+        step = bytes - at < sizeof(expected) ? bytes - at : sizeof(expected);
+        text_write(seed, at, expected, step);
+        if (memcmp(expected, there + at, step))
+            return false;
+    }
+    return true;
+}
+
+static inline char *rank_take(struct rank *rank, size_t bytes)
+{
+    char *start = rank->region.base + rank->taken;
+    rank->taken += (bytes + 63) / 64 * 64;
+    if (rank->taken > rank->region.bytes) {
+        fprintf(stderr, "a test asks for more memory than it said\n");
+        abort();
+    }
+    return start;
+}
+
+/* A transfer of contiguous bytes; `piece` must live as long. */
+static inline struct transfer transfer_make(struct rank *rank, enum transfer_kind kind,
+                                            struct piece *piece, char *base, size_t bytes)
+{
+    *piece = (struct piece){.base = base, .run = bytes, .stride = bytes, .times = 1};
+    struct layout layout = {.pieces = piece, .count = bytes > 0};
+    return (struct transfer){.kind = kind,
+                             .from = layout,
+                             .to = layout,
+                             .element = 1,
+                             .length = bytes,
+                             .limit = bytes,
+                             .moved = &rank->moved};
+}
+
+static inline void rank_post(struct rank *rank, int peer, int lane, struct transfer *transfer)
+{
+    bool sends = transfer->kind == TRANSFER_SEND;
+    struct channel *channel = rank->endpoint->transport->channel(rank->endpoint, peer, lane, sends);
+    require(rank, channel != NULL);
+    channel_post(channel, transfer);
+}
+
+/* One call of progress(). False: the test has failed. */
+static inline bool rank_turn(struct rank *rank)
+{
+    enum status status = rank->endpoint->transport->progress(rank->endpoint);
+    if (status != STATUS_OK)
+        rank_fail(rank, __FILE__, __LINE__, "progress() failed:");
+    else if (clock_seconds() > rank->deadline)
+        rank_fail(rank, __FILE__, __LINE__, "it hangs");
+    bool moved = false;
+    while (moved_take(&rank->moved))
+        moved = true;
+    if (!moved)
+        sched_yield();
+    return !rank->world->failed;
+}
+
+static inline bool rank_complete(struct rank *rank, const struct transfer *transfers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        while (transfers[i].done < transfers[i].length) {
+            if (!rank_turn(rank))
+                return false;
+        }
+    }
+    return true;
+}
+
+static inline enum status rank_connect(struct rank *rank, const int *peers, int count, int lanes)
+{
+    return rank->endpoint->transport->connect(rank->endpoint, peers, count, lanes);
+}
+
+static inline void rank_attach(struct rank *rank)
+{
+    struct world *world = rank->world;
+    for (int peer = 0; peer < world->ranks; peer++) {
+        const char *reason = peer == rank->number
+                                 ? NULL
+                                 : world->transport->attach(rank->endpoint, peer, world->blob[peer],
+                                                            world->blob_size[peer]);
+        if (reason) {
+            pthread_mutex_lock(&world->lock);
+            snprintf(world->refused, sizeof(world->refused), "%s", reason);
+            pthread_mutex_unlock(&world->lock);
+        }
+    }
+}
+
+static inline void rank_join(struct rank *rank)
+{
+    struct world *world = rank->world;
+    int peers[WORLD_RANKS_MOST], count = 0;
+    for (int peer = 0; peer < world->ranks; peer++) {
+        if (peer != rank->number)
+            peers[count++] = peer;
+    }
+    if (world->before_connect)
+        world->before_connect(rank);
+    if (!world->unconnected)
+        require(rank, rank_connect(rank, peers, count, world->lanes) == STATUS_OK);
+    if (world->after_connect)
+        world->after_connect(rank);
+}
+
+static inline void rank_open(struct rank *rank)
+{
+    struct world *world = rank->world;
+    struct transport_config config = world->config;
+    config.rank = rank->number;
+    config.ranks = config.local_ranks = world->ranks;
+    config.regions = &rank->region;
+    config.region_count = 1;
+    config.secret = world_secret;
+    config.timeout = WORLD_SECONDS / 2;
+    require(rank, world->memory->allocate(world->bytes, &rank->region) == STATUS_OK);
+    require(rank, world->transport->open(&config, &rank->endpoint) == STATUS_OK);
+    world->blob_size[rank->number] =
+        world->transport->address(rank->endpoint, world->blob[rank->number]);
+    require(rank, world->blob_size[rank->number] <= TRANSPORT_ADDRESS_MOST);
+}
+
+static inline void *rank_live(void *argument)
+{
+    struct rank *rank = argument;
+    struct world *world = rank->world;
+    log_init(&rank->log, rank->number, 0);
+    log_attach(&rank->log);
+    rank->deadline = clock_seconds() + WORLD_SECONDS;
+    rank->random = (uint64_t)rank->number;
+    rank->region.fd = -1;
+    rank_open(rank);
+    pthread_barrier_wait(&world->barrier);
+    if (!world->failed)
+        rank_attach(rank);
+    pthread_barrier_wait(&world->barrier);
+    if (!world->failed && !world->refused[0])
+        rank_join(rank);
+    if (!world->failed && !world->refused[0])
+        world->body(rank);
+    pthread_barrier_wait(&world->barrier);
+    world->transport->close(rank->endpoint);
+    if (rank->region.base)
+        world->memory->release(&rank->region);
+    log_attach(NULL);
+    return NULL;
+}
+
+/* Runs the body in all ranks and asserts that nothing failed. False: the transport refuses this
+ * configuration (world->refused). */
+static inline bool world_run(struct world *world)
+{
+    pthread_barrier_init(&world->barrier, NULL, (unsigned)world->ranks);
+    pthread_mutex_init(&world->lock, NULL);
+    for (int i = 0; i < world->ranks; i++) {
+        world->rank[i].world = world;
+        world->rank[i].number = i;
+        assert_int_equal(pthread_create(&world->rank[i].thread, NULL, rank_live, &world->rank[i]),
+                         0);
+    }
+    for (int i = 0; i < world->ranks; i++)
+        pthread_join(world->rank[i].thread, NULL);
+    pthread_barrier_destroy(&world->barrier);
+    pthread_mutex_destroy(&world->lock);
+    if (world->failed)
+        fail_msg("%s", world->message);
+    return !world->refused[0];
+}
+
+/* Every kind of memory with every copy policy. */
+#define COMBINATIONS 6
+
+static inline struct world world_make(const struct transport *transport, int combination, int ranks)
+{
+    return (struct world){
+        .transport = transport,
+        .memory = memory_kinds[combination / 3],
+        .ranks = ranks,
+        .lanes = 1,
+        .bytes = 4 * MIB,
+        .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3],
+                   .chunk = combination % 2 ? SIZE_MAX : 100000},
+    };
+}
+
+/* Runs `body` in all combinations. `bend` changes the world before; may be NULL. */
+static inline void run_everywhere(void **state, void (*body)(struct rank *),
+                                  void (*bend)(struct world *), int ranks)
+{
+    int served = 0;
+    struct world *world = malloc(sizeof(*world));
+    for (int i = 0; i < COMBINATIONS; i++) {
+        *world = world_make(*state, i, ranks);
+        world->body = body;
+        if (bend)
+            bend(world);
+        served += world_run(world);
+        if (world->refused[0])
+            print_message("[ REFUSED  ] %s memory, copy %d: %s\n", world->memory->name,
+                          (int)world->config.copy, world->refused);
+    }
+    free(world);
+    if (!served)
+        skip();
+}
+
+struct world_test {
+    const char *name;
+    void (*function)(void **state); /* *state: the transport */
+};
+
+/* A test that the transport cannot even be asked: it is skipped, and counted so. */
+static inline void test_unavailable(void **state)
+{
+    print_message("[ SKIPPED  ] %s\n", ((const struct transport *)*state)->unavailable());
+    skip();
+}
+
+/* Runs all tests over all transports; returns the exit status. */
+static inline int world_tests(const struct world_test *tests, size_t count)
+{
+    struct CMUnitTest list[200] = {{0}}; /* those without a name are passed over */
+    char names[200][80];
+    size_t filled = 0;
+    for (const struct transport *const *transport = transports; *transport; transport++) {
+        for (size_t i = 0; i < count && filled < 200; i++, filled++) {
+            snprintf(names[filled], sizeof(names[filled]), "%s: %s", (*transport)->name,
+                     tests[i].name);
+            const void *state = *transport;
+            list[filled].name = names[filled];
+            list[filled].test_func =
+                (*transport)->unavailable() ? test_unavailable : tests[i].function;
+            memcpy(&list[filled].initial_state, &state, sizeof(state));
+        }
+    }
+    return cmocka_run_group_tests_name("transports", list, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * test_buffers.c - buffers lie where they should, and every overwritten canary is named.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "log.h"
+
+#include <cmocka.h> /* last: it makes a macro of fail() */
+
+static const size_t capacity[BUFFERS] = {
+    [BUFFER_SOURCE] = 5000, [BUFFER_DESTINATION] = 8192, [BUFFER_SCRATCH] = 0};
+
+static void open_buffers(struct buffers *buffers, const char *kind)
+{
+    assert_int_equal(buffers_allocate(memory_find(kind), capacity, buffers), STATUS_OK);
+}
+
+static void test_layout(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"host", "shared"};
+    for (int k = 0; k < 2; k++) {
+        struct buffers buffers;
+        open_buffers(&buffers, kinds[k]);
+        for (int b = 0; b < BUFFERS; b++) {
+            assert_int_equal((uintptr_t)buffers.base[b] % 4096, 0);
+            assert_int_equal(buffers.bytes[b], capacity[b]);
+            memset(buffers.base[b], b + 1, capacity[b]);
+        }
+        for (int b = 0; b < BUFFERS; b++) {
+            for (size_t i = 0; i < capacity[b]; i++)
+                assert_int_equal(buffers.base[b][i], b + 1);
+        }
+        buffers_release(&buffers);
+        assert_null(buffers.region.base);
+    }
+}
+
+static void test_guard(void **state)
+{
+    (void)state;
+    struct buffers buffers;
+    char text[120];
+    size_t used[BUFFERS] = {[BUFFER_SOURCE] = 5000, [BUFFER_DESTINATION] = 8192};
+    open_buffers(&buffers, "host");
+    buffers_guard(&buffers, used);
+    /* What is used is not guarded, and guards of one buffer do not lie in another. */
+    for (int b = 0; b < BUFFERS; b++)
+        memset(buffers.base[b], 1, used[b]);
+    assert_null(buffers_overrun(&buffers, used, text, sizeof text));
+
+    memset(buffers.base[BUFFER_DESTINATION] + 8192, 0, 3);
+    assert_string_equal(
+        buffers_overrun(&buffers, used, text, sizeof text),
+        "3 bytes behind the destination were overwritten, the first at offset 8192");
+    buffers_guard(&buffers, used);
+    buffers.base[BUFFER_SOURCE][-1] = 0;
+    assert_string_equal(buffers_overrun(&buffers, used, text, sizeof text),
+                        "1 byte before the source was overwritten, the first at offset -1");
+    buffers_guard(&buffers, used);
+    buffers.base[BUFFER_SCRATCH][4095] = 0;
+    assert_string_equal(buffers_overrun(&buffers, used, text, sizeof text),
+                        "1 byte behind the scratch was overwritten, the first at offset 4095");
+    buffers_release(&buffers);
+}
+
+static void test_guards_move(void **state)
+{
+    (void)state;
+    struct buffers buffers;
+    char text[120];
+    open_buffers(&buffers, "host");
+    for (size_t bytes = 0; bytes <= 8192; bytes += 1021) {
+        size_t used[BUFFERS] = {
+            [BUFFER_SOURCE] = bytes < 5000 ? bytes : 5000, [BUFFER_DESTINATION] = bytes};
+        buffers_guard(&buffers, used);
+        memset(buffers.base[BUFFER_DESTINATION], 7, bytes);
+        assert_null(buffers_overrun(&buffers, used, text, sizeof text));
+        buffers.base[BUFFER_DESTINATION][bytes] = 7;
+        assert_non_null(buffers_overrun(&buffers, used, text, sizeof text));
+    }
+    buffers_release(&buffers);
+}
+
+static void test_too_large(void **state)
+{
+    (void)state;
+    struct buffers buffers;
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    const size_t sizes[BUFFERS] = {SIZE_MAX - 5, 0, 0},
+                 halves[BUFFERS] = {SIZE_MAX / 2, SIZE_MAX / 2, 9};
+    assert_int_equal(buffers_allocate(memory_find("host"), sizes, &buffers), STATUS_ERROR);
+    assert_non_null(strstr(log.message, "does not fit"));
+    assert_int_equal(buffers_allocate(memory_find("host"), halves, &buffers), STATUS_ERROR);
+    buffers_release(&buffers);
+    log_attach(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_guard),
+        cmocka_unit_test(test_guards_move),
+        cmocka_unit_test(test_too_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

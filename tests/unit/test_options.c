@@ -1,0 +1,458 @@
+/*
+ * test_options.c - the option table: what it accepts, what it refuses and how it says so, where values
+ * come from, and that the manual page has the same options.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cli/command_line.h"
+#include "log.h"
+#include "report.h"
+
+#define ARGUMENTS_MOST 32
+
+/* What one command line came to. */
+struct outcome {
+    enum status status;
+    char message[1024];
+    struct command_line line;
+    struct job job;
+    char text[512]; /* the words live here */
+};
+
+/* Reads a command line of words between blanks, in the given environment. */
+static void resolve(struct outcome *outcome, const char *words, char **environment)
+{
+    char *argv[ARGUMENTS_MOST] = {NULL}, *place;
+    static char program[] = "cctest";
+    int argc = 0;
+    argv[argc++] = program;
+    snprintf(outcome->text, sizeof outcome->text, "%s", words);
+    for (char *word = strtok_r(outcome->text, " ", &place); word;
+         word = strtok_r(NULL, " ", &place)) {
+        assert_true(argc + 1 < ARGUMENTS_MOST);
+        argv[argc++] = word;
+    }
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    outcome->status = command_line_read(argc, argv, environment, &outcome->line);
+    if (outcome->status == STATUS_OK)
+        outcome->status = command_line_resolve(&outcome->line, &outcome->job);
+    assert_int_equal(outcome->status, log.status);
+    snprintf(outcome->message, sizeof outcome->message, "%s", log.message);
+    log_attach(NULL);
+}
+
+static void accept(struct outcome *outcome, const char *words, char **environment)
+{
+    resolve(outcome, words, environment);
+    if (outcome->status != STATUS_OK)
+        print_error("cctest %s: %s\n", words, outcome->message);
+    assert_int_equal(outcome->status, STATUS_OK);
+}
+
+static void defaults_are_the_tables(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "alltoall", NULL);
+    assert_string_equal(o.job.collective->name, "alltoall");
+    assert_int_equal(o.job.choice_count, 1);
+    assert_ptr_equal(o.job.choices[0].algorithm, algorithm_find(COLLECTIVE_ALLTOALL, "pairwise"));
+    assert_string_equal(o.job.memory->name, "host");
+    assert_true(o.job.transports_auto);
+    assert_non_null(o.job.transports[0]);
+    assert_int_equal(o.job.smallest, 1024);
+    assert_int_equal(o.job.largest, 16 << 20);
+    assert_int_equal(o.job.factor, 4);
+    assert_int_equal(o.job.increment, 0);
+    assert_string_equal(o.job.datatype->name, "float");
+    assert_null(o.job.reduction); /* an alltoall combines nothing */
+    assert_int_equal(o.job.iterations, 20);
+    assert_int_equal(o.job.warmup, 5);
+    assert_int_equal(o.job.checked, 2);
+    assert_false(o.job.in_place);
+    assert_int_equal(o.job.copy, COPY_AUTO);
+    assert_false(o.job.chunk_given);
+    assert_int_equal(o.job.channels, 1);
+    assert_true(o.job.timeout == 30);
+    assert_int_equal(o.job.start, START_BARRIER);
+    assert_int_equal(o.job.np, 0);
+    assert_int_equal(o.job.rank, -1);
+    assert_int_equal(o.job.world, -1);
+    assert_null(o.job.json);
+    assert_int_equal(o.job.verbosity, 0);
+}
+
+static void flags_reach_the_job(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o,
+           "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
+           "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5",
+           NULL);
+    assert_string_equal(o.job.collective->name, "broadcast");
+    assert_int_equal(o.job.choice_count, 2);
+    assert_string_equal(o.job.choice_text[1], "chain");
+    assert_string_equal(o.job.transports[0]->name, "tcp");
+    assert_string_equal(o.job.transports[1]->name, "shm");
+    assert_null(o.job.transports[2]);
+    assert_string_equal(o.job.memory->name, "shared");
+    assert_int_equal(o.job.smallest, 8);
+    assert_int_equal(o.job.largest, 1 << 30);
+    assert_int_equal(o.job.factor, 0);
+    assert_int_equal(o.job.increment, 4096);
+    assert_string_equal(o.job.datatype->name, "double");
+    assert_int_equal(o.job.root, ROOT_ALL);
+    assert_int_equal(o.job.iterations, 7);
+    assert_true(o.job.in_place);
+    assert_int_equal(o.job.copy, COPY_ZCOPY);
+    assert_true(o.job.chunk_given);
+    assert_int_equal(o.job.chunk, 0);
+    assert_int_equal(o.job.channels, 3);
+    assert_int_equal(o.job.np, 5);
+    assert_true(o.job.min_busbw == 1.5);
+    assert_true(o.job.timeout == 2.5);
+
+    accept(&o,
+           "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - --json=f.json "
+           "--start back-to-back --interface lo -vv --inject "
+           "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
+           NULL);
+    assert_string_equal(o.job.reduction->name, "max");
+    assert_string_equal(o.job.rendezvous, "[::1]:7777");
+    assert_int_equal(o.job.rank, 3);
+    assert_int_equal(o.job.world, 4);
+    assert_int_equal(o.job.seed, 9);
+    assert_string_equal(o.job.csv, "-");
+    assert_string_equal(o.job.json, "f.json");
+    assert_int_equal(o.job.start, START_BACK_TO_BACK);
+    assert_string_equal(o.job.interface, "lo");
+    assert_int_equal(o.job.verbosity, 2);
+    assert_int_equal(o.job.injection_count, 2);
+    assert_int_equal(o.job.injections[0].kind, INJECT_DELAY);
+    assert_int_equal(o.job.injections[0].microseconds, 500);
+    assert_int_equal(o.job.injections[1].rank, 2);
+    assert_int_equal(o.job.injections[1].iteration, 3);
+
+    accept(&o, "allreduce --ranks-as threads", NULL);
+    assert_true(o.job.ranks_as_threads);
+}
+
+static void algorithm_options_follow_the_name(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
+    assert_int_equal(o.job.choice_count, 3);
+    assert_string_equal(o.job.choice_text[0], "bruck:radix=4");
+    assert_int_equal(o.job.choices[0].options[0], 4);
+    assert_int_equal(o.job.choices[2].options[0], o.job.choices[2].algorithm->options[0].standard);
+    accept(&o, "alltoall -a all", NULL);
+    assert_true(o.job.choices_all);
+    assert_true(o.job.choice_count > 3);
+}
+
+static void the_environment_stands_between(void **state)
+{
+    (void)state;
+    struct outcome o;
+    char iterations[] = "CCTEST_ITERATIONS=3", bytes[] = "CCTEST_MIN_BYTES=64",
+         place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K", empty[] = "CCTEST_NP=",
+         other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
+    char *environment[] = {iterations, bytes, place, step, empty, other, meet, NULL};
+    accept(&o, "alltoall -b 128 --np 2", environment);
+    assert_int_equal(o.job.iterations, 3);
+    assert_int_equal(o.job.smallest, 128);
+    assert_true(o.job.in_place);
+    assert_int_equal(o.job.factor, 0); /* the environment's increment beats the default factor */
+    assert_int_equal(o.job.increment, 1024);
+    assert_null(o.job.rendezvous); /* the flag's --np beats it */
+    accept(&o, "alltoall -f 2", environment);
+    assert_int_equal(o.job.factor, 2);
+    assert_int_equal(o.job.increment, 0);
+    assert_string_equal(o.job.rendezvous, "h:1");
+
+    char bad[] = "CCTEST_WARMUP=lots";
+    char *wrong[] = {bad, NULL};
+    resolve(&o, "alltoall", wrong);
+    assert_int_equal(o.status, STATUS_USAGE);
+    assert_non_null(strstr(o.message, "CCTEST_WARMUP='lots' is not a number"));
+    accept(&o, "alltoall -w 2", wrong);
+    accept(&o, "list", wrong); /* it has no warm-up */
+}
+
+static void bounds_follow_the_one_that_was_given(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "alltoall -b 64M", NULL);
+    assert_int_equal(o.job.largest, 64 << 20);
+    accept(&o, "alltoall -e 16", NULL);
+    assert_int_equal(o.job.smallest, 16);
+}
+
+static void barrier_is_a_one_byte_bor(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "barrier -b 1M -d double", NULL);
+    assert_int_equal(o.job.smallest, 1);
+    assert_int_equal(o.job.largest, 1);
+    assert_int_equal(o.job.reduction->id, REDUCTION_BOR);
+    assert_int_equal(job_next_size(&o.job, 1), 0);
+}
+
+static void bad_input_is_one_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *says;
+    } cases[] = {
+        {"alltaol", "did you mean 'alltoall'?"},
+        {"lst", "did you mean 'list'?"},
+        {"alltoall -a pairwse", "did you mean 'pairwise'? valid are pairwise"},
+        {"alltoall -a ,", "'' is not an algorithm"},
+        {"alltoall -x shmm", "did you mean 'shm'?"},
+        {"alltoall -x tcp,tcp", "twice"},
+        {"alltoall -m hst", "did you mean 'host'?"},
+        {"alltoall -d flot", "did you mean 'float'?"},
+        {"allreduce -o sun", "did you mean 'sum'?"},
+        {"allreduce -o bor", "'bor' is not an operation"},
+        {"alltoall --itterations 5", "did you mean --iterations?"},
+        {"alltoall --st 3", "--st may be --start or --step-factor"},
+        {"alltoall -Z", "no option -Z"},
+        {"alltoall -b", "--min-bytes needs a value"},
+        {"alltoall --in-place=1", "takes no value"},
+        {"alltoall -b -1", "is negative"},
+        {"alltoall -b 1X", "has trailing junk"},
+        {"alltoall -e 99999999999G", "is too large"},
+        {"alltoall -e 65T", "is too large"},
+        {"alltoall -b 4M -e 1M", "--min-bytes 4M is more than --max-bytes 1M"},
+        {"alltoall -f 0", "is too small"},
+        {"alltoall -f 1", "is too small"},
+        {"alltoall -i 0", "is too small"},
+        {"alltoall -f 2 -i 8", "give one of them"},
+        {"alltoall --np 0", "is too small"},
+        {"alltoall --np 2.5", "has a fraction"},
+        {"alltoall -n 0 -c 0", "leave nothing to do"},
+        {"alltoall -n 5x", "has trailing junk"},
+        {"alltoall -n -5", "is negative"},
+        {"alltoall -c 99999999999999999999", "is too large"},
+        {"broadcast -r -1", "is negative"},
+        {"broadcast -r any", "or 'all'"},
+        {"alltoall --timeout 0", "is too small"},
+        {"alltoall --timeout nan", "is not a number"},
+        {"alltoall --timeout 1e9", "is too large"},
+        {"alltoall --min-busbw 3GB", "has trailing junk"},
+        {"alltoall --min-busbw 3 -n 0", "needs timed iterations"},
+        {"barrier --min-busbw 3", "moves no data"},
+        {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
+        {"alltoall --start never", "valid are barrier, back-to-back"},
+        {"alltoall --chunk 1.5K", "has a fraction"},
+        {"alltoall --channels 65", "is too large"},
+        {"alltoall --rendezvous host", "is not HOST:PORT"},
+        {"alltoall --rendezvous host:0", "no valid port"},
+        {"alltoall --json -v", "looks like an option"},
+        {"alltoall --json - --csv -", "cannot both"},
+        {"alltoall --json f --csv f", "same file"},
+        {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
+        {"alltoall -a bruck:radix=x", "is not a number"},
+        {"alltoall -a bruck:radx=2", "did you mean 'radix'?"},
+        {"alltoall -a bruck:radix", "is not KEY=VALUE"},
+        {"alltoall -a pairwise:radix=2", "has no option 'radix'"},
+        {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop"},
+        {"alltoall --inject kill:rank=1", "needs both"},
+        {"alltoall --inject kill:rank=1:rank=2", "second of its kind"},
+        {"alltoall --inject delay:rank=1:iteration=2", "is not understood"},
+        {"alltoall --inject drop:rank=-1:iteration=2", "is negative"},
+        {"alltoall --inject kill:rank=1:iteration=2 --ranks-as threads", "use processes"},
+        {"alltoall pairwise", "write -a pairwise"},
+        {"alltoall two words", "one word too many"},
+        {"list alltaol", "did you mean 'alltoall'?"},
+        {"list -n 3", "has no option --iterations"},
+        {"plan", "which collective?"},
+        {"info --warmup 3", "has no option --warmup"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o;
+        resolve(&o, cases[i].words, NULL);
+        if (o.status != STATUS_USAGE || !strstr(o.message, cases[i].says))
+            print_error("cctest %s: status %d: %s\n", cases[i].words, o.status, o.message);
+        assert_int_equal(o.status, STATUS_USAGE);
+        assert_non_null(strstr(o.message, cases[i].says));
+        assert_null(strchr(o.message, '\n'));
+    }
+}
+
+/* The ranks: asked when their number is known. */
+
+static enum status check_ranks(struct outcome *o, const char *words, int ranks)
+{
+    accept(o, words, NULL);
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    enum status status = job_check_ranks(&o->job, ranks);
+    snprintf(o->message, sizeof o->message, "%s", log.message);
+    log_attach(NULL);
+    return status;
+}
+
+static void ranks_must_suit(void **state)
+{
+    (void)state;
+    struct outcome o;
+    assert_int_equal(check_ranks(&o, "broadcast -r 2", 3), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "broadcast -r 3", 3), STATUS_USAGE);
+    assert_non_null(strstr(o.message, "root 3 is not among the 3 ranks"));
+    assert_int_equal(check_ranks(&o, "broadcast -r all", 1), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "alltoall -r 3", 3), STATUS_OK); /* it has no root */
+    assert_int_equal(check_ranks(&o, "alltoall --inject stop:rank=2:iteration=0", 2), STATUS_USAGE);
+    assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 8), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 6), STATUS_USAGE);
+    assert_non_null(strstr(o.message, "alltoall pairwise-xor: "));
+
+    assert_int_equal(check_ranks(&o, "alltoall -a all", 6), STATUS_OK);
+    for (int i = 0; i < o.job.choice_count; i++) {
+        assert_string_not_equal(o.job.choice_text[i], "pairwise-xor");
+        assert_string_equal(o.job.choice_text[i], o.job.choices[i].algorithm->name);
+    }
+    int left = o.job.choice_count;
+    assert_int_equal(job_check_ranks(&o.job, 6), STATUS_OK);
+    assert_int_equal(o.job.choice_count, left);
+}
+
+static void sizes_follow_each_other(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "alltoall -b 0 -e 100 -f 3", NULL);
+    size_t expected[] = {4, 12, 36, 0}, bytes = 0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(bytes = job_next_size(&o.job, bytes), expected[i]);
+    accept(&o, "alltoall -b 10 -e 31 -i 10", NULL);
+    assert_int_equal(job_next_size(&o.job, 10), 20);
+    assert_int_equal(job_next_size(&o.job, 30), 0);
+    o.job.largest = SIZE_MAX;
+    assert_int_equal(job_next_size(&o.job, SIZE_MAX - 3), 0);
+    o.job.increment = 0;
+    o.job.factor = 4;
+    assert_int_equal(job_next_size(&o.job, SIZE_MAX / 2), 0);
+}
+
+static void the_best_of_the_largest_size_counts(void **state)
+{
+    (void)state;
+    struct outcome o;
+    double best;
+    struct result results[] = {
+        {.bytes = 8, .busbw = 9},
+        {.bytes = 64, .busbw = 2},
+        {.bytes = 64, .busbw = 3},
+        {.bytes = 64, .busbw = 5, .wrong = 1}, /* fast, but wrong */
+    };
+    accept(&o, "alltoall --min-busbw 3", NULL);
+    assert_true(job_fast_enough(&o.job, results, 4, &best));
+    assert_true(best == 3);
+    o.job.min_busbw = 3.1;
+    assert_false(job_fast_enough(&o.job, results, 4, &best));
+    assert_false(job_fast_enough(&o.job, results, 0, &best));
+    o.job.min_busbw = 0;
+    assert_true(job_fast_enough(&o.job, results, 0, &best));
+}
+
+/* The table itself, and the manual page. */
+
+static void rows_are_whole(void **state)
+{
+    (void)state;
+    struct outcome o;
+    accept(&o, "alltoall", NULL);
+    int count = 0;
+    for (const struct option_row *row = option_table; row->name; row++, count++) {
+        assert_non_null(row->help);
+        assert_non_null(row->kind);
+        assert_non_null(row->kind->parse);
+        assert_true(row->commands != 0);
+        for (const struct option_row *other = option_table; other != row; other++) {
+            assert_string_not_equal(row->name, other->name);
+            assert_true(!row->letter || row->letter != other->letter);
+        }
+        json_t *shown = row->kind->show ? row->kind->show(row, &o.job) : json_null();
+        assert_non_null(shown);
+        json_decref(shown);
+    }
+    assert_true(count < OPTIONS_MOST);
+}
+
+#define MANUAL "man/cctest.1"
+
+/* The options of an .It line in their mdoc form, "Fl b Ar size , Fl -min-bytes Ar size": compares them
+ * with the row, and that an argument stands behind where the row has one. */
+static void compare_item(const char *item, const struct option_row *row)
+{
+    char letter[16], name[64];
+    snprintf(letter, sizeof letter, "Fl %c ", row->letter ? row->letter : '?');
+    snprintf(name, sizeof name, "Fl -%s", row->name);
+    const char *place = strstr(item, name);
+    if (!place || (place[strlen(name)] && !isspace((unsigned char)place[strlen(name)]))) {
+        print_error("%s: expected --%s, found: %s\n", MANUAL, row->name, item);
+        fail_msg("the manual page has not the options of the table, or not in its order");
+    }
+    assert_true(!row->letter || strstr(item, letter));
+    assert_true(row->letter || strncmp(item, "Fl -", 4) == 0);
+    assert_true(!!row->argument == !!strstr(place, " Ar "));
+}
+
+static void the_manual_has_the_same_options(void **state)
+{
+    (void)state;
+    FILE *file = fopen(MANUAL, "r");
+    if (!file)
+        fail_msg("%s is not here: run the tests from the top of the tree", MANUAL);
+    const struct option_row *row = option_table;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, ".It Fl ", 7) != 0)
+            continue;
+        if (!row->name)
+            fail_msg("the manual page has an option that the table has not: %s", line);
+        compare_item(line + 4, row);
+        row++;
+    }
+    fclose(file);
+    if (row->name)
+        fail_msg("the manual page lacks --%s", row->name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_tables),
+        cmocka_unit_test(flags_reach_the_job),
+        cmocka_unit_test(algorithm_options_follow_the_name),
+        cmocka_unit_test(the_environment_stands_between),
+        cmocka_unit_test(bounds_follow_the_one_that_was_given),
+        cmocka_unit_test(barrier_is_a_one_byte_bor),
+        cmocka_unit_test(bad_input_is_one_sentence),
+        cmocka_unit_test(ranks_must_suit),
+        cmocka_unit_test(sizes_follow_each_other),
+        cmocka_unit_test(the_best_of_the_largest_size_counts),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(the_manual_has_the_same_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/*
+ * shm.h - what the files of the shm transport share: the format of a segment, and who is on the
+ * other side of it.
+ *
+ * Every rank owns one segment (a memfd, so that nothing is left behind) in which its peers write:
+ *
+ *     header | desks, one for each rank | block | block | ...
+ *
+ * A desk is where two ranks arrange a connect(): the owner writes it, the peer reads it. A block
+ * holds the channels from one peer, made in one connect(), and is mapped by that peer alone. A
+ * channel is
+ *
+ *     credit line | credit line | line cells | slot cells
+ *
+ * A cell's first word says which number it is, how much it holds and of what kind; it is written
+ * last and polled, so flag and data come in one line. Numbers grow for ever, nothing is cleared.
+ * The receiver counts the cells that it is done with in the ring's credit line, which the sender
+ * reads only when it knows of no free cell.
+ */
+#ifndef CCTEST_SHM_H
+#define CCTEST_SHM_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "transport.h"
+
+#define SHM_CACHE_LINE   64
+#define SHM_REGIONS_MOST 8
+#define SHM_SLOT_MOST    ((size_t)1 << 29)  /* what a cell's length field can tell */
+#define SHM_BOUNCE_BYTES ((size_t)32 << 10) /* stays in cache */
+
+enum shm_ring_kind { SHM_LINES, SHM_SLOTS, SHM_RINGS };
+enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
+
+/* Bytes of a line cell stand in `data`; those of a slot cell behind it; a reference in `data`. */
+struct shm_cell {
+    _Atomic uint64_t head; /* number (32 bits), length (30), kind (2) */
+    char data[56];
+};
+
+/* Bytes that the sender left where they are: `times` runs of its memory. */
+struct shm_reference {
+    uint64_t address; /* in the sender's address space */
+    uint64_t run, stride, times;
+    int32_t region; /* of the sender's shared regions; -1: private memory */
+};
+
+/* The rings of a channel, as their owner made them. */
+struct shm_geometry {
+    uint32_t lines, slots, slot_bytes;
+};
+
+struct shm_desk {
+    _Atomic uint32_t offered;  /* round of connect() with this peer; covers what follows */
+    _Atomic uint32_t accepted; /* the same, when the owner has made the channels */
+    uint64_t offset, bytes;    /* of the block in the segment */
+    uint64_t address;          /* of the block in the owner's address space */
+    uint32_t first_lane, lanes;
+    struct shm_geometry geometry;
+    uint32_t reads; /* the owner can read the peer's private memory */
+} __attribute__((aligned(SHM_CACHE_LINE)));
+
+struct shm_header {
+    uint64_t cookie;
+    uint64_t segment;         /* the owner's struct shm_segment, for ranks of the same process */
+    _Atomic uint32_t users;   /* ranks of the owner's process that use its mapping */
+    _Atomic uint32_t closed;  /* the owner has left; its memory may go away */
+    _Atomic uint32_t reading; /* 1 + the rank of its process whose memory the owner reads, or 0 */
+    char room[SHM_CACHE_LINE - 28];
+    struct shm_desk desks[];
+};
+
+/* What a rank tells the others about itself: its transport address. */
+struct shm_address {
+    char host[65];
+    char boot[37];
+    uint64_t namespace; /* of process numbers */
+    uint64_t cookie;
+    uint64_t private_cookie; /* address of a copy of the cookie in private memory */
+    uint64_t header_bytes;
+    int32_t pid, fd, region_count;
+    struct {
+        uint64_t base, bytes;
+        int32_t fd;
+    } regions[SHM_REGIONS_MOST];
+};
+
+/* A list of mapped pieces of a segment. */
+struct shm_mapping {
+    void *address;
+    size_t bytes;
+    struct shm_mapping *next;
+};
+
+struct shm_segment {
+    struct shm_header *header;
+    size_t header_bytes;
+    int fd;
+    size_t bytes; /* of the file */
+    struct shm_mapping *blocks;
+};
+
+struct shm_ring {
+    char *cells;
+    size_t stride, payload_at, payload; /* bytes from cell to cell, to its bytes, of its bytes */
+    uint32_t count;
+    uint32_t index;    /* of the next cell */
+    uint64_t position; /* cells sent, or taken, since ever */
+    uint64_t returned; /* sender: credit that it knows of */
+    _Atomic uint64_t *credit;
+};
+
+/* Sender: whose bytes are done when a slot cell comes back. NULL: nobody's, they were copied. */
+struct shm_issue {
+    struct transfer *transfer;
+    size_t bytes;
+};
+
+struct shm_channel {
+    struct channel base;
+    struct shm_peer *peer;
+    struct shm_channel *next_active;
+    bool is_active;
+    struct shm_ring rings[SHM_RINGS];
+
+    /* Sender. */
+    struct shm_issue *issues; /* one for each slot cell */
+    uint32_t oldest;          /* the slot cell that comes back next */
+    uint32_t out;             /* issues with a transfer */
+
+    /* Receiver: what is left of the cell that it is taking. */
+    size_t left;
+    char *bytes; /* where they are; NULL: at `source` */
+    bool remote; /* `source` walks over the sender's address space, not this one */
+    struct piece piece;
+    struct cursor source;
+};
+
+struct shm_peer {
+    int rank;
+    pid_t pid;
+    int pidfd;         /* -1: the same process */
+    bool same_process;
+    bool reads, read;  /* this rank can read its private memory; it can read this rank's */
+    int fd;            /* its segment; -1: the same process */
+    struct shm_header *header;
+    size_t header_bytes;
+    struct shm_mapping *blocks;
+    int region_count;
+    struct {
+        uint64_t base, bytes;
+        int fd;
+        char *mapped; /* NULL: not mapped */
+    } regions[SHM_REGIONS_MOST];
+    bool regions_mapped;
+    uint32_t round;    /* of connect() */
+    int lanes;
+    struct shm_channel **channels[2]; /* [sends][lane] */
+    bool is_checked;                  /* of check() */
+};
+
+struct shm_endpoint {
+    struct endpoint base;
+    struct shm_segment *segment;
+    size_t grain;        /* bytes moved for one channel between two looks at the others */
+    size_t used, budget; /* bytes of the segment */
+    struct shm_address address;
+    uint64_t *cookie;
+    struct shm_peer **peers; /* by rank; NULL: not attached */
+    struct shm_channel *active;
+    char *bounce; /* where private memory lands before it is combined */
+    char reason[512];
+};
+
+/* shm_segment.c */
+
+/* Creates a segment with a header and `ranks` desks. */
+enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **segment);
+/* Appends a block of `bytes` bytes (whole pages), mapped and really there. */
+enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **block,
+                             uint64_t *offset);
+/* Gives up one use; the last one (of this process) unmaps and frees. */
+void shm_segment_drop(struct shm_segment *segment);
+/* Opens a descriptor of another process. Returns it, or -1 with errno. */
+int shm_open_descriptor(pid_t pid, int fd, int flags);
+enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes);
+void shm_mappings_drop(struct shm_mapping **list);
+
+/* shm_peer.c */
+
+/* Fills in the endpoint's address. */
+void shm_address_fill(struct shm_endpoint *endpoint);
+const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
+                            const struct shm_address *address, struct shm_peer **peer);
+/* Maps the shared regions of the peer. */
+enum status shm_peer_map_regions(struct shm_peer *peer);
+/* STATUS_OK, or a failure that names the peer, if it is gone. */
+enum status shm_peer_lost(const struct shm_peer *peer);
+bool shm_peer_is_gone(const struct shm_peer *peer);
+void shm_peer_drop(struct shm_peer *peer);
+
+/* shm_connect.c */
+enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
+
+/* shm_channel.c */
+enum status shm_channel_progress(struct shm_channel *channel);
+/* Nothing is posted and nothing is out. */
+bool shm_channel_is_idle(const struct shm_channel *channel);
+
+#endif

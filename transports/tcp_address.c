@@ -1,0 +1,299 @@
+/*
+ * tcp_address.c - where a rank listens for its peers, and which way to it is the best.
+ *
+ * A host has many addresses, and not all lead to it from everywhere: loopback only from itself, a
+ * container bridge's from nowhere else. A rank tells its peers all that it has, and a peer tries
+ * them in the order in which they are likely to work.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "tcp.h"
+
+socklen_t tcp_sockaddr(const struct tcp_address *address, struct sockaddr_storage *socket_address)
+{
+    memset(socket_address, 0, sizeof(*socket_address));
+    if (address->family == AF_INET) {
+        struct sockaddr_in *ip4 = (struct sockaddr_in *)socket_address;
+        ip4->sin_family = AF_INET;
+        ip4->sin_port = address->port;
+        memcpy(&ip4->sin_addr, address->bytes, sizeof(ip4->sin_addr));
+        return sizeof(*ip4);
+    }
+    struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)socket_address;
+    ip6->sin6_family = AF_INET6;
+    ip6->sin6_port = address->port;
+    memcpy(&ip6->sin6_addr, address->bytes, sizeof(ip6->sin6_addr));
+    return sizeof(*ip6);
+}
+
+const char *tcp_address_text(const struct tcp_address *address, char text[TCP_ADDRESS_TEXT])
+{
+    inet_ntop(address->family, address->bytes, text, TCP_ADDRESS_TEXT);
+    size_t end = strlen(text);
+    snprintf(text + end, TCP_ADDRESS_TEXT - end, " port %u", ntohs(address->port));
+    return text;
+}
+
+static bool address_is_loopback(const struct tcp_address *address)
+{
+    static const unsigned char loopback6[16] = {[15] = 1};
+    return address->family == AF_INET ? address->bytes[0] == 127
+                                      : !memcmp(address->bytes, loopback6, sizeof(loopback6));
+}
+
+/* Do the first `bits` bits of two addresses agree? */
+static bool address_agrees(const struct tcp_address *a, const struct tcp_address *b, int bits)
+{
+    if (a->family != b->family || memcmp(a->bytes, b->bytes, (size_t)bits / 8))
+        return false;
+    int rest = bits % 8;
+    return rest == 0 || (a->bytes[bits / 8] ^ b->bytes[bits / 8]) >> (8 - rest) == 0;
+}
+
+/* One entry of getifaddrs(), without a port. Returns false for what nobody can connect to: devices
+ * that are down, other families, IPv6 addresses that mean nothing without a device. */
+static bool address_of_device(const struct ifaddrs *device, struct tcp_address *address)
+{
+    if (!device->ifa_addr || !(device->ifa_flags & IFF_UP))
+        return false;
+    *address = (struct tcp_address){.family = device->ifa_addr->sa_family};
+    const unsigned char *mask = NULL;
+    size_t size;
+    if (address->family == AF_INET) {
+        const struct sockaddr_in *ip4 = (const struct sockaddr_in *)device->ifa_addr;
+        size = sizeof(ip4->sin_addr);
+        memcpy(address->bytes, &ip4->sin_addr, size);
+        if (device->ifa_netmask)
+            mask =
+                (const unsigned char *)&((const struct sockaddr_in *)device->ifa_netmask)->sin_addr;
+    } else if (address->family == AF_INET6) {
+        const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)device->ifa_addr;
+        if (IN6_IS_ADDR_LINKLOCAL(&ip6->sin6_addr))
+            return false;
+        size = sizeof(ip6->sin6_addr);
+        memcpy(address->bytes, &ip6->sin6_addr, size);
+        if (device->ifa_netmask)
+            mask = (const unsigned char *)&((const struct sockaddr_in6 *)device->ifa_netmask)
+                       ->sin6_addr;
+    } else {
+        return false;
+    }
+    for (size_t i = 0; mask && i < size; i++)
+        address->prefix += (unsigned char)__builtin_popcount(mask[i]);
+    return true;
+}
+
+static bool address_is_named(const struct ifaddrs *device, const struct tcp_address *address,
+                             const char *name)
+{
+    char text[INET6_ADDRSTRLEN];
+    return !strcmp(device->ifa_name, name) ||
+           (inet_ntop(address->family, address->bytes, text, sizeof(text)) && !strcmp(text, name));
+}
+
+/* All addresses of this host, or those that `interface` names. */
+static enum status home_explore(const char *interface, struct tcp_home *home)
+{
+    struct ifaddrs *devices;
+    if (getifaddrs(&devices))
+        return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
+    for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
+        struct tcp_address address;
+        if (home->count < TCP_ADDRESSES_MOST && address_of_device(device, &address) &&
+            (!interface || address_is_named(device, &address, interface)))
+            home->list[home->count++] = address;
+    }
+    freeifaddrs(devices);
+    if (home->count == 0 && interface)
+        return fail(STATUS_ERROR,
+                    "no network device or address '%s' is up on this host; `ip address` "
+                    "shows what it has",
+                    interface);
+    if (home->count == 0)
+        return fail(STATUS_ERROR, "this host has no network address, not even a loopback one; try "
+                                  "`ip link set lo up`");
+    return STATUS_OK;
+}
+
+static void hash_add(uint64_t *hash, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+}
+
+/* The kernel's boot and the network namespace: who has both in common has one loopback device. */
+static uint64_t host_hash(void)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    char text[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t size = read(fd, text, sizeof(text));
+        hash_add(&hash, text, size > 0 ? (size_t)size : 0);
+        close(fd);
+    }
+    ssize_t size = readlink("/proc/self/ns/net", text, sizeof(text));
+    hash_add(&hash, text, size > 0 ? (size_t)size : 0);
+    return hash;
+}
+
+/* A listening socket; its port is put into `address`. -1 and errno on errors. */
+static int listen_at(struct tcp_address *address, bool both_families)
+{
+    struct sockaddr_storage place;
+    socklen_t size = tcp_sockaddr(address, &place);
+    int fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    int only = !both_families;
+    if ((address->family == AF_INET6 &&
+         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only))) ||
+        bind(fd, (struct sockaddr *)&place, size) || listen(fd, SOMAXCONN) ||
+        getsockname(fd, (struct sockaddr *)&place, &size)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    address->port = address->family == AF_INET ? ((struct sockaddr_in *)&place)->sin_port
+                                               : ((struct sockaddr_in6 *)&place)->sin6_port;
+    return fd;
+}
+
+/* One socket for everything: IPv6 takes IPv4 in, where the machine has it. */
+static int listen_everywhere(struct tcp_home *home)
+{
+    struct tcp_address anywhere = {.family = AF_INET6};
+    int fd = listen_at(&anywhere, true);
+    if (fd < 0) {
+        anywhere.family = AF_INET;
+        fd = listen_at(&anywhere, false);
+        int kept = 0;
+        for (int i = 0; i < home->count; i++) {
+            if (home->list[i].family == AF_INET)
+                home->list[kept++] = home->list[i];
+        }
+        home->count = kept;
+    }
+    for (int i = 0; i < home->count; i++)
+        home->list[i].port = anywhere.port;
+    return fd;
+}
+
+enum status tcp_listen(const char *interface, struct tcp_listeners *listeners,
+                       struct tcp_home *home)
+{
+    *listeners = (struct tcp_listeners){.count = 0};
+    *home = (struct tcp_home){.host = host_hash()};
+    enum status status = home_explore(interface, home);
+    if (status != STATUS_OK)
+        return status;
+    int kept = 0, error = 0;
+    if (!interface) {
+        int fd = listen_everywhere(home);
+        if (fd >= 0)
+            listeners->fd[listeners->count++] = fd;
+        else
+            error = errno;
+        kept = home->count;
+    }
+    for (int i = 0; interface && i < home->count; i++) {
+        int fd = listen_at(&home->list[i], false);
+        if (fd < 0) {
+            error = errno; /* an IPv6 address may be too young to be used: the others will do */
+            continue;
+        }
+        listeners->fd[listeners->count++] = fd;
+        home->list[kept++] = home->list[i];
+    }
+    home->count = kept;
+    if (listeners->count == 0)
+        return fail(STATUS_ERROR, "cannot listen for peers on %s: %s",
+                    interface ? interface : "any address", strerror(error));
+    return STATUS_OK;
+}
+
+void tcp_unlisten(struct tcp_listeners *listeners)
+{
+    while (listeners->count > 0)
+        close(listeners->fd[--listeners->count]);
+}
+
+/* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
+#define BLOB_HEAD    8
+#define BLOB_ADDRESS 20
+_Static_assert(BLOB_HEAD + BLOB_ADDRESS * TCP_ADDRESSES_MOST <= TRANSPORT_ADDRESS_MOST,
+               "the addresses of a rank fit into its blob");
+
+size_t tcp_home_write(const struct tcp_home *home, void *blob)
+{
+    unsigned char *at = blob;
+    memcpy(at, &home->host, BLOB_HEAD);
+    at += BLOB_HEAD;
+    for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
+        const struct tcp_address *address = &home->list[i];
+        at[0] = address->family == AF_INET ? 4 : 6;
+        at[1] = address->prefix;
+        memcpy(at + 2, &address->port, 2);
+        memcpy(at + 4, address->bytes, sizeof(address->bytes));
+    }
+    return (size_t)(at - (unsigned char *)blob);
+}
+
+bool tcp_home_read(const void *blob, size_t size, struct tcp_home *home)
+{
+    const unsigned char *at = blob;
+    if (size < BLOB_HEAD || (size - BLOB_HEAD) % BLOB_ADDRESS ||
+        (size - BLOB_HEAD) / BLOB_ADDRESS > TCP_ADDRESSES_MOST)
+        return false;
+    *home = (struct tcp_home){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
+    memcpy(&home->host, at, BLOB_HEAD);
+    at += BLOB_HEAD;
+    for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
+        struct tcp_address *address = &home->list[i];
+        address->family = at[0] == 4 ? AF_INET : AF_INET6;
+        address->prefix = at[1];
+        memcpy(&address->port, at + 2, 2);
+        memcpy(address->bytes, at + 4, sizeof(address->bytes));
+    }
+    return true;
+}
+
+/* 0: do not try; else the larger, the sooner. */
+static int route_merit(const struct tcp_home *here, const struct tcp_home *there,
+                       const struct tcp_address *address)
+{
+    if (here->host == there->host)
+        return address_is_loopback(address) ? 3 : 2;
+    if (address_is_loopback(address))
+        return 0;
+    int merit = 1;
+    for (int i = 0; i < here->count; i++) {
+        if (address_agrees(&here->list[i], address, address->family == AF_INET ? 32 : 128))
+            return 0; /* it would lead to this host itself */
+        if (here->list[i].prefix && address_agrees(&here->list[i], address, here->list[i].prefix))
+            merit = 2;
+    }
+    return merit;
+}
+
+int tcp_routes(const struct tcp_home *here, const struct tcp_home *there,
+               struct tcp_address routes[TCP_ADDRESSES_MOST])
+{
+    int count = 0;
+    for (int merit = 3; merit > 0; merit--) {
+        for (int i = 0; i < there->count; i++) {
+            if (route_merit(here, there, &there->list[i]) == merit)
+                routes[count++] = there->list[i];
+        }
+    }
+    return count;
+}

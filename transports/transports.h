@@ -1,0 +1,11 @@
+/*
+ * transports.h - the transports by name, for transports/list.c alone.
+ */
+#ifndef CCTEST_TRANSPORTS_H
+#define CCTEST_TRANSPORTS_H
+
+#include "transport.h"
+
+extern const struct transport transport_shm, transport_tcp;
+
+#endif
