@@ -21,9 +21,9 @@
 #include "algorithms.h"
 
 /* Where the block of slot i goes in the phase of weight w: to its destination if no higher digit is
- * left, else into the area that it is not in. */
+ * left, else into the area in which it does not stand. */
 static void phase_write(struct builder *b, const struct call *call, struct span *at,
-                        const struct view areas[2], long w, long radix, int phase)
+                        const struct view areas[2], long w, long radix)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
@@ -36,8 +36,10 @@ static void phase_write(struct builder *b, const struct call *call, struct span 
             if (i / w % radix != j)
                 continue;
             bool last = i / w < radix;
+            const struct span *one = &areas[0].spans[i];
+            bool in_one = at[i].buffer == one->buffer && at[i].offset == one->offset;
             from[count] = at[i];
-            to[count] = last ? call->destination.spans[(r - i + p) % p] : areas[phase % 2].spans[i];
+            to[count] = last ? call->destination.spans[(r - i + p) % p] : areas[in_one].spans[i];
             at[i] = to[count++];
         }
         struct view going = {from, count}, coming = {to, count};
@@ -60,10 +62,9 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
         at[i] = source.spans[(r + i) % p];
 
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
-    int phase = 0;
     for (long w = 1; w < p; w *= radix) {
         put_step(b, g);
-        phase_write(b, call, at, areas, w, radix, phase++);
+        phase_write(b, call, at, areas, w, radix);
     }
 }
 
@@ -73,7 +74,7 @@ const struct algorithm alltoall_bruck = {
     .collective = COLLECTIVE_ALLTOALL,
     .summary = "blocks travel by the digits of their distance, aggregated",
     .rounds = "ceil(log_k p)",
-    .sent = "b * (digit sum of all distances), k=2: about n/2 log2 p",
+    .sent = "b * (non-zero base-k digits of 1 .. p-1)",
     .users = "MPICH, Open MPI, UCC",
     .options = {{"radix", 2, 65536, 2, "base k: k-1 messages in each phase"}},
     .write = bruck_alltoall,

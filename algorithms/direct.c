@@ -30,8 +30,8 @@
 static void alltoall_exchange(struct builder *b, const struct call *call, const struct view *source,
                               int to, int from)
 {
-    put_recv(b, call->group, from, view_block(&call->destination, from));
     put_send(b, call->group, to, view_block(source, to));
+    put_recv(b, call->group, from, view_block(&call->destination, from));
 }
 
 static void linear_alltoall(struct builder *b, const struct call *call)

@@ -15,7 +15,7 @@ struct json_report {
     struct report report;
     const char *path;
     struct outcome *outcome;
-    json_t *document, *results;
+    json_t *document;
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -23,7 +23,7 @@ static struct json_report *json_report_of(struct report *report)
     return (struct json_report *)report;
 }
 
-/* A failure to write is said at once: there is no later chance, and the job itself goes on. */
+/* A failure to write is said once, at once: there is no later chance, and the job itself goes on. */
 static void json_deliver(struct json_report *json)
 {
     struct log log;
@@ -31,7 +31,8 @@ static void json_deliver(struct json_report *json)
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
     if (json_put(json->document, json->path) != STATUS_OK) {
-        log_print_failure(&log);
+        if (!json->outcome->failed)
+            log_print_failure(&log);
         json->outcome->failed = true;
     }
     log_attach(speaker);
@@ -137,7 +138,9 @@ static void json_result(struct report *report, const struct job *job, const stru
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
-    json_array_append_new(json->results, line);
+    json_array_append_new(json_object_get(json->document, "results"), line);
+    if (!output_is_stream(json->path))
+        json_deliver(json); /* what was measured stays, whatever happens next */
 }
 
 static void json_end(struct report *report, const struct job *job, enum status status,
@@ -151,7 +154,6 @@ static void json_end(struct report *report, const struct job *job, enum status s
         json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", errors[i].rank, "host",
                                               errors[i].host, "phase", errors[i].phase, "message",
                                               errors[i].message));
-    json_object_set(json->document, "results", json->results);
     json_deliver(json);
 }
 
@@ -203,7 +205,6 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json->path = path;
     json->outcome = outcome;
     json->document = document;
-    json->results = json_array();
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "ranks", json_array());
@@ -218,6 +219,5 @@ void json_close(struct report *report)
         return;
     struct json_report *json = json_report_of(report);
     json_decref(json->document);
-    json_decref(json->results);
     free(json);
 }

@@ -51,11 +51,10 @@ static bool story_yields(const struct evidence *evidence, const struct story *st
     bool within = set_within(&other->set, &story->set, ranks);
     bool equal = within && set_within(&story->set, &other->set, ranks);
     /* Where poison leaves no trace, a contribution is just missing. */
-    if (equal)
-        return other->kind == story->kind ||
-               (story->kind == STORY_POISONED && other->kind == STORY_MISSING);
+    bool alike = other->kind == story->kind ||
+                 (story->kind == STORY_POISONED && other->kind == STORY_MISSING);
     /* For min, max and bor the absence of ranks that decide none of the samples leaves no trace. */
-    return within && evidence->pattern->reduction->idempotent && other->kind == story->kind;
+    return alike && (equal || (within && evidence->pattern->reduction->idempotent));
 }
 
 static void stories_prune(const struct evidence *evidence, struct search *search)

@@ -37,10 +37,9 @@
 
 #pragma GCC optimize("O3")
 
-#define PAGE  4096u /* elements that share their keys; a power of two */
-#define BLOCK 512u  /* elements made at a time: what a rank's values need stays in the first cache \
-                     */
-#define WIDEST 8    /* bytes of the largest element */
+#define PAGE   4096u /* elements that share their keys; a power of two */
+#define BLOCK  512u  /* elements made at a time: all that they need stays in the first cache */
+#define WIDEST 8     /* bytes of the largest element */
 
 enum rule { RULE_RAW, RULE_SUM, RULE_PRODUCT, RULE_EXTREME, RULE_BITS };
 

@@ -348,8 +348,8 @@ static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
     for (int other = 0; other < s->ranks; other++)
         graph->listed[other] = waits_for(graph, other) == rank;
     char list[160];
-    append(text, size, "%s still wait%s for its messages: they do not run the same schedules",
-           verdict_list(graph->listed, s->ranks, list, sizeof list),
+    verdict_list(graph->listed, s->ranks, list, sizeof list);
+    append(text, size, "%s still wait%s for its messages: they do not run the same schedules", list,
            strncmp(list, "ranks", 5) == 0 ? "" : "s");
 }
 

@@ -377,6 +377,17 @@ static void test_ambiguous(void **state)
     bench_close(&bench);
 }
 
+/* Ranks that decide none of the elements may be missing from a maximum too. */
+static void test_at_least(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, "allreduce", "int32", "max", 60, 1, 30);
+    spoil(&bench, 0, 30, 0xfffff00000, CONTRIBUTION_MISSING);
+    expect_story(&bench, " are missing (of these at least) in elements ");
+    bench_close(&bench);
+}
+
 static void test_no_story(void **state)
 {
     (void)state;
@@ -489,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_corruption_before_combining),
         cmocka_unit_test(test_one_bit_everywhere),
         cmocka_unit_test(test_ambiguous),
+        cmocka_unit_test(test_at_least),
         cmocka_unit_test(test_no_story),
         cmocka_unit_test(test_fault_beside_corruption),
         cmocka_unit_test(test_values_are_readable),

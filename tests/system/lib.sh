@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# lib.sh - what the system tests share. A test sources it, runs the real binary ($CCTEST) and says with check_*
+# what must have come of it; `finish` at its end makes that the exit status. Every failed check is told, with the
+# command and what it said, and the test goes on.
+set -u
+export LC_ALL=C
+unset NO_COLOR "${!CCTEST_@}" # settings of the person who runs the tests are not part of them
+CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
+repository=$(realpath -e -- "$(dirname -- "$0")/../..")
+# Without a private machine (below), everything that is left behind is looked for by this name.
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+out=$scratch/out err=$scratch/err
+failures=0 checks=0 status=0 ran=()
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# Says what failed, once, with the last command's words.
+failed() {
+    failures=$((failures + 1))
+    {
+        echo "FAILED: $*"
+        echo "  command: ${ran[*]}"
+        echo "  status: $status"
+        head -c 3000 -- "$out" 2>/dev/null | sed 's/^/  out: /'
+        head -c 6000 -- "$err" 2>/dev/null | sed 's/^/  err: /'
+    } >&2
+}
+
+finish() {
+    echo "$checks checks, $failures failed"
+    exit $((failures > 0))
+}
+
+# run COMMAND...: its output goes to $out and $err, its exit status to $status. Ends a command that hangs (124).
+run() {
+    ran=("$@")
+    timeout --kill-after=2 "${RUN_LIMIT:-60}" "$@" >"$out" 2>"$err" </dev/null
+    status=$?
+}
+
+cctest() { run "$CCTEST" "$@"; }
+
+check() { # check WHAT COMMAND...: the command succeeds
+    checks=$((checks + 1))
+    "${@:2}" || failed "$1"
+}
+
+check_status() { # check_status EXPECTED [WHAT]
+    check "exit status $status, expected $1${2:+: $2}" test "$status" = "$1"
+}
+
+check_says() { # check_says REGEX [FILE]: a line of it matches (standard error unless told)
+    check "no line matches: $1" grep -Eq -- "$1" "${2:-$err}"
+}
+
+check_silent() { # check_silent REGEX [FILE]: no line of it matches
+    checks=$((checks + 1))
+    ! grep -Eq -- "$1" "${2:-$err}" || failed "a line matches: $1"
+}
+
+check_json() { # check_json FILE PYTHON-EXPRESSION...: true of the document `d`, each of them
+    local file=$1 told
+    shift
+    checks=$((checks + $#))
+    told=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for expression in sys.argv[2:]:
+    if not eval(expression, {"d": d}):
+        print("not so:", expression)
+PYTHON
+    ) || told="not valid JSON: $(tail -n 1 <<<"$told")"
+    [ -z "$told" ] || failed "$file: $told"
+}
+
+# "collective algorithm ranks" of each algorithm, one a line.
+algorithms() {
+    "$CCTEST" list --json - | python3 -c '
+import json, sys
+for c in json.load(sys.stdin)["collectives"]:
+    for a in c["algorithms"]:
+        print(c["name"], a["name"], "rooted" if c["rooted"] else "-", "reduces" if c["reduces"] else "-")'
+}
+
+transports() {
+    "$CCTEST" info --json - | python3 -c '
+import json, sys
+print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"]])'
+}
+
+# Processes of session $1, that is of a command that was started with setsid.
+session() { ps -s "$1" -o pid= | tr -d ' '; }
+
+# await SECONDS COMMAND...: until the command succeeds; false if it does not.
+await() {
+    local until=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    while ! "${@:2}"; do
+        [ "${EPOCHREALTIME/[.,]/}" -lt "$until" ] || return 1
+        sleep 0.02
+    done
+}
+
+# The script goes on in namespaces of its own, where the system allows it: what is left behind (processes, shared
+# memory, sockets) is then seen exactly, whatever else runs on the machine. $private says whether it came so far.
+private=${CCTEST_TEST_PRIVATE:-}
+[ -z "$private" ] || mount -t tmpfs none /dev/shm
+private_machine() {
+    local namespaces=(unshare --mount --pid --fork --kill-child --mount-proc --net)
+    [ "$(id -u)" = 0 ] || namespaces+=(--map-root-user)
+    if [ -n "$private" ]; then
+        ip link set lo up
+        return
+    fi
+    if "${namespaces[@]}" sh -c 'mount -t tmpfs none /dev/shm && ip link set lo up' 2>/dev/null; then
+        rm -rf -- "$scratch"
+        CCTEST=$CCTEST CCTEST_TEST_PRIVATE=1 exec "${namespaces[@]}" "$0" "$@"
+    fi
+    echo "no namespaces here: what is left behind is looked for in sessions only"
+}
+
+# Processes of this private machine but this shell's own.
+strange_processes() { ps -e -o pid=,ppid=,comm= | awk -v me=$$ '$1 != me && $2 != me && $3 == "cctest"'; }

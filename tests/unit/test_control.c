@@ -1,0 +1,408 @@
+/*
+ * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows the
+ * secret and sends nonsense; the parsers under it; and what a bootstrap reads.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* of cmocka's and ours, ours is meant */
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bootstrap_internal.h"
+#include "frame.h"
+#include "hello.h"
+#include "log.h"
+#include "socket.h"
+
+#define RANKS 4
+
+struct rank {
+    pthread_t thread;
+    struct log log;
+    struct membership membership;
+    enum status (*life)(struct control *control);
+    enum status status;
+    int errors; /* at rank 0 */
+};
+
+static void *rank_run(void *argument)
+{
+    struct rank *rank = argument;
+    log_attach(&rank->log);
+    const struct control_config config = {.timeout = 1, .options = "same"};
+    struct control *control;
+    rank->status = control_join(&rank->membership, &config, &control);
+    if (rank->status == STATUS_OK) {
+        rank->status = rank->life(control);
+        const struct job_error *errors;
+        rank->errors = control_errors(control, &errors);
+        control_close(control);
+    }
+    return NULL;
+}
+
+static struct membership membership_make(int rank, int listener, int port)
+{
+    return (struct membership){.rank = rank, .ranks = RANKS, .root_host = "127.0.0.1",
+                               .root_port = port, .listener = rank == 0 ? listener : -1,
+                               .secret = "secret", .has_secret = true, .bootstrap = "test"};
+}
+
+/* Starts ranks 0 .. count - 1 of RANKS. */
+static int ranks_start(struct rank *ranks, int count, enum status (*life)(struct control *control))
+{
+    int listener, port;
+    assert_int_equal(STATUS_OK, socket_listen_local(&listener, &port));
+    for (int i = 0; i < count; i++) {
+        ranks[i] = (struct rank){.membership = membership_make(i, listener, port), .life = life};
+        log_init(&ranks[i].log, i, 0);
+        assert_int_equal(0, pthread_create(&ranks[i].thread, NULL, rank_run, &ranks[i]));
+    }
+    return port;
+}
+
+static void ranks_expect(struct rank *ranks, int count, enum status status)
+{
+    for (int i = 0; i < count; i++)
+        pthread_join(ranks[i].thread, NULL);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(status, ranks[i].status);
+}
+
+static enum status exchange_life(struct control *control)
+{
+    int rank = control_rank(control);
+    for (int round = 0; round < 50; round++) {
+        struct blobs blobs;
+        char data[64];
+        memset(data, rank + round, sizeof data);
+        enum status status = control_allgather(control, data, (size_t)(rank * round % 64), &blobs);
+        if (status != STATUS_OK)
+            return status;
+        for (int i = 0; i < RANKS; i++)
+            if ((int)blobs.size[i] != i * round % 64 ||
+                (blobs.size[i] > 0 && *(char *)blobs.data[i] != (char)(i + round)))
+                status = STATUS_WRONG_DATA;
+        blobs_free(&blobs);
+        int value = rank == 0 ? round : -1;
+        if (control_broadcast(control, &value, sizeof value) != STATUS_OK || value != round ||
+            control_barrier(control) != STATUS_OK)
+            status = STATUS_WRONG_DATA;
+        if (control_gather(control, &rank, sizeof rank, &blobs) != STATUS_OK ||
+            blobs.count != (rank == 0 ? RANKS : 0))
+            status = STATUS_WRONG_DATA;
+        blobs_free(&blobs);
+        if (status != STATUS_OK)
+            return control_finish(control, status);
+    }
+    return control_finish(control, STATUS_OK);
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start(ranks, RANKS, exchange_life);
+    ranks_expect(ranks, RANKS, STATUS_OK);
+    assert_int_equal(0, ranks[0].errors);
+}
+
+static enum status finish_life(struct control *control)
+{
+    static const enum status own[RANKS] = {STATUS_OK, STATUS_SLOW, STATUS_WRONG_DATA, STATUS_OK};
+    return control_finish(control, own[control_rank(control)]);
+}
+
+static void test_gravest_for_all(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start(ranks, RANKS, finish_life);
+    ranks_expect(ranks, RANKS, STATUS_WRONG_DATA);
+}
+
+static enum status failing_life(struct control *control)
+{
+    if (control_rank(control) == 2)
+        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
+    return control_barrier(control);
+}
+
+static void test_failure_reaches_all(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start(ranks, RANKS, failing_life);
+    ranks_expect(ranks, RANKS, STATUS_UNAVAILABLE);
+    assert_int_equal(1, ranks[0].errors);
+}
+
+static enum status absent_life(struct control *control)
+{
+    while (control_rank(control) == 3 && !control_ended(control))
+        usleep(1000);
+    return control_barrier(control);
+}
+
+static void test_deadline(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start(ranks, RANKS, absent_life);
+    ranks_expect(ranks, RANKS, STATUS_TIMEOUT);
+    assert_int_equal(RANKS, ranks[0].errors);
+}
+
+static void test_missing_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start(ranks, RANKS - 1, exchange_life);
+    ranks_expect(ranks, RANKS - 1, STATUS_TIMEOUT);
+    assert_non_null(strstr(ranks[0].log.message, "1 of 4 ranks did not join within 1 s: rank 3"));
+}
+
+/* Connects as rank 3 would and proves itself; returns the socket. */
+static int join_as_guest(int port, const char *options, const char *version)
+{
+    struct membership membership = membership_make(3, -1, port);
+    struct hello hello;
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    hello_fill(&hello, &membership, options);
+    snprintf(hello.version, sizeof hello.version, "%s", version);
+    size_t size = hello_encode(&hello, bytes);
+    struct addrinfo *address;
+    assert_int_equal(STATUS_OK, socket_resolve("127.0.0.1", port, &address));
+    int fd = socket_connect(address);
+    freeaddrinfo(address);
+    struct handshake *handshake =
+        handshake_create(fd, false, membership.secret, "control", bytes, size);
+    enum handshake_state state;
+    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
+        struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
+        poll(&set, 1, 1000);
+    }
+    assert_int_equal(HANDSHAKE_DONE, state);
+    handshake_free(handshake);
+    return fd;
+}
+
+/* A guest that is one of the job, and then sends `bytes`. */
+static void misbehave(const void *bytes, size_t size)
+{
+    struct rank ranks[RANKS];
+    int port = ranks_start(ranks, RANKS - 1, exchange_life);
+    int fd = join_as_guest(port, "same", CCTEST_VERSION);
+    struct wire wire = {.fd = fd};
+    struct frame frame;
+    while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_WELCOME) {
+        struct pollfd set = {.fd = fd, .events = POLLIN};
+        poll(&set, 1, 100);
+        assert_true(wire_fill(&wire));
+    }
+    assert_int_equal(size, write(fd, bytes, size));
+    ranks_expect(ranks, RANKS - 1, STATUS_ERROR);
+    assert_int_equal(1, ranks[0].errors);
+    wire_close(&wire);
+}
+
+static void test_nonsense_from_a_member(void **state)
+{
+    (void)state;
+    misbehave("\377\377\377\377\1", 5);             /* a frame that is too long */
+    misbehave("\0\0\0\0\143", 5);                   /* of no type */
+    misbehave("\3\0\0\0\3abc", 8);                  /* a pulse that is too short */
+    misbehave("\10\0\0\0\4\11\0\0\0\0\0\0\0", 13);  /* a share of no exchange */
+    misbehave("\10\0\0\0\6\1\0\0\0\377\377\0\0", 13); /* a failure whose text is elsewhere */
+    misbehave("\0\0\0\0\2", 5);                     /* what only rank 0 says */
+}
+
+static void refused(const char *options, const char *version, const char *words)
+{
+    struct rank ranks[RANKS];
+    int port = ranks_start(ranks, 1, exchange_life);
+    int fd = join_as_guest(port, options, version);
+    pthread_join(ranks[0].thread, NULL);
+    assert_int_not_equal(STATUS_OK, ranks[0].status);
+    if (!strstr(ranks[0].log.message, words))
+        print_error("'%s' does not say '%s'\n", ranks[0].log.message, words);
+    assert_non_null(strstr(ranks[0].log.message, words));
+    struct wire wire = {.fd = fd};
+    struct frame frame;
+    wire_fill(&wire);
+    assert_int_equal(FRAME_WHOLE, wire_take(&wire, &frame));
+    assert_int_equal(FRAME_REFUSED, frame.type);
+    wire_close(&wire);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refused("same", "9.9", "runs cctest 9.9, rank 0 runs " CCTEST_VERSION);
+    refused("different", CCTEST_VERSION, "other options than rank 0: 'different' there, 'same'");
+}
+
+/* Whatever bytes come, a parser stays inside them (the sanitizers look on). */
+static void test_parsers_on_noise(void **state)
+{
+    (void)state;
+    srandom(1);
+    for (int round = 0; round < 20000; round++) {
+        size_t size = (size_t)random() % 300;
+        unsigned char *bytes = malloc(size ? size : 1);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (unsigned char)(random() % 3 ? random() % 12 : random());
+        struct frame frame;
+        size_t used = 0;
+        if (frame_parse(bytes, size, &frame, &used) == FRAME_WHOLE)
+            assert_true(used <= size && frame.size + 5 == used);
+        struct hello hello;
+        hello_decode(bytes, size, &hello);
+        free(bytes);
+    }
+}
+
+static void test_hello_travels(void **state)
+{
+    (void)state;
+    struct membership membership = membership_make(2, -1, 1);
+    struct hello hello, back;
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    char options[3000];
+    memset(options, 'o', sizeof options);
+    options[sizeof options - 1] = '\0';
+    hello_fill(&hello, &membership, options);
+    size_t size = hello_encode(&hello, bytes);
+    assert_in_range(size, 100, HANDSHAKE_HELLO_MOST);
+    assert_true(hello_decode(bytes, size, &back));
+    assert_memory_equal(&hello, &back, sizeof hello);
+    assert_false(hello_decode(bytes, size - 1, &back));
+    char why[1024];
+    assert_int_equal(STATUS_OK, hello_check(&hello, &back, why, sizeof why));
+    options[sizeof options - 2] = 'x'; /* behind what is carried as text */
+    hello_fill(&back, &membership, options);
+    assert_int_equal(STATUS_USAGE, hello_check(&hello, &back, why, sizeof why));
+}
+
+static void test_nodelist(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"node7", "node7"},           {"node1,node2", "node1"}, {"node[07-09,12],other", "node07"},
+        {"a[3,5]b[10-11]x", "a3b10x"}, {"n[1", "n1"},            {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char host[64];
+        nodelist_first(cases[i][0], host, sizeof host);
+        assert_string_equal(cases[i][1], host);
+    }
+    char small[4];
+    nodelist_first("abcdefgh[123456]", small, sizeof small);
+    assert_string_equal("abc", small);
+}
+
+static void test_rendezvous(void **state)
+{
+    (void)state;
+    char host[32];
+    int port;
+    assert_true(rendezvous_parse("node1:5000", host, sizeof host, &port));
+    assert_string_equal("node1", host);
+    assert_int_equal(5000, port);
+    assert_true(rendezvous_parse("[fe80::1]:1", host, sizeof host, &port));
+    assert_string_equal("fe80::1", host);
+    static const char *const wrong[] = {"node1", "node1:", ":5", "node1:0", "node1:65536", "n:-1",
+                                        "n:5x", "::1:5", "[]:5", "[::1]", "",
+                                        "a-host-name-that-is-too-long-for-it:5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(rendezvous_parse(wrong[i], host, sizeof host, &port));
+}
+
+static const char *const variables[] = {
+    "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_ID", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE"};
+
+static enum status choose(struct job job, enum bootstrap_kind *kind)
+{
+    struct log log;
+    char why[200];
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    enum status status = bootstrap_choose(&job, kind, why, sizeof why);
+    log_attach(NULL);
+    return status;
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        unsetenv(variables[i]);
+    enum bootstrap_kind kind;
+    const struct job none = {.rank = -1, .world = -1};
+    struct job job = none;
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_LOCAL, kind);
+
+    setenv("SLURM_PROCID", "1", 1); /* a batch script: no step */
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_LOCAL, kind);
+    setenv("SLURM_STEP_ID", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_LOCAL, kind);
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_TCP, kind);
+    job.np = 2; /* as told, before any launcher */
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_LOCAL, kind);
+    unsetenv("SLURM_STEP_ID");
+
+    job = none;
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* known, but it says nothing of hosts */
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    job.rendezvous = "h:1";
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_TCP, kind);
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    job.rank = 2;
+    job.world = 2;
+    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    job.rank = 1;
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    job.np = 2;
+    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    job = none;
+    job.world = 2;
+    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_gravest_for_all),
+        cmocka_unit_test(test_failure_reaches_all),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_nonsense_from_a_member),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_parsers_on_noise),
+        cmocka_unit_test(test_hello_travels),
+        cmocka_unit_test(test_nodelist),
+        cmocka_unit_test(test_rendezvous),
+        cmocka_unit_test(test_choice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/*
+ * test_verdict.c - the right rank, link or circle is named, whatever else is going on.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schedule.h"
+#include "verdict.h"
+
+#define RANKS_MOST 40
+
+static struct member members[RANKS_MOST];
+static struct standing standings[RANKS_MOST];
+static struct cause causes[RANKS_MOST];
+static struct verdict verdict;
+static const char *const algorithms[] = {"alltoall pairwise"};
+
+static struct situation situation;
+
+static void begin(int ranks)
+{
+    memset(standings, 0, sizeof standings);
+    memset(causes, 0, sizeof causes);
+    for (int rank = 0; rank < ranks; rank++) {
+        members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
+        snprintf(members[rank].host, sizeof members[rank].host, "host%d", rank / 4);
+        standings[rank].silent = 0.2;
+        standings[rank].reading =
+            (struct reading){.phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1,
+                             .peer = -1};
+    }
+    situation = (struct situation){.ranks = ranks, .members = members, .standings = standings,
+                                   .causes = causes, .stalled = 10, .algorithms = algorithms,
+                                   .algorithm_count = 1};
+}
+
+static void waits(int rank, enum operation_kind kind, int peer)
+{
+    struct reading *reading = &standings[rank].reading;
+    reading->operation = 3;
+    reading->kind = kind;
+    reading->peer = peer;
+    reading->length = 16384;
+    reading->done = 4096;
+    reading->step = 2;
+}
+
+static struct cause *cause(enum cause_kind kind, int rank, enum status status, const char *message)
+{
+    struct cause *new = &causes[situation.cause_count++];
+    *new = (struct cause){.kind = kind, .rank = rank, .status = status};
+    snprintf(new->message, sizeof new->message, "%s", message);
+    return new;
+}
+
+static void reach(enum status status, int rank)
+{
+    verdict_reach(&situation, &verdict);
+    assert_int_equal(status, verdict.status);
+    assert_true(verdict.error_count > 0);
+    assert_int_equal(rank, verdict.errors[0].rank);
+}
+
+static void says(const char *words)
+{
+    if (!strstr(verdict.headline, words))
+        fail_msg("'%s' does not say '%s'", verdict.headline, words);
+}
+
+static void test_silent(void **state)
+{
+    (void)state;
+    begin(5);
+    for (int rank = 0; rank < 5; rank++)
+        waits(rank, OPERATION_RECV, (rank + 4) % 5); /* a circle, but for the silent one */
+    standings[3].silent = 9.8;
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) is silent");
+    says("alltoall pairwise, 64K, iteration 7");
+    assert_int_equal(5, verdict.line_count);
+    assert_non_null(strstr(verdict.lines[1], "rank 1 (host host0, pid 101): phase time, alltoall "
+                                             "pairwise, 64K, iteration 7, step 2, waits to receive "
+                                             "from rank 0, 4096 of 16384 bytes so far"));
+}
+
+static void test_many_silent(void **state)
+{
+    (void)state;
+    begin(30);
+    for (int rank = 1; rank < 30; rank++)
+        standings[rank].silent = 9.8;
+    for (int rank = 0; rank < 30; rank++)
+        waits(rank, OPERATION_SEND, 17);
+    reach(STATUS_TIMEOUT, 17);
+    says("so are ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more");
+    assert_int_equal(VERDICT_LINES_MOST + 1, verdict.line_count);
+    assert_string_equal("and 14 more", verdict.lines[VERDICT_LINES_MOST]);
+}
+
+static void test_delayed(void **state)
+{
+    (void)state;
+    begin(6);
+    for (int rank = 0; rank < 6; rank++)
+        if (rank != 4)
+            waits(rank, OPERATION_RECV_REDUCE, (rank + 5) % 6);
+    reach(STATUS_TIMEOUT, 4);
+    says("rank 4 (host host1, pid 104) is waited for by 5 others and itself waits for none");
+}
+
+static void test_absent_from_exchange(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 4; rank++)
+        if (rank != 2)
+            standings[rank].exchange = "a barrier";
+    reach(STATUS_TIMEOUT, 2);
+    says("waited for by 3 others");
+}
+
+static void test_local_operation(void **state)
+{
+    (void)state;
+    begin(3);
+    waits(0, OPERATION_RECV, 1);
+    waits(1, OPERATION_REDUCE, -1);
+    standings[2].finished = true;
+    reach(STATUS_TIMEOUT, 1);
+    says("waited for by 2 others");
+}
+
+static void test_link(void **state)
+{
+    (void)state;
+    begin(4);
+    waits(0, OPERATION_RECV, 3);
+    waits(1, OPERATION_SEND, 2);
+    waits(2, OPERATION_RECV, 1);
+    waits(3, OPERATION_RECV, 2);
+    reach(STATUS_TIMEOUT, 1);
+    says("the link from rank 1 (host host0, pid 101) to rank 2 (host host0, pid 102)");
+}
+
+static void test_two_in_a_circle(void **state)
+{
+    (void)state;
+    begin(2);
+    waits(0, OPERATION_SEND, 1);
+    waits(1, OPERATION_SEND, 0);
+    reach(STATUS_TIMEOUT, 0);
+    says("in a circle: 0 -> 1 -> 0");
+    waits(1, OPERATION_RECV, 0);
+    standings[1].reading.lane = 1; /* another message */
+    reach(STATUS_TIMEOUT, 0);
+    says("circle");
+}
+
+static void test_circle(void **state)
+{
+    (void)state;
+    begin(6);
+    waits(0, OPERATION_RECV, 2);
+    waits(1, OPERATION_RECV, 3);
+    waits(2, OPERATION_RECV, 4);
+    waits(3, OPERATION_RECV, 2);
+    waits(4, OPERATION_RECV, 3);
+    waits(5, OPERATION_RECV, 0);
+    verdict_reach(&situation, &verdict);
+    says("in a circle: 2 -> 4 -> 3 -> 2");
+}
+
+static void test_went_ahead(void **state)
+{
+    (void)state;
+    begin(3);
+    waits(0, OPERATION_RECV, 1);
+    waits(2, OPERATION_RECV, 1);
+    standings[1].finished = true;
+    reach(STATUS_TIMEOUT, 1);
+    says("has finished while ranks 0, 2 still wait for its messages");
+}
+
+static void test_nobody_waits(void **state)
+{
+    (void)state;
+    begin(3);
+    reach(STATUS_TIMEOUT, 0);
+    says("no rank waits for another");
+}
+
+/* Nothing that a broken rank may say of itself leads outside. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    begin(3);
+    for (int rank = 0; rank < 3; rank++) {
+        waits(rank, (enum operation_kind)77, 1000000);
+        standings[rank].reading.phase = -5;
+        standings[rank].reading.algorithm = 99;
+    }
+    reach(STATUS_TIMEOUT, 0);
+    waits(1, OPERATION_SEND, 1); /* for itself */
+    waits(0, OPERATION_SEND, -3);
+    verdict_reach(&situation, &verdict);
+    assert_int_equal(STATUS_TIMEOUT, verdict.status);
+}
+
+static void test_lost_before_its_victims(void **state)
+{
+    (void)state;
+    begin(4);
+    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
+    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "its connection to rank 2 broke");
+    cause(CAUSE_LOST, 2, STATUS_TIMEOUT, "");
+    reach(STATUS_TIMEOUT, 2);
+    says("rank 2 (host host0, pid 102) is gone");
+    assert_int_equal(2, verdict.line_count);
+    assert_int_equal(3, verdict.error_count);
+    assert_string_equal("host0", verdict.errors[1].host);
+    assert_string_equal("time", verdict.errors[1].phase);
+    assert_string_equal("its connection to rank 2 broke", verdict.errors[1].message);
+}
+
+static void test_failure_before_its_victims(void **state)
+{
+    (void)state;
+    begin(4);
+    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
+    cause(CAUSE_FAILED, 2, STATUS_ERROR, "no memory");
+    reach(STATUS_ERROR, 2);
+    says("rank 2 (host host0, pid 102): no memory");
+}
+
+static void test_gravest(void **state)
+{
+    (void)state;
+    begin(4);
+    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such link here");
+    cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory");
+    reach(STATUS_ERROR, 1);
+    situation.cause_count = 0;
+    cause(CAUSE_INTERRUPTED, 1, STATUS_INTERRUPTED, "interrupted by SIGINT");
+    reach(STATUS_INTERRUPTED, 1);
+    says("rank 1 (host host0, pid 101) was interrupted by SIGINT in phase time");
+}
+
+static void test_many_causes(void **state)
+{
+    (void)state;
+    begin(RANKS_MOST);
+    for (int rank = 0; rank < RANKS_MOST; rank++)
+        cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, "lost rank 30");
+    reach(STATUS_TIMEOUT, 30);
+    assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_many_silent),
+        cmocka_unit_test(test_delayed),
+        cmocka_unit_test(test_absent_from_exchange),
+        cmocka_unit_test(test_local_operation),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_two_in_a_circle),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_went_ahead),
+        cmocka_unit_test(test_nobody_waits),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_lost_before_its_victims),
+        cmocka_unit_test(test_failure_before_its_victims),
+        cmocka_unit_test(test_gravest),
+        cmocka_unit_test(test_many_causes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
