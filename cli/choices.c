@@ -29,11 +29,15 @@ static void choice_standard(const struct algorithm *algorithm, struct choice *ch
 static enum status choice_add(struct job *job, const struct choice *choice, const char *text)
 {
     if (job->choice_count == CHOICES_MOST)
-        return fail(STATUS_USAGE, "--algorithm names more than %d algorithms: compare fewer at once",
+        return fail(STATUS_USAGE,
+                    "--algorithm names more than %d algorithms: compare fewer at once",
                     CHOICES_MOST);
+    size_t length = strlen(text);
+    if (length >= sizeof *job->choice_text)
+        return fail(STATUS_USAGE, "'%s' is too long: leave out what is the default anyway", text);
     int index = job->choice_count++;
     job->choices[index] = *choice;
-    snprintf(job->choice_text[index], sizeof job->choice_text[index], "%s", text);
+    memcpy(job->choice_text[index], text, length + 1);
     return STATUS_OK;
 }
 
@@ -60,8 +64,9 @@ static enum status choice_option(struct choice *choice, const char *text)
     const struct algorithm *algorithm = choice->algorithm;
     const char *equals = strchr(text, '=');
     if (!equals)
-        return fail(STATUS_USAGE, "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=%ld",
-                    text, algorithm->name, algorithm->name,
+        return fail(STATUS_USAGE,
+                    "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=%ld", text,
+                    algorithm->name, algorithm->name,
                     algorithm->options[0].name ? algorithm->options[0].name : "key",
                     algorithm->options[0].standard);
     char key[ITEM_MOST];
@@ -73,8 +78,9 @@ static enum status choice_option(struct choice *choice, const char *text)
         long long value;
         const char *why = whole_parse(equals + 1, option->least, option->most, &value);
         if (why)
-            return fail(STATUS_USAGE, "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld",
-                        key, equals + 1, algorithm->name, why, option->least, option->most);
+            return fail(STATUS_USAGE,
+                        "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld", key,
+                        equals + 1, algorithm->name, why, option->least, option->most);
         choice->options[i] = (long)value;
         return STATUS_OK;
     }

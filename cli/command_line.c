@@ -13,16 +13,30 @@
 #include "name.h"
 
 const struct command commands[] = {
-    {.name = "COLLECTIVE", .bit = FOR_RUN, .words_most = 1, .synopsis = "COLLECTIVE [options]",
+    {.name = "COLLECTIVE",
+     .bit = FOR_RUN,
+     .words_most = 1,
+     .synopsis = "COLLECTIVE [options]",
      .summary = "run a collective operation, check it and time it"},
-    {.name = "list", .bit = FOR_LIST, .words_most = 2, .synopsis = "list [COLLECTIVE] [--json FILE]",
+    {.name = "list",
+     .bit = FOR_LIST,
+     .words_most = 2,
+     .synopsis = "list [COLLECTIVE] [--json FILE]",
      .summary = "show collectives and their algorithms"},
-    {.name = "info", .bit = FOR_INFO, .words_most = 1, .synopsis = "info [--json FILE]",
+    {.name = "info",
+     .bit = FOR_INFO,
+     .words_most = 1,
+     .synopsis = "info [--json FILE]",
      .summary = "show what this machine has, and what would be used"},
-    {.name = "plan", .bit = FOR_PLAN, .words_most = 2,
+    {.name = "plan",
+     .bit = FOR_PLAN,
+     .words_most = 2,
      .synopsis = "plan COLLECTIVE [-a A] [--np N] [--rank R] [-b SIZE] [--json FILE]",
      .summary = "show an algorithm's steps, run nothing"},
-    {.name = "help", .bit = FOR_HELP, .words_most = 2, .synopsis = "help [COMMAND|COLLECTIVE]",
+    {.name = "help",
+     .bit = FOR_HELP,
+     .words_most = 2,
+     .synopsis = "help [COMMAND|COLLECTIVE]",
      .summary = "explain a command, or a collective and its algorithms"},
     {.name = NULL},
 };
@@ -136,15 +150,16 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
             return unknown_flag(argv[optopt && optopt < LONG_FIRST ? before : optind - 1], optopt);
         const struct option_row *row = row_of(code == ':' ? optopt : code);
         if (code == ':' && row->kind != &kind_file)
-            return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name,
-                        row->argument, row->help);
+            return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,
+                        row->help);
         enum status status = flag_take(line, row, code == ':' ? "-" : optarg);
         if (status != STATUS_OK)
             return status;
     }
     for (; optind < argc; optind++) {
         if (line->word_count == WORDS_MOST)
-            return fail(STATUS_USAGE, "'%s' is one word too many: `cctest help` shows how to write it",
+            return fail(STATUS_USAGE,
+                        "'%s' is one word too many: `cctest help` shows how to write it",
                         argv[optind]);
         line->words[line->word_count++] = argv[optind];
     }
@@ -231,7 +246,8 @@ static enum status options_suit(struct command_line *line)
         if (row->commands & line->command->bit)
             continue;
         if (argument->source == SOURCE_FLAG)
-            return fail(STATUS_USAGE, "`cctest %s` has no option --%s: `cctest help %s` lists its own",
+            return fail(STATUS_USAGE,
+                        "`cctest %s` has no option --%s: `cctest help %s` lists its own",
                         line->words[0], row->name, line->words[0]);
         argument->source = SOURCE_NONE;
         argument->text = NULL;

@@ -31,7 +31,8 @@ struct command_line {
     bool help, version;
 };
 
-/* Finds every option's text. `environment` as in environ. The texts belong to argv and environment. */
+/* Finds every option's text. `environment` as in environ. The texts belong to argv and environment.
+ */
 enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line);
 
 /* Reads the texts and fills the job. STATUS_USAGE with the reason, STATUS_UNAVAILABLE for a backend

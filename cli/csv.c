@@ -32,8 +32,8 @@ enum status csv_announce(struct report *report)
 {
     struct csv_report *csv = csv_report_of(report);
     return csv_file_open(csv) ? STATUS_OK
-                     : fail(STATUS_ERROR, "cannot write %s: %s; choose another file", csv->path,
-                            strerror(errno));
+                              : fail(STATUS_ERROR, "cannot write %s: %s; choose another file",
+                                     csv->path, strerror(errno));
 }
 
 /* Said once; the job itself goes on. */

@@ -8,7 +8,7 @@
 #include "log.h"
 
 #define HELP_COLUMN 30
-#define HELP_WIDTH 98
+#define HELP_WIDTH  98
 
 /* Prints words from column HELP_COLUMN on, `used` columns being taken. */
 static void print_wrapped(const char *text, int used)
@@ -58,7 +58,8 @@ static void print_options(unsigned command)
 
 static void print_overview(void)
 {
-    puts("cctest " CCTEST_VERSION ": runs collective operations, checks every byte, prints how fast "
+    puts("cctest " CCTEST_VERSION
+         ": runs collective operations, checks every byte, prints how fast "
          "they were.\n");
     for (const struct command *command = commands; command->name; command++) {
         int used = printf("  cctest %s", command->synopsis);
@@ -71,7 +72,8 @@ static void print_overview(void)
     print_options(FOR_RUN);
     puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
          "CCTEST_MIN_BYTES=4K.\n"
-         "Exit status: 0 as asked, 1 failed, 2 usage, 3 wrong data, 4 slower than asked, 5 timed out "
+         "Exit status: 0 as asked, 1 failed, 2 usage, 3 wrong data, 4 slower than asked, 5 timed "
+         "out "
          "or a rank\nlost, 77 not available here, 130 interrupted. More: man cctest");
 }
 
@@ -83,9 +85,10 @@ static void print_command(const struct command *command)
 
 static void print_collective(const struct collective *collective)
 {
-    printf("cctest %s [options]\n  %s\n\nAlgorithms (the first is the default; `cctest list %s` says "
-           "more):\n",
-           collective->name, collective->summary, collective->name);
+    printf(
+        "cctest %s [options]\n  %s\n\nAlgorithms (the first is the default; `cctest list %s` says "
+        "more):\n",
+        collective->name, collective->summary, collective->name);
     for (int i = 0; algorithms[i]; i++)
         if (algorithms[i]->collective == collective->id)
             print_wrapped(algorithms[i]->summary, printf("  %s", algorithms[i]->name));

@@ -28,7 +28,8 @@ static json_t *host_facts(void)
     }
     if (sysinfo(&memory) == 0) {
         json_int_t unit = memory.mem_unit;
-        json_object_set_new(facts, "memory_bytes", json_integer((json_int_t)memory.totalram * unit));
+        json_object_set_new(facts, "memory_bytes",
+                            json_integer((json_int_t)memory.totalram * unit));
         json_object_set_new(facts, "free_memory_bytes",
                             json_integer((json_int_t)memory.freeram * unit));
     }
@@ -51,8 +52,9 @@ static json_t *topology_facts(void)
                 {"hardware_threads", HWLOC_OBJ_PU},
             };
             for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-                json_object_set_new(facts, levels[i].name,
-                                    json_integer(hwloc_get_nbobjs_by_type(topology, levels[i].type)));
+                json_object_set_new(
+                    facts, levels[i].name,
+                    json_integer(hwloc_get_nbobjs_by_type(topology, levels[i].type)));
         }
         hwloc_topology_destroy(topology);
     }
@@ -78,8 +80,8 @@ static json_t *memory_facts(void)
 {
     json_t *list = json_array();
     for (int i = 0; memory_kinds[i]; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s}", "name", memory_kinds[i]->name, "summary",
-                                              memory_kinds[i]->summary));
+        json_array_append_new(list, json_pack("{s:s, s:s}", "name", memory_kinds[i]->name,
+                                              "summary", memory_kinds[i]->summary));
     return list;
 }
 
@@ -140,7 +142,8 @@ static json_t *limit_facts(void)
     json_object_set_new(facts, "processes", limit_fact(RLIMIT_NPROC));
     json_object_set_new(facts, "address_space_bytes", limit_fact(RLIMIT_AS));
     json_object_set_new(facts, "memory_cgroup_bytes", file_fact("/sys/fs/cgroup/memory.max"));
-    json_object_set_new(facts, "yama_ptrace_scope", file_fact("/proc/sys/kernel/yama/ptrace_scope"));
+    json_object_set_new(facts, "yama_ptrace_scope",
+                        file_fact("/proc/sys/kernel/yama/ptrace_scope"));
     return facts;
 }
 
@@ -203,8 +206,8 @@ static void print_facts(const json_t *document)
     json_array_foreach(json_object_get(document, "transports"), index, item)
     {
         bool available = json_is_true(json_object_get(item, "available"));
-        printf("  %-10s %s%s\n", word(item, "name"), available ? "" : "not here: ",
-               word(item, available ? "summary" : "why_not"));
+        printf("  %-10s %s%s\n", word(item, "name"),
+               available ? "" : "not here: ", word(item, available ? "summary" : "why_not"));
     }
     puts("memory kinds");
     json_array_foreach(json_object_get(document, "memory_kinds"), index, item)

@@ -22,8 +22,8 @@ static const struct fault faults[] = {
 };
 #define FAULTS ((int)(sizeof faults / sizeof *faults))
 
-#define RANK_MOST 65535
-#define ITERATION_MOST 1000000000
+#define RANK_MOST         65535
+#define ITERATION_MOST    1000000000
 #define MICROSECONDS_MOST 60000000
 
 static enum status fault_find(const char *name, enum injection_kind *kind)
@@ -53,21 +53,21 @@ static enum status value_read(const char *text, struct injection *injection, uns
     bool is_rank = length == 4 && strncmp(text, "rank", length) == 0;
     bool is_second = length == strlen(second) && strncmp(text, second, length) == 0;
     if (!equals || (!is_rank && !is_second))
-        return fail(STATUS_USAGE, "'%s' of --inject %s is not understood: write %s:rank=R:%s=N", text,
-                    name, name, second);
+        return fail(STATUS_USAGE, "'%s' of --inject %s is not understood: write %s:rank=R:%s=N",
+                    text, name, name, second);
     unsigned bit = is_rank ? 1 : 2;
     if (*seen & bit)
         return fail(STATUS_USAGE, "'%s' of --inject %s is the second of its kind: give one", text,
                     name);
     *seen |= bit;
-    long long most = is_rank                    ? RANK_MOST
+    long long most = is_rank                                    ? RANK_MOST
                      : faults[injection->kind].has_microseconds ? MICROSECONDS_MOST
-                                                : ITERATION_MOST;
+                                                                : ITERATION_MOST;
     long long value;
     const char *why = whole_parse(equals + 1, 0, most, &value);
     if (why)
-        return fail(STATUS_USAGE, "'%s' of --inject %s %s: give a whole number from 0 to %lld", text,
-                    name, why, most);
+        return fail(STATUS_USAGE, "'%s' of --inject %s %s: give a whole number from 0 to %lld",
+                    text, name, why, most);
     if (is_rank)
         injection->rank = (int)value;
     else if (faults[injection->kind].has_microseconds)

@@ -23,7 +23,8 @@ static struct json_report *json_report_of(struct report *report)
     return (struct json_report *)report;
 }
 
-/* A failure to write is said once, at once: there is no later chance, and the job itself goes on. */
+/* A failure to write is said once, at once: there is no later chance, and the job itself goes on.
+ */
 static void json_deliver(struct json_report *json)
 {
     struct log log;
@@ -108,9 +109,10 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "datatype", json_string(job->datatype->name));
     json_object_set_new(line, "op",
                         job->reduction ? json_string(job->reduction->name) : json_null());
-    json_object_set_new(line, "root", !job->collective->rooted  ? json_null()
-                                      : result->root == ROOT_ALL ? json_string("all")
-                                                                 : json_integer(result->root));
+    json_object_set_new(line, "root",
+                        !job->collective->rooted   ? json_null()
+                        : result->root == ROOT_ALL ? json_string("all")
+                                                   : json_integer(result->root));
     return line;
 }
 
@@ -120,12 +122,12 @@ static void json_result(struct report *report, const struct job *job, const stru
     size_t ranks = json_array_size(json_object_get(json->document, "ranks"));
     const struct statistics *time = &result->time_us;
     json_t *line = result_identity(job, result);
-    json_t *rest = json_pack(
-        "{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)ranks, "bytes",
-        (json_int_t)result->bytes, "count", (json_int_t)result->count, "in_place", job->in_place,
-        "executor", "host", "iterations", (json_int_t)result->iterations, "checked",
-        (json_int_t)result->checked, "wrong", (json_int_t)result->wrong, "start",
-        job->start == START_BARRIER ? "barrier" : "back-to-back");
+    json_t *rest = json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks",
+                             (json_int_t)ranks, "bytes", (json_int_t)result->bytes, "count",
+                             (json_int_t)result->count, "in_place", job->in_place, "executor",
+                             "host", "iterations", (json_int_t)result->iterations, "checked",
+                             (json_int_t)result->checked, "wrong", (json_int_t)result->wrong,
+                             "start", job->start == START_BARRIER ? "barrier" : "back-to-back");
     json_object_update(line, rest);
     json_decref(rest);
     result_traffic(line, result);
@@ -151,9 +153,9 @@ static void json_end(struct report *report, const struct job *job, enum status s
     json_object_set_new(json->document, "status", json_string(status_word(status)));
     json_t *list = json_object_get(json->document, "errors");
     for (int i = 0; i < error_count; i++)
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", errors[i].rank, "host",
-                                              errors[i].host, "phase", errors[i].phase, "message",
-                                              errors[i].message));
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", errors[i].rank,
+                                              "host", errors[i].host, "phase", errors[i].phase,
+                                              "message", errors[i].message));
     json_deliver(json);
 }
 
@@ -168,7 +170,7 @@ enum status json_announce(struct report *report, const struct job *job)
 
 void json_refuse(const char *path, enum status status)
 {
-    struct outcome outcome = {.ended = false};
+    struct outcome outcome = {.failed = true}; /* one complaint is enough */
     struct report *report = json_open(path, &outcome);
     struct job_error error = {.rank = -1, .phase = "start"};
     snprintf(error.message, sizeof error.message, "%s", log_current()->message);

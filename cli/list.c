@@ -1,8 +1,8 @@
 /*
  * list.c - `cctest list`: the collectives and their algorithms, from their own tables.
  *
- * Which numbers of ranks an algorithm accepts is not written anywhere but in its refuses(): it is asked
- * for a range of numbers, and the answers are put into words.
+ * Which numbers of ranks an algorithm accepts is not written anywhere but in its refuses(): it is
+ * asked for a range of numbers, and the answers are put into words.
  */
 #include <stdio.h>
 #include <string.h>
@@ -114,11 +114,10 @@ static json_t *algorithm_json(const struct algorithm *algorithm)
     json_t *options = json_array();
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
         const struct algorithm_option *option = &algorithm->options[i];
-        json_array_append_new(options,
-                              json_pack("{s:s, s:I, s:I, s:I, s:s}", "name", option->name, "least",
-                                        (json_int_t)option->least, "most", (json_int_t)option->most,
-                                        "default", (json_int_t)option->standard, "help",
-                                        option->help));
+        json_array_append_new(
+            options, json_pack("{s:s, s:I, s:I, s:I, s:s}", "name", option->name, "least",
+                               (json_int_t)option->least, "most", (json_int_t)option->most,
+                               "default", (json_int_t)option->standard, "help", option->help));
     }
     return json_pack("{s:s, s:o, s:s, s:s, s:s?, s:s?, s:s?, s:o}", "name", algorithm->name,
                      "aliases", json_strings(algorithm->aliases, 6), "summary", algorithm->summary,
@@ -134,8 +133,9 @@ static json_t *collective_json(const struct collective *collective)
         if (algorithms[i]->collective == collective->id)
             json_array_append_new(list, algorithm_json(algorithms[i]));
     return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o}", "name", collective->name, "aliases",
-                     json_strings(collective->aliases, 4), "summary", collective->summary, "reduces",
-                     collective->reduces, "rooted", collective->rooted, "algorithms", list);
+                     json_strings(collective->aliases, 4), "summary", collective->summary,
+                     "reduces", collective->reduces, "rooted", collective->rooted, "algorithms",
+                     list);
 }
 
 enum status list_command(const struct command_line *line, struct job *job)

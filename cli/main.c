@@ -29,7 +29,8 @@ static enum status dispatch(const struct command_line *line, struct job *job)
 static enum status refuse(const struct command_line *line, enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
-    if (json->source != SOURCE_NONE)
+    struct job unused;
+    if (json->source != SOURCE_NONE && json->option->kind->parse(json, &unused) == STATUS_OK)
         json_refuse(json->text, status);
     return status;
 }

@@ -46,8 +46,8 @@ enum status unknown_name(const char *subject, const char *what, const char *cons
     size_t used = 0;
     for (int i = 0; valid[i] && used + 1 < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, i ? ", %s" : "%s", valid[i]);
-    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject, article,
-                what, guess, list);
+    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject,
+                article, what, guess, list);
 }
 
 static enum status names_refuse(const char *subject, const char *what, const struct names *names)

@@ -1,8 +1,8 @@
 /*
  * options.c - the rows of the option table, in the order of `--help`.
  *
- * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), and a field in
- * struct job.
+ * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), and a
+ * field in struct job.
  */
 #include "options.h"
 
@@ -10,16 +10,13 @@
 #include <string.h>
 
 const char *const option_group_titles[GROUPS] = {
-    [GROUP_WHAT] = "What to run",
-    [GROUP_SWEEP] = "Sizes and iterations",
-    [GROUP_LINKS] = "Memory and links",
-    [GROUP_RANKS] = "Ranks",
-    [GROUP_RESULTS] = "Results",
-    [GROUP_FAULTS] = "Testing the tester",
+    [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
+    [GROUP_LINKS] = "Memory and links", [GROUP_RANKS] = "Ranks",
+    [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Testing the tester",
 };
 
-#define SIZE_MOST ((long long)1 << 46) /* 64T: beyond it sums over ranks could overflow */
-#define COUNT_MOST 10000000            /* samples that a rank can well keep */
+#define SIZE_MOST  ((long long)1 << 46) /* 64T: beyond it sums over ranks could overflow */
+#define COUNT_MOST 10000000             /* samples that a rank can well keep */
 #define RANKS_MOST 65536
 
 /* clang-format off */

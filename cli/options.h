@@ -1,9 +1,9 @@
 /*
  * options.h - the one option table.
  *
- * A row says everything about an option: how it is written, what it means, how its value is read, and
- * where in struct job it goes. The command line, the environment (CCTEST_<LONG_OPTION>), `--help`, the
- * "options" of JSON and the test of the man page are all driven by these rows.
+ * A row says everything about an option: how it is written, what it means, how its value is read,
+ * and where in struct job it goes. The command line, the environment (CCTEST_<LONG_OPTION>),
+ * `--help`, the "options" of JSON and the test of the man page are all driven by these rows.
  */
 #ifndef CCTEST_CLI_OPTIONS_H
 #define CCTEST_CLI_OPTIONS_H
@@ -60,7 +60,7 @@ struct option_row {
     enum option_group group;
     unsigned commands;
     const char *help;
-    const char *standard; /* the default, read like any value; NULL: none */
+    const char *standard;      /* the default, read like any value; NULL: none */
     const char *standard_note; /* the default in words, where there is no such value */
     const struct option_kind *kind;
     size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
@@ -88,8 +88,8 @@ enum status argument_refuse(const struct argument *argument, const char *why, co
 /* Reads a whole number strictly. NULL, or why not ("is negative"). */
 const char *whole_parse(const char *text, long long least, long long most, long long *value);
 
-/* Fails with "<subject> is not a <what>; valid are ...; did you mean ...?". `valid` and `more` (names
- * that are accepted too, but not worth listing) end with NULL; `more` may be NULL. */
+/* Fails with "<subject> is not a <what>; valid are ...; did you mean ...?". `valid` and `more`
+ * (names that are accepted too, but not worth listing) end with NULL; `more` may be NULL. */
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,
                          const char *const *more);
 
@@ -102,7 +102,8 @@ enum status unknown_datatype(const char *subject);
 enum status unknown_reduction(const char *subject);
 
 /* Cuts the next item off a comma-separated list: copies it into `item` and moves *list behind it.
- * False at the end of the list. An item that does not fit is cut short and will be refused by name. */
+ * False at the end of the list. An item that does not fit is cut short and will be refused by name.
+ */
 #define ITEM_MOST 200
 bool list_next(const char **list, char item[ITEM_MOST]);
 

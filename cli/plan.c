@@ -60,7 +60,8 @@ static void print_head(const struct job *job, const struct problem *problem, con
            job->datatype->name, problem->in_place ? "in-place" : "out of place");
     if (job->collective->rooted)
         printf(", root %d", problem->root);
-    puts("\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are elements a to b-1");
+    puts("\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are elements a to "
+         "b-1");
 }
 
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)

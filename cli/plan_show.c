@@ -16,7 +16,8 @@ static const char *const buffer_names[BUFFERS] = {
 
 #define RUNS_SHOWN 4
 
-/* "source[0..2)"; a strided one "source[0..2) [4..6) [8..10)", long ones with "..." in the middle. */
+/* "source[0..2)"; a strided one "source[0..2) [4..6) [8..10)", long ones with "..." in the middle.
+ */
 static void print_span(const struct span *span)
 {
     printf("%s", buffer_names[span->buffer]);
@@ -91,8 +92,8 @@ static void print_rank_head(const struct schedule *schedule)
     for (int b = 0; b < BUFFERS; b++)
         if (schedule->extent[b])
             printf(" %s[0..%zu)", buffer_names[b], schedule->extent[b]);
-    if (schedule->problem.in_place && schedule->storage[BUFFER_SOURCE] ==
-                                          schedule->storage[BUFFER_DESTINATION])
+    if (schedule->problem.in_place &&
+        schedule->storage[BUFFER_SOURCE] == schedule->storage[BUFFER_DESTINATION])
         printf("; source[0] is where destination[0] %+td is",
                (ptrdiff_t)schedule->base[BUFFER_SOURCE] -
                    (ptrdiff_t)schedule->base[BUFFER_DESTINATION]);
@@ -119,8 +120,9 @@ void plan_print(const struct schedule *schedule, bool waits)
     }
     size_t messages, elements;
     plan_totals(schedule, &messages, &elements);
-    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages, messages == 1 ? "" : "s",
-           elements, elements == 1 ? "" : "s", schedule->steps, schedule->steps == 1 ? "" : "s");
+    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages,
+           messages == 1 ? "" : "s", elements, elements == 1 ? "" : "s", schedule->steps,
+           schedule->steps == 1 ? "" : "s");
 }
 
 /* JSON. */
@@ -130,12 +132,10 @@ static json_t *message_json(struct message message)
     json_t *spans = json_array();
     for (size_t i = 0; i < message.count; i++) {
         const struct span *span = &message.spans[i];
-        json_array_append_new(spans, json_pack("{s:s, s:I, s:I, s:I, s:I}", "buffer",
-                                               buffer_names[span->buffer], "offset",
-                                               (json_int_t)span->offset, "run",
-                                               (json_int_t)span->run, "stride",
-                                               (json_int_t)span->stride, "times",
-                                               (json_int_t)span->times));
+        json_array_append_new(
+            spans, json_pack("{s:s, s:I, s:I, s:I, s:I}", "buffer", buffer_names[span->buffer],
+                             "offset", (json_int_t)span->offset, "run", (json_int_t)span->run,
+                             "stride", (json_int_t)span->stride, "times", (json_int_t)span->times));
     }
     return spans;
 }
@@ -178,7 +178,7 @@ json_t *plan_json(const struct schedule *schedule)
     for (size_t i = 0; i < schedule->count; i++)
         json_array_append_new(operations, operation_json(&schedule->operations[i], i));
     return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o}", "rank", schedule->rank, "extents",
-                     extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent", "messages",
-                     (json_int_t)messages, "elements", (json_int_t)elements, "operations",
-                     operations);
+                     extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
+                     "messages", (json_int_t)messages, "elements", (json_int_t)elements,
+                     "operations", operations);
 }

@@ -66,8 +66,9 @@ static enum status settle_steps(const struct command_line *line, struct job *job
     if (bytes == SOURCE_NONE)
         return STATUS_OK;
     if (factor == bytes)
-        return fail(STATUS_USAGE,
-                    "--step-factor and --step-bytes are two ways to the next size: give one of them");
+        return fail(
+            STATUS_USAGE,
+            "--step-factor and --step-bytes are two ways to the next size: give one of them");
     if (bytes > factor)
         job->factor = 0;
     else
@@ -89,8 +90,9 @@ static enum status settle_work(const struct job *job)
     return STATUS_OK;
 }
 
-/* --np and --rendezvous are two ways to ranks: a flag silences the environment's other one. Both from
- * the same place contradict each other; the bootstrap says so, which also knows the launchers. */
+/* --np and --rendezvous are two ways to ranks: a flag silences the environment's other one. Both
+ * from the same place contradict each other; the bootstrap says so, which also knows the launchers.
+ */
 static void settle_ranks(const struct command_line *line, struct job *job)
 {
     enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");

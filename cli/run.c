@@ -1,5 +1,6 @@
 /*
- * run.c - `cctest COLLECTIVE`: sets up the printers, finds where the ranks come from, and runs them.
+ * run.c - `cctest COLLECTIVE`: sets up the printers, finds where the ranks come from, and runs
+ * them.
  */
 #include <signal.h>
 #include <stdio.h>

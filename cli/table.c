@@ -1,8 +1,9 @@
 /*
  * table.c - prints a run as a table for people: one line a result, as results come in.
  *
- * Where several algorithms run, the lines of one size are held until all of them are there, so that the
- * fastest can be marked; at the end they stand side by side. Lines that are not results begin with '#'.
+ * Where several algorithms run, the lines of one size are held until all of them are there, so that
+ * the fastest can be marked; at the end they stand side by side. Lines that are not results begin
+ * with '#'.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,8 +45,8 @@ static const char *paint(const struct table *table, const char *code)
 {
     return table->colour ? code : "";
 }
-#define BOLD "\033[1m"
-#define RED "\033[31m"
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
 #define PLAIN "\033[0m"
 
 static void table_flush(struct table *table)
@@ -295,7 +296,8 @@ static void table_end(struct report *report, const struct job *job, enum status 
         print_side_by_side(table, job);
     fputs("#\n# bytes received by way:", table->out);
     for (int p = 0; p < PATHS; p++)
-        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p], (unsigned long long)table->received[p]);
+        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
+                (unsigned long long)table->received[p]);
     fprintf(table->out, "\n# status: %s", status_word(status));
     if (table->wrong)
         fprintf(table->out, ", %zu elements wrong", table->wrong);

@@ -243,6 +243,8 @@ static json_t *root_show(const struct option_row *option, const struct job *job)
 
 static enum status text_read(const struct argument *argument, struct job *job)
 {
+    if (*argument->text == '\0')
+        return argument_refuse(argument, "is empty", "leave it out, or give a value");
     memcpy((char *)job + argument->option->field, &argument->text, sizeof argument->text);
     return STATUS_OK;
 }
@@ -258,10 +260,12 @@ static enum status file_read(const struct argument *argument, struct job *job)
 {
     const char *text = argument->text;
     if (*text == '\0')
-        return argument_refuse(argument, "is empty", "give a file's name, or - for standard output");
+        return argument_refuse(argument, "is empty",
+                               "give a file's name, or - for standard output");
     if (text[0] == '-' && text[1] != '\0')
-        return argument_refuse(argument, "looks like an option",
-                               "give a file's name (./-x if it begins so), or - for standard output");
+        return argument_refuse(
+            argument, "looks like an option",
+            "give a file's name (./-x if it begins so), or - for standard output");
     return text_read(argument, job);
 }
 

@@ -1,16 +1,17 @@
 /*
  * bootstrap.c - which way the ranks of this job come into being.
  *
- * The worst answer is a wrong one: when a launcher starts N processes and each believes to be alone,
- * N jobs run side by side, disturb each other, and look like one. So a launcher that is known but
- * cannot be followed is an error, not a reason to fork.
+ * The worst answer is a wrong one: when a launcher starts N processes and each believes to be
+ * alone, N jobs run side by side, disturb each other, and look like one. So a launcher that is
+ * known but cannot be followed is an error, not a reason to fork.
  */
 #include <stdio.h>
 
 #include "bootstrap_internal.h"
 #include "log.h"
 
-enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, char *why, size_t size)
+enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, char *why,
+                             size_t size)
 {
     int rank = -1, ranks = 0;
     const struct launcher *launcher = launcher_detect(&rank, &ranks);
@@ -23,11 +24,13 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
         return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, where rank 0 is "
                                   "to be found");
     if (job->rendezvous && !told && (job->rank >= 0 || job->world >= 0 || !launcher))
-        return fail(STATUS_USAGE, "--rendezvous needs --rank and --world: which rank this process is, "
-                                  "and of how many");
+        return fail(STATUS_USAGE,
+                    "--rendezvous needs --rank and --world: which rank this process is, "
+                    "and of how many");
     if (job->rendezvous && told && job->rank >= job->world)
-        return fail(STATUS_USAGE, "--rank %d is not a rank of a world of %d: they count from 0 to %d",
-                    job->rank, job->world, job->world - 1);
+        return fail(STATUS_USAGE,
+                    "--rank %d is not a rank of a world of %d: they count from 0 to %d", job->rank,
+                    job->world, job->world - 1);
     if (job->np > 0) {
         snprintf(why, size, "local: --np %d", job->np);
         return STATUS_OK;
@@ -37,8 +40,9 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
         return STATUS_OK;
     }
     if (job->ranks_as_threads)
-        return fail(STATUS_USAGE, "--ranks-as threads is for ranks that are started here: give --np "
-                                  "too, or leave it out");
+        return fail(STATUS_USAGE,
+                    "--ranks-as threads is for ranks that are started here: give --np "
+                    "too, or leave it out");
     *kind = BOOTSTRAP_TCP;
     if (told)
         snprintf(why, size, "tcp: --rendezvous, --rank and --world were given");
@@ -48,8 +52,9 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
     else if (launcher->meet)
         snprintf(why, size, "tcp: %s started this as rank %d of %d", launcher->name, rank, ranks);
     else
-        return fail(STATUS_USAGE, "%s started this as rank %d of %d, but does not say where rank 0 "
-                                  "is: give --rendezvous HOST:PORT too, or --np N to start ranks here",
+        return fail(STATUS_USAGE,
+                    "%s started this as rank %d of %d, but does not say where rank 0 "
+                    "is: give --rendezvous HOST:PORT too, or --np N to start ranks here",
                     launcher->name, rank, ranks);
     return STATUS_OK;
 }

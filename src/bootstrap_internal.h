@@ -10,8 +10,8 @@
 struct launcher {
     const char *name;        /* "torchrun" */
     const char *rank, *size; /* variables */
-    /* Finds rank 0's host and port from the launcher's other variables, and a text that all its ranks
-     * share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
+    /* Finds rank 0's host and port from the launcher's other variables, and a text that all its
+     * ranks share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
     enum status (*meet)(struct membership *membership, char *shared, size_t size);
 };
 
@@ -24,7 +24,8 @@ void nodelist_first(const char *list, char *host, size_t size);
 /* "host:port", "[::1]:port"; false: it is neither. */
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port);
 
-/* The secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), or else a key made of `shared`. */
+/* The secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), or else a key made of
+ * `shared`. */
 enum status secret_find(const char *shared, struct membership *membership);
 
 enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);

@@ -1,9 +1,10 @@
 /*
  * bootstrap_local.c - ranks that are made here: processes under a supervisor, or threads.
  *
- * The supervisor is never a rank. It makes the secret and rank 0's listening socket before it forks,
- * so that neither is ever named to anybody; it passes signals on, waits for all ranks, says how those
- * died that could not say it themselves, and ends those that stay behind when the job is over.
+ * The supervisor is never a rank. It makes the secret and rank 0's listening socket before it
+ * forks, so that neither is ever named to anybody; it passes signals on, waits for all ranks, says
+ * how those died that could not say it themselves, and ends those that stay behind when the job is
+ * over.
  */
 #include <errno.h>
 #include <sched.h>
@@ -59,8 +60,8 @@ static enum status run_threads(const struct job *job, const struct membership *m
     int started = 0;
     while (started < membership->ranks) {
         struct thread *thread = &threads[started];
-        *thread = (struct thread){.membership = *membership, .job = job, .main = main,
-                                  .argument = argument};
+        *thread = (struct thread){
+            .membership = *membership, .job = job, .main = main, .argument = argument};
         thread->membership.rank = started;
         thread->membership.listener = started == 0 ? membership->listener : -1;
         log_init(&thread->log, started, job->verbosity);
@@ -134,8 +135,10 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
-    struct membership membership = {.ranks = bootstrap_local_ranks(job), .listener = -1,
-                                    .root_host = "127.0.0.1", .has_secret = true,
+    struct membership membership = {.ranks = bootstrap_local_ranks(job),
+                                    .listener = -1,
+                                    .root_host = "127.0.0.1",
+                                    .has_secret = true,
                                     .bootstrap = "local"};
     randombytes_buf(membership.secret, sizeof membership.secret);
     enum status status = socket_listen_local(&membership.listener, &membership.root_port);

@@ -1,7 +1,8 @@
 /*
  * bootstrap_tcp.c - this process is one rank, and meets the others at a host and a port.
  *
- * Who it is, and where rank 0 is, comes from the command line, or from the variables of the launcher.
+ * Who it is, and where rank 0 is, comes from the command line, or from the variables of the
+ * launcher.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -48,8 +49,9 @@ static enum status meet_slurm(struct membership *membership, char *shared, size_
 {
     const char *list = getenv("SLURM_STEP_NODELIST"), *job = getenv("SLURM_JOB_ID");
     if (!list || !job)
-        return fail(STATUS_USAGE, "this is a Slurm step, but SLURM_STEP_NODELIST or SLURM_JOB_ID is "
-                                  "not set: give --rendezvous HOST:PORT");
+        return fail(STATUS_USAGE,
+                    "this is a Slurm step, but SLURM_STEP_NODELIST or SLURM_JOB_ID is "
+                    "not set: give --rendezvous HOST:PORT");
     nodelist_first(list, membership->root_host, sizeof membership->root_host);
     snprintf(shared, size, "slurm %s.%s", job, getenv("SLURM_STEP_ID"));
     membership->root_port = port_from(shared);
@@ -131,8 +133,11 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 
 static enum status membership_find(const struct job *job, struct membership *membership)
 {
-    *membership = (struct membership){.rank = job->rank, .ranks = job->world, .listener = -1,
-                                      .own_process = true, .bootstrap = "tcp"};
+    *membership = (struct membership){.rank = job->rank,
+                                      .ranks = job->world,
+                                      .listener = -1,
+                                      .own_process = true,
+                                      .bootstrap = "tcp"};
     char shared[256];
     const struct launcher *launcher = NULL;
     if (membership->rank < 0 || membership->ranks < 0)
@@ -140,8 +145,10 @@ static enum status membership_find(const struct job *job, struct membership *mem
     if (job->rendezvous) {
         if (!rendezvous_parse(job->rendezvous, membership->root_host, sizeof membership->root_host,
                               &membership->root_port))
-            return fail(STATUS_USAGE, "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
-                                      "[ADDRESS]:PORT)", job->rendezvous);
+            return fail(STATUS_USAGE,
+                        "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
+                        "[ADDRESS]:PORT)",
+                        job->rendezvous);
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
     } else if (launcher && launcher->meet) {
         enum status status = launcher->meet(membership, shared, sizeof shared);

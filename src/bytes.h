@@ -1,9 +1,10 @@
 /*
  * bytes.h - values written into, and read out of, a run of bytes, with every bound checked.
  *
- * All numbers travel as little-endian integers of a fixed width, so that ranks on different machines
- * understand each other. A writer that ran out of memory and a reader that ran out of bytes remember
- * it, so that a whole record is written or read before anybody asks whether it went well.
+ * All numbers travel as little-endian integers of a fixed width, so that ranks on different
+ * machines understand each other. A writer that ran out of memory and a reader that ran out of
+ * bytes remember it, so that a whole record is written or read before anybody asks whether it went
+ * well.
  */
 #ifndef CCTEST_BYTES_H
 #define CCTEST_BYTES_H
@@ -37,7 +38,8 @@ struct reader {
 const unsigned char *read_bytes(struct reader *reader, size_t size);
 uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
-/* A text that must fit `size` bytes with its 0; characters that a terminal might obey become '?'. */
+/* A text that must fit `size` bytes with its 0; characters that a terminal might obey become '?'.
+ */
 void read_text(struct reader *reader, char *text, size_t size);
 
 #endif

@@ -187,7 +187,8 @@ static enum status post(struct control *control, struct letter *letter)
     return STATUS_OK;
 }
 
-/* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet. */
+/* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet.
+ */
 static bool await_verdict(struct control *control, double seconds, enum status *status)
 {
     uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
@@ -196,9 +197,8 @@ static bool await_verdict(struct control *control, double seconds, enum status *
     int error = 0;
     pthread_mutex_lock(&control->lock);
     while (!atomic_load(&control->ended) && error != ETIMEDOUT)
-        error = seconds > 0
-                    ? pthread_cond_timedwait(&control->changed, &control->lock, &until)
-                    : pthread_cond_wait(&control->changed, &control->lock);
+        error = seconds > 0 ? pthread_cond_timedwait(&control->changed, &control->lock, &until)
+                            : pthread_cond_wait(&control->changed, &control->lock);
     bool ended = atomic_load(&control->ended);
     if (ended)
         *status = verdict_noticed(control);
@@ -250,13 +250,16 @@ static enum status exchange(struct control *control, enum exchange kind, const v
 {
     *result = NULL;
     if (size > FRAME_MOST / 2)
-        return fail(STATUS_ERROR, "%zu bytes are more than the control plane carries at once "
-                                  "(%zu)", size, FRAME_MOST / 2);
+        return fail(STATUS_ERROR,
+                    "%zu bytes are more than the control plane carries at once "
+                    "(%zu)",
+                    size, FRAME_MOST / 2);
     struct bytes bytes = {0};
     bytes_put_u32(&bytes, (uint32_t)kind);
     bytes_put_u32(&bytes, control->exchanges++);
     bytes_put(&bytes, data, size);
-    struct letter *letter = bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
+    struct letter *letter =
+        bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
     bytes_free(&bytes);
     pulse_count(control);
     enum status status = post(control, letter);
@@ -344,8 +347,7 @@ enum status control_broadcast(struct control *control, void *data, size_t size)
 {
     struct letter *result;
     bool mine = control_rank(control) == 0;
-    enum status status =
-        exchange(control, EXCHANGE_BROADCAST, data, mine ? size : 0, &result);
+    enum status status = exchange(control, EXCHANGE_BROADCAST, data, mine ? size : 0, &result);
     if (status == STATUS_OK && result->size != size)
         status = fail(STATUS_ERROR, "rank 0 broadcast %zu bytes where %zu were expected",
                       result->size, size);

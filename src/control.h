@@ -32,7 +32,8 @@ struct membership {
     int listener;             /* rank 0: a listening socket that it inherited, or -1 */
     unsigned char secret[SECRET_BYTES];
     bool has_secret;          /* false: protects against accidents only */
-    bool own_process;         /* the rank is a process of its own: it kills and watches signals itself */
+    bool own_process;         /* the rank is a process of its own: it kills and watches signals itself
+                                 (of ranks that are threads, rank 0 watches for all) */
     pid_t supervisor;         /* local bootstrap: the parent; else 0 */
     const char *bootstrap;    /* "local", "tcp", "pmix" */
 };
@@ -55,9 +56,10 @@ struct member {
 struct control;
 
 /* Joins the job: rank 0 listens, the others connect, both prove the secret, and all agree on version,
- * options and world size. Blocks until all ranks have joined, at most the deadline. Errors: said in one
- * sentence by the rank that finds it (port taken, host unknown, nobody there, a wrong secret, another
- * version, options that differ, rank taken twice, ranks missing: which). */
+ * options and world size. Blocks until all ranks have joined, or for the deadline after the last that
+ * did. Errors: said in one sentence by the rank that finds it (port taken, host unknown, nobody
+ * there, a wrong secret, another version, options that differ, rank taken twice, ranks missing:
+ * which). */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
 

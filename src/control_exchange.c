@@ -1,8 +1,9 @@
 /*
  * control_exchange.c - exchanges between all ranks: a star through rank 0.
  *
- * Each rank sends its share and waits; when rank 0 has the shares of all, it sends each rank what the
- * exchange gives it. A rank is in one exchange at a time, so there is one share of each at most.
+ * Each rank sends its share and waits; when rank 0 has the shares of all, it sends each rank what
+ * the exchange gives it. A rank is in one exchange at a time, so there is one share of each at
+ * most.
  */
 #include <stdio.h>
 #include <stdlib.h>

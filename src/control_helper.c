@@ -1,6 +1,6 @@
 /*
- * control_helper.c - what the helper threads of all ranks have in common: time, waiting, signals, and
- * the letters to and from the main thread.
+ * control_helper.c - what the helper threads of all ranks have in common: time, waiting, signals,
+ * and the letters to and from the main thread.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "control_internal.h"
 #include "control_signal.h"
 
-/* A gap that is longer than this between two looks at the clock means that this process was stopped. */
+/* A gap that is longer than this between two looks at the clock means that this process was
+ * stopped. */
 #define GAP_SECONDS 1.0
 
 int signals_capture(void)
@@ -39,8 +40,8 @@ const char *control_signal_name(const struct control *control)
     return control->signal == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM";
 }
 
-/* A rank that was stopped for a minute and goes on must not conclude that all others were silent for
- * a minute. */
+/* A rank that was stopped for a minute and goes on must not conclude that all others were silent
+ * for a minute. */
 void control_advance_clock(struct control *control)
 {
     double clock = clock_seconds();
@@ -158,18 +159,18 @@ void pulse_read(struct pulse *pulse, struct reading *reading)
 {
 #define READ(field) .field = atomic_load_explicit(&pulse->field, memory_order_relaxed)
     *reading = (struct reading){
-        READ(progress), READ(phase), READ(collective), READ(algorithm), READ(bytes),
-        READ(iteration), READ(operation), READ(kind), READ(peer), READ(lane), READ(step),
-        READ(done), READ(length),
+        READ(progress),  READ(phase),     READ(collective), READ(algorithm), READ(bytes),
+        READ(iteration), READ(operation), READ(kind),       READ(peer),      READ(lane),
+        READ(step),      READ(done),      READ(length),
     };
 #undef READ
 }
 
 void reading_encode(const struct reading *reading, struct bytes *bytes)
 {
-    const int small[] = {reading->phase, reading->collective, reading->algorithm,
-                         reading->operation, reading->kind, reading->peer, reading->lane,
-                         reading->step};
+    const int small[] = {reading->phase,     reading->collective, reading->algorithm,
+                         reading->operation, reading->kind,       reading->peer,
+                         reading->lane,      reading->step};
     const uint64_t large[] = {reading->progress, reading->bytes, (uint64_t)reading->iteration,
                               reading->done, reading->length};
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
@@ -181,9 +182,9 @@ void reading_encode(const struct reading *reading, struct bytes *bytes)
 bool reading_decode(const void *data, size_t size, struct reading *reading)
 {
     struct reader reader = {.at = data, .left = size};
-    int *const small[] = {&reading->phase, &reading->collective, &reading->algorithm,
-                          &reading->operation, &reading->kind, &reading->peer, &reading->lane,
-                          &reading->step};
+    int *const small[] = {&reading->phase,     &reading->collective, &reading->algorithm,
+                          &reading->operation, &reading->kind,       &reading->peer,
+                          &reading->lane,      &reading->step};
     uint64_t iteration = 0;
     uint64_t *const large[] = {&reading->progress, &reading->bytes, &iteration, &reading->done,
                                &reading->length};

@@ -3,8 +3,9 @@
  *
  * A rank has two threads here: the main thread, which calls control.h, and the helper thread, which
  * owns all sockets (control_root.c at rank 0, control_leaf.c at the others). They exchange letters:
- * the main thread puts its own into the outbox, the helper delivers at most one answer at a time. At
- * rank 0 a letter to rank 0 takes the same way as one from any other rank, only without a socket.
+ * the main thread puts its own into the outbox, the helper delivers at most one answer at a time.
+ * At rank 0 a letter to rank 0 takes the same way as one from any other rank, only without a
+ * socket.
  */
 #ifndef CCTEST_CONTROL_INTERNAL_H
 #define CCTEST_CONTROL_INTERNAL_H
@@ -24,9 +25,10 @@
 #define HEARTBEAT_SECONDS 0.5 /* a pulse is sent at least that often */
 #define GRACE_SECONDS     0.2 /* for further causes to come in before the verdict */
 #define LINGER_SECONDS    2.0 /* for the others to learn the verdict before rank 0 closes */
-#define REFUSAL_SECONDS   1.0 /* for ranks that start a little later to learn that there is no job */
-#define VERDICT_SECONDS   3.0 /* that a failing rank waits for the verdict */
-#define STUCK_SECONDS     10.0 /* that a main thread may ignore the end of the job */
+#define REFUSAL_SECONDS   1.0 /* for ranks that start a little later to learn that there is no job \
+                               */
+#define VERDICT_SECONDS 3.0   /* that a failing rank waits for the verdict */
+#define STUCK_SECONDS   10.0  /* that a main thread may ignore the end of the job */
 
 /* A frame's type and content on its way between the two threads. */
 struct letter {
@@ -36,7 +38,13 @@ struct letter {
     unsigned char data[];
 };
 
-enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGE_BROADCAST, EXCHANGE_BARRIER, EXCHANGES };
+enum exchange {
+    EXCHANGE_ALLGATHER,
+    EXCHANGE_GATHER,
+    EXCHANGE_BROADCAST,
+    EXCHANGE_BARRIER,
+    EXCHANGES
+};
 
 struct control {
     struct membership membership;
@@ -74,7 +82,7 @@ struct control {
     struct addrinfo *addresses; /* the others: of rank 0 */
     double now;                 /* seconds; stands still while the process is stopped */
     double last_clock, ended_at;
-    int signal;                 /* the last one that came; 0: none */
+    int signal; /* the last one that came; 0: none */
 };
 
 /* Rank 0's side and the others': the whole life of the helper thread. */
@@ -84,7 +92,8 @@ void control_leaf_run(struct control *control);
 /* For the helper. */
 void control_advance_clock(struct control *control);
 void control_read_events(struct control *control); /* empties `wake` and `signals` */
-/* Waits for `events` on `fd` (-1: none), for a letter, a signal, or the time. Returns revents of fd. */
+/* Waits for `events` on `fd` (-1: none), for a letter, a signal, or the time. Returns revents of
+ * fd. */
 short control_wait(struct control *control, int fd, short events, double seconds);
 struct letter *control_take_outbox(struct control *control); /* the caller frees them */
 void control_deliver(struct control *control, int type, const void *data, size_t size);

@@ -44,9 +44,8 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
     struct hello hello;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     hello_fill(&hello, membership, control->options);
-    struct handshake *handshake =
-        handshake_create(fd, false, membership->secret, "control", bytes,
-                         hello_encode(&hello, bytes));
+    struct handshake *handshake = handshake_create(fd, false, membership->secret, "control", bytes,
+                                                   hello_encode(&hello, bytes));
     if (!handshake)
         return ATTEMPT_AGAIN;
     enum handshake_state state;
@@ -60,7 +59,8 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
         attempt = ATTEMPT_AGAIN;
     } else if (state == HANDSHAKE_REFUSED) {
         fail(STATUS_ERROR,
-             "what listens at %s port %d is not rank 0 of this job: it %s; if it should be, give all "
+             "what listens at %s port %d is not rank 0 of this job: it %s; if it should be, give "
+             "all "
              "ranks the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
              membership->root_host, membership->root_port, handshake_reason(handshake));
         attempt = ATTEMPT_HOPELESS;
@@ -327,8 +327,8 @@ void control_leaf_run(struct control *control)
     }
     while (!control_is_closing(control)) {
         short wanted = (short)(POLLIN | (wire_pending(&leaf.wire) ? POLLOUT : 0));
-        short events = control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted,
-                                    PULSE_SECONDS);
+        short events =
+            control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted, PULSE_SECONDS);
         if (leaf.connected && (events & ~POLLOUT))
             leaf_receive(&leaf);
         leaf_tend(&leaf);

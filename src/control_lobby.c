@@ -78,8 +78,9 @@ static bool guest_serve(struct lobby *lobby, struct guest *guest, lobby_admit *a
     if (state == HANDSHAKE_DONE && hello_decode(bytes, size, &hello))
         admit(argument, guest->fd, &hello);
     else
-        guest_drop(lobby, guest, state == HANDSHAKE_DONE ? "sent a hello that makes no sense"
-                                                         : handshake_reason(guest->handshake));
+        guest_drop(lobby, guest,
+                   state == HANDSHAKE_DONE ? "sent a hello that makes no sense"
+                                           : handshake_reason(guest->handshake));
     handshake_free(guest->handshake);
     return true;
 }

@@ -197,9 +197,8 @@ static void root_check_progress(struct root *root)
     struct reading reading;
     pulse_read(&control->pulse, &reading);
     peer_heard(root, &root->peers[0], &reading);
-    bool due = root->verdict_at > 0
-                   ? control->now >= root->verdict_at
-                   : control->now - root->progressed > control->config.timeout;
+    bool due = root->verdict_at > 0 ? control->now >= root->verdict_at
+                                    : control->now - root->progressed > control->config.timeout;
     if (due)
         root_judge(root);
 }
@@ -243,7 +242,9 @@ static void root_listen(struct root *root)
     wait = wait > PULSE_SECONDS ? PULSE_SECONDS : wait;
     bool ended = atomic_load(&control->ended);
     poll(set, (nfds_t)(2 + guests + root->ranks),
-         ended ? 20 : wait > 0 ? (int)(wait * 1000) + 1 : 0);
+         ended      ? 20
+         : wait > 0 ? (int)(wait * 1000) + 1
+                    : 0);
     control_read_events(control);
     lobby_serve(root->lobby, set + 2, root_admit, root);
     for (int rank = 1; rank < root->ranks; rank++)

@@ -1,6 +1,6 @@
 /*
- * control_root.h - what the files of rank 0's side share: control_root.c (the ranks, the verdict, the
- * loop), control_root_join.c (who may join) and control_exchange.c (allgather and its like).
+ * control_root.h - what the files of rank 0's side share: control_root.c (the ranks, the verdict,
+ * the loop), control_root_join.c (who may join) and control_exchange.c (allgather and its like).
  */
 #ifndef CCTEST_CONTROL_ROOT_H
 #define CCTEST_CONTROL_ROOT_H
@@ -28,15 +28,15 @@ struct root {
     struct peer *peers;
     struct lobby *lobby;
     struct pollfd *polls;
-    int joined;        /* ranks that have, or that know why they cannot */
-    int shares;        /* ranks whose share of the exchange is here */
-    int finished;      /* ranks that have, */
+    int joined;         /* ranks that have, or that know why they cannot */
+    int shares;         /* ranks whose share of the exchange is here */
+    int finished;       /* ranks that have, */
     enum status status; /* and what they said, combined */
     bool interrupted;
-    enum status refusal;       /* there is no job: its status (OK: none), */
-    char refusal_text[1024];   /* and why */
-    double progressed; /* when any rank last did */
-    double verdict_at; /* 0: none is due */
+    enum status refusal;     /* there is no job: its status (OK: none), */
+    char refusal_text[1024]; /* and why */
+    double progressed;       /* when any rank last did */
+    double verdict_at;       /* 0: none is due */
     double beat, closing_at;
     struct cause *causes; /* at most one of each rank */
     int cause_count;

@@ -106,9 +106,8 @@ static enum status guest_check(struct root *root, const struct hello *hello, cha
     if (status != STATUS_OK || root->peers[hello->rank].state == PEER_ABSENT)
         return status;
     const struct hello *first = &root->peers[hello->rank].hello;
-    snprintf(why, size,
-             "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s", hello->rank,
-             first->pid, first->host, hello->pid, hello->host);
+    snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
+             hello->rank, first->pid, first->host, hello->pid, hello->host);
     return STATUS_USAGE;
 }
 

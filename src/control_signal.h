@@ -4,9 +4,9 @@
 #ifndef CCTEST_CONTROL_SIGNAL_H
 #define CCTEST_CONTROL_SIGNAL_H
 
-/* Blocks both in the calling thread (and so in all threads that it starts) and returns a signalfd for
- * them; -1 if there is none. They stay blocked: a second signal, which launchers like to send, must
- * not spoil the exit status of a job that is about to end. */
+/* Blocks both in the calling thread (and so in all threads that it starts) and returns a signalfd
+ * for them; -1 if there is none. They stay blocked: a second signal, which launchers like to send,
+ * must not spoil the exit status of a job that is about to end. */
 int signals_capture(void);
 /* The next signal that has come; 0: none. */
 int signals_read(int fd);

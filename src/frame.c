@@ -9,7 +9,7 @@
 
 #define HEADER_BYTES 5
 /* Bytes received from one peer before the others have their turn. */
-#define FILL_MOST ((size_t)4 << 20)
+#define FILL_MOST  ((size_t)4 << 20)
 #define FILL_PIECE ((size_t)64 << 10)
 
 enum frame_state frame_parse(const unsigned char *bytes, size_t have, struct frame *frame,
@@ -52,8 +52,8 @@ bool wire_pending(const struct wire *wire)
 bool wire_flush(struct wire *wire)
 {
     while (wire_pending(wire)) {
-        ssize_t count = send(wire->fd, wire->out.data + wire->sent, wire->out.size - wire->sent,
-                             MSG_NOSIGNAL);
+        ssize_t count =
+            send(wire->fd, wire->out.data + wire->sent, wire->out.size - wire->sent, MSG_NOSIGNAL);
         if (count > 0)
             wire->sent += (size_t)count;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -72,8 +72,8 @@ bool wire_fill(struct wire *wire)
     for (size_t filled = 0; filled < FILL_MOST;) {
         if (!bytes_reserve(&wire->in, FILL_PIECE))
             return false;
-        ssize_t count = recv(wire->fd, wire->in.data + wire->in.size,
-                             wire->in.capacity - wire->in.size, 0);
+        ssize_t count =
+            recv(wire->fd, wire->in.data + wire->in.size, wire->in.capacity - wire->in.size, 0);
         if (count > 0) {
             wire->in.size += (size_t)count;
             filled += (size_t)count;

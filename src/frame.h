@@ -53,8 +53,8 @@ bool wire_put(struct wire *wire, int type, const void *data, size_t size);
 bool wire_pending(const struct wire *wire);
 /* Sends what the socket takes now; false: the connection is broken. */
 bool wire_flush(struct wire *wire);
-/* Receives what is there now; false: the connection is closed or broken (frames that came before can
- * still be taken). */
+/* Receives what is there now; false: the connection is closed or broken (frames that came before
+ * can still be taken). */
 bool wire_fill(struct wire *wire);
 /* The next frame, valid until the next call. */
 enum frame_state wire_take(struct wire *wire, struct frame *frame);

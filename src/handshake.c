@@ -7,9 +7,9 @@
  *   proof                                  -> checks it
  *   checks it                              <- proof, or one byte that says no
  *
- * The connecting end proves itself first, so that a stranger learns no proof. The accepting end speaks
- * only to those who speak cctest. Each reads exactly the bytes of the handshake and no more: what
- * follows on the socket belongs to the caller.
+ * The connecting end proves itself first, so that a stranger learns no proof. The accepting end
+ * speaks only to those who speak cctest. Each reads exactly the bytes of the handshake and no more:
+ * what follows on the socket belongs to the caller.
  */
 #include "handshake.h"
 

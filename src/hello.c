@@ -67,7 +67,8 @@ bool hello_decode(const void *bytes, size_t size, struct hello *hello)
     if (reader.bad)
         return false;
     if (strcmp(hello->version, CCTEST_VERSION) != 0) {
-        /* What follows may be laid out in another way; the usual fields are a help if they are there. */
+        /* What follows may be laid out in another way; the usual fields are a help if they are
+         * there. */
         hello->ranks = (int)read_u32(&reader);
         hello->rank = (int)read_u32(&reader);
         read_text(&reader, hello->host, sizeof hello->host);

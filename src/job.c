@@ -1,6 +1,6 @@
 /*
- * job.c - what can be said about a job without running it: its sizes, whether a number of ranks suits
- * it, and whether its results were fast enough.
+ * job.c - what can be said about a job without running it: its sizes, whether a number of ranks
+ * suits it, and whether its results were fast enough.
  */
 #include "job.h"
 
@@ -45,8 +45,7 @@ static enum status check_choices(struct job *job, int ranks)
         }
         if (kept != i) {
             job->choices[kept] = job->choices[i];
-            memcpy(job->choice_text[kept], job->choice_text[i],
-                             sizeof job->choice_text[kept]);
+            memcpy(job->choice_text[kept], job->choice_text[i], sizeof job->choice_text[kept]);
         }
         kept++;
     }

@@ -36,22 +36,25 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
         status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is not a regular file", path);
     else if (about.st_uid != geteuid())
-        status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' belongs to another user (uid %d): use "
-                                    "one of your own", path, (int)about.st_uid);
+        status = fail(STATUS_USAGE,
+                      "CCTEST_SECRET_FILE '%s' belongs to another user (uid %d): use "
+                      "one of your own",
+                      path, (int)about.st_uid);
     else if (about.st_mode & (S_IRWXG | S_IRWXO))
-        status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is open to others than its owner (mode "
-                                    "%03o): run chmod 600 on it", path, about.st_mode & 0777u);
+        status = fail(STATUS_USAGE,
+                      "CCTEST_SECRET_FILE '%s' is open to others than its owner (mode "
+                      "%03o): run chmod 600 on it",
+                      path, about.st_mode & 0777u);
     else if ((count = read(fd, text, SECRET_FILE_MOST)) < 0)
-        status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s", path,
-                      strerror(errno));
+        status =
+            fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s", path, strerror(errno));
     close(fd);
     if (status != STATUS_OK)
         return status;
     while (count > 0 && (text[count - 1] == '\n' || text[count - 1] == '\r'))
         count--;
     *size = (size_t)count;
-    return count > 0 ? STATUS_OK
-                     : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty", path);
+    return count > 0 ? STATUS_OK : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty", path);
 }
 
 enum status secret_find(const char *shared, struct membership *membership)

@@ -20,8 +20,8 @@
 #include "run.h"
 
 #define CHUNK_STANDARD ((size_t)128 << 10)
-#define SPINS_ALONE    2000 /* a core for each rank */
-#define SPINS_SHARED   50   /* more ranks than cores */
+#define SPINS_ALONE    300 /* a core for each rank, if nobody else uses it */
+#define SPINS_SHARED   50  /* more ranks than cores */
 
 struct session {
     struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */

@@ -1,5 +1,6 @@
 /*
- * socket.c - the non-blocking TCP sockets of the control plane, and a sentence for each way to fail.
+ * socket.c - the non-blocking TCP sockets of the control plane, and a sentence for each way to
+ * fail.
  */
 #include "socket.h"
 
@@ -53,14 +54,20 @@ static enum status listen_failure(const char *host, int port)
 {
     switch (errno) {
     case EADDRINUSE:
-        return fail(STATUS_ERROR, "rank 0 cannot listen: port %d is taken on this host; choose "
-                                  "another with --rendezvous %s:PORT", port, host);
+        return fail(STATUS_ERROR,
+                    "rank 0 cannot listen: port %d is taken on this host; choose "
+                    "another with --rendezvous %s:PORT",
+                    port, host);
     case EACCES:
-        return fail(STATUS_ERROR, "rank 0 may not listen on port %d: choose one above 1023 with "
-                                  "--rendezvous %s:PORT", port, host);
+        return fail(STATUS_ERROR,
+                    "rank 0 may not listen on port %d: choose one above 1023 with "
+                    "--rendezvous %s:PORT",
+                    port, host);
     case EADDRNOTAVAIL:
-        return fail(STATUS_ERROR, "rank 0 cannot listen on %s: that is no address of this host; "
-                                  "start rank 0 there, or name this host in --rendezvous", host);
+        return fail(STATUS_ERROR,
+                    "rank 0 cannot listen on %s: that is no address of this host; "
+                    "start rank 0 there, or name this host in --rendezvous",
+                    host);
     default:
         return fail(STATUS_ERROR, "rank 0 cannot listen on %s port %d: %s", host, port,
                     strerror(errno));
@@ -88,8 +95,7 @@ enum status socket_listen(const char *host, int port, int *fd)
 
 enum status socket_listen_local(int *fd, int *port)
 {
-    struct sockaddr_in four = {.sin_family = AF_INET,
-                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof four;
     *fd = listen_at((struct sockaddr *)&four, size);
     if (*fd < 0 || getsockname(*fd, (struct sockaddr *)&four, &size) < 0)
@@ -113,9 +119,10 @@ enum status socket_resolve(const char *host, int port, struct addrinfo **address
     }
     if (result == 0)
         return STATUS_OK;
-    return fail(STATUS_ERROR, "the rendezvous host '%s' is unknown here (%s): check the name, or "
-                              "give its address", host,
-                result == EAI_SYSTEM ? strerror(errno) : gai_strerror(result));
+    return fail(STATUS_ERROR,
+                "the rendezvous host '%s' is unknown here (%s): check the name, or "
+                "give its address",
+                host, result == EAI_SYSTEM ? strerror(errno) : gai_strerror(result));
 }
 
 int socket_connect(const struct addrinfo *address)

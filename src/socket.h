@@ -1,5 +1,6 @@
 /*
- * socket.h - the non-blocking TCP sockets of the control plane, and a sentence for each way to fail.
+ * socket.h - the non-blocking TCP sockets of the control plane, and a sentence for each way to
+ * fail.
  */
 #ifndef CCTEST_SOCKET_H
 #define CCTEST_SOCKET_H

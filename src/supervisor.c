@@ -88,8 +88,8 @@ void supervisor_leave(struct supervisor *supervisor)
 
 static enum status exit_status(int code)
 {
-    static const enum status known[] = {STATUS_OK,         STATUS_ERROR, STATUS_USAGE,
-                                        STATUS_WRONG_DATA, STATUS_SLOW,  STATUS_TIMEOUT,
+    static const enum status known[] = {STATUS_OK,          STATUS_ERROR,      STATUS_USAGE,
+                                        STATUS_WRONG_DATA,  STATUS_SLOW,       STATUS_TIMEOUT,
                                         STATUS_UNAVAILABLE, STATUS_INTERRUPTED};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (code == (int)known[i])
@@ -161,7 +161,8 @@ static void signals_pass_on(struct supervisor *supervisor)
     }
 }
 
-/* Rank 0 may be writing results; and after a good end, any rank may have much memory to give back. */
+/* Rank 0 may be writing results; and after a good end, any rank may have much memory to give back.
+ */
 static double patience_with(const struct supervisor *supervisor, int rank)
 {
     bool excused = rank == 0 || supervisor->status == STATUS_OK;

@@ -173,7 +173,7 @@ static void text_add_sender(struct text *text, const struct evidence *evidence,
     if (telling->source_count == 1 && telling->sources[0] == evidence->rank)
         text_add(text, ": suspect rank %d's copy of its own block", evidence->rank);
     else if (telling->source_count == 1)
-        text_add(text, ": suspect rank %d, or the link from it to rank %d", telling->sources[0],
+        text_add(text, ": suspect rank %d, or what lies between it and rank %d", telling->sources[0],
                  evidence->rank);
     else
         text_add(text, ": suspect what carried it to rank %d", evidence->rank);
@@ -191,7 +191,7 @@ static void text_add_suspect(struct text *text, const struct evidence *evidence,
     } else if (story->kind == STORY_UNWRITTEN || size == ranks) {
         text_add(text, ": suspect rank %d, or the links into it", evidence->rank);
     } else if (size == 1) {
-        text_add(text, ": suspect rank %d, or the link from it",
+        text_add(text, ": suspect rank %d, or the links from it",
                  set_first(&story->set, ranks, true));
     } else if (story->kind == STORY_MISSING && size == ranks - 1) {
         text_add(text, ": suspect the links into rank %d", set_first(&story->set, ranks, false));
@@ -300,7 +300,7 @@ static void text_add_unexplained(struct text *text, const struct tellings *telli
         text_add(text, " and %zu more like it", count - TOLD_MOST);
     const struct sample *first = &evidence->samples[tellings->unexplained[0]];
     if (first->source != EVERY_RANK && first->source != evidence->rank)
-        text_add(text, ": suspect the memory of ranks %d and %d, or the link between them",
+        text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them",
                  first->source, evidence->rank);
 }
 

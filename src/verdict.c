@@ -1,13 +1,13 @@
 /*
  * verdict.c - whose fault it is: from what rank 0 knows of all ranks to a sentence for the user.
  *
- * When nobody progresses, each rank has at most one edge: to the peer of the operation that it waits
- * in. Following the edges from any rank ends at a rank that waits for no other, or in a circle. Who is
- * named, first match:
+ * When nobody progresses, each rank has at most one edge: to the peer of the operation that it
+ * waits in. Following the edges from any rank ends at a rank that waits for no other, or in a
+ * circle. Who is named, first match:
  *
  *   a silent rank            stopped, or its host is: whatever the others say, it cannot go on
- *   a busy rank              it waits for nobody while others wait for it: delayed, computing, stuck
- *   a link                   both ends of one message wait for each other: neither is to blame
+ *   a busy rank              it waits for nobody while others wait for it: delayed, computing,
+ * stuck a link                   both ends of one message wait for each other: neither is to blame
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
  *   a circle                 each waits for the next
  */
@@ -22,14 +22,14 @@
 #include "size.h"
 
 const char *const phase_names[PHASES] = {
-    [PHASE_JOIN] = "join",   [PHASE_SETUP] = "setup", [PHASE_CONNECT] = "connect",
+    [PHASE_JOIN] = "join",     [PHASE_SETUP] = "setup", [PHASE_CONNECT] = "connect",
     [PHASE_WARMUP] = "warmup", [PHASE_CHECK] = "check", [PHASE_TIME] = "time",
     [PHASE_GATHER] = "gather", [PHASE_END] = "end",
 };
 
-#define NOBODY        (-1)
-#define SILENT_AFTER  1.5 /* seconds; a living rank pulses every half second */
-#define LISTED_MOST   8
+#define NOBODY       (-1)
+#define SILENT_AFTER 1.5 /* seconds; a living rank pulses every half second */
+#define LISTED_MOST  8
 
 static const char *phase_of(const struct standing *standing)
 {
@@ -123,7 +123,8 @@ static void put_error(const struct situation *s, struct verdict *verdict, int ra
 
 /* ---- somebody was lost, or has failed ---- */
 
-/* A rank that has lost a peer says status 5; that is news only if nobody can be told to be the reason. */
+/* A rank that has lost a peer says status 5; that is news only if nobody can be told to be the
+ * reason. */
 static bool cause_is_consequence(const struct situation *s, const struct cause *cause)
 {
     if (cause->kind != CAUSE_FAILED || cause->status != STATUS_TIMEOUT)
@@ -137,10 +138,10 @@ static bool cause_is_consequence(const struct situation *s, const struct cause *
 /* The lower, the earlier it is told. */
 static int cause_order(const struct situation *s, const struct cause *cause)
 {
-    return cause->kind == CAUSE_INTERRUPTED     ? 0
-           : cause->kind == CAUSE_LOST          ? 1
-           : !cause_is_consequence(s, cause)    ? 2
-                                                : 3;
+    return cause->kind == CAUSE_INTERRUPTED  ? 0
+           : cause->kind == CAUSE_LOST       ? 1
+           : !cause_is_consequence(s, cause) ? 2
+                                             : 3;
 }
 
 static void cause_describe(const struct situation *s, const struct cause *cause, char *text,
@@ -149,8 +150,9 @@ static void cause_describe(const struct situation *s, const struct cause *cause,
     text[0] = '\0';
     put_name(s, cause->rank, text, size);
     if (cause->kind == CAUSE_LOST) {
-        append(text, size, " is gone: its connection to rank 0 broke (killed, or crashed?); it was "
-                           "last seen in ");
+        append(text, size,
+               " is gone: its connection to rank 0 broke (killed, or crashed?); it was "
+               "last seen in ");
         put_place(s, cause->rank, text, size);
     } else if (cause->kind == CAUSE_INTERRUPTED) {
         append(text, size, " was %s in ", cause->message);
@@ -176,8 +178,7 @@ static void reach_from_causes(const struct situation *s, struct verdict *verdict
             cause_describe(s, cause, text, sizeof text);
             char *line = told == 1 ? verdict->headline : verdict->lines[verdict->line_count++];
             memcpy(line, text, sizeof text);
-            put_error(s, verdict, cause->rank,
-                      cause->kind == CAUSE_FAILED ? cause->message : text);
+            put_error(s, verdict, cause->rank, cause->kind == CAUSE_FAILED ? cause->message : text);
         }
     if (told > VERDICT_LINES_MOST)
         snprintf(verdict->lines[verdict->line_count++], sizeof verdict->lines[0], "and %d more",
@@ -188,9 +189,9 @@ static void reach_from_causes(const struct situation *s, struct verdict *verdict
 
 struct graph {
     const struct situation *situation;
-    bool *silent;  /* by rank */
-    int *waiters;  /* by rank: how many wait for it, through others or not */
-    bool *listed;  /* scratch for lists */
+    bool *silent; /* by rank */
+    int *waiters; /* by rank: how many wait for it, through others or not */
+    bool *listed; /* scratch for lists */
 };
 
 static bool graph_silent(const struct graph *graph, int rank)
@@ -254,8 +255,7 @@ static void graph_fill(struct graph *graph)
 }
 
 /* Of the ranks for which `is` holds, the one that most others wait for. */
-static int most_awaited(const struct graph *graph,
-                        bool (*is)(const struct graph *graph, int rank))
+static int most_awaited(const struct graph *graph, bool (*is)(const struct graph *graph, int rank))
 {
     int found = NOBODY;
     for (int rank = 0; rank < graph->situation->ranks; rank++)
@@ -315,8 +315,9 @@ static void tell_busy(struct graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     put_name(s, rank, text, size);
-    append(text, size, " is waited for by %d other%s and itself waits for none: it is delayed, "
-                       "computing or stuck in ",
+    append(text, size,
+           " is waited for by %d other%s and itself waits for none: it is delayed, "
+           "computing or stuck in ",
            graph->waiters[rank], graph->waiters[rank] == 1 ? "" : "s");
     put_place(s, rank, text, size);
 }
@@ -390,8 +391,9 @@ static int tell_root(struct graph *graph, char *text, size_t size)
         roots[i].tell(graph, rank, text, size);
         return rank;
     }
-    append(text, size, "no rank waits for another; if they only need longer, give a longer "
-                       "--timeout");
+    append(text, size,
+           "no rank waits for another; if they only need longer, give a longer "
+           "--timeout");
     return NOBODY;
 }
 
@@ -417,8 +419,8 @@ static void reach_from_graph(const struct situation *s, struct verdict *verdict)
     int told = 0;
     for (int rank = 0; rank < s->ranks; rank++) {
         if (told == VERDICT_LINES_MOST) {
-            snprintf(verdict->lines[verdict->line_count++], sizeof verdict->lines[0],
-                     "and %d more", s->ranks - rank);
+            snprintf(verdict->lines[verdict->line_count++], sizeof verdict->lines[0], "and %d more",
+                     s->ranks - rank);
             break;
         }
         char *text = verdict->lines[verdict->line_count++];

@@ -55,8 +55,8 @@ struct situation {
 
 struct verdict {
     enum status status;
-    char headline[1024];                           /* the root of it all */
-    char lines[VERDICT_LINES_MOST + 1][1024];      /* what else there is to know */
+    char headline[1024];                      /* the root of it all */
+    char lines[VERDICT_LINES_MOST + 1][1024]; /* what else there is to know */
     int line_count;
     struct job_error errors[VERDICT_LINES_MOST + 1]; /* the root first */
     int error_count;

@@ -106,7 +106,7 @@ await() {
 
 # The script goes on in namespaces of its own, where the system allows it: what is left behind (processes, shared
 # memory, sockets) is then seen exactly, whatever else runs on the machine. $private says whether it came so far.
-private=${CCTEST_TEST_PRIVATE:-}
+private=${TEST_PRIVATE:-}
 [ -z "$private" ] || mount -t tmpfs none /dev/shm
 private_machine() {
     local namespaces=(unshare --mount --pid --fork --kill-child --mount-proc --net)
@@ -117,7 +117,7 @@ private_machine() {
     fi
     if "${namespaces[@]}" sh -c 'mount -t tmpfs none /dev/shm && ip link set lo up' 2>/dev/null; then
         rm -rf -- "$scratch"
-        CCTEST=$CCTEST CCTEST_TEST_PRIVATE=1 exec "${namespaces[@]}" "$0" "$@"
+        CCTEST=$CCTEST TEST_PRIVATE=1 exec "${namespaces[@]}" "$0" "$@"
     fi
     echo "no namespaces here: what is left behind is looked for in sessions only"
 }

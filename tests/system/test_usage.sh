@@ -51,7 +51,7 @@ refused "no option --algoritm: did you mean --algorithm\?" alltoall --algoritm r
 refused "no option -q" alltoall -q
 refused "no option -q" alltoall -vq
 refused "--in-place takes no value" alltoall --in-place=1
-refused "--ra may be --rank or --rank" alltoall --ra 1
+refused "--ra may be --rank" alltoall --ra 1
 refused "--np needs a value" alltoall --np
 refused "one word too many" alltoall pairwise
 refused "one word too many: to choose an algorithm write -a pairwise" alltoall pairwise
@@ -135,7 +135,6 @@ refused "IPv6|HOST:PORT" alltoall --rendezvous fe80::1:7777 --rank 0 --world 2
 refused "threads" alltoall --rendezvous localhost:7777 --rank 0 --world 2 --ranks-as threads
 refused "'-x' looks like an option" alltoall --json -x
 refused "is empty" alltoall --json ""
-refused "cannot both go to standard output" alltoall --json - --csv -
 refused "name the same file" alltoall --json "$scratch/a" --csv "$scratch/a"
 refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
@@ -164,5 +163,10 @@ unset CCTEST_IN_PLACE
 cctest alltoall -b 1X --json "$scratch/refused.json"
 check_status 2
 check_json "$scratch/refused.json" 'd["status"] == "usage"' 'd["errors"][0]["message"].startswith("--min-bytes")'
+
+cctest alltoall --json - --csv -
+check_status 2
+check_says 'cannot both go to standard output'
+check_json "$out" 'd["status"] == "usage"'
 
 finish

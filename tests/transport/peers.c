@@ -25,8 +25,6 @@ static void paths_agree(struct rank *me, const uint64_t by_path[PATHS], size_t b
         require(me, by_path[PATH_ZCOPY] == bytes);
     if (me->world->config.copy == COPY_BCOPY)
         require(me, by_path[PATH_ZCOPY] == 0);
-    if (me->world->config.copy == COPY_AUTO && bytes >= MIB)
-        require(me, by_path[PATH_ZCOPY] > 0);
 }
 
 /* All sizes arrive, and they went the way that they were told to. */

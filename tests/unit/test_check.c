@@ -264,7 +264,7 @@ static void test_movement(void **state)
             &bench,
             "never written, poison stands there: what rank 3 sent has not come in elements 12");
         assert_non_null(
-            strstr(bench.finding.story, "suspect rank 3, or the link from it to rank 2"));
+            strstr(bench.finding.story, "suspect rank 3, or what lies between it and rank 2"));
         memset(bench_at(&bench, 0), PATTERN_POISON, 400 * bench.size);
         expect_story(&bench, "what ranks 0, 3 sent has not come");
         memcpy(bench.destination, bench.right, bench.count * bench.size);

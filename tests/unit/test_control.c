@@ -1,6 +1,6 @@
 /*
- * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows the
- * secret and sends nonsense; the parsers under it; and what a bootstrap reads.
+ * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows
+ * the secret and sends nonsense; the parsers under it; and what a bootstrap reads.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,9 +51,14 @@ static void *rank_run(void *argument)
 
 static struct membership membership_make(int rank, int listener, int port)
 {
-    return (struct membership){.rank = rank, .ranks = RANKS, .root_host = "127.0.0.1",
-                               .root_port = port, .listener = rank == 0 ? listener : -1,
-                               .secret = "secret", .has_secret = true, .bootstrap = "test"};
+    return (struct membership){.rank = rank,
+                               .ranks = RANKS,
+                               .root_host = "127.0.0.1",
+                               .root_port = port,
+                               .listener = rank == 0 ? listener : -1,
+                               .secret = "secret",
+                               .has_secret = true,
+                               .bootstrap = "test"};
 }
 
 /* Starts ranks 0 .. count - 1 of RANKS. */
@@ -217,12 +222,12 @@ static void misbehave(const void *bytes, size_t size)
 static void test_nonsense_from_a_member(void **state)
 {
     (void)state;
-    misbehave("\377\377\377\377\1", 5);             /* a frame that is too long */
-    misbehave("\0\0\0\0\143", 5);                   /* of no type */
-    misbehave("\3\0\0\0\3abc", 8);                  /* a pulse that is too short */
-    misbehave("\10\0\0\0\4\11\0\0\0\0\0\0\0", 13);  /* a share of no exchange */
+    misbehave("\377\377\377\377\1", 5);               /* a frame that is too long */
+    misbehave("\0\0\0\0\143", 5);                     /* of no type */
+    misbehave("\3\0\0\0\3abc", 8);                    /* a pulse that is too short */
+    misbehave("\10\0\0\0\4\11\0\0\0\0\0\0\0", 13);    /* a share of no exchange */
     misbehave("\10\0\0\0\6\1\0\0\0\377\377\0\0", 13); /* a failure whose text is elsewhere */
-    misbehave("\0\0\0\0\2", 5);                     /* what only rank 0 says */
+    misbehave("\0\0\0\0\2", 5);                       /* what only rank 0 says */
 }
 
 static void refused(const char *options, const char *version, const char *words)
@@ -296,8 +301,12 @@ static void test_nodelist(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"node7", "node7"},           {"node1,node2", "node1"}, {"node[07-09,12],other", "node07"},
-        {"a[3,5]b[10-11]x", "a3b10x"}, {"n[1", "n1"},            {"", ""},
+        {"node7", "node7"},
+        {"node1,node2", "node1"},
+        {"node[07-09,12],other", "node07"},
+        {"a[3,5]b[10-11]x", "a3b10x"},
+        {"n[1", "n1"},
+        {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char host[64];
@@ -319,16 +328,25 @@ static void test_rendezvous(void **state)
     assert_int_equal(5000, port);
     assert_true(rendezvous_parse("[fe80::1]:1", host, sizeof host, &port));
     assert_string_equal("fe80::1", host);
-    static const char *const wrong[] = {"node1", "node1:", ":5", "node1:0", "node1:65536", "n:-1",
-                                        "n:5x", "::1:5", "[]:5", "[::1]", "",
-                                        "a-host-name-that-is-too-long-for-it:5"};
+    static const char *const wrong[] = {
+        "node1",       "node1:", ":5",   "node1:0",
+        "node1:65536", "n:-1",   "n:5x", "::1:5",
+        "[]:5",        "[::1]",  "",     "a-host-name-that-is-too-long-for-it:5"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(rendezvous_parse(wrong[i], host, sizeof host, &port));
 }
 
-static const char *const variables[] = {
-    "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-    "SLURM_STEP_ID", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE"};
+static const char *const variables[] = {"RANK",
+                                        "WORLD_SIZE",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "SLURM_PROCID",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_STEP_ID",
+                                        "OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "PMI_RANK",
+                                        "PMI_SIZE"};
 
 static enum status choose(struct job job, enum bootstrap_kind *kind)
 {

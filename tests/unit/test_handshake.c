@@ -55,7 +55,8 @@ static void test_agree(void **state)
     char large[HANDSHAKE_HELLO_MOST];
     memset(large, 'x', sizeof large);
     struct handshake *a = handshake_create(pair.fd[0], false, secret, "control", "hello", 5);
-    struct handshake *b = handshake_create(pair.fd[1], true, secret, "control", large, sizeof large);
+    struct handshake *b =
+        handshake_create(pair.fd[1], true, secret, "control", large, sizeof large);
     enum handshake_state of_a, of_b;
     run(a, b, &of_a, &of_b);
     assert_int_equal(HANDSHAKE_DONE, of_a);
@@ -219,9 +220,12 @@ static void test_every_bit_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agree),         cmocka_unit_test(test_leaves_what_follows),
-        cmocka_unit_test(test_other_secret),  cmocka_unit_test(test_other_purpose),
-        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_reflection),
+        cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_leaves_what_follows),
+        cmocka_unit_test(test_other_secret),
+        cmocka_unit_test(test_other_purpose),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_reflection),
         cmocka_unit_test(test_every_bit_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

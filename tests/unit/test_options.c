@@ -1,6 +1,6 @@
 /*
- * test_options.c - the option table: what it accepts, what it refuses and how it says so, where values
- * come from, and that the manual page has the same options.
+ * test_options.c - the option table: what it accepts, what it refuses and how it says so, where
+ * values come from, and that the manual page has the same options.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,10 +98,11 @@ static void flags_reach_the_job(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o,
-           "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
-           "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5",
-           NULL);
+    accept(
+        &o,
+        "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
+        "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5",
+        NULL);
     assert_string_equal(o.job.collective->name, "broadcast");
     assert_int_equal(o.job.choice_count, 2);
     assert_string_equal(o.job.choice_text[1], "chain");
@@ -126,7 +127,8 @@ static void flags_reach_the_job(void **state)
     assert_true(o.job.timeout == 2.5);
 
     accept(&o,
-           "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - --json=f.json "
+           "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
+           "--json=f.json "
            "--start back-to-back --interface lo -vv --inject "
            "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
            NULL);
@@ -169,8 +171,8 @@ static void the_environment_stands_between(void **state)
     (void)state;
     struct outcome o;
     char iterations[] = "CCTEST_ITERATIONS=3", bytes[] = "CCTEST_MIN_BYTES=64",
-         place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K", empty[] = "CCTEST_NP=",
-         other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
+         place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K",
+         empty[] = "CCTEST_NP=", other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
     char *environment[] = {iterations, bytes, place, step, empty, other, meet, NULL};
     accept(&o, "alltoall -b 128 --np 2", environment);
     assert_int_equal(o.job.iterations, 3);
@@ -265,6 +267,10 @@ static void bad_input_is_one_sentence(void **state)
         {"alltoall --rendezvous host", "is not HOST:PORT"},
         {"alltoall --rendezvous host:0", "no valid port"},
         {"alltoall --json -v", "looks like an option"},
+        {"alltoall --interface=", "is empty"},
+        {"alltoall --json=", "is empty"},
+        {"alltoall -a bruck:radix=00000000000000000000000000000000000000000000000000000000004",
+         "is too long"},
         {"alltoall --json - --csv -", "cannot both"},
         {"alltoall --json f --csv f", "same file"},
         {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
@@ -399,8 +405,8 @@ static void rows_are_whole(void **state)
 
 #define MANUAL "man/cctest.1"
 
-/* The options of an .It line in their mdoc form, "Fl b Ar size , Fl -min-bytes Ar size": compares them
- * with the row, and that an argument stands behind where the row has one. */
+/* The options of an .It line in their mdoc form, "Fl b Ar size , Fl -min-bytes Ar size": compares
+ * them with the row, and that an argument stands behind where the row has one. */
 static void compare_item(const char *item, const struct option_row *row)
 {
     char letter[16], name[64];

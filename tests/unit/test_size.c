@@ -1,5 +1,6 @@
 /*
- * test_size.c - sizes are read strictly and written back as people write them; near names are found.
+ * test_size.c - sizes are read strictly and written back as people write them; near names are
+ * found.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +92,8 @@ static void written_sizes_are_read_back(void **state)
 static void near_names_are_found(void **state)
 {
     (void)state;
-    static const char *const names[] = {"allreduce", "allgather", "alltoall", "reduce_scatter", NULL};
+    static const char *const names[] = {"allreduce", "allgather", "alltoall", "reduce_scatter",
+                                        NULL};
     assert_string_equal(name_nearest("alltaol", names), "alltoall");
     assert_string_equal(name_nearest("AllReduce", names), "allreduce");
     assert_string_equal(name_nearest("reduce-scater", names), "reduce_scatter");

@@ -32,12 +32,15 @@ static void begin(int ranks)
         members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
         snprintf(members[rank].host, sizeof members[rank].host, "host%d", rank / 4);
         standings[rank].silent = 0.2;
-        standings[rank].reading =
-            (struct reading){.phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1,
-                             .peer = -1};
+        standings[rank].reading = (struct reading){
+            .phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1, .peer = -1};
     }
-    situation = (struct situation){.ranks = ranks, .members = members, .standings = standings,
-                                   .causes = causes, .stalled = 10, .algorithms = algorithms,
+    situation = (struct situation){.ranks = ranks,
+                                   .members = members,
+                                   .standings = standings,
+                                   .causes = causes,
+                                   .stalled = 10,
+                                   .algorithms = algorithms,
                                    .algorithm_count = 1};
 }
 
