@@ -55,9 +55,11 @@ static enum status plan_check(struct job *job, int ranks)
 
 static void print_head(const struct job *job, const struct problem *problem, const char *choice)
 {
-    printf("# %s %s, %d ranks, count %zu (%zu bytes of %s), %s", job->collective->name, choice,
-           problem->ranks, problem->count, collective_bytes(problem, job->datatype->size),
-           job->datatype->name, problem->in_place ? "in-place" : "out of place");
+    printf("# %s %s, %d ranks", job->collective->name, choice, problem->ranks);
+    if (job->collective->sized)
+        printf(", count %zu (%zu bytes of %s), %s", problem->count,
+               collective_bytes(problem, job->datatype->size), job->datatype->name,
+               problem->in_place ? "in-place" : "out of place");
     if (job->collective->rooted)
         printf(", root %d", problem->root);
     puts("\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are elements a to "

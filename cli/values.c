@@ -106,9 +106,11 @@ static enum status whole_read(const struct argument *argument, struct job *job)
     return STATUS_OK;
 }
 
+/* What no user could have given means that nobody did. */
 static json_t *whole_show(const struct option_row *option, const struct job *job)
 {
-    return json_integer(field_load(option, job));
+    long long value = field_load(option, job);
+    return value < option->least ? json_null() : json_integer(value);
 }
 
 static enum status size_read_into(const struct argument *argument, size_t *bytes)

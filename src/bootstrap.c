@@ -6,6 +6,7 @@
  * known but cannot be followed is an error, not a reason to fork.
  */
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "bootstrap_internal.h"
 #include "log.h"
@@ -59,9 +60,20 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
     return STATUS_OK;
 }
 
+/* Every socket and every shared segment is a descriptor: take as many as we may have. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 enum status bootstrap_run(const struct job *job, enum bootstrap_kind kind, rank_main *main,
                           void *argument)
 {
+    raise_descriptor_limit();
     return kind == BOOTSTRAP_TCP ? bootstrap_run_tcp(job, main, argument)
                                  : bootstrap_run_local(job, main, argument);
 }

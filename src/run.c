@@ -190,6 +190,8 @@ enum status runner_run(struct runner *runner, struct plan *plan)
             status = runner_idle(runner, plan, ++idle);
         }
     }
+    if (status == STATUS_OK) /* a failing rank's report says what it was in */
+        atomic_store_explicit(&runner->pulse->operation, -1, memory_order_relaxed);
     return status;
 }
 

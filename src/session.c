@@ -39,16 +39,6 @@ struct session {
 
 /* Setting up. */
 
-/* The barrier moves one byte with bor, whatever -d and -o say. */
-static void job_settle(struct job *job)
-{
-    if (!job->collective->sized) {
-        job->datatype = datatype_find("uint8");
-        job->reduction = reduction_find("bor");
-        job->smallest = job->largest = 1;
-    }
-}
-
 static void schedule_needs(struct session *session, const struct schedule *schedule)
 {
     size_t element = session->job.datatype->size;
@@ -364,7 +354,6 @@ enum status session_run(const struct job *job, const struct membership *membersh
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
     session->job = *job;
-    job_settle(&session->job);
     session->membership = membership;
     session->report = membership->rank == 0 ? report : NULL;
     session->lanes = 1;

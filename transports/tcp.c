@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -46,16 +45,6 @@ static enum status tcp_lost(const struct channel *channel, const char *why)
                 channel->peer, channel->lane, why);
 }
 
-/* Every socket is a descriptor: take as many as we may have. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static void tcp_close(struct endpoint *base);
 
 static enum status tcp_open(const struct transport_config *config, struct endpoint **result)
@@ -68,7 +57,6 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     endpoint->slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;
     if (endpoint->slot_bytes < SLOT_LEAST)
         endpoint->slot_bytes = SLOT_LEAST;
-    raise_descriptor_limit();
     enum status status;
     endpoint->epoll = epoll_create1(EPOLL_CLOEXEC);
     endpoint->peers = calloc((size_t)config->ranks, sizeof(*endpoint->peers));

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# What comes out: JSON, CSV, tables, where each goes, and the status words.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+small=(-b 4K -e 16K -n 3 -w 1 -c 1 --np 2)
+json=$scratch/run.json csv=$scratch/run.csv
+
+# A run writes all its keys.
+cctest allreduce -a ring,mesh "${small[@]}" --json "$json" --csv "$csv"
+check_status 0
+check_json "$json" 'd["schema"] == 1' 'd["status"] == "ok"' 'd["version"]' 'd["errors"] == []' \
+    'd["options"]["min-bytes"] == 4096' 'd["options"]["algorithm"] == ["ring", "mesh"]' \
+    '[r["rank"] for r in d["ranks"]] == [0, 1]' 'all(r["host"] and r["pid"] > 0 for r in d["ranks"])' \
+    'len(d["results"]) == 4' \
+    'all(set(r) >= set("collective algorithm transport memory copy datatype op root ranks bytes count in_place
+     executor iterations checked wrong start bytes_by_path time_us algbw_GBps busbw_GBps".split())
+     for r in d["results"])' \
+    'all(set(r["time_us"]) == set("min p50 mean p90 p99 max".split()) for r in d["results"])' \
+    'all(r["time_us"]["min"] <= r["time_us"]["p50"] <= r["time_us"]["p90"] <= r["time_us"]["max"] for r in d["results"])' \
+    'all(abs(r["algbw_GBps"] - r["bytes"] / r["time_us"]["p50"] / 1e3) <= r["algbw_GBps"] * 1e-3 for r in d["results"])' \
+    'all(abs(r["busbw_GBps"] - r["algbw_GBps"]) <= r["algbw_GBps"] * 1e-6 for r in d["results"])' \
+    'all(r["iterations"] == 3 and r["checked"] == 1 and r["wrong"] == 0 for r in d["results"])' \
+    'all(sum(r["bytes_by_path"].values()) > 0 for r in d["results"])' \
+    '[r["bytes"] for r in d["results"] if r["algorithm"] == "mesh"] == [4096, 16384]'
+check "CSV: a head and a line a result, all of as many fields" \
+    awk -F, 'NR == 1 { n = NF } NF != n { bad = 1 } END { exit bad || NR != 5 || n < 10 }' "$csv"
+check_says '^ *4096 .*\*?' "$out"
+check_silent . "$err"
+
+# Several algorithms: a winner of each size.
+check "each size has one winner" test "$(grep -c '\*' "$out")" -ge 2
+check_says 'ring' "$out"
+check_says 'mesh' "$out"
+check_says '^# status: ok' "$out"
+
+# Factors of busbw, with four ranks.
+for pair in allreduce=1.5 allgather=0.75 reduce_scatter=0.75 alltoall=0.75 broadcast=1; do
+    cctest "${pair%=*}" -b 4K -e 4K -n 2 -w 0 -c 1 --np 4 --json -
+    check_status 0
+    check_json "$out" "abs(d['results'][0]['busbw_GBps'] / d['results'][0]['algbw_GBps'] - ${pair#*=}) < 1e-3"
+    check_says '^ *4096 ' "$err"
+done
+cctest barrier --np 3 -n 3 --json -
+check_status 0
+check_json "$out" 'd["results"][0]["time_us"]["p50"] > 0' 'd["results"][0]["wrong"] == 0'
+
+# CSV to standard output: nothing else goes there.
+cctest allreduce "${small[@]}" --csv -
+check_status 0
+check "standard output is CSV only" awk -F, 'NF < 10 { bad = 1 } END { exit bad || NR != 3 }' "$out"
+check_says '^# status: ok'
+
+# Places that take no file.
+cctest allreduce "${small[@]}" --json /dev/null --csv /dev/null
+check_status 0
+check "/dev/null is still a device" test -c /dev/null
+cctest allreduce "${small[@]}" --json /dev/full
+check_status 1
+check_says 'cannot write /dev/full: No space left'
+echo kept >"$scratch/real.json"
+ln -s real.json "$scratch/link.json"
+cctest allreduce "${small[@]}" --json "$scratch/link.json"
+check "a symbolic link stays one" test -L "$scratch/link.json"
+check_json "$scratch/real.json" 'd["status"] == "ok"'
+check "no temporary file is left" test -z "$(find "$scratch" -name '*.tmp*')"
+"$CCTEST" allreduce "${small[@]}" 1>/dev/full 2>"$err"
+status=$?
+check_status 1 "standard output is full"
+check_says 'cannot write standard output'
+"$CCTEST" allreduce "${small[@]}" -e 1M -n 100 2>"$err" | head -n 1 >/dev/null
+check "a reader that has gone is no lost rank" test "${PIPESTATUS[0]}" -le 1
+check_silent 'killed|gone'
+
+# Valid at any moment: looked at all the time, and killed in the middle.
+setsid "$CCTEST" allreduce -a all --np 2 -b 8 -e 4M -n 50 -f 2 --json "$scratch/live.json" >/dev/null 2>&1 &
+pid=$! looks=0
+await 5 test -s "$scratch/live.json"
+while kill -0 $pid 2>/dev/null && [ $looks -lt 8 ]; do
+    looks=$((looks + 1))
+    cp "$scratch/live.json" "$scratch/look.json"
+    check_json "$scratch/look.json" 'd["status"] in ("running", "ok")' 'd["schema"] == 1'
+done
+wait $pid
+check_json "$scratch/live.json" 'd["status"] == "ok"'
+setsid "$CCTEST" allreduce --np 2 -b 1M -e 1M -n 1000000 --json "$scratch/killed.json" >/dev/null 2>&1 &
+pid=$!
+await 5 grep -q '"pid"' "$scratch/killed.json"
+kill -9 -- -$pid
+wait $pid 2>/dev/null
+check_json "$scratch/killed.json" 'd["status"] == "running"' 'len(d["ranks"]) == 2'
+
+# Status words.
+word() { # word EXIT-STATUS WORD ARGUMENT...
+    cctest "${@:3}" --json -
+    check_status "$1"
+    check_json "$out" "d['status'] == '$2'" "bool(d['errors']) == ('$2' not in ('ok', 'slow'))"
+}
+word 0 ok allreduce "${small[@]}" --min-busbw 0.000001
+word 4 slow allreduce "${small[@]}" -a all --min-busbw 100000
+check_says 'slower'
+word 3 wrong-data allreduce "${small[@]}" --inject corrupt:rank=1:iteration=0
+word 2 usage allreduce "${small[@]}" -o summ
+word 5 timeout allreduce "${small[@]}" --inject kill:rank=1:iteration=0
+check_json "$out" 'd["errors"][0]["rank"] == 1' 'all(d["errors"][0][k] for k in ("host", "phase", "message"))'
+word 5 timeout allreduce "${small[@]}" --inject kill:rank=0:iteration=0
+word 5 timeout allreduce "${small[@]}" --inject stop:rank=0:iteration=0 --timeout 1
+word 1 error allreduce --np 2 -b 64T -e 64T
+check_says 'memory'
+
+# --min-busbw is asked of the best algorithm at the largest size.
+cctest allreduce "${small[@]}" -a all --min-busbw 0.0001
+check_status 0
+
+# No colour and no progress bar where there is no terminal.
+cctest allreduce -a all "${small[@]}"
+check "no escape sequences" test -z "$(tr -d '\n[:print:]' <"$out")"
+if command -v script >/dev/null; then
+    NO_COLOR=1 script -qec "'$CCTEST' allreduce -a all ${small[*]}" /dev/null </dev/null >"$out"
+    check "NO_COLOR on a terminal: no colour" test -z "$(grep -o $'\e\\[[0-9;]*m' "$out")"
+fi
+
+# list, info, plan: text and JSON.
+for command in list "list alltoall" info "plan alltoall -a bruck --np 6" "plan barrier --np 5 -v" \
+    "plan allreduce -a rabenseifner --np 6 --rank 2 -b 1000 --in-place --channels 2" "plan broadcast -r 3 --np 5"; do
+    read -ra words <<<"$command"
+    cctest "${words[@]}"
+    check_status 0
+    check "text comes out" test -s "$out"
+    check_silent . "$err"
+    cctest "${words[@]}" --json -
+    check_status 0
+    check_json "$out" 'd["schema"] == 1' 'd["version"]'
+    cctest "${words[@]}" --json "$scratch/$RANDOM.json"
+    check_status 0
+done
+for argument in --help help "help plan" "help alltoall" --version "alltoall --help" -h; do
+    read -ra words <<<"$argument"
+    cctest "${words[@]}"
+    check_status 0
+    check "text comes out" test -s "$out"
+    check_silent . "$err"
+done
+check "every transport and datatype is named in info" "$CCTEST" info --json "$scratch/info.json"
+check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transports"]}' 'len(d["datatypes"]) == 10' \
+    'd["bootstrap"]["name"] == "local"'
+
+finish
