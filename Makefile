@@ -2,7 +2,6 @@
 #
 #   make                build ./cctest                       make check     run the tests
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
-#   make bench          side by side with peers (tests/bench)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands).
 
 VERSION := 0.1.0
@@ -62,9 +61,6 @@ tests: $(tests) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
-bench: $(binary)
-	$(Q)CCTEST=$(abspath $(binary)) tests/bench/run
-
 install: $(binary)
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
@@ -78,4 +74,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d)
 
 .SECONDARY:
-.PHONY: all tests check bench install uninstall clean
+.PHONY: all tests check install uninstall clean

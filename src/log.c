@@ -76,24 +76,28 @@ void log_print_failure(struct log *log)
     pthread_mutex_unlock(&log->lock);
 }
 
+static void say_at(int level, const char *format, va_list arguments)
+{
+    const struct log *log = log_current();
+    char text[1200];
+    if (log->verbosity < level)
+        return;
+    vsnprintf(text, sizeof text, format, arguments);
+    line_write(log, text);
+}
+
 void say(const char *format, ...)
 {
-    char text[1200];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    say_at(0, format, arguments);
     va_end(arguments);
-    line_write(log_current(), text);
 }
 
 void say_verbose(int level, const char *format, ...)
 {
-    if (log_current()->verbosity < level)
-        return;
-    char text[1200];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    say_at(level, format, arguments);
     va_end(arguments);
-    line_write(log_current(), text);
 }
