@@ -24,6 +24,7 @@ const char *const option_group_titles[GROUPS] = {
 
 static const char *const copy_words[] = {"auto", "bcopy", "zcopy", NULL};
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
+static const char *const bind_words[] = {"core", "none", NULL};
 static const char *const ranks_as_words[] = {"processes", "threads", NULL};
 
 const struct option_row option_table[] = {
@@ -102,6 +103,10 @@ const struct option_row option_table[] = {
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(ranks_as_threads), .words = ranks_as_words,
      .standard = "processes", .help = "local ranks are 'processes', or 'threads' of one process"},
+    {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
+     .standard = "core",
+     .help = "bind each rank to a 'core' of its own, where a host has enough of them, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_address, FIELD(rendezvous),
      .help = "join a job whose rank 0 listens there, with --rank and --world"},

@@ -23,7 +23,8 @@ static enum status write_failed(const char *path)
 bool output_is_stream(const char *path)
 {
     struct stat about;
-    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
 /* Writes to an open file, and closes it unless it is standard output. */

@@ -115,6 +115,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     }
     bool local = kind == BOOTSTRAP_LOCAL;
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not look like a lost rank */
+    signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes, which holds for shared memory too */
     struct printers printers;
     status = printers_open(&printers, job, local || job->rank == 0);
     if (status == STATUS_OK) {

@@ -112,10 +112,11 @@ static void table_begin(struct report *report, const struct job *job, const stru
         fputs("; every root in turn", out);
     else if (collective->rooted)
         fprintf(out, "; root %d", job->root);
-    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s\n#\n", job->warmup,
+    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s; %s\n#\n", job->warmup,
             job->iterations, job->checked,
             job->start == START_BARRIER ? "barrier before each iteration"
-                                        : "iterations back to back");
+                                        : "iterations back to back",
+            job->bind == BIND_CORE ? "a core for each rank" : "ranks not bound");
     for (int i = 0; i < job->choice_count; i++) {
         int width = (int)strlen(job->choice_text[i]);
         table->name_width = width > table->name_width ? width : table->name_width;

@@ -16,6 +16,11 @@ enum start_mode {
     START_BACK_TO_BACK, /* each iteration begins when this rank's last one has ended */
 };
 
+enum bind_mode {
+    BIND_CORE, /* each rank to a core of its own, where there are enough for the ranks of its host */
+    BIND_NONE, /* to none: the kernel places them */
+};
+
 /* A fault that the tool inflicts on itself, so that its users can see that it would be found. */
 enum injection_kind {
     INJECT_CORRUPT, /* one bit of the first incoming message of `rank` flips in checked iteration
@@ -64,7 +69,7 @@ struct job {
     enum start_mode start;
     struct injection injections[INJECTIONS_MOST];
     int injection_count;
-    bool bind; /* bind ranks to cores */
+    enum bind_mode bind; /* the session sets it to what became of it */
     const char *interface;
     int verbosity;
     /* Where the ranks come from. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "check.h"
 #include "clock.h"
 #include "log.h"
@@ -34,6 +35,7 @@ struct session {
     size_t need[BUFFERS];  /* bytes, the most of any line */
     unsigned char *is_peer; /* by rank */
     int lanes;
+    int local_ranks; /* on this host */
     uint64_t checks; /* checked iterations so far: the patterns' iteration */
 };
 
@@ -92,22 +94,32 @@ static bool session_ended(void *argument)
     return control_ended(argument);
 }
 
+/* A core for each rank of this host, if there are enough and nothing else is wanted. */
+static void session_bind(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    const struct member *members = control_members(session->control);
+    const struct member *me = &members[runner->rank];
+    cpu_set_t cores;
+    session->local_ranks = 0;
+    for (int r = 0; r < runner->ranks; r++)
+        session->local_ranks += members[r].node == me->node;
+    bool enough = sched_getaffinity(0, sizeof cores, &cores) == 0 &&
+                  CPU_COUNT(&cores) >= session->local_ranks;
+    runner->spins = enough ? SPINS_ALONE : SPINS_SHARED;
+    if (session->job.bind == BIND_CORE &&
+        !(enough && bind_to_core(me->local_rank, session->local_ranks)))
+        session->job.bind = BIND_NONE;
+}
+
 static enum status session_link(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    const struct member *members = control_members(session->control);
-    int local = 0;
-    for (int r = 0; r < runner->ranks; r++)
-        local += members[r].node == members[runner->rank].node;
-    cpu_set_t cores;
-    bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
-    runner->spins = known && CPU_COUNT(&cores) >= local ? SPINS_ALONE : SPINS_SHARED;
-
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
-        .local_ranks = local,
+        .local_ranks = session->local_ranks,
         .copy = job->copy,
         .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
         .regions = &session->buffers.region,
@@ -148,6 +160,7 @@ static enum status session_set_up(struct session *session)
     enum status status = job_check_ranks(job, runner->ranks);
     if (status != STATUS_OK)
         return status;
+    session_bind(session);
     for (int c = 0; c < job->choice_count; c++) {
         char name[128];
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->choice_text[c]);
