@@ -1,8 +1,9 @@
 /*
  * algorithms.h - every algorithm there is, by family.
  *
- * To add one: write it in its family's file (or a new one), declare it here and name it in list.c. The
- * command line, the list, the verifier's and the shaker's proofs and the system tests pick it up.
+ * To add one: write it in its family's file (or a new one), declare it here and name it in list.c.
+ * The command line, the list, the verifier's and the shaker's proofs and the system tests pick it
+ * up.
  */
 #ifndef CCTEST_ALGORITHMS_H
 #define CCTEST_ALGORITHMS_H
@@ -13,7 +14,8 @@
 extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor;
 /* direct.c */
 extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scattered;
-extern const struct algorithm allgather_mesh, reduce_scatter_mesh, allreduce_mesh, allreduce_oneshot;
+extern const struct algorithm allgather_mesh, reduce_scatter_mesh, allreduce_mesh,
+    allreduce_oneshot;
 /* ring.c */
 extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_ring, alltoall_ring;
 /* bruck.c */

@@ -1,22 +1,23 @@
 /*
  * bruck.c - alltoall in a logarithmic number of phases.
  *
- * The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in base k. In the
- * phase of weight w, all slots whose digit of that weight is j travel j*w ranks ahead, as one message.
- * After the last phase every block is where it belongs, and slot i holds the block of rank r-i.
+ * The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in base k. In
+ * the phase of weight w, all slots whose digit of that weight is j travel j*w ranks ahead, as one
+ * message. After the last phase every block is where it belongs, and slot i holds the block of rank
+ * r-i.
  *
  *   p = 6, radix 2      phase 1 (+1): slots 1 3 5    phase 2 (+2): slots 2 3    phase 4 (+4): 4 5
  *
- * ceil(log_k p) phases of k-1 messages; radix 2: every rank sends b * (sum of popcount(i), i < p), about
- * half of the vector times log2 p. Few messages, more bytes: for small blocks.
+ * ceil(log_k p) phases of k-1 messages; radix 2: every rank sends b * (sum of popcount(i), i < p),
+ * about half of the vector times log2 p. Few messages, more bytes: for small blocks.
  *
- * Nothing is rotated or packed: a slot starts in the source, stands in scratch in between, and its last
- * hop goes straight to the destination. In between it alternates between two areas (2(p-1)b of scratch),
- * because a slot must not be received where it still waits to be sent.
+ * Nothing is rotated or packed: a slot starts in the source, stands in scratch in between, and its
+ * last hop goes straight to the destination. In between it alternates between two areas (2(p-1)b of
+ * scratch), because a slot must not be received where it still waits to be sent.
  *
- * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck), UCC. Source: Bruck, Ho, Kipnis, Upfal,
- * Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing systems",
- * IEEE TPDS 1997.
+ * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck), UCC. Source: Bruck, Ho, Kipnis,
+ * Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-
+ * passing systems", IEEE TPDS 1997.
  */
 #include "algorithms.h"
 

@@ -2,9 +2,9 @@
  * direct.c - everybody talks to everybody directly: linear, mesh, full mesh, scattered, one-shot.
  *
  *        0 --- 1
- *        | \ / |      Each rank has what it needs from each other rank in one hop. Fewest steps, and the
- *        | / \ |      most messages at a time; concurrency= bounds these in the windowed forms.
- *        3 --- 2
+ *        | \ / |      Each rank has what it needs from each other rank in one hop. Fewest steps,
+ *        | / \ |      and the most messages at a time; concurrency= bounds these in the windowed
+ *        3 --- 2      forms.
  *
  *   collective      name        steps                     sent      scratch (in place)
  *   alltoall        linear      1                         (p-1)b    0  (n)
@@ -12,15 +12,15 @@
  *   alltoall        scattered   ceil((p-1)/C)             (p-1)b    0  (n)
  *   allgather       mesh        1                         (p-1)b    0
  *   reduce_scatter  mesh        1                         (p-1)b    0
- *   allreduce       mesh        2                         2(p-1)b   0     reduce_scatter + allgather
+ *   allreduce       mesh        2                         2(p-1)b   0    (both of the above)
  *   allreduce       oneshot     1                         (p-1)n    0  (n)
  *
- * Peers are served from the own rank onwards, so that not all hit the same one first. What is combined
- * is combined on arrival, in an order that does not depend on who comes first, so runs are
+ * Peers are served from the own rank onwards, so that not all hit the same one first. What is
+ * combined is combined on arrival, in an order that does not depend on who comes first, so runs are
  * reproducible.
  *
- * Used by: HCCL (Mesh, grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync),
- * MSCCL (allpairs), NCCL's symmetric-memory kernels.
+ * Used by: HCCL (Mesh, grouped direct full mesh), MPICH (scattered), Open MPI (linear,
+ * linear_sync), MSCCL (allpairs), NCCL's symmetric-memory kernels.
  */
 #include "algorithms.h"
 
@@ -44,8 +44,8 @@ static void linear_alltoall(struct builder *b, const struct call *call)
         alltoall_exchange(b, call, &source, (r + k) % p, (r - k + p) % p);
 }
 
-/* The peers at gap g on the ring of ranks are r-g and r+g; both ends see the same gap, so they meet in
- * the same round. */
+/* The peers at gap g on the ring of ranks are r-g and r+g; both ends see the same gap, so they meet
+ * in the same round. */
 static void fullmesh_alltoall(struct builder *b, const struct call *call)
 {
     int p = call->group->size, r = call->group->rank;
@@ -142,7 +142,8 @@ static void mesh_allreduce(struct builder *b, const struct call *call)
     mesh_gather(b, g, mine, &destination);
 }
 
-/* Every rank combines the same vectors in the same order, that of the ranks, so all get the same bits. */
+/* Every rank combines the same vectors in the same order, that of the ranks, so all get the same
+ * bits. */
 static void oneshot_allreduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;

@@ -1,12 +1,12 @@
 /*
- * dissemination.c - barrier: after phase i every rank has heard, directly or not, from the k^i ranks
- * before it.
+ * dissemination.c - barrier: after phase i every rank has heard, directly or not, from the k^i
+ * ranks before it.
  *
  *   p = 5, radix 2      phase 1: r -> r+1     phase 2: r -> r+2     phase 4: r -> r+4
  *
- * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: what leaves a
- * rank has been combined with what entered all others, so the data proves that nobody left too early.
- * Contributions arrive more than once, which bor forgives.
+ * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: what
+ * leaves a rank has been combined with what entered all others, so the data proves that nobody left
+ * too early. Contributions arrive more than once, which bor forgives.
  *
  * A phase combines into another byte than the one that it sends, or all would wait in a circle.
  *
@@ -25,7 +25,8 @@ static void dissemination_barrier(struct builder *b, const struct call *call)
     struct message heard = view_all(&source);
     int phase = 0;
     for (long w = 1; w < p; w *= radix, phase++) {
-        struct message sum = w * radix < p ? view_all(&areas[phase % 2]) : view_all(&call->destination);
+        struct message sum =
+            w * radix < p ? view_all(&areas[phase % 2]) : view_all(&call->destination);
         struct message before = heard;
         put_step(b, g);
         for (long j = 1; j < radix && j * w < p; j++)

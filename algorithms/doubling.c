@@ -1,20 +1,20 @@
 /*
- * doubling.c - exchanges between partners whose distance doubles: recursive doubling, and Rabenseifner's
- * recursive halving and doubling.
+ * doubling.c - exchanges between partners whose distance doubles: recursive doubling, and
+ * Rabenseifner's recursive halving and doubling.
  *
- *   step 1      step 2      step 3        P = largest power of two up to p ranks take part. The p-P
- *   0 - 1       0 - 2       0 - 4         others fold first: of the pairs (0,1), (2,3), ... the even rank
- *   2 - 3       1 - 3       1 - 5         hands its vector to the odd one, and gets the result at last.
- *   4 - 5       4 - 6       2 - 6
+ *   step 1      step 2      step 3        P = largest power of two up to p ranks take part.
+ *   0 - 1       0 - 2       0 - 4         The p-P others fold first: of the pairs (0,1), (2,3), ...
+ *   2 - 3       1 - 3       1 - 5         the even rank hands its vector to the odd one, and gets
+ *   4 - 5       4 - 6       2 - 6         the result at last.
  *   6 - 7       5 - 7       3 - 7
  *
  *   recursive-doubling   the whole vector in each step: log2 P (+2) steps, sent n log2 P (+n)
  *   rabenseifner         half of what is left, then the way back: 2 log2 P (+2) steps,
  *                        sent 2(P-1)/P n (+n)
  *
- * Recursive doubling must not receive into what it still sends: it alternates between the destination
- * and one scratch vector, so that the last result lands in the destination. Rabenseifner keeps one half
- * and sends the other; the two never meet.
+ * Recursive doubling must not receive into what it still sends: it alternates between the
+ * destination and one scratch vector, so that the last result lands in the destination.
+ * Rabenseifner keeps one half and sends the other; the two never meet.
  *
  * Used by: MPICH, Open MPI, HCCL. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
  * communication operations in MPICH", IJHPCA 2005.
@@ -58,8 +58,10 @@ static int log2_of(int power)
     return log;
 }
 
-/* What a folded even rank does: its vector goes away, the result comes back `steps` rounds later. */
-static void fold_away(struct builder *b, const struct call *call, const struct fold *fold, int steps)
+/* What a folded even rank does: its vector goes away, the result comes back `steps` rounds
+ * later. */
+static void fold_away(struct builder *b, const struct call *call, const struct fold *fold,
+                      int steps)
 {
     put_step(b, call->group);
     put_send(b, call->group, fold->partner, view_all(&call->source));
@@ -114,10 +116,11 @@ static struct message window_of(const struct view *view, int first, int count)
                             .count = view->blocks ? (size_t)count : 0};
 }
 
-/* Halving: the lower half of the window is kept where bit k of v is 0. Doubling takes the same partners
- * in reverse and sends back what was kept. */
-static void rabenseifner_exchange(struct builder *b, const struct call *call, const struct fold *fold,
-                                  struct view have, const struct view *result)
+/* Halving: the lower half of the window is kept where bit k of v is 0. Doubling takes the same
+ * partners in reverse and sends back what was kept. */
+static void rabenseifner_exchange(struct builder *b, const struct call *call,
+                                  const struct fold *fold, struct view have,
+                                  const struct view *result)
 {
     const struct group *g = call->group;
     int first = 0, count = fold->power, exchanges = log2_of(fold->power);

@@ -12,8 +12,8 @@
  * Each port carries one flow in and one flow out at a time: limiting contention is the point, so a
  * fence stands between the rounds. p-1 rounds; every rank sends (p-1) blocks; no scratch.
  *
- * pairwise-xor meets r xor k instead, so both directions of a round go between the same two ranks; it
- * needs a power of two.
+ * pairwise-xor meets r xor k instead, so both directions of a round go between the same two ranks;
+ * it needs a power of two.
  *
  * Used by: HCCL (PairWise), Open MPI, UCC, MPICH (xor where p is a power of two).
  */
@@ -22,8 +22,8 @@
 #include <stdio.h>
 
 /* Round k: our block for `to` goes there, and `from`'s block for us comes. */
-static void round_write(struct builder *b, const struct call *call, const struct view *source, int to,
-                        int from)
+static void round_write(struct builder *b, const struct call *call, const struct view *source,
+                        int to, int from)
 {
     const struct group *g = call->group;
     put_step(b, g);

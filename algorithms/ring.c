@@ -1,12 +1,12 @@
 /*
  * ring.c - the ring: everything moves from r to r+1, one block a step.
  *
- *      0 ---> 1         Each rank talks to two neighbours only; every link carries one block in every
- *      ^      |         step. Bandwidth-optimal for reduce_scatter, allgather and allreduce, at the
- *      |      v         price of p-1 steps (2(p-1) for allreduce).
+ *      0 ---> 1         Each rank talks to two neighbours only; every link carries one block in
+ *      ^      |         every step. Bandwidth-optimal for reduce_scatter, allgather and allreduce,
+ *      |      v         at the price of p-1 steps (2(p-1) for allreduce).
  *      3 <--- 2
  *
- *   reduce_scatter, step k:  -> r+1 partial of block r-1-k     <- r-1 partial of block r-2-k, add mine
+ *   reduce_scatter, step k:  -> r+1 partial of block r-1-k     <- r-1 that of r-2-k, add mine
  *   allgather,      step k:  -> r+1 block r-k                  <- r-1 block r-1-k
  *   allreduce:               the one, then the other, on the vector cut into p blocks
  *
@@ -20,13 +20,13 @@
  * alternate between two areas, since with one all ranks would wait for each other in a circle when
  * nothing is buffered.
  *
- * Used by: NCCL, Open MPI, MPICH, UCC, HCCL. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce
- * algorithms for clusters of workstations", JPDC 2009.
+ * Used by: NCCL, Open MPI, MPICH, UCC, HCCL. Source: Patarasuk and Yuan, "Bandwidth optimal all-
+ * reduce algorithms for clusters of workstations", JPDC 2009.
  */
 #include "algorithms.h"
 
-/* partial block r of rank r becomes the combination of all ranks' source block r. `partial` says where
- * the partial of each block lies on this rank while it passes. */
+/* partial block r of rank r becomes the combination of all ranks' source block r. `partial` says
+ * where the partial of each block lies on this rank while it passes. */
 static void ring_reduce_scatter_on(struct builder *b, const struct group *g,
                                    const struct view *source, const struct view *partial)
 {
@@ -62,7 +62,8 @@ static void ring_allgather(struct builder *b, const struct call *call)
 static void ring_reduce_scatter(struct builder *b, const struct call *call)
 {
     int p = call->group->size, r = call->group->rank;
-    struct view areas[2] = {view_scratch(b, &call->destination), view_scratch(b, &call->destination)};
+    struct view areas[2] = {view_scratch(b, &call->destination),
+                            view_scratch(b, &call->destination)};
     struct span *spans = span_array(b, p);
     if (!spans)
         return;
@@ -81,8 +82,8 @@ static void ring_allreduce(struct builder *b, const struct call *call)
     ring_allgather_on(b, call->group, &destination);
 }
 
-/* Step k carries the blocks that started k ranks back and have more than k hops to go, the one for the
- * next rank first. */
+/* Step k carries the blocks that started k ranks back and have more than k hops to go, the one for
+ * the next rank first. */
 static void ring_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;

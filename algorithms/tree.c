@@ -2,15 +2,15 @@
  * tree.c - broadcast along trees: linear (a star), chain, binomial.
  *
  *   linear   0 -> 1, 2, ..., p-1        1 step; the root sends (p-1) n
- *   chain    0 -> 1 -> 2 -> ... -> p-1  p-1 steps; every rank sends n, and a piece goes on as soon as it
- *                                       has come, so long messages cost little more than one hop
+ *   chain    0 -> 1 -> 2 -> ... -> p-1  p-1 steps; every rank sends n; a piece goes on as soon as
+ *                                       it has come, so a long one costs little more than a hop
  *   binomial, far first                 ceil(log2 p) steps; the root sends n in each
  *            0 -> 4 | 0 -> 2, 4 -> 6 | 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
  *
  * Ranks count from the root: v = (r - root) mod p. No scratch.
  *
- * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline), NCCL; binomial MPICH,
- * Open MPI, HCCL.
+ * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline), NCCL; binomial
+ * MPICH, Open MPI, HCCL.
  */
 #include "algorithms.h"
 

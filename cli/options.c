@@ -106,7 +106,7 @@ const struct option_row option_table[] = {
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
      .standard = "core",
-     .help = "bind each rank to a 'core' of its own, where a host has enough of them, or to 'none'"},
+     .help = "bind each rank to a 'core' of its own, where a host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_address, FIELD(rendezvous),
      .help = "join a job whose rank 0 listens there, with --rank and --world"},

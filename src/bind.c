@@ -1,8 +1,8 @@
 /*
  * bind.c - binding by hwloc, which knows cores from hardware threads.
  *
- * Ranks spin, and a kernel may leave two spinning processes on one core for a long time after they were
- * forked, while another core idles; what is then measured is the scheduler.
+ * Ranks spin, and a kernel may leave two spinning processes on one core for a long time after they
+ * were forked, while another core idles; what is then measured is the scheduler.
  */
 #include "bind.h"
 
@@ -14,8 +14,8 @@ static bool bind_in(hwloc_topology_t topology, int index, int count)
     bool bound = false;
     if (allowed && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) == 0 &&
         hwloc_get_nbobjs_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_CORE) >= count) {
-        hwloc_obj_t core = hwloc_get_obj_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_CORE,
-                                                               (unsigned)index);
+        hwloc_obj_t core =
+            hwloc_get_obj_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_CORE, (unsigned)index);
         bound = core && hwloc_set_cpubind(topology, core->cpuset, HWLOC_CPUBIND_THREAD) == 0;
     }
     hwloc_bitmap_free(allowed);

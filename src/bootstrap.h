@@ -12,17 +12,18 @@
 
 enum bootstrap_kind { BOOTSTRAP_LOCAL, BOOTSTRAP_TCP };
 
-/* Which one it would take, first match: as told (--np; --rendezvous with --rank and --world), a Slurm
- * step or torchrun's variables (tcp), local. Writes one sentence saying why. STATUS_USAGE if what was
- * told contradicts itself. */
-enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, char *why, size_t size);
+/* Which one it would take, first match: as told (--np; --rendezvous with --rank and --world), a
+ * Slurm step or torchrun's variables (tcp), local. Writes one sentence saying why. STATUS_USAGE if
+ * what was told contradicts itself. */
+enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, char *why,
+                             size_t size);
 
 /* A rank's whole life; returns the job's status. `argument` is the caller's. */
 typedef enum status rank_main(const struct job *job, const struct membership *membership,
                               void *argument);
 
-/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here (tcp), or
- * job->np of them as processes or threads under a supervisor (local; default: the cores of the
+/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here (tcp),
+ * or job->np of them as processes or threads under a supervisor (local; default: the cores of the
  * affinity mask, at least 2, at most 8). Returns the job's status when all have ended; no process,
  * thread, socket or segment is left. */
 enum status bootstrap_run(const struct job *job, enum bootstrap_kind kind, rank_main *main,

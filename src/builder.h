@@ -2,12 +2,12 @@
  * builder.h - what an algorithm needs to write a schedule. It includes nothing else of cctest.
  *
  * An algorithm writes for a group (an ordered list of ranks, and this rank's place in it) and
- * addresses data through views (block i -> span). It writes a sequential program; what may run at the
- * same time is found by the builder. Operations of no elements vanish, on both sides alike.
+ * addresses data through views (block i -> span). It writes a sequential program; what may run at
+ * the same time is found by the builder. Operations of no elements vanish, on both sides alike.
  *
- * Nothing here returns an error: a builder that ran out of memory, or was told something that cannot
- * be (spans of different lengths, a peer outside the group, an element outside its buffer), remembers
- * it, ignores what follows, and schedule_build() reports it.
+ * Nothing here returns an error: a builder that ran out of memory, or was told something that
+ * cannot be (spans of different lengths, a peer outside the group, an element outside its buffer),
+ * remembers it, ignores what follows, and schedule_build() reports it.
  *
  * Memory that these functions return belongs to the builder and lives as long as the schedule.
  */
@@ -31,8 +31,8 @@ struct group {
 };
 
 /* A copy of `group` on a lane, and so a scope, of its own: what it sends is not ordered with the
- * messages of `group`, and its fences are its own. Every rank must ask for the same lanes in the same
- * order. */
+ * messages of `group`, and its fences are its own. Every rank must ask for the same lanes in the
+ * same order. */
 struct group group_on_lane(struct builder *builder, const struct group *group);
 
 /* Block i of some data. */
@@ -43,7 +43,8 @@ struct view {
 
 /* Block `index`; any integer: it is taken modulo the number of blocks. */
 struct message view_block(const struct view *view, int index);
-/* Blocks first, first + step, first + 2 step, ... (`count` of them), modulo the number of blocks. */
+/* Blocks first, first + step, first + 2 step, ... (`count` of them), modulo the number of
+ * blocks. */
 struct message view_blocks(struct builder *builder, const struct view *view, int first, int step,
                            int count);
 /* All blocks in their order, as one message. */
@@ -53,8 +54,8 @@ struct message message_join(struct builder *builder, struct message first, struc
 /* Elements of a message. */
 size_t message_length(struct message message);
 
-/* A view of one contiguous block, cut into `blocks` blocks by the slice rule: base = count / blocks, the
- * first count mod blocks of them have one more element. */
+/* A view of one contiguous block, cut into `blocks` blocks by the slice rule: base = count /
+ * blocks, the first count mod blocks of them have one more element. */
 struct view view_cut(struct builder *builder, const struct view *whole, int blocks);
 /* New scratch memory with blocks of the same lengths as those of `like`. */
 struct view view_scratch(struct builder *builder, const struct view *like);
@@ -140,10 +141,10 @@ struct choice {
     long options[ALGORITHM_OPTIONS_MOST];
 };
 
-/* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a lane
- * of its own. The schedule is the caller's, to be freed with schedule_free(). Errors: STATUS_USAGE if
- * the algorithm refuses the shape (with its reason), STATUS_ERROR if memory ran out or the algorithm
- * wrote what cannot be. */
+/* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a
+ * lane of its own. The schedule is the caller's, to be freed with schedule_free(). Errors:
+ * STATUS_USAGE if the algorithm refuses the shape (with its reason), STATUS_ERROR if memory ran out
+ * or the algorithm wrote what cannot be. */
 enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
                            int channels, struct schedule **schedule);
 

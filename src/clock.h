@@ -1,5 +1,6 @@
 /*
- * clock.h - time, in one unit: nanoseconds of the monotonic clock; and how to wait for little of it.
+ * clock.h - time, in one unit: nanoseconds of the monotonic clock; and how to wait for little of
+ * it.
  */
 #ifndef CCTEST_CLOCK_H
 #define CCTEST_CLOCK_H

@@ -48,8 +48,8 @@ static const struct collective broadcast = {
     .sized = true,
 };
 
-/* Nobody leaves before all have entered: a one-byte allreduce with bor, since what leaves a rank then
- * depends on what entered every other. */
+/* Nobody leaves before all have entered: a one-byte allreduce with bor, since what leaves a rank
+ * then depends on what entered every other. */
 static const struct collective barrier = {
     .id = COLLECTIVE_BARRIER,
     .name = "barrier",
@@ -153,7 +153,8 @@ static bool size_is_blocks(const struct collective *collective)
            collective->id == COLLECTIVE_ALLTOALL;
 }
 
-size_t collective_count(const struct collective *collective, size_t bytes, size_t element, int ranks)
+size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
+                        int ranks)
 {
     if (!collective->sized)
         return 1;

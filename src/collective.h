@@ -3,11 +3,12 @@
  *
  * A contract says how large each rank's buffers are and what every element of each rank's
  * destination must be, as contributions of source elements. The verifier, the run-time check, the
- * blame and the documentation all read this one contract; nothing else knows what a collective means.
+ * blame and the documentation all read this one contract; nothing else knows what a collective
+ * means.
  *
  * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast and
- * barrier; one block (what one rank sends to, or gets from, one other) for allgather, reduce_scatter
- * and alltoall.
+ * barrier; one block (what one rank sends to, or gets from, one other) for allgather,
+ * reduce_scatter and alltoall.
  */
 #ifndef CCTEST_COLLECTIVE_H
 #define CCTEST_COLLECTIVE_H
@@ -54,9 +55,9 @@ enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
 
 /* In-place: the smaller buffer lies inside the larger one. Returns the one that is inside
- * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are those
- * of NCCL: reduce_scatter's destination is block `rank` of the source, allgather's source is block
- * `rank` of the destination; elsewhere both begin at the same place. */
+ * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are
+ * those of NCCL: reduce_scatter's destination is block `rank` of the source, allgather's source is
+ * block `rank` of the destination; elsewhere both begin at the same place. */
 enum buffer collective_alias(const struct problem *problem, int rank, size_t *offset);
 
 /* What a run of destination elements must be. */
@@ -67,14 +68,15 @@ struct expectation {
 };
 #define EVERY_RANK (-1)
 
-/* The `index`th expectation for `rank`'s destination, in ascending order, without gaps. Returns false
- * when there are no more. */
+/* The `index`th expectation for `rank`'s destination, in ascending order, without gaps. Returns
+ * false when there are no more. */
 bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation);
 
 /* Bytes <-> count. collective_count rounds up, to one element a block at least unless bytes is 0.
  * collective_bytes is the size that tables print: the larger buffer of one rank. */
-size_t collective_count(const struct collective *collective, size_t bytes, size_t element, int ranks);
+size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
+                        int ranks);
 size_t collective_bytes(const struct problem *problem, size_t element);
 
 /* busbw = algbw * factor, with the factors of nccl-tests (doc/PERFORMANCE.md): allreduce 2(n-1)/n;

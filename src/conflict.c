@@ -2,8 +2,8 @@
  * conflict.c - read after write, write after read, write after write, run by run.
  *
  * The ends of all runs cut each storage into cells, which every operation touches whole or not at
- * all. Walking the program from the top, each cell remembers its last writer and the readers since; an
- * operation that touches the cell waits for those that conflict. Neighbouring cells whose waits
+ * all. Walking the program from the top, each cell remembers its last writer and the readers since;
+ * an operation that touches the cell waits for those that conflict. Neighbouring cells whose waits
  * continue each other are joined, so a long message behind a long message waits once.
  */
 #include "conflict.h"
@@ -43,14 +43,16 @@ struct finder {
     bool out_of_memory;
 };
 
-/* A run of a message: storage elements [start, start + length), message elements from `position`. */
+/* A run of a message: storage elements [start, start + length), message elements from
+ * `position`. */
 struct stretch {
     int storage;
     size_t start, length, position;
 };
 
 /* Calls `visit` for each run of a message, in order. */
-typedef enum status visit_stretch(struct finder *finder, const struct stretch *stretch, uint32_t self);
+typedef enum status visit_stretch(struct finder *finder, const struct stretch *stretch,
+                                  uint32_t self);
 
 static enum status message_visit(struct finder *finder, struct message message, uint32_t self,
                                  visit_stretch *visit)
@@ -100,8 +102,8 @@ static int size_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void operations_visit(struct finder *finder, const struct operation *operations, size_t count,
-                             visit_stretch *visit)
+static void operations_visit(struct finder *finder, const struct operation *operations,
+                             size_t count, visit_stretch *visit)
 {
     for (size_t i = 0; i < count; i++) {
         message_visit(finder, operations[i].from, (uint32_t)i, visit);
@@ -125,7 +127,8 @@ static void starts_order(struct storage_map *map)
     map->count = kept;
 }
 
-static enum status cells_make(struct finder *finder, const struct operation *operations, size_t count)
+static enum status cells_make(struct finder *finder, const struct operation *operations,
+                              size_t count)
 {
     operations_visit(finder, operations, count, visit_count);
     for (int s = 0; s < BUFFERS; s++) {
@@ -179,14 +182,15 @@ static void wait_add(struct finder *finder, const struct touch *on, size_t at, s
         }
         finder->waits = more;
     }
-    finder->waits[finder->wait_count++] = (struct wait){
-        .operation = on->operation, .at = at, .past = on->position, .length = length};
+    finder->waits[finder->wait_count++] =
+        (struct wait){.operation = on->operation, .at = at, .past = on->position, .length = length};
 }
 
 /* The cells of a stretch, one after the other. */
-#define FOR_CELLS(map, cell, stretch)                                                               \
-    for (size_t cell = cell_find(map, (stretch)->start);                                            \
-         cell < (map)->count && (map)->starts[cell] < (stretch)->start + (stretch)->length; cell++)
+#define FOR_CELLS(map, cell, stretch)                                                              \
+    for (size_t cell = cell_find(map, (stretch)->start);                                           \
+         cell < (map)->count && (map)->starts[cell] < (stretch)->start + (stretch)->length;        \
+         cell++)
 
 static enum status visit_read(struct finder *finder, const struct stretch *stretch, uint32_t self)
 {
@@ -217,7 +221,8 @@ static enum status visit_write(struct finder *finder, const struct stretch *stre
     return STATUS_OK;
 }
 
-static enum status visit_note_read(struct finder *finder, const struct stretch *stretch, uint32_t self)
+static enum status visit_note_read(struct finder *finder, const struct stretch *stretch,
+                                   uint32_t self)
 {
     struct storage_map *map = &finder->maps[stretch->storage];
     FOR_CELLS(map, c, stretch) {
@@ -238,7 +243,8 @@ static enum status visit_note_read(struct finder *finder, const struct stretch *
     return STATUS_OK;
 }
 
-static enum status visit_note_write(struct finder *finder, const struct stretch *stretch, uint32_t self)
+static enum status visit_note_write(struct finder *finder, const struct stretch *stretch,
+                                    uint32_t self)
 {
     struct storage_map *map = &finder->maps[stretch->storage];
     FOR_CELLS(map, c, stretch) {
@@ -286,8 +292,8 @@ static void waits_tidy(struct finder *finder)
     for (size_t i = 1; i < finder->wait_count; i++) {
         struct wait *last = &waits[kept - 1];
         const struct wait *next = &waits[i];
-        bool same_line = last->operation == next->operation &&
-                         next->at - last->at == next->past - last->past;
+        bool same_line =
+            last->operation == next->operation && next->at - last->at == next->past - last->past;
         if (same_line && next->at <= last->at + last->length) {
             if (next->at + next->length > last->at + last->length)
                 last->length = next->at + next->length - last->at;

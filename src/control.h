@@ -2,14 +2,15 @@
  * control.h - the control plane: how the ranks of a job talk outside of what is measured.
  *
  * Every rank has one authenticated connection to rank 0, served by a helper thread, so that a rank
- * reports also while its main thread is stuck. Over it go: the exchange of addresses, results, errors,
- * the end of the job, and each rank's pulse, from which rank 0 finds out who is slow, silent or dead.
+ * reports also while its main thread is stuck. Over it go: the exchange of addresses, results,
+ * errors, the end of the job, and each rank's pulse, from which rank 0 finds out who is slow,
+ * silent or dead.
  *
- * The end. The first failure ends the job: rank 0 collects what there is to know (a short while), says
- * on stderr whose fault it is, and tells everybody the verdict: one exit status for all survivors.
- * Each call below returns the verdict's status as soon as there is one. Nothing waits for ever: time
- * in which no rank of the job progresses is limited by the deadline, and a rank that cannot reach
- * rank 0 any more ends by itself.
+ * The end. The first failure ends the job: rank 0 collects what there is to know (a short while),
+ * says on stderr whose fault it is, and tells everybody the verdict: one exit status for all
+ * survivors. Each call below returns the verdict's status as soon as there is one. Nothing waits
+ * for ever: time in which no rank of the job progresses is limited by the deadline, and a rank that
+ * cannot reach rank 0 any more ends by itself.
  */
 #ifndef CCTEST_CONTROL_H
 #define CCTEST_CONTROL_H
@@ -27,20 +28,20 @@
 /* What a bootstrap gives a rank. */
 struct membership {
     int rank, ranks;
-    char root_host[256];      /* where rank 0's control plane listens */
+    char root_host[256]; /* where rank 0's control plane listens */
     int root_port;
-    int listener;             /* rank 0: a listening socket that it inherited, or -1 */
+    int listener; /* rank 0: a listening socket that it inherited, or -1 */
     unsigned char secret[SECRET_BYTES];
-    bool has_secret;          /* false: protects against accidents only */
-    bool own_process;         /* the rank is a process of its own: it kills and watches signals itself
+    bool has_secret;       /* false: protects against accidents only */
+    bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
                                  (of ranks that are threads, rank 0 watches for all) */
-    pid_t supervisor;         /* local bootstrap: the parent; else 0 */
-    const char *bootstrap;    /* "local", "tcp", "pmix" */
+    pid_t supervisor;      /* local bootstrap: the parent; else 0 */
+    const char *bootstrap; /* "local", "tcp", "pmix" */
 };
 
 struct control_config {
-    double timeout;       /* seconds in which nobody may progress */
-    const char *options;  /* canonical text of everything that all ranks must agree on */
+    double timeout;      /* seconds in which nobody may progress */
+    const char *options; /* canonical text of everything that all ranks must agree on */
     int verbosity;
 };
 
@@ -55,11 +56,11 @@ struct member {
 
 struct control;
 
-/* Joins the job: rank 0 listens, the others connect, both prove the secret, and all agree on version,
- * options and world size. Blocks until all ranks have joined, or for the deadline after the last that
- * did. Errors: said in one sentence by the rank that finds it (port taken, host unknown, nobody
- * there, a wrong secret, another version, options that differ, rank taken twice, ranks missing:
- * which). */
+/* Joins the job: rank 0 listens, the others connect, both prove the secret, and all agree on
+ * version, options and world size. Blocks until all ranks have joined, or for the deadline after
+ * the last that did. Errors: said in one sentence by the rank that finds it (port taken, host
+ * unknown, nobody there, a wrong secret, another version, options that differ, rank taken twice,
+ * ranks missing: which). */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
 
@@ -75,21 +76,31 @@ struct blobs {
 };
 void blobs_free(struct blobs *blobs);
 
-/* All ranks call the same ones in the same order. They block; each returns the verdict's status when
- * the job ends meanwhile. */
+/* All ranks call the same ones in the same order. They block; each returns the verdict's status
+ * when the job ends meanwhile. */
 enum status control_allgather(struct control *control, const void *data, size_t size,
                               struct blobs *blobs);
 enum status control_gather(struct control *control, const void *data, size_t size,
                            struct blobs *blobs); /* filled at rank 0 only, else empty */
-enum status control_broadcast(struct control *control, void *data, size_t size); /* rank 0's, to all */
+enum status control_broadcast(struct control *control, void *data,
+                              size_t size); /* rank 0's, to all */
 enum status control_barrier(struct control *control);
 
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);
 
 /* What a rank is doing, written by its main thread as it goes, read by its helper thread. */
-enum phase { PHASE_JOIN, PHASE_SETUP, PHASE_CONNECT, PHASE_WARMUP, PHASE_CHECK, PHASE_TIME,
-             PHASE_GATHER, PHASE_END, PHASES };
+enum phase {
+    PHASE_JOIN,
+    PHASE_SETUP,
+    PHASE_CONNECT,
+    PHASE_WARMUP,
+    PHASE_CHECK,
+    PHASE_TIME,
+    PHASE_GATHER,
+    PHASE_END,
+    PHASES
+};
 extern const char *const phase_names[PHASES];
 struct pulse {
     _Atomic uint64_t progress; /* grows whenever this rank progresses in any way */
@@ -103,18 +114,20 @@ struct pulse {
 };
 struct pulse *control_pulse(struct control *control);
 
-/* Names an algorithm choice for reports: "alltoall pairwise". Called before the run by each rank. */
+/* Names an algorithm choice for reports: "alltoall pairwise". Called before the run by each
+ * rank. */
 void control_name_algorithm(struct control *control, int index, const char *text);
 
-/* This rank failed (its log holds the sentence): tells rank 0 and waits for the verdict. Returns the
- * job's status. */
+/* This rank failed (its log holds the sentence): tells rank 0 and waits for the verdict. Returns
+ * the job's status. */
 enum status control_fail(struct control *control, enum status status);
 
-/* This rank is finished, with its own status (STATUS_OK, WRONG_DATA, SLOW). Waits until all are, or the
- * job ends otherwise. Returns the job's status, the same on every rank: the gravest. */
+/* This rank is finished, with its own status (STATUS_OK, WRONG_DATA, SLOW). Waits until all are, or
+ * the job ends otherwise. Returns the job's status, the same on every rank: the gravest. */
 enum status control_finish(struct control *control, enum status status);
 
-/* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(). Owned by control. */
+/* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(). Owned by
+ * control. */
 struct job_error {
     int rank;
     char host[64];

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* to[i] = a[i] (+) b[i] for `elements` elements. `to` is equal to `a` or to `b`, or overlaps neither.
- * Pointers are aligned to the element. */
+/* to[i] = a[i] (+) b[i] for `elements` elements. `to` is equal to `a` or to `b`, or overlaps
+ * neither. Pointers are aligned to the element. */
 typedef void reduce_function(void *to, const void *a, const void *b, size_t elements);
 
 enum datatype_kind { DATATYPE_SIGNED, DATATYPE_UNSIGNED, DATATYPE_FLOAT };

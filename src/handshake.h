@@ -1,10 +1,11 @@
 /*
  * handshake.h - two ends of a socket prove to each other that they know the job's secret.
  *
- * Each end sends a fresh nonce and its hello; each answers the other's nonce with a keyed hash over both
- * nonces, both hellos, the purpose and its own role. So the secret never travels, nothing can be
- * replayed or reflected, and the hellos are authentic. Non-blocking: a listener can have many under
- * way, and a stranger that sends garbage, or nothing, costs one file descriptor until it is dropped.
+ * Each end sends a fresh nonce and its hello; each answers the other's nonce with a keyed hash over
+ * both nonces, both hellos, the purpose and its own role. So the secret never travels, nothing can
+ * be replayed or reflected, and the hellos are authentic. Non-blocking: a listener can have many
+ * under way, and a stranger that sends garbage, or nothing, costs one file descriptor until it is
+ * dropped.
  */
 #ifndef CCTEST_HANDSHAKE_H
 #define CCTEST_HANDSHAKE_H
@@ -22,8 +23,8 @@ enum handshake_state {
     HANDSHAKE_REFUSED, /* a stranger, another job's rank, or gone; close the socket */
 };
 
-/* `fd`: a connected (or connecting) non-blocking socket; stays the caller's. `purpose` separates kinds
- * of connections ("control", "data"). NULL: out of memory. */
+/* `fd`: a connected (or connecting) non-blocking socket; stays the caller's. `purpose` separates
+ * kinds of connections ("control", "data"). NULL: out of memory. */
 struct handshake *handshake_create(int fd, bool accepting, const unsigned char *secret,
                                    const char *purpose, const void *hello, size_t hello_size);
 enum handshake_state handshake_step(struct handshake *handshake);

@@ -17,7 +17,7 @@ enum start_mode {
 };
 
 enum bind_mode {
-    BIND_CORE, /* each rank to a core of its own, where there are enough for the ranks of its host */
+    BIND_CORE, /* each rank to a core of its own, where its host has enough of them */
     BIND_NONE, /* to none: the kernel places them */
 };
 
@@ -34,14 +34,15 @@ enum injection_kind {
 struct injection {
     enum injection_kind kind;
     int rank;
-    long iteration; /* kill, stop: counted from 0 over all that the rank runs: warm-up, checks, timed */
+    /* kill, stop: counted from 0 over all that the rank runs: warm-up, checks, timed. */
+    long iteration;
     long microseconds;
 };
 #define INJECTIONS_MOST 8
 
-#define CHOICES_MOST 64
+#define CHOICES_MOST    64
 #define TRANSPORTS_MOST 8
-#define ROOT_ALL (-1)
+#define ROOT_ALL        (-1)
 
 struct job {
     const struct collective *collective;
@@ -56,7 +57,7 @@ struct job {
     size_t factor, increment; /* one of them is 0 */
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL unless the collective reduces; barrier: bor */
-    int root; /* or ROOT_ALL: rotates with the iterations */
+    int root;                          /* or ROOT_ALL: rotates with the iterations */
     long iterations, warmup, checked;
     bool in_place;
     enum copy_policy copy;
@@ -85,16 +86,16 @@ struct job {
 size_t job_next_size(const struct job *job, size_t bytes);
 
 /* Can this job run with `ranks` ranks? Looks at root, injections, and asks each algorithm; under
- * `-a all` those that refuse are taken out of the job, otherwise a refusal is an error. Called as soon
- * as the number of ranks is known; may be called again. STATUS_USAGE, with the reason. */
+ * `-a all` those that refuse are taken out of the job, otherwise a refusal is an error. Called as
+ * soon as the number of ranks is known; may be called again. STATUS_USAGE, with the reason. */
 enum status job_check_ranks(struct job *job, int ranks);
 
-/* Everything that all ranks of a job must agree on, as text that looks like a command line: what differs
- * between two texts is what a user has to look for. Cut off at `size`. */
+/* Everything that all ranks of a job must agree on, as text that looks like a command line: what
+ * differs between two texts is what a user has to look for. Cut off at `size`. */
 void job_canonical(const struct job *job, char *text, size_t size);
 
-/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s. True
- * if it was not asked for. */
+/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s.
+ * True if it was not asked for. */
 struct result;
 bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best);
 

@@ -12,7 +12,8 @@ struct text {
     size_t used, size;
 };
 
-static void __attribute__((format(printf, 2, 3))) text_add(struct text *text, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+text_add(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -60,9 +61,9 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);
     if (job->chunk_given)
         text_add(&text, " --chunk %zu", job->chunk);
-    text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g", job->channels,
-             job->bind == BIND_CORE ? "core" : "none",
-             job->start == START_BARRIER ? "barrier" : "back-to-back", (unsigned long long)job->seed,
-             job->timeout, job->min_busbw);
+    text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g",
+             job->channels, job->bind == BIND_CORE ? "core" : "none",
+             job->start == START_BARRIER ? "barrier" : "back-to-back",
+             (unsigned long long)job->seed, job->timeout, job->min_busbw);
     text_add_injections(&text, job);
 }

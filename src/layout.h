@@ -30,8 +30,8 @@ struct cursor {
 
 void cursor_start(struct cursor *cursor, struct layout layout);
 
-/* The address of the cursor's byte, and in *run how many bytes (at most `most`) are contiguous there.
- * NULL at the end. */
+/* The address of the cursor's byte, and in *run how many bytes (at most `most`) are contiguous
+ * there. NULL at the end. */
 char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run);
 
 /* Moves on by `bytes`, over as many runs as needed. */
@@ -41,7 +41,8 @@ void cursor_advance(struct cursor *cursor, size_t bytes);
 void cursor_gather(struct cursor *from, void *to, size_t bytes);
 void cursor_scatter(struct cursor *to, const void *from, size_t bytes);
 
-/* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both on. */
+/* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both
+ * on. */
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
                    reduce_function *reduce, size_t element);
 

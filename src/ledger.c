@@ -51,8 +51,8 @@ static bool story_is_new(const struct blobs *tallies, int rank)
     return true;
 }
 
-/* A fault spreads from hop to hop: where a wrong rank got its first wrong element from one whose own result
- * is right, it began between these two. */
+/* A fault spreads from hop to hop: where a wrong rank got its first wrong element from one whose
+ * own result is right, it began between these two. */
 static void origins_tell(const struct blobs *tallies, const struct member *members)
 {
     int told = 0;
@@ -63,7 +63,8 @@ static void origins_tell(const struct blobs *tallies, const struct member *membe
         if (((const struct tally_wire *)tallies->data[wire->hop_peer])->wrong)
             continue;
         told++;
-        say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, whose own result is "
+        say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, whose own "
+            "result is "
             "right: suspect the link between the two, or their memory",
             r, members[r].host, wire->hop_peer, members[wire->hop_peer].host, wire->hop_step);
     }
@@ -81,15 +82,15 @@ static void stories_tell(const struct tally *mine, struct ledger *ledger, const 
         struct job_error error = {.rank = r, .phase = "check"};
         snprintf(error.host, sizeof error.host, "%s", members[r].host);
         snprintf(error.message, sizeof error.message, "%s %s, %zu bytes: %s", job->collective->name,
-                 job->choice_text[mine->choice], collective_bytes(&mine->problem, job->datatype->size),
-                 wire->story);
+                 job->choice_text[mine->choice],
+                 collective_bytes(&mine->problem, job->datatype->size), wire->story);
         error_add(ledger, &error);
         if (!story_is_new(tallies, r) || told++ >= STORIES_MOST)
             continue;
         char ranks[200];
         ranks_write(tallies, r, ranks, sizeof ranks);
-        say("wrong data at rank %s (%s%s): %s", ranks, members[r].host, strchr(ranks, ',') ? ", ..." : "",
-            error.message);
+        say("wrong data at rank %s (%s%s): %s", ranks, members[r].host,
+            strchr(ranks, ',') ? ", ..." : "", error.message);
     }
     if (told > STORIES_MOST)
         say("wrong data at other ranks: %d more stories", told - STORIES_MOST);
@@ -97,7 +98,8 @@ static void stories_tell(const struct tally *mine, struct ledger *ledger, const 
 }
 
 /* The traffic of all ranks by transport, and the name of what carried the line. */
-static void result_traffic(struct result *result, const struct blobs *tallies, char *name, size_t size)
+static void result_traffic(struct result *result, const struct blobs *tallies, char *name,
+                           size_t size)
 {
     int names = 0;
     bool used[TRANSPORTS_MOST] = {false};
@@ -137,8 +139,8 @@ static void result_times(struct result *result, const struct job *job, const str
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
         result->busbw = result->algbw * collective_bus_factor(job->collective, tallies->count);
-        result->late_rank = measure_late_rank(late, tallies->count,
-                                              (uint64_t)(result->time_us.p50 * 1000));
+        result->late_rank =
+            measure_late_rank(late, tallies->count, (uint64_t)(result->time_us.p50 * 1000));
         result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     }
     free(slowest);
@@ -146,8 +148,8 @@ static void result_times(struct result *result, const struct job *job, const str
 }
 
 void ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                            const struct member *members, const struct blobs *tallies,
-                            struct report *report)
+                     const struct member *members, const struct blobs *tallies,
+                     struct report *report)
 {
     struct result *more =
         realloc(ledger->results, ((size_t)ledger->result_count + 1) * sizeof *more);
@@ -175,8 +177,9 @@ void ledger_add_line(struct ledger *ledger, const struct tally *mine, const stru
         stories_tell(mine, ledger, job, members, tallies);
     report->result(report, job, result);
     if (result->late_rank >= 0)
-        say_verbose(1, "%s %s, %zu bytes: rank %d (%s) is late: it begins %.1f us after the start "
-                       "releases it (median), the others at once",
+        say_verbose(1,
+                    "%s %s, %zu bytes: rank %d (%s) is late: it begins %.1f us after the start "
+                    "releases it (median), the others at once",
                     job->collective->name, job->choice_text[mine->choice], result->bytes,
                     result->late_rank, members[result->late_rank].host, result->late_us);
 }
@@ -196,7 +199,8 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
     double best;
     if (job_fast_enough(job, ledger->results, ledger->result_count, &best))
         return STATUS_OK;
-    say("the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that --min-busbw asks for",
+    say("the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that --min-busbw "
+        "asks for",
         best, job->min_busbw);
     return STATUS_SLOW;
 }

@@ -29,15 +29,17 @@ struct ledger {
     size_t wrong;
 };
 
-/* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result. `tallies` holds
- * a struct tally_wire of each rank. */
+/* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
+ * `tallies` holds a struct tally_wire of each rank. */
 void ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                     const struct member *members, const struct blobs *tallies, struct report *report);
+                     const struct member *members, const struct blobs *tallies,
+                     struct report *report);
 
 /* Adds what the control plane had to report. */
 void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count);
 
-/* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other ranks. */
+/* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other
+ * ranks. */
 enum status ledger_status(const struct ledger *ledger, const struct job *job);
 void ledger_free(struct ledger *ledger);
 

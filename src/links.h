@@ -14,11 +14,12 @@ struct links;
 
 /* `allowed`: transports in the order of preference, ended by NULL. Errors: STATUS_UNAVAILABLE if a
  * transport cannot be used here or none reaches a peer, naming both and the reasons. */
-enum status links_open(const struct transport *const *allowed, const struct transport_config *config,
-                       struct control *control, struct links **links);
+enum status links_open(const struct transport *const *allowed,
+                       const struct transport_config *config, struct control *control,
+                       struct links **links);
 
-/* Connects this rank to `peers` on `lanes` lanes. Called by all ranks together; the sets need not be
- * mutual, they are made so. */
+/* Connects this rank to `peers` on `lanes` lanes. Called by all ranks together; the sets need not
+ * be mutual, they are made so. */
 enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
                           int lanes);
 

@@ -1,9 +1,9 @@
 /*
  * log.h - what a rank says on stderr, and the one failure that it remembers.
  *
- * A rank is a context, not a process, so its log is an object. Each thread is attached to the log of
- * the rank that it works for; fail() and say() speak for that rank. A thread without one speaks for
- * the program.
+ * A rank is a context, not a process, so its log is an object. Each thread is attached to the log
+ * of the rank that it works for; fail() and say() speak for that rank. A thread without one speaks
+ * for the program.
  */
 #ifndef CCTEST_LOG_H
 #define CCTEST_LOG_H
@@ -23,7 +23,8 @@ struct log {
 
 void log_init(struct log *log, int rank, int verbosity);
 
-/* Makes the calling thread speak for `log`, which must outlive the thread. NULL: for the program. */
+/* Makes the calling thread speak for `log`, which must outlive the thread. NULL: for the
+ * program. */
 void log_attach(struct log *log);
 
 /* The calling thread's log; never NULL. */
@@ -33,8 +34,7 @@ struct log *log_current(void);
  * (shown at verbosity 2). Returns `status`, so that a caller writes `return fail(...)`. Prints
  * nothing: a rank's failure is printed by rank 0, once, or by whoever finds that it cannot be
  * delivered (log_print_failure). */
-enum status fail(enum status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+enum status fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints the recorded failure, if there is one, as one line on stderr. */
 void log_print_failure(struct log *log);

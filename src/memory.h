@@ -1,8 +1,8 @@
 /*
  * memory.h - kinds of memory that buffers may lie in, and the engine that works on each.
  *
- * host: private memory of the process. shared: a memfd, which peers on the same node can map and read
- * in place. Later: cuda.
+ * host: private memory of the process. shared: a memfd, which peers on the same node can map and
+ * read in place. Later: cuda.
  */
 #ifndef CCTEST_MEMORY_H
 #define CCTEST_MEMORY_H
@@ -24,16 +24,16 @@ struct memory_kind {
     const char *name;
     const char *summary; /* one line for `cctest info` */
 
-    /* A region of `bytes` bytes (0 is allowed), filled with zeroes. Memory is really there when this
-     * returns: what cannot be had is an error here (STATUS_ERROR, saying how much was asked for), not
-     * a signal later. */
+    /* A region of `bytes` bytes (0 is allowed), filled with zeroes. Memory is really there when
+     * this returns: what cannot be had is an error here (STATUS_ERROR, saying how much was asked
+     * for), not a signal later. */
     enum status (*allocate)(size_t bytes, struct region *region);
     void (*release)(struct region *region);
 
     /* Local operations. post() accepts a TRANSFER_COPY or TRANSFER_REDUCE; progress() moves each
      * posted one by about `grain` bytes at most and never waits. A kind whose work takes place
-     * elsewhere (a GPU stream) starts it in one call and finds it finished in a later one. An engine
-     * belongs to one thread. */
+     * elsewhere (a GPU stream) starts it in one call and finds it finished in a later one. An
+     * engine belongs to one thread. */
     enum status (*engine_open)(size_t grain, struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);

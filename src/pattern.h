@@ -1,9 +1,9 @@
 /*
  * pattern.h - the inputs, and from them the results that must come.
  *
- * Inputs are a hash of (seed, iteration, rank, element), drawn so that every order of reduction gives
- * bit-identical results, and so that a contribution that is missing, doubled or stale changes the
- * result (design notes in pattern.c, per type and operator).
+ * Inputs are a hash of (seed, iteration, rank, element), drawn so that every order of reduction
+ * gives bit-identical results, and so that a contribution that is missing, doubled or stale changes
+ * the result (design notes in pattern.c, per type and operator).
  */
 #ifndef CCTEST_PATTERN_H
 #define CCTEST_PATTERN_H
@@ -23,12 +23,17 @@ struct pattern {
 void pattern_fill(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
 
 /* How one rank's contribution enters an expected value: once if the run was right. */
-enum contribution { CONTRIBUTION_ONCE, CONTRIBUTION_MISSING, CONTRIBUTION_DOUBLED, CONTRIBUTION_STALE };
+enum contribution {
+    CONTRIBUTION_ONCE,
+    CONTRIBUTION_MISSING,
+    CONTRIBUTION_DOUBLED,
+    CONTRIBUTION_STALE
+};
 
-/* The combination of all ranks' source elements [first, first + count), each entering as `how[rank]`
- * says (NULL: all once; stale: with its value of the iteration before; before iteration 0 there is a
- * 2^64-1 that was never run). Returns false where nothing enters at all. Non-reducing collectives do
- * not use it. */
+/* The combination of all ranks' source elements [first, first + count), each entering as
+ * `how[rank]` says (NULL: all once; stale: with its value of the iteration before; before iteration
+ * 0 there is a 2^64-1 that was never run). Returns false where nothing enters at all. Non-reducing
+ * collectives do not use it. */
 bool pattern_combine(const struct pattern *pattern, const unsigned char *how, size_t first,
                      size_t count, void *to);
 

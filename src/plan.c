@@ -1,12 +1,14 @@
 /*
- * plan.c - the executor: all operations are open at once, and each goes as far as those before it allow.
+ * plan.c - the executor: all operations are open at once, and each goes as far as those before it
+ * allow.
  *
- * A task is an operation that was made ready: its memory as addresses, its channel, its transfer. A task
- * that is held back watches the one task that holds it back; when that one moves on, the watcher's limit
- * is computed anew, and it may come to watch another. So the cost of a step follows what moved, not what
- * there is.
+ * A task is an operation that was made ready: its memory as addresses, its channel, its transfer. A
+ * task that is held back watches the one task that holds it back; when that one moves on, the
+ * watcher's limit is computed anew, and it may come to watch another. So the cost of a step follows
+ * what moved, not what there is.
  *
- * What a task has done becomes visible to others in steps of the grain (--chunk), or when it is complete.
+ * What a task has done becomes visible to others in steps of the grain (--chunk), or when it is
+ * complete.
  */
 #include "plan.h"
 
@@ -41,7 +43,7 @@ struct plan {
     uint32_t *order; /* operations by epoch */
     struct moved_list moved;
     size_t completed;
-    size_t earliest; /* every operation before it is complete */
+    size_t earliest;   /* every operation before it is complete */
     size_t local_left; /* local operations that are posted and not complete */
     struct fault fault;
 };
@@ -53,10 +55,11 @@ static struct layout layout_make(const struct plan_config *config, struct messag
     struct layout layout = {.pieces = *room, .count = message.count};
     for (size_t i = 0; i < message.count; i++) {
         const struct span *span = &message.spans[i];
-        *(*room)++ = (struct piece){.base = config->buffer[span->buffer] + span->offset * config->element,
-                                    .run = span->run * config->element,
-                                    .stride = span->stride * config->element,
-                                    .times = span->times};
+        *(*room)++ =
+            (struct piece){.base = config->buffer[span->buffer] + span->offset * config->element,
+                           .run = span->run * config->element,
+                           .stride = span->stride * config->element,
+                           .times = span->times};
     }
     return layout;
 }
@@ -79,8 +82,8 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
     return TRANSFER_COPY;
 }
 
-static enum status task_make(struct plan *plan, struct task *task, const struct operation *operation,
-                             struct piece **room)
+static enum status task_make(struct plan *plan, struct task *task,
+                             const struct operation *operation, struct piece **room)
 {
     const struct plan_config *config = &plan->config;
     task->operation = operation;

@@ -1,9 +1,9 @@
 /*
  * plan.h - the executor: runs a schedule over transports, on the memory of this rank.
  *
- * A plan is a schedule that was made ready for given buffers: addresses, channels and wake lists are
- * found once; each run only resets and posts. It is started and polled, so that several can run at the
- * same time and a caller can look at other things in between.
+ * A plan is a schedule that was made ready for given buffers: addresses, channels and wake lists
+ * are found once; each run only resets and posts. It is started and polled, so that several can run
+ * at the same time and a caller can look at other things in between.
  */
 #ifndef CCTEST_PLAN_H
 #define CCTEST_PLAN_H
@@ -45,7 +45,8 @@ struct whereabouts {
 };
 void plan_where(const struct plan *plan, struct whereabouts *where);
 
-/* Injected faults, for testing the tester: the `nth` incoming message of the next run is treated so. */
+/* Injected faults, for testing the tester: the `nth` incoming message of the next run is treated
+ * so. */
 enum plan_fault {
     PLAN_FAULT_NONE,
     PLAN_FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */

@@ -17,10 +17,8 @@ bool fault_begin(struct fault *fault, struct transfer *transfer)
     if (fault->kind != PLAN_FAULT_DROP)
         return true;
     fault->aside = malloc(transfer->length);
-    fault->aside_piece = (struct piece){.base = fault->aside,
-                                        .run = transfer->length,
-                                        .stride = transfer->length,
-                                        .times = 1};
+    fault->aside_piece = (struct piece){
+        .base = fault->aside, .run = transfer->length, .stride = transfer->length, .times = 1};
     transfer->kind = TRANSFER_RECV;
     transfer->to = (struct layout){.pieces = &fault->aside_piece, .count = 1};
     return fault->aside != NULL;
@@ -44,8 +42,8 @@ static void drop_finish(const struct transfer *told)
 void fault_finish(struct fault *fault, struct transfer *transfer)
 {
     if (fault->kind == PLAN_FAULT_CORRUPT) {
-        /* A high bit of the first element: a low one of a float could be rounded away later, and then
-         * nothing would be wrong. */
+        /* A high bit of the first element: a low one of a float could be rounded away later, and
+         * then nothing would be wrong. */
         size_t run, high = transfer->element > 1 ? transfer->element - 2 : 0;
         struct cursor to;
         cursor_start(&to, transfer->to);

@@ -1,8 +1,8 @@
 /*
  * plan_fault.h - the faults that a plan inflicts on one of its incoming messages (--inject).
  *
- * The message that is struck travels as any other, so its peer notices nothing; it is kept from those who
- * wait for it until it is complete, and by then the damage is done.
+ * The message that is struck travels as any other, so its peer notices nothing; it is kept from
+ * those who wait for it until it is complete, and by then the damage is done.
  */
 #ifndef CCTEST_PLAN_FAULT_H
 #define CCTEST_PLAN_FAULT_H
@@ -17,7 +17,8 @@ struct fault {
     struct transfer told; /* the transfer as it was meant */
 };
 
-/* Is the next operation of the schedule, of this kind, the one that is struck? Asked in program order. */
+/* Is the next operation of the schedule, of this kind, the one that is struck? Asked in program
+ * order. */
 bool fault_strikes(struct fault *fault, enum operation_kind kind);
 
 /* Before the struck transfer is posted. False: out of memory. */

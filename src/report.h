@@ -13,9 +13,10 @@ struct result {
     size_t count, bytes;
     int root;
     long iterations, checked;
-    size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    size_t wrong;       /* wrong elements, over all ranks and checked iterations */
     char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */
-    struct traffic by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
+    struct traffic
+        by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
     struct statistics time_us;
     double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */

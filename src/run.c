@@ -23,8 +23,8 @@ struct plan *line_plan(const struct line *line, long iteration, struct problem *
     return line->plan[index];
 }
 
-enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes, int rank,
-                           int ranks, struct line *line)
+enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
+                           int rank, int ranks, struct line *line)
 {
     bool rotates = job->collective->rooted && job->root == ROOT_ALL;
     *line = (struct line){
@@ -77,15 +77,15 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
 {
     const struct job *job = runner->job;
     size_t element = job->datatype->size;
-    enum status status =
-        line_schedules(job, choice, bytes, runner->rank, runner->ranks, line);
+    enum status status = line_schedules(job, choice, bytes, runner->rank, runner->ranks, line);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
         struct plan_config config = {
             .schedule = line->schedules[i],
             .element = element,
-            .reduce = job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
+            .reduce =
+                job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
             .chunk = runner->chunk,
             .memory = job->memory,
             .engine = runner->engine,

@@ -2,8 +2,8 @@
  * run.h - running one collective on one rank, again and again: what a session repeats per size and
  * algorithm.
  *
- * A runner holds what lasts (links, buffers, the local engine, the start barrier); a line is one size of
- * one algorithm, made ready.
+ * A runner holds what lasts (links, buffers, the local engine, the start barrier); a line is one
+ * size of one algorithm, made ready.
  */
 #ifndef CCTEST_RUN_H
 #define CCTEST_RUN_H
@@ -20,9 +20,9 @@ struct runner {
     int rank, ranks;
     struct links *links;
     struct engine *engine;
-    size_t chunk; /* bytes; 0: whole messages */
-    int spins;    /* idle looks before the core is given to somebody else */
-    long iteration;    /* over everything that this rank has run */
+    size_t chunk;       /* bytes; 0: whole messages */
+    int spins;          /* idle looks before the core is given to somebody else */
+    long iteration;     /* over everything that this rank has run */
     uint64_t last_look; /* when an idle wait last looked at the world, ns */
     /* The start barrier. */
     struct schedule *barrier_schedule;
@@ -48,19 +48,20 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
 void line_close(struct line *line);
 
 /* The schedules of a line without the plans: what memory, peers and lanes it will need. */
-enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes, int rank,
-                           int ranks, struct line *line);
+enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
+                           int rank, int ranks, struct line *line);
 
 enum status runner_barrier_open(struct runner *runner);
 void runner_barrier_close(struct runner *runner);
 
-/* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a peer has
- * died, and tells the pulse what it waits in. */
+/* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a
+ * peer has died, and tells the pulse what it waits in. */
 enum status runner_run(struct runner *runner, struct plan *plan);
 
-/* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its release
- * to its beginning; *duration: ns from its release to its end on this rank. `released` is the end of the
- * last iteration when it starts back to back (ns), and is set to the end of this one. */
+/* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its
+ * release to its beginning; *duration: ns from its release to its end on this rank. `released` is
+ * the end of the last iteration when it starts back to back (ns), and is set to the end of this
+ * one. */
 enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
                            uint64_t *late, uint64_t *duration);
 

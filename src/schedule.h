@@ -10,9 +10,9 @@
  *
  * Streaming. Every operation advances in ascending order of its message. An operation may touch its
  * element x as soon as every earlier conflicting operation has moved past the memory of x. This is
- * free of deadlock for every slot size and grain, if the schedule completes with unbuffered channels
- * and whole operations and if (1) every lane has flow control of its own, (2) every operation is open
- * at once (but for fences), and (3) waits are exact.
+ * free of deadlock for every slot size and grain, if the schedule completes with unbuffered
+ * channels and whole operations and if (1) every lane has flow control of its own, (2) every
+ * operation is open at once (but for fences), and (3) waits are exact.
  */
 #ifndef CCTEST_SCHEDULE_H
 #define CCTEST_SCHEDULE_H
@@ -42,7 +42,7 @@ enum operation_kind {
     OPERATION_SEND,        /* the next message to `peer` on `lane` is from */
     OPERATION_RECV,        /* to = the next message from `peer` on `lane` */
     OPERATION_RECV_REDUCE, /* to = with (+) the next message from `peer` on `lane` */
-    OPERATION_FINISH,      /* to = final touch of from (a copy, unless the operator ends otherwise) */
+    OPERATION_FINISH, /* to = final touch of from (a copy, unless the operator ends otherwise) */
 };
 
 /* A wait of operation L on the earlier operation E: L's elements [at, at + length) touch the same
@@ -55,20 +55,20 @@ struct wait {
 
 struct operation {
     enum operation_kind kind;
-    int peer;             /* world rank, for send, recv, recv_reduce; else -1 */
-    int lane;             /* for send, recv, recv_reduce; else 0 */
-    int step;             /* the round's label, from 0 */
-    uint32_t epoch;       /* index of the epoch that it belongs to */
-    size_t length;        /* elements of the message; never 0 */
-    struct message to;    /* written; equal to from or with, or disjoint from both */
-    struct message from;  /* read */
-    struct message with;  /* read */
+    int peer;                 /* world rank, for send, recv, recv_reduce; else -1 */
+    int lane;                 /* for send, recv, recv_reduce; else 0 */
+    int step;                 /* the round's label, from 0 */
+    uint32_t epoch;           /* index of the epoch that it belongs to */
+    size_t length;            /* elements of the message; never 0 */
+    struct message to;        /* written; equal to from or with, or disjoint from both */
+    struct message from;      /* read */
+    struct message with;      /* read */
     const struct wait *waits; /* ascending `at`; they overlap where several E touch one element */
     size_t wait_count;
 };
 
-/* Fences cut the operations of a scope (a channel) into epochs. The operations of an epoch may start
- * when all operations of the epochs before it in its scope are complete. */
+/* Fences cut the operations of a scope (a channel) into epochs. The operations of an epoch may
+ * start when all operations of the epochs before it in its scope are complete. */
 struct epoch {
     int previous, next;  /* epoch index, -1: none */
     uint32_t operations; /* how many belong to it; never 0 */
@@ -93,14 +93,14 @@ struct schedule {
 
 /* How far operation `operation` may go when earlier operation e has moved past done[e] of its
  * elements (in units of 1/`unit` elements: pass the element size to work in bytes, 1 for elements).
- * `first` is the caller's cursor into the waits, 0 at the start, moved past waits that are satisfied
- * for good; waiting_for receives the operation that holds it back (UINT32_MAX: none). Fences and lane
- * order are not looked at. */
+ * `first` is the caller's cursor into the waits, 0 at the start, moved past waits that are
+ * satisfied for good; waiting_for receives the operation that holds it back (UINT32_MAX: none).
+ * Fences and lane order are not looked at. */
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
                        size_t *first, uint32_t *waiting_for);
 
 const char *operation_name(enum operation_kind kind); /* "recv_reduce" */
-bool operation_travels(enum operation_kind kind);      /* send, recv or recv_reduce */
+bool operation_travels(enum operation_kind kind);     /* send, recv or recv_reduce */
 
 void schedule_free(struct schedule *schedule); /* NULL is allowed */
 

@@ -1,9 +1,9 @@
 /*
  * session.c - one rank's run of a job.
  *
- * Every rank goes through the same stages at the same time: join; build all schedules at the largest
- * size, to learn what memory, peers and lanes they need; allocate, link, connect; then for each size and
- * algorithm warm up, check, time, and hand the tally to rank 0.
+ * Every rank goes through the same stages at the same time: join; build all schedules at the
+ * largest size, to learn what memory, peers and lanes they need; allocate, link, connect; then for
+ * each size and algorithm warm up, check, time, and hand the tally to rank 0.
  */
 #include "session.h"
 
@@ -32,7 +32,7 @@ struct session {
     struct runner runner;
     struct buffers buffers;
     struct ledger ledger;
-    size_t need[BUFFERS];  /* bytes, the most of any line */
+    size_t need[BUFFERS];   /* bytes, the most of any line */
     unsigned char *is_peer; /* by rank */
     int lanes;
     int local_ranks; /* on this host */
@@ -131,8 +131,7 @@ static enum status session_link(struct session *session)
         .ended_argument = session->control,
     };
     atomic_store(&runner->pulse->phase, PHASE_CONNECT);
-    enum status status =
-        links_open(job->transports, &config, session->control, &runner->links);
+    enum status status = links_open(job->transports, &config, session->control, &runner->links);
     if (status != STATUS_OK)
         return status;
     int *peers = malloc(((size_t)runner->ranks + 1) * sizeof *peers), count = 0;
@@ -173,7 +172,8 @@ static enum status session_set_up(struct session *session)
     if (status == STATUS_OK)
         status = buffers_allocate(job->memory, session->need, &session->buffers);
     if (status == STATUS_OK)
-        status = job->memory->engine_open(runner->chunk ? runner->chunk : SIZE_MAX, &runner->engine);
+        status =
+            job->memory->engine_open(runner->chunk ? runner->chunk : SIZE_MAX, &runner->engine);
     return status == STATUS_OK ? session_link(session) : status;
 }
 
@@ -237,7 +237,7 @@ static void check_look(struct session *session, const struct pattern *pattern,
     tally_note_finding(tally, &finding, schedule, (long)pattern->iteration);
     if (!schedule->problem.in_place)
         tally_note_source(tally, check_source(pattern, rank, place[BUFFER_SOURCE]),
-                            (long)pattern->iteration);
+                          (long)pattern->iteration);
     if (buffers_overrun(&session->buffers, used, overrun, sizeof overrun))
         tally_note_overrun(tally, overrun, (long)pattern->iteration);
 }
@@ -323,8 +323,8 @@ static enum status session_line(struct session *session, int choice, size_t byte
     }
     if (status == STATUS_OK) {
         atomic_store(&runner->pulse->phase, PHASE_GATHER);
-        status = tally_gather(tally, &session->ledger, session->control, &session->job,
-                                session->report);
+        status =
+            tally_gather(tally, &session->ledger, session->control, &session->job, session->report);
     }
     tally_free(tally);
     line_close(&line);
@@ -384,8 +384,8 @@ enum status session_run(const struct job *job, const struct membership *membersh
         if (status != STATUS_OK)
             status = control_fail(session->control, status);
         else
-            status = control_finish(session->control,
-                                    ledger_status(&session->ledger, &session->job));
+            status =
+                control_finish(session->control, ledger_status(&session->ledger, &session->job));
     }
     session_report(session, status);
     session_close(session);

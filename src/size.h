@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* Reads a size. Returns NULL and sets *bytes, or returns why not: "is negative", "has trailing junk", "is
- * too large" ... (static, to be put after the option's name and value). "1.5M" is not accepted. */
+/* Reads a size. Returns NULL and sets *bytes, or returns why not: "is negative", "has trailing
+ * junk", "is too large" ... (static, to be put after the option's name and value). "1.5M" is not
+ * accepted. */
 const char *size_parse(const char *text, size_t *bytes);
 
 /* Writes 67108864 as "64M" where that is exact, else the plain number. Returns `text`. */

@@ -2,8 +2,8 @@
  * status.h - how a thing ended, in one type for the whole program.
  *
  * The values are the exit statuses that users and scripts see. A function that can fail returns one
- * of them. Whoever detects a failure records it once, with fail() of log.h, and everybody above only
- * passes the status on.
+ * of them. Whoever detects a failure records it once, with fail() of log.h, and everybody above
+ * only passes the status on.
  */
 #ifndef CCTEST_STATUS_H
 #define CCTEST_STATUS_H
@@ -19,12 +19,12 @@ enum status {
     STATUS_INTERRUPTED = 130 /* ended by the user */
 };
 
-/* The graver of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a job
- * before it starts and come before 3. */
+/* The graver of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a
+ * job before it starts and come before 3. */
 enum status status_graver(enum status a, enum status b);
 
-/* The word that JSON carries: "ok", "error", "usage", "wrong-data", "slow", "timeout", "unavailable",
- * "interrupted". */
+/* The word that JSON carries: "ok", "error", "usage", "wrong-data", "slow", "timeout",
+ * "unavailable", "interrupted". */
 const char *status_word(enum status status);
 
 #endif

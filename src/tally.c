@@ -68,7 +68,8 @@ void tally_note_finding(struct tally *tally, const struct finding *finding,
             tally->hop_step = schedule->operations[arrival].step;
         }
         snprintf(tally->story, sizeof tally->story,
-                 "%zu element%s wrong in checked iteration %ld, the first at %zu: expected %s, got %s; %s",
+                 "%zu element%s wrong in checked iteration %ld, the first at %zu: expected %s, got "
+                 "%s; %s",
                  finding->wrong, finding->wrong == 1 ? " is" : "s are", iteration, finding->first,
                  finding->expected, finding->got, finding->story);
     }
@@ -89,7 +90,8 @@ void tally_note_source(struct tally *tally, size_t changed, long iteration)
 void tally_note_overrun(struct tally *tally, const char *overrun, long iteration)
 {
     if (!tally->story[0])
-        snprintf(tally->story, sizeof tally->story, "in checked iteration %ld %s", iteration, overrun);
+        snprintf(tally->story, sizeof tally->story, "in checked iteration %ld %s", iteration,
+                 overrun);
     tally->wrong++;
 }
 

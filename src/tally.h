@@ -13,10 +13,10 @@ struct tally {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
     struct problem problem;
-    uint64_t *samples; /* ns of each timed iteration on this rank */
-    uint64_t *late;    /* ns between release and beginning */
-    size_t wrong;      /* elements, over all checked iterations */
-    char story[768];   /* of the first wrong iteration; empty: all was right */
+    uint64_t *samples;      /* ns of each timed iteration on this rank */
+    uint64_t *late;         /* ns between release and beginning */
+    size_t wrong;           /* elements, over all checked iterations */
+    char story[768];        /* of the first wrong iteration; empty: all was right */
     int hop_peer, hop_step; /* whom its first wrong element came from, and when; -1: made here */
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations, by endpoint */
     const char *transport[TRANSPORTS_MOST];
@@ -34,16 +34,16 @@ void tally_note_finding(struct tally *tally, const struct finding *finding,
 void tally_note_source(struct tally *tally, size_t changed, long iteration);
 void tally_note_overrun(struct tally *tally, const char *overrun, long iteration);
 
-/* Around the timed iterations: counts the bytes that moved between the two, by transport, without those
- * of the start barriers. */
+/* Around the timed iterations: counts the bytes that moved between the two, by transport, without
+ * those of the start barriers. */
 void tally_traffic_begin(struct tally *tally, const struct runner *runner);
 void tally_traffic_end(struct tally *tally, const struct runner *runner);
 
 /* A way that was forced by --copy and not taken is an error, not a silence. */
 enum status tally_check_copy(const struct tally *tally, const struct job *job);
 
-/* Called by all ranks together: rank 0 adds the line to its ledger, says which ranks hold wrong data, and
- * reports the result. */
+/* Called by all ranks together: rank 0 adds the line to its ledger, says which ranks hold wrong
+ * data, and reports the result. */
 enum status tally_gather(struct tally *tally, struct ledger *ledger, struct control *control,
                          const struct job *job, struct report *report);
 

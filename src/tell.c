@@ -173,8 +173,8 @@ static void text_add_sender(struct text *text, const struct evidence *evidence,
     if (telling->source_count == 1 && telling->sources[0] == evidence->rank)
         text_add(text, ": suspect rank %d's copy of its own block", evidence->rank);
     else if (telling->source_count == 1)
-        text_add(text, ": suspect rank %d, or what lies between it and rank %d", telling->sources[0],
-                 evidence->rank);
+        text_add(text, ": suspect rank %d, or what lies between it and rank %d",
+                 telling->sources[0], evidence->rank);
     else
         text_add(text, ": suspect what carried it to rank %d", evidence->rank);
 }

@@ -2,8 +2,8 @@
  * transfer.h - one operation on its way: how far it may go, and how far it has gone.
  *
  * The executor makes transfers and raises `limit` as conflicts clear; an engine (a transport, or a
- * memory kind for local operations) moves bytes in ascending order and raises `done`. Between the two
- * nothing else is said. All of one rank's transfers belong to one thread.
+ * memory kind for local operations) moves bytes in ascending order and raises `done`. Between the
+ * two nothing else is said. All of one rank's transfers belong to one thread.
  */
 #ifndef CCTEST_TRANSFER_H
 #define CCTEST_TRANSFER_H
@@ -26,9 +26,9 @@ struct transfer {
     enum transfer_kind kind;
     struct layout to, from, with; /* those that the kind names */
     reduce_function *reduce;
-    size_t element;               /* bytes of an element */
-    size_t length;                /* bytes, whole elements */
-    struct moved_list *moved;     /* where to report that done has grown */
+    size_t element;           /* bytes of an element */
+    size_t length;            /* bytes, whole elements */
+    struct moved_list *moved; /* where to report that done has grown */
 
     size_t limit; /* bytes that may be touched: raised by the executor only, whole elements */
     size_t done;  /* bytes behind which the memory is free for others: raised by the engine only,

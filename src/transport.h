@@ -1,16 +1,17 @@
 /*
  * transport.h - the interface behind which each kind of link stands (transports/: one file each).
  *
- * A transport moves bytes along ordered one-way channels from one rank to another. It knows pieces of
- * memory and nothing of algorithms or collectives. Each rank opens one endpoint of each transport that
- * the user allows; an endpoint belongs to one thread.
+ * A transport moves bytes along ordered one-way channels from one rank to another. It knows pieces
+ * of memory and nothing of algorithms or collectives. Each rank opens one endpoint of each
+ * transport that the user allows; an endpoint belongs to one thread.
  *
  * The life of an endpoint: open -> address (a blob for the others) -> attach (per peer, with that
- * peer's blob: can I reach it?) -> connect (the peers that will be used, all ranks at the same time)
- * -> channel, post, progress ... -> connect again when more peers or lanes are needed -> close.
+ * peer's blob: can I reach it?) -> connect (the peers that will be used, all ranks at the same
+ * time) -> channel, post, progress ... -> connect again when more peers or lanes are needed ->
+ * close.
  *
- * How a message travels depends on its length and the --copy policy alone, since a sender cannot know
- * what its peer will do with it.
+ * How a message travels depends on its length and the --copy policy alone, since a sender cannot
+ * know what its peer will do with it.
  */
 #ifndef CCTEST_TRANSPORT_H
 #define CCTEST_TRANSPORT_H
@@ -37,7 +38,8 @@ struct traffic {
     uint64_t received[PATHS]; /* payload bytes that arrived this way */
     uint64_t sent[PATHS];     /* payload bytes that left this way */
     uint64_t copied_sending;  /* bytes that this rank copied in order to send */
-    uint64_t copied_receiving; /* bytes that this rank copied (or landed in a slot) in order to receive,
+    uint64_t
+        copied_receiving; /* bytes that this rank copied (or landed in a slot) in order to receive,
                                   over and above placing or combining them where they belong */
 };
 
@@ -46,17 +48,19 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 
 struct transport_config {
     int rank, ranks;
-    int local_ranks;      /* ranks on this host, to size what is per peer */
+    int local_ranks; /* ranks on this host, to size what is per peer */
     enum copy_policy copy;
-    size_t slot_bytes;    /* 0: the transport's choice; else payload bytes of one slot */
-    int slots;            /* 0: the transport's choice; else slots of one lane */
-    size_t chunk;         /* grain in bytes; SIZE_MAX: whole messages */
-    const struct region *regions; /* this rank's buffers: what may be offered for reading in place */
+    size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
+    int slots;         /* 0: the transport's choice; else slots of one lane */
+    size_t chunk;      /* grain in bytes; SIZE_MAX: whole messages */
+    const struct region
+        *regions; /* this rank's buffers: what may be offered for reading in place */
     int region_count;
-    const char *interface;        /* address or device name to listen on; NULL: any */
-    const unsigned char *secret;  /* 32 bytes: what peers must prove to know */
-    double timeout;               /* seconds that a connect may take */
-    /* Asked now and then by whatever waits inside a call: true means give up (the job has ended). */
+    const char *interface;       /* address or device name to listen on; NULL: any */
+    const unsigned char *secret; /* 32 bytes: what peers must prove to know */
+    double timeout;              /* seconds that a connect may take */
+    /* Asked now and then by whatever waits inside a call: true means give up (the job has
+     * ended). */
     bool (*ended)(void *argument);
     void *ended_argument;
 };
@@ -79,7 +83,8 @@ struct transport {
     const char *name;    /* "shm" */
     const char *summary; /* one line for `cctest info` */
 
-    /* NULL if this machine can use it at all, else why not, and which package has what is missing. */
+    /* NULL if this machine can use it at all, else why not, and which package has what is
+     * missing. */
     const char *(*unavailable)(void);
 
     enum status (*open)(const struct transport_config *config, struct endpoint **endpoint);
@@ -87,8 +92,8 @@ struct transport {
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
     size_t (*address)(struct endpoint *endpoint, void *blob);
 
-    /* Can this endpoint reach `peer`? NULL: yes. Else the reason, static or in endpoint memory, valid
-     * until the next attach. Keeps what it needs of `blob`. */
+    /* Can this endpoint reach `peer`? NULL: yes. Else the reason, static or in endpoint memory,
+     * valid until the next attach. Keeps what it needs of `blob`. */
     const char *(*attach)(struct endpoint *endpoint, int peer, const void *blob, size_t size);
 
     /* Makes channels in both directions to `peers` on lanes 0 .. lanes - 1. Called by all ranks
@@ -119,9 +124,10 @@ struct transport {
 extern const struct transport *const transports[];
 const struct transport *transport_find(const char *name);
 
-/* Posts a transfer (kind, layouts, length, limit, moved set; done 0) and starts its cursors: `cursor` on
- * what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete at once. The transfer stays the caller's and must live until done == length or the
- * endpoint is closed. */
+/* Posts a transfer (kind, layouts, length, limit, moved set; done 0) and starts its cursors:
+ * `cursor` on what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete
+ * at once. The transfer stays the caller's and must live until done == length or the endpoint is
+ * closed. */
 void channel_post(struct channel *channel, struct transfer *transfer);
 
 /* For transports: takes channel->first off when it is done. */

@@ -1,8 +1,9 @@
 /*
  * test_plan.c - the executor, over a transport that moves a few bytes when it is told to.
  *
- * All ranks live in this process. The links of this file take the place of the real ones (the linker
- * takes links_channel() and links_progress() from here), so that every step can be looked at.
+ * All ranks live in this process. The links of this file take the place of the real ones (the
+ * linker takes links_channel() and links_progress() from here), so that every step can be looked
+ * at.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,8 +38,7 @@ static const struct transport transport_stepped = {.name = "stepped", .activate 
 
 struct channel *links_channel(struct links *links, int peer, int lane, bool sends)
 {
-    struct channel *channel =
-        sends ? &links->sends[peer][lane] : &links->receives[peer][lane];
+    struct channel *channel = sends ? &links->sends[peer][lane] : &links->receives[peer][lane];
     channel->endpoint = &links->endpoint;
     channel->peer = peer;
     channel->lane = lane;
@@ -95,8 +95,8 @@ struct world {
     struct plan_config config[RANKS_MOST];
 };
 
-static void world_open(struct world *world, const struct choice *choice, const struct problem *problem,
-                       int channels, size_t chunk, size_t step)
+static void world_open(struct world *world, const struct choice *choice,
+                       const struct problem *problem, int channels, size_t chunk, size_t step)
 {
     *world = (struct world){.ranks = problem->ranks, .problem = *problem};
     world->links = calloc(RANKS_MOST, sizeof *world->links);
@@ -106,7 +106,8 @@ static void world_open(struct world *world, const struct choice *choice, const s
                                          .ranks = world->ranks,
                                          .step = step,
                                          .world = world->links};
-        assert_int_equal(schedule_build(choice, problem, r, channels, &world->schedule[r]), STATUS_OK);
+        assert_int_equal(schedule_build(choice, problem, r, channels, &world->schedule[r]),
+                         STATUS_OK);
         assert_true(world->schedule[r]->lanes <= LANES_MOST);
         assert_int_equal(memory_kinds[0]->engine_open(step, &world->engine[r]), STATUS_OK);
         struct plan_config *config = &world->config[r];
@@ -200,8 +201,7 @@ static struct choice chain_choice(void)
 /* On rank 1 of a chain, has the send to rank 2 begun while the receive from rank 0 is under way? */
 static bool forward_begins_early(size_t chunk)
 {
-    struct problem problem = {
-        .collective = collective_find("broadcast"), .ranks = 3, .count = 100};
+    struct problem problem = {.collective = collective_find("broadcast"), .ranks = 3, .count = 100};
     struct choice choice = chain_choice();
     struct world world;
     world_open(&world, &choice, &problem, 1, chunk, 16);
@@ -232,12 +232,12 @@ static void whole_messages_do_not_stream(void **state)
     assert_false(forward_begins_early(0));
 }
 
-/* The grain is the step in which others see progress: nothing is forwarded before a whole one is there. */
+/* The grain is the step in which others see progress: nothing is forwarded before a whole one is
+ * there. */
 static void forward_advances_by_the_grain(void **state)
 {
     (void)state;
-    struct problem problem = {
-        .collective = collective_find("broadcast"), .ranks = 3, .count = 100};
+    struct problem problem = {.collective = collective_find("broadcast"), .ranks = 3, .count = 100};
     struct choice choice = chain_choice();
     struct world world;
     world_open(&world, &choice, &problem, 1, 64, 16);
@@ -259,7 +259,8 @@ static void every_algorithm_runs(void **state)
     for (int a = 0; algorithms[a]; a++) {
         struct choice choice = choice_of(algorithms[a]);
         for (int ranks = 1; ranks <= RANKS_MOST; ranks++) {
-            if (algorithms[a]->refuses && algorithms[a]->refuses(ranks, choice.options, (char[200]){0}, 200))
+            if (algorithms[a]->refuses &&
+                algorithms[a]->refuses(ranks, choice.options, (char[200]){0}, 200))
                 continue;
             for (int variant = 0; variant < 8; variant++) {
                 struct problem problem = {.ranks = ranks, .count = (size_t)ranks + 3};
@@ -289,8 +290,7 @@ static void every_algorithm_runs(void **state)
 static void whereabouts_name_the_wait(void **state)
 {
     (void)state;
-    struct problem problem = {
-        .collective = collective_find("broadcast"), .ranks = 3, .count = 100};
+    struct problem problem = {.collective = collective_find("broadcast"), .ranks = 3, .count = 100};
     struct choice choice = chain_choice();
     struct world world;
     struct whereabouts where;
@@ -314,8 +314,7 @@ static void whereabouts_name_the_wait(void **state)
 static void injected_drop_is_felt_once(void **state)
 {
     (void)state;
-    struct problem problem = {
-        .collective = collective_find("allreduce"), .ranks = 4, .count = 40};
+    struct problem problem = {.collective = collective_find("allreduce"), .ranks = 4, .count = 40};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, "ring"));
     struct world world;
     world_open(&world, &choice, &problem, 1, 16, 16);

@@ -1,0 +1,37 @@
+/*
+ * builder_internal.h - what the parts of the builder share: operations (builder.c), views (view.c)
+ * and whole algorithms (algorithm.c).
+ */
+#ifndef CCTEST_BUILDER_INTERNAL_H
+#define CCTEST_BUILDER_INTERNAL_H
+
+#include "builder.h"
+
+struct scope {
+    int epoch;   /* the one that operations go into; -1: none yet */
+    int step;    /* label of the round; -1 before the first put_step() */
+    bool fenced; /* the next operation begins an epoch */
+};
+
+struct builder {
+    struct schedule *schedule; /* in `memory` */
+    struct arena *memory;
+    struct operation *operations;
+    size_t count, room;
+    struct epoch *epochs;
+    size_t epoch_count, epoch_room;
+    struct scope *scopes;
+    int scope_count;
+    enum status status; /* the first failure; everything after it is ignored */
+};
+
+/* Memory that lives as long as the schedule; NULL when the builder has failed, or fails now. */
+void *builder_take(struct builder *b, size_t bytes);
+
+/* Fails the builder: the operation that is being written "does what it must not". */
+void builder_refuse(struct builder *b, const char *what);
+
+/* Slice `channel` of every block: what one of several channels works on. */
+struct view view_channel(struct builder *b, const struct view *view, int channel, int channels);
+
+#endif
