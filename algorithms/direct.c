@@ -59,7 +59,8 @@ static void fullmesh_alltoall(struct builder *b, const struct call *call)
     for (int gap = 1; gap <= p / 2; gap++) {
         int left = (r - gap + p) % p, right = (r + gap) % p;
         if ((gap - 1) % gaps_a_round == 0) {
-            put_fence(b, call->group);
+            if (gap > 1) /* the copy of the own block overlaps with the first round */
+                put_fence(b, call->group);
             put_step(b, call->group);
         }
         alltoall_exchange(b, call, &source, right, left);
@@ -84,7 +85,8 @@ static void scattered_alltoall(struct builder *b, const struct call *call)
     put_copy(b, call->group, view_block(&call->destination, r), view_block(&source, r));
     for (int k = 1; k < p; k++) {
         if ((k - 1) % window == 0) {
-            put_fence(b, call->group);
+            if (k > 1)
+                put_fence(b, call->group);
             put_step(b, call->group);
         }
         alltoall_exchange(b, call, &source, (r - k + p) % p, (r + k) % p);

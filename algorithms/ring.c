@@ -83,26 +83,29 @@ static void ring_allreduce(struct builder *b, const struct call *call)
 }
 
 /* Step k carries the blocks that started k ranks back and have more than k hops to go, the one for
- * the next rank first. */
+ * the next rank first. Those that go on stand side by side in an area, as one span. */
 static void ring_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
     struct view source = view_source_apart(b, call);
-    struct view areas[2] = {{0}, {0}};
-    for (int i = 0; i < 2 && p > 2; i++)
-        areas[i] = view_scratch(b, &(struct view){source.spans, source.blocks ? p - 2 : 0});
+    size_t block = message_length(view_block(&source, r)), passing = p > 2 ? (size_t)p - 2 : 0;
+    struct view areas[2] = {view_scratch_block(b, passing * block),
+                            view_scratch_block(b, passing * block)};
 
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
     struct message going = view_blocks(b, &source, r + 1, 1, p - 1);
     for (int k = 0; k < p - 1; k++) {
-        int passing = p - 2 - k; /* what comes in this step and goes on in the next */
-        struct message mine = view_block(&call->destination, r - 1 - k);
-        struct message onwards = view_blocks(b, &areas[k % 2], 0, 1, passing);
+        struct span *coming = span_array(b, 2); /* one for us, then what goes on */
+        if (!coming)
+            return;
+        coming[0] = call->destination.spans[(r + p - 1 - k) % p];
+        coming[1] = areas[k % 2].spans[0];
+        coming[1].run = coming[1].stride = ((size_t)p - 2 - (size_t)k) * block;
         put_step(b, g);
         put_send(b, g, next, going);
-        put_recv(b, g, previous, message_join(b, mine, onwards));
-        going = onwards;
+        put_recv(b, g, previous, (struct message){coming, 2});
+        going = (struct message){&coming[1], 1};
     }
 }
 

@@ -24,16 +24,16 @@ enum status schedule_build(const struct choice *choice, const struct problem *pr
     enum collective_id id = problem->collective->id;
     bool source_blocks = id == COLLECTIVE_ALLTOALL || id == COLLECTIVE_REDUCE_SCATTER;
     bool destination_blocks = id == COLLECTIVE_ALLTOALL || id == COLLECTIVE_ALLGATHER;
-    struct group world = builder_group(b);
     struct view source = builder_view(b, BUFFER_SOURCE, source_blocks ? problem->ranks : 1);
     struct view destination =
         builder_view(b, BUFFER_DESTINATION, destination_blocks ? problem->ranks : 1);
+    /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
+    struct group *groups = builder_take(b, (size_t)channels * sizeof *groups);
+    for (int c = 0; c < channels && groups; c++)
+        groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
     for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
-        struct group group =
-            c == 0 ? world
-                   : group_on_lane(b, &(struct group){.size = world.size, .rank = world.rank});
         struct call call = {
-            .group = &group,
+            .group = &groups[c],
             .source = channels == 1 ? source : view_channel(b, &source, c, channels),
             .destination = channels == 1 ? destination : view_channel(b, &destination, c, channels),
             .root = problem->root,

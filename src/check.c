@@ -119,20 +119,20 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
     evidence_free(&evidence);
 }
 
-size_t check_source(const struct pattern *pattern, int rank, const void *source)
+size_t check_source(const struct pattern *pattern, int rank, const void *source, size_t first,
+                    size_t count)
 {
     size_t size = pattern->datatype->size, most = CHUNK / size, changed = 0;
-    size_t extent = collective_extent(&pattern->problem, rank, BUFFER_SOURCE);
     const char *now = source;
     _Alignas(16) char input[CHUNK];
 
-    for (size_t first = 0, count; first < extent; first += count) {
-        count = extent - first < most ? extent - first : most;
+    for (size_t end = first + count, part; first < end; first += part) {
+        part = end - first < most ? end - first : most;
         const char *chunk = now + first * size;
-        pattern_fill(pattern, rank, first, count, input);
-        if (memcmp(input, chunk, count * size) == 0)
+        pattern_fill(pattern, rank, first, part, input);
+        if (memcmp(input, chunk, part * size) == 0)
             continue;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < part; i++)
             changed += memcmp(input + i * size, chunk + i * size, size) != 0;
     }
     return changed;

@@ -26,8 +26,8 @@ struct finding {
 void check_result(const struct pattern *pattern, int rank, const void *destination,
                   struct finding *finding);
 
-/* The source must still be the input (out of place). Returns the number of elements that
- * changed. */
-size_t check_source(const struct pattern *pattern, int rank, const void *source);
+/* Source elements [first, first + count) must still be the input. Returns how many changed. */
+size_t check_source(const struct pattern *pattern, int rank, const void *source, size_t first,
+                    size_t count);
 
 #endif

@@ -146,6 +146,11 @@ bool collective_expects(const struct problem *problem, int rank, int index,
     return true;
 }
 
+bool collective_is_uniform(const struct collective *collective)
+{
+    return collective->id != COLLECTIVE_REDUCE_SCATTER && collective->id != COLLECTIVE_ALLTOALL;
+}
+
 /* Does the size that users name hold one block for each rank? */
 static bool size_is_blocks(const struct collective *collective)
 {

@@ -73,6 +73,9 @@ struct expectation {
 bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation);
 
+/* Does every rank's destination hold the same? */
+bool collective_is_uniform(const struct collective *collective);
+
 /* Bytes <-> count. collective_count rounds up, to one element a block at least unless bytes is 0.
  * collective_bytes is the size that tables print: the larger buffer of one rank. */
 size_t collective_count(const struct collective *collective, size_t bytes, size_t element,

@@ -2,9 +2,10 @@
  * conflict.c - read after write, write after read, write after write, run by run.
  *
  * The ends of all runs cut each storage into cells, which every operation touches whole or not at
- * all. Walking the program from the top, each cell remembers its last writer and the readers since;
- * an operation that touches the cell waits for those that conflict. Neighbouring cells whose waits
- * continue each other are joined, so a long message behind a long message waits once.
+ * all. Neighbouring cells with the same history form an extent: it remembers its last writer and
+ * the readers since. Walking the program from the top, an operation that touches an extent waits
+ * for those of them that conflict. A write makes one extent of all that it covers, whatever was
+ * there, so the work follows the spans of the program and its waits.
  */
 #include "conflict.h"
 
@@ -22,15 +23,24 @@ struct touch {
     size_t position;
 };
 
-struct cell {
-    struct touch writer; /* operation NOBODY: not written yet */
-    uint32_t readers;    /* since the last write: index of a touch */
+/* Of the cells that begin an extent. */
+struct extent {
+    struct touch
+        writer;       /* operation NOBODY: not written yet; its position is at the extent's start */
+    uint32_t readers; /* since the last write: index of a touch */
+    uint32_t end;     /* the cell behind it */
 };
+
+#define LEVELS 6 /* of 64 bits each: more cells than memory holds */
 
 struct storage_map {
     size_t *starts; /* ascending; cell i is [starts[i], starts[i + 1]) */
     size_t count;   /* of starts */
-    struct cell *cells;
+    struct extent *extents;
+    /* Bit c of level 0: cell c begins an extent. Bit w of level n + 1: word w of level n is not
+     * 0. */
+    uint64_t *level[LEVELS];
+    int levels;
 };
 
 struct finder {
@@ -127,6 +137,53 @@ static void starts_order(struct storage_map *map)
     map->count = kept;
 }
 
+static void start_set(struct storage_map *map, size_t cell, bool begins)
+{
+    for (int n = 0; n < map->levels; n++, cell /= 64) {
+        uint64_t bit = (uint64_t)1 << cell % 64, *word = &map->level[n][cell / 64];
+        *word = begins ? *word | bit : *word & ~bit;
+        if (!begins && *word)
+            return;
+    }
+}
+
+/* The extent that a cell belongs to, as the cell that begins it. */
+static size_t extent_of(const struct storage_map *map, size_t cell)
+{
+    int n = 0;
+    size_t at = cell;
+    for (;; n++, at = at / 64 - 1) {
+        /* Bits up to and with `at` in its word; else one of an earlier word, found one level up. */
+        uint64_t bits = map->level[n][at / 64] & (~(uint64_t)0 >> (63 - at % 64));
+        if (bits) {
+            at = at / 64 * 64 + (63 - (size_t)__builtin_clzll(bits));
+            break;
+        }
+    }
+    while (n-- > 0)
+        at = at * 64 + (63 - (size_t)__builtin_clzll(map->level[n][at]));
+    return at;
+}
+
+/* At first all cells form one extent that nobody has touched. */
+static bool extents_make(struct storage_map *map)
+{
+    map->extents = malloc((map->count + 1) * sizeof *map->extents);
+    if (!map->extents)
+        return false;
+    for (size_t bits = map->count + 1; map->levels < LEVELS; bits = (bits + 63) / 64) {
+        map->level[map->levels] = calloc((bits + 63) / 64, sizeof(uint64_t));
+        if (!map->level[map->levels++])
+            return false;
+        if (bits <= 64)
+            break;
+    }
+    map->extents[0] =
+        (struct extent){.writer.operation = NOBODY, .readers = NOBODY, .end = (uint32_t)map->count};
+    start_set(map, 0, true);
+    return true;
+}
+
 static enum status cells_make(struct finder *finder, const struct operation *operations,
                               size_t count)
 {
@@ -142,11 +199,8 @@ static enum status cells_make(struct finder *finder, const struct operation *ope
     for (int s = 0; s < BUFFERS; s++) {
         struct storage_map *map = &finder->maps[s];
         starts_order(map);
-        map->cells = malloc((map->count + 1) * sizeof *map->cells);
-        if (!map->cells)
+        if (!extents_make(map))
             return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
-        for (size_t c = 0; c < map->count; c++)
-            map->cells[c] = (struct cell){.writer.operation = NOBODY, .readers = NOBODY};
     }
     return STATUS_OK;
 }
@@ -186,21 +240,72 @@ static void wait_add(struct finder *finder, const struct touch *on, size_t at, s
         (struct wait){.operation = on->operation, .at = at, .past = on->position, .length = length};
 }
 
-/* The cells of a stretch, one after the other. */
-#define FOR_CELLS(map, cell, stretch)                                                              \
-    for (size_t cell = cell_find(map, (stretch)->start);                                           \
-         cell < (map)->count && (map)->starts[cell] < (stretch)->start + (stretch)->length;        \
-         cell++)
+/* Room for one more touch; NULL: out of memory. */
+static struct touch *touch_add(struct finder *finder)
+{
+    if (finder->touch_count == finder->touch_room) {
+        struct touch *more = grow(finder->touches, &finder->touch_room, sizeof *more);
+        if (!more) {
+            finder->out_of_memory = true;
+            return NULL;
+        }
+        finder->touches = more;
+    }
+    return &finder->touches[finder->touch_count++];
+}
+
+/* Makes `cell` begin an extent. The touches of its second half begin further on in their
+ * messages. */
+static void extent_split(struct finder *finder, struct storage_map *map, size_t cell)
+{
+    if (cell >= map->count)
+        return;
+    size_t whole = extent_of(map, cell), further = map->starts[cell] - map->starts[whole];
+    if (whole == cell)
+        return;
+    struct extent *first = &map->extents[whole], *second = &map->extents[cell];
+    *second = *first;
+    second->writer.position += further;
+    second->readers = NOBODY;
+    for (uint32_t r = first->readers; r != NOBODY; r = finder->touches[r].next) {
+        struct touch *copy = touch_add(finder);
+        if (!copy)
+            return;
+        *copy = finder->touches[r];
+        copy->position += further;
+        copy->next = second->readers;
+        second->readers = (uint32_t)(copy - finder->touches);
+    }
+    first->end = (uint32_t)cell;
+    start_set(map, cell, true);
+}
+
+/* The extents of a stretch: cut so that they cover exactly it, [*first, *end). */
+static struct storage_map *stretch_extents(struct finder *finder, const struct stretch *stretch,
+                                           size_t *first, size_t *end)
+{
+    struct storage_map *map = &finder->maps[stretch->storage];
+    *first = cell_find(map, stretch->start);
+    *end = cell_find(map, stretch->start + stretch->length);
+    extent_split(finder, map, *first);
+    extent_split(finder, map, *end);
+    return map;
+}
+
+#define FOR_EXTENTS(map, cell, first, end)                                                         \
+    for (size_t cell = (first); cell < (end) && !finder->out_of_memory;                            \
+         cell = (map)->extents[cell].end)
 
 static enum status visit_read(struct finder *finder, const struct stretch *stretch, uint32_t self)
 {
     (void)self;
-    struct storage_map *map = &finder->maps[stretch->storage];
-    FOR_CELLS(map, c, stretch) {
-        if (map->cells[c].writer.operation != NOBODY)
-            wait_add(finder, &map->cells[c].writer,
-                     stretch->position + (map->starts[c] - stretch->start),
-                     map->starts[c + 1] - map->starts[c]);
+    size_t first, end;
+    struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
+    FOR_EXTENTS(map, c, first, end) {
+        const struct extent *extent = &map->extents[c];
+        if (extent->writer.operation != NOBODY)
+            wait_add(finder, &extent->writer, stretch->position + (map->starts[c] - stretch->start),
+                     map->starts[extent->end] - map->starts[c]);
     }
     return STATUS_OK;
 }
@@ -208,15 +313,16 @@ static enum status visit_read(struct finder *finder, const struct stretch *stret
 static enum status visit_write(struct finder *finder, const struct stretch *stretch, uint32_t self)
 {
     (void)self;
-    struct storage_map *map = &finder->maps[stretch->storage];
-    FOR_CELLS(map, c, stretch) {
-        const struct cell *cell = &map->cells[c];
+    size_t first, end;
+    struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
+    FOR_EXTENTS(map, c, first, end) {
+        const struct extent *extent = &map->extents[c];
         size_t at = stretch->position + (map->starts[c] - stretch->start);
-        size_t length = map->starts[c + 1] - map->starts[c];
-        for (uint32_t r = cell->readers; r != NOBODY; r = finder->touches[r].next)
+        size_t length = map->starts[extent->end] - map->starts[c];
+        for (uint32_t r = extent->readers; r != NOBODY; r = finder->touches[r].next)
             wait_add(finder, &finder->touches[r], at, length);
-        if (cell->readers == NOBODY && cell->writer.operation != NOBODY)
-            wait_add(finder, &cell->writer, at, length);
+        if (extent->readers == NOBODY && extent->writer.operation != NOBODY)
+            wait_add(finder, &extent->writer, at, length);
     }
     return STATUS_OK;
 }
@@ -224,21 +330,16 @@ static enum status visit_write(struct finder *finder, const struct stretch *stre
 static enum status visit_note_read(struct finder *finder, const struct stretch *stretch,
                                    uint32_t self)
 {
-    struct storage_map *map = &finder->maps[stretch->storage];
-    FOR_CELLS(map, c, stretch) {
-        if (finder->touch_count == finder->touch_room) {
-            struct touch *more = grow(finder->touches, &finder->touch_room, sizeof *more);
-            if (!more) {
-                finder->out_of_memory = true;
-                return STATUS_OK;
-            }
-            finder->touches = more;
-        }
-        finder->touches[finder->touch_count] =
-            (struct touch){.operation = self,
-                           .next = map->cells[c].readers,
-                           .position = stretch->position + (map->starts[c] - stretch->start)};
-        map->cells[c].readers = (uint32_t)finder->touch_count++;
+    size_t first, end;
+    struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
+    FOR_EXTENTS(map, c, first, end) {
+        struct touch *touch = touch_add(finder);
+        if (!touch)
+            break;
+        *touch = (struct touch){.operation = self,
+                                .next = map->extents[c].readers,
+                                .position = stretch->position + (map->starts[c] - stretch->start)};
+        map->extents[c].readers = (uint32_t)(touch - finder->touches);
     }
     return STATUS_OK;
 }
@@ -246,22 +347,28 @@ static enum status visit_note_read(struct finder *finder, const struct stretch *
 static enum status visit_note_write(struct finder *finder, const struct stretch *stretch,
                                     uint32_t self)
 {
-    struct storage_map *map = &finder->maps[stretch->storage];
-    FOR_CELLS(map, c, stretch) {
-        struct cell *cell = &map->cells[c];
+    size_t first, end;
+    struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
+    FOR_EXTENTS(map, c, first, end) {
+        const struct extent *extent = &map->extents[c];
         size_t position = stretch->position + (map->starts[c] - stretch->start);
-        if (cell->writer.operation == self)
+        if (extent->writer.operation == self)
             return fail(STATUS_ERROR, "operation %u of rank %d writes an element twice", self,
                         finder->schedule->rank);
-        for (uint32_t r = cell->readers; r != NOBODY; r = finder->touches[r].next)
+        for (uint32_t r = extent->readers; r != NOBODY; r = finder->touches[r].next)
             if (finder->touches[r].operation == self && finder->touches[r].position != position)
                 return fail(STATUS_ERROR,
                             "operation %u of rank %d has a target that overlaps its input without "
                             "being equal to it",
                             self, finder->schedule->rank);
-        cell->writer = (struct touch){.operation = self, .next = NOBODY, .position = position};
-        cell->readers = NOBODY;
+        if (c != first)
+            start_set(map, c, false);
     }
+    map->extents[first] = (struct extent){
+        .writer = {.operation = self, .next = NOBODY, .position = stretch->position},
+        .readers = NOBODY,
+        .end = (uint32_t)end,
+    };
     return STATUS_OK;
 }
 
@@ -342,7 +449,9 @@ enum status conflict_find(const struct schedule *schedule, struct operation *ope
         status = operation_conflicts(&finder, &operations[i], (uint32_t)i, arena);
     for (int s = 0; s < BUFFERS; s++) {
         free(finder.maps[s].starts);
-        free(finder.maps[s].cells);
+        free(finder.maps[s].extents);
+        for (int n = 0; n < finder.maps[s].levels; n++)
+            free(finder.maps[s].level[n]);
     }
     free(finder.touches);
     free(finder.waits);

@@ -63,9 +63,8 @@ static void origins_tell(const struct blobs *tallies, const struct member *membe
         if (((const struct tally_wire *)tallies->data[wire->hop_peer])->wrong)
             continue;
         told++;
-        say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, whose own "
-            "result is "
-            "right: suspect the link between the two, or their memory",
+        say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and was "
+            "right there: suspect the link between the two, or their memory",
             r, members[r].host, wire->hop_peer, members[wire->hop_peer].host, wire->hop_step);
     }
 }
@@ -124,12 +123,16 @@ static void result_traffic(struct result *result, const struct blobs *tallies, c
         snprintf(name, size, "self");
 }
 
-static void result_times(struct result *result, const struct job *job, const struct blobs *tallies)
+static enum status result_times(struct result *result, const struct job *job,
+                                const struct blobs *tallies)
 {
     size_t count = (size_t)result->iterations;
     uint64_t *slowest = calloc(count + 1, sizeof *slowest);
     uint64_t *late = calloc((size_t)tallies->count, sizeof *late);
-    if (slowest && late) {
+    enum status status = STATUS_OK;
+    if (!slowest || !late) {
+        status = fail(STATUS_ERROR, "out of memory for %zu samples", count);
+    } else {
         for (int r = 0; r < tallies->count; r++) {
             const struct tally_wire *wire = tallies->data[r];
             for (size_t i = 0; i < count; i++)
@@ -145,18 +148,17 @@ static void result_times(struct result *result, const struct job *job, const str
     }
     free(slowest);
     free(late);
+    return status;
 }
 
-void ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                     const struct member *members, const struct blobs *tallies,
-                     struct report *report)
+enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
+                            const struct member *members, const struct blobs *tallies,
+                            struct report *report)
 {
     struct result *more =
         realloc(ledger->results, ((size_t)ledger->result_count + 1) * sizeof *more);
-    if (!more) {
-        fail(STATUS_ERROR, "out of memory for results");
-        return;
-    }
+    if (!more)
+        return fail(STATUS_ERROR, "out of memory for results");
     ledger->results = more;
     struct result *result = &more[ledger->result_count++];
     *result = (struct result){
@@ -165,14 +167,16 @@ void ledger_add_line(struct ledger *ledger, const struct tally *mine, const stru
         .bytes = collective_bytes(&mine->problem, job->datatype->size),
         .root = job->root,
         .iterations = job->iterations,
-        .checked = job->checked,
+        .checked = mine->checked,
         .late_rank = -1,
     };
     for (int r = 0; r < tallies->count; r++)
         result->wrong += ((const struct tally_wire *)tallies->data[r])->wrong;
     ledger->wrong += result->wrong;
     result_traffic(result, tallies, result->transport, sizeof result->transport);
-    result_times(result, job, tallies);
+    enum status status = result_times(result, job, tallies);
+    if (status != STATUS_OK)
+        return status;
     if (result->wrong)
         stories_tell(mine, ledger, job, members, tallies);
     report->result(report, job, result);
@@ -182,6 +186,7 @@ void ledger_add_line(struct ledger *ledger, const struct tally *mine, const stru
                     "releases it (median), the others at once",
                     job->collective->name, job->choice_text[mine->choice], result->bytes,
                     result->late_rank, members[result->late_rank].host, result->late_us);
+    return STATUS_OK;
 }
 
 void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count)

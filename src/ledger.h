@@ -31,9 +31,9 @@ struct ledger {
 
 /* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
  * `tallies` holds a struct tally_wire of each rank. */
-void ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                     const struct member *members, const struct blobs *tallies,
-                     struct report *report);
+enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
+                            const struct member *members, const struct blobs *tallies,
+                            struct report *report);
 
 /* Adds what the control plane had to report. */
 void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count);

@@ -301,3 +301,8 @@ void plan_inject(struct plan *plan, enum plan_fault fault, int nth)
 {
     plan->fault = (struct fault){.kind = fault, .countdown = nth};
 }
+
+bool plan_inject_pending(const struct plan *plan)
+{
+    return plan->fault.kind != PLAN_FAULT_NONE;
+}

@@ -53,5 +53,7 @@ enum plan_fault {
     PLAN_FAULT_DROP,    /* it is received and ignored */
 };
 void plan_inject(struct plan *plan, enum plan_fault fault, int nth);
+/* Is there still a fault that has struck nothing? */
+bool plan_inject_pending(const struct plan *plan);
 
 #endif

@@ -16,11 +16,19 @@
 
 /* Lines. */
 
-struct plan *line_plan(const struct line *line, long iteration, struct problem *problem)
+struct plan *line_plan(const struct line *line, int root, int set)
 {
-    int index = (int)(iteration % line->plans);
-    *problem = line->schedules[index]->problem;
-    return line->plan[index];
+    return line->plan[set * line->plans + root];
+}
+
+void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS])
+{
+    memset(bytes, 0, BUFFERS * sizeof *bytes);
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
+        size_t *room = &bytes[schedule->storage[b]];
+        *room = end > *room ? end : *room;
+    }
 }
 
 enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
@@ -30,6 +38,7 @@ enum status line_schedules(const struct job *job, const struct choice *choice, s
     *line = (struct line){
         .choice = choice,
         .plans = rotates ? ranks : 1,
+        .sets = 1,
         .problem = {.collective = job->collective,
                     .ranks = ranks,
                     .root = job->collective->rooted && !rotates ? job->root : 0,
@@ -37,7 +46,7 @@ enum status line_schedules(const struct job *job, const struct choice *choice, s
                     .in_place = job->in_place},
     };
     line->schedules = calloc((size_t)line->plans, sizeof *line->schedules);
-    line->plan = calloc((size_t)line->plans, sizeof *line->plan);
+    line->plan = calloc((size_t)line->plans * BURST_MOST, sizeof *line->plan);
     enum status status = STATUS_OK;
     if (!line->schedules || !line->plan)
         status = fail(STATUS_ERROR, "out of memory for %d schedules", line->plans);
@@ -53,47 +62,58 @@ enum status line_schedules(const struct job *job, const struct choice *choice, s
 
 void line_close(struct line *line)
 {
-    for (int i = 0; i < line->plans; i++) {
-        if (line->plan)
-            plan_destroy(line->plan[i]);
-        if (line->schedules)
-            schedule_free(line->schedules[i]);
-    }
+    for (int i = 0; line->plan && i < line->plans * BURST_MOST; i++)
+        plan_destroy(line->plan[i]);
+    for (int i = 0; line->schedules && i < line->plans; i++)
+        schedule_free(line->schedules[i]);
     free(line->plan);
     free(line->schedules);
     *line = (struct line){0};
 }
 
-/* Where the three buffers of a schedule stand: in place, one inside the other. */
-static void buffers_place(const struct buffers *buffers, const struct schedule *schedule,
-                          size_t element, char *place[BUFFERS])
+static bool set_is_enough(const struct buffers *set, const struct line *line, size_t element)
 {
-    for (int b = 0; b < BUFFERS; b++)
-        place[b] = buffers->base[schedule->storage[b]] + schedule->base[b] * element;
+    for (int i = 0; i < line->plans; i++) {
+        size_t bytes[BUFFERS];
+        schedule_bytes(line->schedules[i], element, bytes);
+        for (int b = 0; b < BUFFERS; b++)
+            if (bytes[b] > set->bytes[b])
+                return false;
+    }
+    return true;
+}
+
+static enum status line_open_plan(struct runner *runner, const struct schedule *schedule,
+                                  const struct buffers *set, struct plan **plan)
+{
+    const struct job *job = runner->job;
+    struct plan_config config = {
+        .schedule = schedule,
+        .element = job->datatype->size,
+        .reduce = job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
+        .chunk = runner->chunk,
+        .memory = job->memory,
+        .engine = runner->engine,
+        .links = runner->links,
+    };
+    for (int b = 0; b < BUFFERS; b++) /* in place, one stands inside the other */
+        config.buffer[b] =
+            set->base[schedule->storage[b]] + schedule->base[b] * job->datatype->size;
+    return plan_create(&config, plan);
 }
 
 enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
-                      const struct buffers *buffers, struct line *line)
+                      const struct buffers *sets, int count, struct line *line)
 {
     const struct job *job = runner->job;
-    size_t element = job->datatype->size;
     enum status status = line_schedules(job, choice, bytes, runner->rank, runner->ranks, line);
     if (status != STATUS_OK)
         return status;
-    for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
-        struct plan_config config = {
-            .schedule = line->schedules[i],
-            .element = element,
-            .reduce =
-                job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
-            .chunk = runner->chunk,
-            .memory = job->memory,
-            .engine = runner->engine,
-            .links = runner->links,
-        };
-        buffers_place(buffers, line->schedules[i], element, config.buffer);
-        status = plan_create(&config, &line->plan[i]);
-    }
+    while (line->sets < count && set_is_enough(&sets[line->sets], line, job->datatype->size))
+        line->sets++;
+    for (int i = 0; i < line->plans * line->sets && status == STATUS_OK; i++)
+        status = line_open_plan(runner, line->schedules[i % line->plans], &sets[i / line->plans],
+                                &line->plan[i]);
     if (status != STATUS_OK)
         line_close(line);
     return status;
@@ -101,7 +121,7 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
 
 /* The start barrier. */
 
-enum status runner_barrier_open(struct runner *runner)
+enum status runner_barrier_prepare(struct runner *runner)
 {
     const struct algorithm *algorithm = algorithm_find(COLLECTIVE_BARRIER, "dissemination");
     struct choice choice = {.algorithm = algorithm};
@@ -111,16 +131,20 @@ enum status runner_barrier_open(struct runner *runner)
         .collective = collective_find("barrier"), .ranks = runner->ranks, .count = 1};
     enum status status =
         schedule_build(&choice, &problem, runner->rank, 1, &runner->barrier_schedule);
-    if (status != STATUS_OK || !runner->links)
-        return status;
+    return status == STATUS_OK ? runner->job->memory->allocate(64, &runner->barrier_region)
+                               : status;
+}
+
+enum status runner_barrier_open(struct runner *runner)
+{
+    char *bytes = runner->barrier_region.base;
     struct plan_config config = {
         .schedule = runner->barrier_schedule,
-        .buffer = {(char *)runner->barrier_bytes, (char *)runner->barrier_bytes + 8,
-                   (char *)runner->barrier_bytes + 16},
+        .buffer = {bytes, bytes + 8, bytes + 16},
         .element = 1,
         .reduce = reduce_kernel(datatype_find("uint8"), reduction_find("bor")),
         .chunk = runner->chunk,
-        .memory = memory_kinds[0],
+        .memory = runner->job->memory,
         .engine = runner->engine,
         .links = runner->links,
     };
@@ -131,6 +155,8 @@ void runner_barrier_close(struct runner *runner)
 {
     plan_destroy(runner->barrier);
     schedule_free(runner->barrier_schedule);
+    if (runner->barrier_region.kind)
+        runner->barrier_region.kind->release(&runner->barrier_region);
     runner->barrier = NULL;
     runner->barrier_schedule = NULL;
 }
@@ -165,10 +191,10 @@ static enum status runner_idle(struct runner *runner, const struct plan *plan, l
         return STATUS_OK;
     }
     sched_yield();
-    if (idle % 64)
-        return STATUS_OK;
     if (control_ended(runner->control))
         return STATUS_ERROR; /* the verdict is fetched by whoever sees this */
+    if (idle % 64)
+        return STATUS_OK;
     uint64_t now = clock_ns();
     if (now - runner->last_look < LOOK_NS)
         return STATUS_OK;
@@ -179,7 +205,8 @@ static enum status runner_idle(struct runner *runner, const struct plan *plan, l
 
 enum status runner_run(struct runner *runner, struct plan *plan)
 {
-    enum status status = plan_start(plan);
+    /* Where nothing ever has to wait long, this is the only place that learns of the job's end. */
+    enum status status = control_ended(runner->control) ? STATUS_ERROR : plan_start(plan);
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
         status = plan_progress(plan, &moved, &complete);
@@ -227,17 +254,22 @@ static void barrier_count(struct runner *runner, int sign)
         traffic_add(&runner->barrier_traffic[i], &endpoint->traffic, sign);
 }
 
+enum status runner_settle(struct runner *runner, uint64_t *released)
+{
+    barrier_count(runner, -1);
+    enum status status = runner_run(runner, runner->barrier);
+    barrier_count(runner, +1);
+    *released = clock_ns();
+    return status;
+}
+
 enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
                            uint64_t *late, uint64_t *duration)
 {
     atomic_store_explicit(&runner->pulse->iteration, runner->iteration, memory_order_relaxed);
     enum status status = STATUS_OK;
-    if (runner->job->start == START_BARRIER) {
-        barrier_count(runner, -1);
-        status = runner_run(runner, runner->barrier);
-        barrier_count(runner, +1);
-        *released = clock_ns();
-    }
+    if (runner->job->start == START_BARRIER)
+        status = runner_settle(runner, released);
     runner_suffer(runner);
     uint64_t begun = clock_ns();
     if (status == STATUS_OK)

@@ -27,30 +27,41 @@ struct runner {
     /* The start barrier. */
     struct schedule *barrier_schedule;
     struct plan *barrier;
-    unsigned char barrier_bytes[64];
+    struct region barrier_region; /* of the job's kind of memory, so that its links can reach it */
     struct traffic barrier_traffic[TRANSPORTS_MOST];
 };
 
-/* One size of one algorithm. Rooted collectives with `-r all` have a plan for each root. */
+#define BURST_MOST 4 /* sets of buffers that a line may run on */
+
+/* One size of one algorithm, on one or more sets of buffers. Rooted collectives with `-r all` have
+ * a schedule for each root. */
 struct line {
     const struct choice *choice;
-    struct problem problem; /* of the first plan */
-    int plans;
+    struct problem problem; /* of the first schedule */
+    int plans;              /* schedules */
+    int sets;
     struct schedule **schedules;
-    struct plan **plan;
+    struct plan **plan; /* sets x plans */
 };
 
-/* The plan of a line that its `iteration`th run uses, and its problem. */
-struct plan *line_plan(const struct line *line, long iteration, struct problem *problem);
+/* The plan of root number `root` (of line->plans) on set `set`. */
+struct plan *line_plan(const struct line *line, int root, int set);
 
+/* Bytes of each storage that a schedule uses; in place the inner buffer is part of the outer. */
+void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS]);
+
+/* Ready to run on as many of the `count` sets as are large enough, but at least the first. */
 enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
-                      const struct buffers *buffers, struct line *line);
+                      const struct buffers *sets, int count, struct line *line);
 void line_close(struct line *line);
 
 /* The schedules of a line without the plans: what memory, peers and lanes it will need. */
 enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
                            int rank, int ranks, struct line *line);
 
+/* The start barrier in two parts: its schedule and memory before there are links, its plan
+ * after. */
+enum status runner_barrier_prepare(struct runner *runner);
 enum status runner_barrier_open(struct runner *runner);
 void runner_barrier_close(struct runner *runner);
 
@@ -58,8 +69,11 @@ void runner_barrier_close(struct runner *runner);
  * peer has died, and tells the pulse what it waits in. */
 enum status runner_run(struct runner *runner, struct plan *plan);
 
+/* Waits until every rank is here, before a series of iterations; *released: when it went on, ns. */
+enum status runner_settle(struct runner *runner, uint64_t *released);
+
 /* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its
- * release to its beginning; *duration: ns from its release to its end on this rank. `released` is
+ * release to its beginning; *duration: ns from its release to its end on this rank. *released is
  * the end of the last iteration when it starts back to back (ns), and is set to the end of this
  * one. */
 enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,

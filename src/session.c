@@ -13,12 +13,10 @@
 #include <string.h>
 
 #include "bind.h"
-#include "check.h"
+#include "burst.h"
 #include "clock.h"
 #include "log.h"
 #include "tally.h"
-#include "pattern.h"
-#include "run.h"
 
 #define CHUNK_STANDARD ((size_t)128 << 10)
 #define SPINS_ALONE    300 /* a core for each rank, if nobody else uses it */
@@ -30,26 +28,20 @@ struct session {
     struct report *report; /* rank 0; else NULL */
     struct control *control;
     struct runner runner;
-    struct buffers buffers;
+    struct burst burst; /* the buffers, and the checked iterations on them */
     struct ledger ledger;
     size_t need[BUFFERS];   /* bytes, the most of any line */
     unsigned char *is_peer; /* by rank */
     int lanes;
     int local_ranks; /* on this host */
-    uint64_t checks; /* checked iterations so far: the patterns' iteration */
 };
 
 /* Setting up. */
 
 static void schedule_needs(struct session *session, const struct schedule *schedule)
 {
-    size_t element = session->job.datatype->size;
-    size_t need[BUFFERS] = {0};
-    for (int b = 0; b < BUFFERS; b++) {
-        size_t *room = &need[schedule->storage[b]];
-        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
-        *room = end > *room ? end : *room;
-    }
+    size_t need[BUFFERS];
+    schedule_bytes(schedule, session->job.datatype->size, need);
     for (int b = 0; b < BUFFERS; b++)
         session->need[b] = need[b] > session->need[b] ? need[b] : session->need[b];
     for (size_t i = 0; i < schedule->count; i++)
@@ -77,15 +69,11 @@ static enum status session_survey(struct session *session)
             schedule_needs(session, line.schedules[i]);
         line_close(&line);
     }
-    /* The start barrier's peers; its plan comes when there are links. */
-    enum status status = runner_barrier_open(&session->runner);
-    if (status == STATUS_OK) {
-        const struct schedule *barrier = session->runner.barrier_schedule;
-        for (size_t i = 0; i < barrier->count; i++)
-            if (barrier->operations[i].peer >= 0)
-                session->is_peer[barrier->operations[i].peer] = 1;
-        runner_barrier_close(&session->runner);
-    }
+    enum status status = runner_barrier_prepare(&session->runner);
+    const struct schedule *barrier = session->runner.barrier_schedule;
+    for (size_t i = 0; status == STATUS_OK && i < barrier->count; i++)
+        if (barrier->operations[i].peer >= 0)
+            session->is_peer[barrier->operations[i].peer] = 1;
     return status;
 }
 
@@ -116,14 +104,17 @@ static enum status session_link(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
+    struct region regions[BURST_MOST + 1] = {runner->barrier_region};
+    for (int i = 0; i < session->burst.set_count; i++)
+        regions[i + 1] = session->burst.sets[i].region;
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
         .local_ranks = session->local_ranks,
         .copy = job->copy,
         .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
-        .regions = &session->buffers.region,
-        .region_count = 1,
+        .regions = regions,
+        .region_count = session->burst.set_count + 1,
         .interface = job->interface,
         .secret = session->membership->secret,
         .timeout = job->timeout,
@@ -170,7 +161,7 @@ static enum status session_set_up(struct session *session)
                                runner->ranks, session->membership->bootstrap);
     status = session_survey(session);
     if (status == STATUS_OK)
-        status = buffers_allocate(job->memory, session->need, &session->buffers);
+        status = burst_open(&session->burst, runner, session->need);
     if (status == STATUS_OK)
         status =
             job->memory->engine_open(runner->chunk ? runner->chunk : SIZE_MAX, &runner->engine);
@@ -183,7 +174,7 @@ static void session_close(struct session *session)
     links_close(session->runner.links);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
-    buffers_release(&session->buffers);
+    burst_close(&session->burst);
     ledger_free(&session->ledger);
     free(session->is_peer);
     control_close(session->control);
@@ -191,108 +182,24 @@ static void session_close(struct session *session)
 
 /* One size of one algorithm. */
 
-static enum status line_warm_up(struct session *session, struct line *line)
+static enum status line_warm_up(struct session *session, const struct line *line)
 {
-    struct problem problem;
-    uint64_t released = clock_ns(), late, duration;
-    enum status status = STATUS_OK;
+    uint64_t released, late, duration;
+    enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, line_plan(line, i, &problem), &released, &late,
-                                &duration);
+        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
+                                &released, &late, &duration);
     return status;
 }
 
-/* Bytes of each buffer that a schedule uses; in place the inner one is part of the outer. */
-static void schedule_used(const struct schedule *schedule, size_t element, size_t used[BUFFERS])
+static enum status line_time(struct session *session, const struct line *line, struct tally *tally)
 {
-    memset(used, 0, BUFFERS * sizeof *used);
-    for (int b = 0; b < BUFFERS; b++) {
-        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
-        size_t *room = &used[schedule->storage[b]];
-        *room = end > *room ? end : *room;
-    }
-}
-
-/* Fills the buffers for a checked iteration: poison everywhere, then the input. */
-static void check_prepare(struct session *session, const struct pattern *pattern,
-                          const struct schedule *schedule, char *const place[BUFFERS],
-                          const size_t used[BUFFERS])
-{
-    int rank = session->runner.rank;
-    for (int b = 0; b < BUFFERS; b++)
-        memset(session->buffers.base[b], PATTERN_POISON, used[b]);
-    buffers_guard(&session->buffers, used);
-    pattern_fill(pattern, rank, 0, schedule->extent[BUFFER_SOURCE], place[BUFFER_SOURCE]);
-}
-
-/* Looks at what an iteration left behind, and notes what is wrong. */
-static void check_look(struct session *session, const struct pattern *pattern,
-                       const struct schedule *schedule, char *const place[BUFFERS],
-                       const size_t used[BUFFERS], struct tally *tally)
-{
-    int rank = session->runner.rank;
-    struct finding finding;
-    char overrun[200];
-    check_result(pattern, rank, place[BUFFER_DESTINATION], &finding);
-    tally_note_finding(tally, &finding, schedule, (long)pattern->iteration);
-    if (!schedule->problem.in_place)
-        tally_note_source(tally, check_source(pattern, rank, place[BUFFER_SOURCE]),
-                          (long)pattern->iteration);
-    if (buffers_overrun(&session->buffers, used, overrun, sizeof overrun))
-        tally_note_overrun(tally, overrun, (long)pattern->iteration);
-}
-
-static void check_inject(struct session *session, struct plan *plan)
-{
-    const struct job *job = &session->job;
-    for (int i = 0; i < job->injection_count; i++) {
-        const struct injection *injection = &job->injections[i];
-        if (injection->rank != session->runner.rank ||
-            (uint64_t)injection->iteration != session->checks)
-            continue;
-        if (injection->kind == INJECT_CORRUPT)
-            plan_inject(plan, PLAN_FAULT_CORRUPT, 0);
-        else if (injection->kind == INJECT_DROP)
-            plan_inject(plan, PLAN_FAULT_DROP, 0);
-    }
-}
-
-static enum status line_check(struct session *session, struct line *line, struct tally *tally)
-{
-    const struct job *job = &session->job;
-    uint64_t released = clock_ns(), late, duration;
-    enum status status = STATUS_OK;
-    for (long i = 0; i < job->checked && status == STATUS_OK; i++, session->checks++) {
-        struct pattern pattern = {.datatype = job->datatype,
-                                  .reduction = job->collective->reduces ? job->reduction : NULL,
-                                  .seed = job->seed,
-                                  .iteration = session->checks};
-        struct plan *plan = line_plan(line, i, &pattern.problem);
-        const struct schedule *schedule = line->schedules[i % line->plans];
-        char *place[BUFFERS];
-        size_t used[BUFFERS];
-        for (int b = 0; b < BUFFERS; b++)
-            place[b] = session->buffers.base[schedule->storage[b]] +
-                       schedule->base[b] * job->datatype->size;
-        schedule_used(schedule, job->datatype->size, used);
-        check_prepare(session, &pattern, schedule, place, used);
-        check_inject(session, plan);
-        status = runner_iterate(&session->runner, plan, &released, &late, &duration);
-        if (status == STATUS_OK)
-            check_look(session, &pattern, schedule, place, used, tally);
-    }
-    return status;
-}
-
-static enum status line_time(struct session *session, struct line *line, struct tally *tally)
-{
-    struct problem problem;
-    enum status status = STATUS_OK;
+    uint64_t released;
     tally_traffic_begin(tally, &session->runner);
-    uint64_t released = clock_ns();
+    enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, line_plan(line, i, &problem), &released,
-                                &tally->late[i], &tally->samples[i]);
+        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
+                                &released, &tally->late[i], &tally->samples[i]);
     tally_traffic_end(tally, &session->runner);
     return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
 }
@@ -304,8 +211,8 @@ static enum status session_line(struct session *session, int choice, size_t byte
     struct tally *tally = NULL;
     atomic_store(&runner->pulse->algorithm, choice);
     atomic_store(&runner->pulse->bytes, bytes);
-    enum status status =
-        line_open(runner, &session->job.choices[choice], bytes, &session->buffers, &line);
+    enum status status = line_open(runner, &session->job.choices[choice], bytes,
+                                   session->burst.sets, session->burst.set_count, &line);
     if (status != STATUS_OK)
         return status;
     status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
@@ -315,7 +222,7 @@ static enum status session_line(struct session *session, int choice, size_t byte
     }
     if (status == STATUS_OK) {
         atomic_store(&runner->pulse->phase, PHASE_CHECK);
-        status = line_check(session, &line, tally);
+        status = burst_run(&session->burst, &line, tally);
     }
     if (status == STATUS_OK) {
         atomic_store(&runner->pulse->phase, PHASE_TIME);
@@ -370,7 +277,7 @@ enum status session_run(const struct job *job, const struct membership *membersh
     session->membership = membership;
     session->report = membership->rank == 0 ? report : NULL;
     session->lanes = 1;
-    char options[4096];
+    char options[8192]; /* room for CHOICES_MOST choices */
     job_canonical(job, options, sizeof options);
     struct control_config config = {
         .timeout = job->timeout, .options = options, .verbosity = job->verbosity};
@@ -381,6 +288,8 @@ enum status session_run(const struct job *job, const struct membership *membersh
         status = session_set_up(session);
         if (status == STATUS_OK)
             status = session_sweep(session);
+        if (status == STATUS_OK)
+            status = burst_check_injections(&session->burst);
         if (status != STATUS_OK)
             status = control_fail(session->control, status);
         else

@@ -27,6 +27,7 @@ enum status tally_create(const struct job *job, const struct line *line, int cho
     tally->bytes = bytes;
     tally->problem = line->problem;
     tally->hop_peer = -1;
+    tally->checked = job->checked > 0 && job->checked < line->plans ? line->plans : job->checked;
 
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
@@ -56,6 +57,22 @@ void tally_free(struct tally *tally)
 
 /* Findings. */
 
+/* Does a right result at the rank that an operation received from say that the element left it right?
+ * Only if that rank's result holds it too, or the element is that rank's own. */
+static bool hop_is_telling(const struct schedule *schedule, const struct operation *arrival,
+                           size_t element)
+{
+    struct expectation expectation;
+    if (arrival->kind != OPERATION_RECV)
+        return false;
+    if (collective_is_uniform(schedule->problem.collective))
+        return true;
+    for (int i = 0; collective_expects(&schedule->problem, schedule->rank, i, &expectation); i++)
+        if (element - expectation.at < expectation.length)
+            return expectation.rank == arrival->peer;
+    return false;
+}
+
 void tally_note_finding(struct tally *tally, const struct finding *finding,
                         const struct schedule *schedule, long iteration)
 {
@@ -63,7 +80,8 @@ void tally_note_finding(struct tally *tally, const struct finding *finding,
         return;
     if (!tally->story[0]) {
         int arrival = trace_arrival(schedule, finding->first);
-        if (arrival >= 0) {
+        if (arrival >= 0 &&
+            hop_is_telling(schedule, &schedule->operations[arrival], finding->first)) {
             tally->hop_peer = schedule->operations[arrival].peer;
             tally->hop_step = schedule->operations[arrival].step;
         }
@@ -180,7 +198,7 @@ enum status tally_gather(struct tally *tally, struct ledger *ledger, struct cont
             status = fail(STATUS_ERROR, "rank %d sent a result of %zu bytes instead of %zu", r,
                           blobs.size[r], size);
     if (status == STATUS_OK && blobs.count && report)
-        ledger_add_line(ledger, tally, job, control_members(control), &blobs, report);
+        status = ledger_add_line(ledger, tally, job, control_members(control), &blobs, report);
     blobs_free(&blobs);
     return status;
 }

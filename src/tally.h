@@ -13,6 +13,7 @@ struct tally {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
     struct problem problem;
+    long checked;           /* iterations: as asked, but with `-r all` every root at least once */
     uint64_t *samples;      /* ns of each timed iteration on this rank */
     uint64_t *late;         /* ns between release and beginning */
     size_t wrong;           /* elements, over all checked iterations */

@@ -154,15 +154,13 @@ static bool write_target(struct verifier *v, uint32_t g)
 {
     struct ensemble *e = v->e;
     const struct operation *operation = ensemble_operation(e, g);
-    const struct schedule *schedule = e->schedules[e->rank[g]];
     struct walk walk = ensemble_walk(e, e->rank[g], &operation->to);
 
-    for (size_t i = 0; i < operation->to.count && !schedule->problem.in_place; i++)
+    for (size_t i = 0; i < operation->to.count; i++)
         if (operation->to.spans[i].buffer == BUFFER_SOURCE)
-            return ensemble_fail(e,
-                                 "%s writes source element %zu, but out of place the source must "
-                                 "stay as it is",
-                                 ensemble_title(e, g).text, operation->to.spans[i].offset);
+            return ensemble_fail(
+                e, "%s writes source element %zu, but only the destination is for results",
+                ensemble_title(e, g).text, operation->to.spans[i].offset);
     for (size_t i = 0; i < operation->length; i++) {
         size_t place = walk_next(&walk);
 

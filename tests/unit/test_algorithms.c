@@ -454,6 +454,9 @@ static void check_cost(size_t row, int p, int option)
                  is.messages, is.elements, should.rounds, should.messages, should.elements);
         shape_fails(&shape, text);
     }
+    shape.channels = 2; /* side by side: the rounds are the same ones */
+    if (shape_cost(&shape).rounds != should.rounds)
+        shape_fails(&shape, "two channels do not have the rounds of one");
 }
 
 static void costs_as_documented(void **state)

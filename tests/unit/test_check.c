@@ -451,10 +451,12 @@ static void test_source(void **state)
     struct bench bench;
     bench_open(&bench, "alltoall", "int16", NULL, 3, 1, 10000);
     pattern_fill(&bench.pattern, 1, 0, 30000, bench.destination);
-    assert_int_equal(check_source(&bench.pattern, 1, bench.destination), 0);
+    assert_int_equal(check_source(&bench.pattern, 1, bench.destination, 0, 30000), 0);
     *bench_at(&bench, 5) ^= 1;
     *bench_at(&bench, 29999) ^= 1;
-    assert_int_equal(check_source(&bench.pattern, 1, bench.destination), 2);
+    assert_int_equal(check_source(&bench.pattern, 1, bench.destination, 0, 30000), 2);
+    assert_int_equal(check_source(&bench.pattern, 1, bench.destination, 6, 29993), 0);
+    assert_int_equal(check_source(&bench.pattern, 1, bench.destination, 29999, 1), 1);
     bench_close(&bench);
 }
 

@@ -347,8 +347,23 @@ static void write_into_source(void **state)
     struct operation *operations = program_open(&program, 2);
     message_open(&program, 2, &operations[2].to)->buffer = BUFFER_SOURCE;
     assert_wrong(&program,
-                 "rank 2's operation 2 (recv from rank 1) writes source element 3, but out "
-                 "of place the source must stay as it is");
+                 "rank 2's operation 2 (recv from rank 1) writes source element 3, but only the "
+                 "destination is for results");
+    program_free(&program);
+}
+
+/* In place the source is the outer buffer here, and only the own block of it is the destination. */
+static void write_into_source_in_place(void **state)
+{
+    struct program program;
+
+    (void)state;
+    program_write(&program, COLLECTIVE_REDUCE_SCATTER, 3, 2, true, ring_page, RIGHT);
+    struct operation *operations = program_open(&program, 1);
+    size_t last = program.schedules[1]->count - 1;
+    struct span *to = message_open(&program, 1, &operations[last].to);
+    *to = (struct span){.buffer = BUFFER_SOURCE, .offset = 4, .run = 2, .times = 1};
+    assert_wrong(&program, "writes source element 4, but only the destination is for results");
     program_free(&program);
 }
 
@@ -424,6 +439,7 @@ int main(void)
         cmocka_unit_test(overwrite_in_place),
         cmocka_unit_test(outside),
         cmocka_unit_test(write_into_source),
+        cmocka_unit_test(write_into_source_in_place),
         cmocka_unit_test(target_over_input),
         cmocka_unit_test(malformed),
     };
