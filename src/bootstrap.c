@@ -60,20 +60,34 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
     return STATUS_OK;
 }
 
-/* Every socket and every shared segment is a descriptor: take as many as we may have. */
-static void raise_descriptor_limit(void)
+/* Every socket and every shared segment is a descriptor: take as many as we may have. Local ranks
+ * know how many they will need at least, so too few of them end here and not somewhere in the
+ * middle. */
+static enum status descriptors_take(const struct job *job, enum bootstrap_kind kind)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return STATUS_OK;
+    if (limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+    unsigned long ranks = kind == BOOTSTRAP_LOCAL ? (unsigned long)bootstrap_local_ranks(job) : 1;
+    unsigned long need = 16 + 2 * ranks;
+    if (limit.rlim_cur >= need)
+        return STATUS_OK;
+    return fail(STATUS_ERROR,
+                "%lu ranks need at least %lu open files, but only %lu are allowed: raise the limit "
+                "(ulimit -n)",
+                ranks, need, (unsigned long)limit.rlim_cur);
 }
 
 enum status bootstrap_run(const struct job *job, enum bootstrap_kind kind, rank_main *main,
                           void *argument)
 {
-    raise_descriptor_limit();
+    enum status status = descriptors_take(job, kind);
+    if (status != STATUS_OK)
+        return status;
     return kind == BOOTSTRAP_TCP ? bootstrap_run_tcp(job, main, argument)
                                  : bootstrap_run_local(job, main, argument);
 }

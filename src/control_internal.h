@@ -123,6 +123,8 @@ int lobby_watch(struct lobby *lobby, struct pollfd *set);
 /* Serves them after poll(); gives away the sockets of those who know the secret. */
 void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);
 /* The last stranger, for a human; "" if there was none. */
+/* Has it ever run out of file descriptors? */
+bool lobby_exhausted(const struct lobby *lobby);
 const char *lobby_last_stranger(const struct lobby *lobby);
 void lobby_free(struct lobby *lobby);
 

@@ -5,6 +5,7 @@
  * for it meanwhile. When the lobby is full, further ones wait in the kernel's queue.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ struct lobby {
     struct guest guests[GUESTS_MOST];
     int count;
     double pause_until;
+    int spare; /* a descriptor to give up when there are no more, so that guests can be told */
+    bool exhausted;
     char last_stranger[160];
 };
 
@@ -41,6 +44,7 @@ struct lobby *lobby_create(struct control *control)
     if (!lobby)
         return NULL;
     lobby->control = control;
+    lobby->spare = fcntl(control->listener, F_DUPFD_CLOEXEC, 0);
     struct hello hello;
     hello_fill(&hello, &control->membership, control->options);
     lobby->hello_size = hello_encode(&hello, lobby->hello);
@@ -106,6 +110,14 @@ static void lobby_accept(struct lobby *lobby)
         socklen_t size = sizeof address;
         int fd = accept4(control->listener, (struct sockaddr *)&address, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+            lobby->exhausted = true;
+            if (lobby->spare >= 0) {
+                close(lobby->spare);
+                lobby->spare = -1;
+                continue;
+            }
+        }
         if (fd < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED && errno != EINTR)
                 lobby->pause_until = control->now + PAUSE_SECONDS;
@@ -137,6 +149,11 @@ void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *adm
         lobby_accept(lobby);
 }
 
+bool lobby_exhausted(const struct lobby *lobby)
+{
+    return lobby->exhausted;
+}
+
 const char *lobby_last_stranger(const struct lobby *lobby)
 {
     return lobby->last_stranger;
@@ -146,6 +163,8 @@ void lobby_free(struct lobby *lobby)
 {
     if (!lobby)
         return;
+    if (lobby->spare >= 0)
+        close(lobby->spare);
     for (int i = 0; i < lobby->count; i++) {
         close(lobby->guests[i].fd);
         handshake_free(lobby->guests[i].handshake);

@@ -83,6 +83,7 @@ static enum status links_unreachable(struct links *links, int peer, unsigned min
 {
     char story[900] = "", text[REASON_MOST + 64];
     size_t end = 0;
+    bool exhausted = false;
     for (int i = 0; i < links->count && end < sizeof(story) - 1; i++) {
         const char *reason;
         if (mine >> i & 1) {
@@ -95,11 +96,13 @@ static enum status links_unreachable(struct links *links, int peer, unsigned min
             snprintf(story + end, sizeof(story) - end, "; %s: %s", links->link[i].transport->name,
                      reason ? reason : "it could not before");
         end += (size_t)size;
+        exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;
     }
-    return fail(STATUS_UNAVAILABLE,
+    return fail(exhausted ? STATUS_ERROR : STATUS_UNAVAILABLE,
                 "no transport that is allowed (-x) connects rank %d on %s and rank "
-                "%d on %s%s",
-                links->rank, members[links->rank].host, peer, members[peer].host, story);
+                "%d on %s%s%s",
+                links->rank, members[links->rank].host, peer, members[peer].host, story,
+                exhausted ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
 /* Attaches all peers, and agrees with each on the first transport that works both ways. */

@@ -123,14 +123,16 @@ static void put_error(const struct situation *s, struct verdict *verdict, int ra
 
 /* ---- somebody was lost, or has failed ---- */
 
-/* A rank that has lost a peer says status 5; that is news only if nobody can be told to be the
- * reason. */
+/* A rank that has lost a peer says status 5, one that nobody can reach status 77; that is news only
+ * if nobody can be told to be the reason. */
 static bool cause_is_consequence(const struct situation *s, const struct cause *cause)
 {
-    if (cause->kind != CAUSE_FAILED || cause->status != STATUS_TIMEOUT)
+    if (cause->kind != CAUSE_FAILED ||
+        (cause->status != STATUS_TIMEOUT && cause->status != STATUS_UNAVAILABLE))
         return false;
     for (int i = 0; i < s->cause_count; i++)
-        if (s->causes[i].kind != CAUSE_FAILED || s->causes[i].status != STATUS_TIMEOUT)
+        if (s->causes[i].kind != CAUSE_FAILED || (s->causes[i].status != STATUS_TIMEOUT &&
+                                                  s->causes[i].status != STATUS_UNAVAILABLE))
             return true;
     return false;
 }

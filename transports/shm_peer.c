@@ -70,9 +70,11 @@ static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm
 {
     peer->fd = shm_open_descriptor(address->pid, address->fd, O_RDWR);
     if (peer->fd < 0) {
+        int error = errno;
         snprintf(endpoint->reason, sizeof(endpoint->reason),
                  "its shared memory cannot be opened (/proc/%d/fd/%d: %s)", address->pid,
-                 address->fd, strerror(errno));
+                 address->fd, strerror(error));
+        endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
         return endpoint->reason;
     }
     struct stat file;
@@ -140,8 +142,10 @@ static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct sh
         /* Taken before the cookie is looked at, so that it is the cookie's process. */
         peer->pidfd = (int)syscall(SYS_pidfd_open, address->pid, 0);
         if (peer->pidfd < 0) {
+            int error = errno;
             snprintf(endpoint->reason, sizeof(endpoint->reason),
-                     "its process (pid %d) cannot be watched: %s", address->pid, strerror(errno));
+                     "its process (pid %d) cannot be watched: %s", address->pid, strerror(error));
+            endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
             return endpoint->reason;
         }
     }

@@ -6,6 +6,7 @@ set -u
 export LC_ALL=C
 unset NO_COLOR "${!CCTEST_@}" # settings of the person who runs the tests are not part of them
 CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
+# shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
 # Without a private machine (below), everything that is left behind is looked for by this name.
 scratch=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every collective x algorithm x transport x 1 to 7 ranks, every element checked. The other options rotate, each at a
 # pace of its own, so that every value of each is used with every algorithm and every transport.
-# shellcheck source=tests/system/lib.sh
+# shellcheck source=tests/system/lib.sh disable=SC2034,SC2317 # arrays are read by name; run_one is called by xargs
 . "$(dirname -- "$0")/lib.sh"
 
 types=(float double int8 int16 int32 int64 uint8 uint16 uint32 uint64)
@@ -93,9 +93,9 @@ run_one() {
     read -ra words <<<"$1"
     told=$(timeout -k 2 60 "$CCTEST" "${words[@]}" -n 2 -w 1 -c 2 --timeout 20 2>&1 </dev/null)
     status=$?
-    if [ $status = 0 ]; then
+    if [ "$status" = 0 ]; then
         grep -q "^# status: ok" <<<"$told" || echo "no 'status: ok': $1"
-    elif [ $status = 2 ] && [[ $1 == *pairwise-xor* ]] && grep -Eq "power of two, not [0-9]+ rank" <<<"$told"; then
+    elif [ "$status" = 2 ] && [[ $1 == *pairwise-xor* ]] && grep -Eq "power of two, not [0-9]+ rank" <<<"$told"; then
         echo refused
     else
         echo "exit status $status: cctest $1"
@@ -107,6 +107,7 @@ export CCTEST
 
 list_runs >"$scratch/runs"
 runs=$(wc -l <"$scratch/runs")
+# shellcheck disable=SC2016
 xargs -P 3 -d '\n' -I RUN bash -c 'run_one "$1"' run RUN <"$scratch/runs" >"$scratch/told"
 refused=$(grep -c '^refused$' "$scratch/told")
 list_gaps >>"$scratch/told"

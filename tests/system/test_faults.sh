@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# Faults, injected and from outside: each is found, named as what it is, in time, and nothing is left behind.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+small=(-b 64K -e 64K -n 4 -w 1 -c 3)
+
+nothing_left() { # nothing_left SESSION
+    check "processes are left: $(session "$1" | tr '\n' ' ')" await 1 no_process "$1"
+    [ -n "$private" ] || return
+    check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
+    check "files are left in /dev/shm: $(ls /dev/shm)" test -z "$(ls -A /dev/shm)"
+    check "sockets are left: $(ss -Hlntx)" test -z "$(ss -Hlntx)"
+}
+# shellcheck disable=SC2317 # called by await
+no_process() { [ -z "$(session "$1")" ]; }
+
+# ---- injected ----
+
+# Data: the right status, rank, iteration and story, over collectives, algorithms and links.
+story() { # story FAULT REGEX ARGUMENT...
+    cctest "${@:3}" "${small[@]}" --np 4 --inject "$1:rank=2:iteration=1" --json "$scratch/story.json"
+    check_status 3
+    check_says "wrong data at ranks? [0-3].*checked iteration 1.*$2"
+    check_silent 'checked iteration [02]'
+    check_says '^# status: wrong-data' "$out"
+    check_json "$scratch/story.json" 'd["status"] == "wrong-data"' 'd["results"][0]["wrong"] > 0' 'd["errors"]'
+}
+for links in shm tcp; do
+    for as in processes threads; do
+        on=(-x "$links" --ranks-as "$as")
+        for what in "allreduce -a ring" "allreduce -a rabenseifner" "alltoall -a pairwise" "allgather -a mesh" \
+            "broadcast -a chain"; do
+            read -ra words <<<"$what"
+            story corrupt "corrupted|corruption|flipped bit" "${words[@]}" "${on[@]}"
+        done
+        story drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
+            allreduce -a ring "${on[@]}"
+        story drop "rank 1 sent has not come|what came from rank 1 .*stale|poison.*rank 1" alltoall -a pairwise "${on[@]}"
+        story drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
+        story drop "rank [013] sent has not come.*suspect rank [013]" allgather -a mesh "${on[@]}"
+    done
+done
+# What is said of the path that a wrong element took must not contradict what is missing.
+for what in "reduce_scatter -a mesh" "allreduce -a mesh" "reduce_scatter -a ring" "alltoall -a bruck"; do
+    read -ra words <<<"$what"
+    cctest "${words[@]}" "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
+    check_status 3
+    suspect=$(sed -n 's/.*the contribution of rank \([0-9]\) is missing.*/\1/p' "$err" | head -n 1)
+    [ -z "$suspect" ] || check_silent "came from rank [^$suspect]"
+done
+# The rank that misses something is the one that reports it, where nobody gets it from there.
+cctest alltoall -a linear "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
+check_says 'wrong data at rank 2 '
+check_silent 'wrong data at rank [013] '
+
+# Delay: healthy, and named with -v.
+for as in processes threads; do
+    for what in "allreduce -a ring" "alltoall -a pairwise -x tcp" "barrier" "broadcast -a binomial"; do
+        read -ra words <<<"$what"
+        cctest "${words[@]}" -b 4K -e 4K -n 10 --np 4 --ranks-as "$as" --inject delay:rank=1:us=20000 -v
+        check_status 0
+        check_says 'rank 1 .*is late|rank 1 begins late'
+        check_silent 'rank [023] .*is late'
+        cctest "${words[@]}" -b 4K -e 4K -n 3 --np 4 --inject delay:rank=1:us=20000
+        check_status 0
+    done
+done
+# Who waits for a slow but living rank is healthy, whatever the deadline.
+cctest allreduce "${small[@]}" --np 2 -n 3 --timeout 1 --inject delay:rank=1:us=700000
+check_status 0
+
+# kill and stop, of any rank, rank 0 too.
+lost() { # lost kill|stop RANK ARGUMENT...
+    local fault=$1 rank=$2 regex
+    shift 2
+    regex="rank $rank .*(is gone|died|was lost|is silent)|rank $rank .*was killed by signal 9"
+    [ "$fault" = kill ] || regex="rank $rank .*(is silent|stopped)"
+    cctest "$@" "${small[@]}" --np 3 --timeout 1 --inject "$fault:rank=$rank:iteration=2"
+    check_status 5
+    check_says "$regex"
+}
+for fault in kill stop; do
+    for rank in 0 1 2; do
+        lost $fault $rank allreduce -a ring -x shm
+        lost $fault $rank alltoall -a pairwise -x tcp
+    done
+    lost $fault 1 broadcast -a chain -x tcp
+    lost $fault 2 barrier
+    lost $fault 1 allgather -a mesh -m shared --copy zcopy
+done
+
+# ---- from outside ----
+
+await_running() { # until all ranks are in the middle: they have said so in the JSON
+    await 10 grep -q '"pid"' "$scratch/outside.json" && sleep 0.3
+}
+# outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: a long run, a signal in the middle to TARGET (a rank, or
+# "supervisor"), an explained end within LIMIT milliseconds, nothing left.
+outside() {
+    local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took
+    shift 5
+    rm -f "$scratch/outside.json"
+    ran=("$@" "(SIG$signal to $target)")
+    setsid "$CCTEST" "$@" -b 256K -e 256K -n 10000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
+        >"$out" 2>"$err" </dev/null &
+    pid=$!
+    if ! await_running; then
+        failed "it did not start to run"
+        kill -9 -- -$pid
+        wait $pid
+        return
+    fi
+    if [ "$target" = supervisor ]; then
+        kill "-$signal" $pid
+    else
+        kill "-$signal" "$(python3 -c "
+import json
+print(json.load(open('$scratch/outside.json'))['ranks'][$target]['pid'])")"
+    fi
+    began=${EPOCHREALTIME/[.,]/}
+    wait $pid 2>/dev/null
+    status=$?
+    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+    check_status "$expected"
+    check "it took $took ms, more than $limit" test $took -le "$limit"
+    [ -z "$regex" ] || check_says "$regex"
+    check_json "$scratch/outside.json" "d['status'] == '$word'"
+    nothing_left $pid
+}
+
+word=timeout
+for what in "allreduce -a ring -x shm" "alltoall -a pairwise -x tcp"; do
+    read -ra words <<<"$what"
+    for rank in 0 1 2; do
+        outside 4000 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3
+        outside 4500 5 "rank $rank .*(is silent|is stopped)" STOP $rank "${words[@]}" --np 3
+    done
+done
+outside 4000 5 "rank 1 .*was killed by signal 11" SEGV 1 allreduce --np 3
+word=running
+outside 1000 137 "" KILL supervisor allreduce --np 3
+outside 1000 137 "" KILL supervisor allreduce --np 3 -x tcp
+outside 1000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
+
+# A stopped supervisor stops nobody: the ranks end well, and it does when it may.
+ran=("$CCTEST" "stopped supervisor")
+setsid "$CCTEST" allreduce -b 64K -e 64K -n 30000 --np 2 >"$out" 2>"$err" </dev/null &
+pid=$!
+sleep 0.3
+kill -STOP $pid
+check "the ranks end while it is stopped" await 30 grep -q '^# status: ok' "$out"
+kill -CONT $pid
+wait $pid
+status=$?
+check_status 0
+nothing_left $pid
+
+# A signal to end: the report is out within a second, from whoever it came to.
+word=interrupted
+for signal in INT TERM; do
+    for target in supervisor 0 2; do
+        outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal $target allreduce --np 3
+    done
+    outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
+done
+
+finish

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Not enough of something: one clear sentence, exit status 1, the same on all ranks, soon.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+small=(-b 1M -e 1M -n 1 -w 0 -c 1)
+RUN_LIMIT=20
+
+# limited LIMIT... -- REGEX ARGUMENT...: with these limits of ulimit, status 1 and a first line that matches.
+limited() {
+    local limits=()
+    while [ "$1" != -- ]; do
+        limits+=("$1")
+        shift
+    done
+    local regex=$2
+    shift 2
+    # shellcheck disable=SC2016
+    run bash -c 'n=$1; shift; ulimit "${@:1:n}" && shift "$n" && exec "$@"' limited ${#limits[@]} "${limits[@]}" \
+        "$CCTEST" "$@"
+    check_status 1 "${limits[*]}"
+    head -n 1 "$err" >"$scratch/first"
+    check_says "^cctest: .*$regex" "$scratch/first"
+    check_silent 'killed by signal|Segmentation' "$err"
+    [ -z "$private" ] || check "processes are left" test -z "$(strange_processes)"
+}
+
+# Memory: more than any address space, than the machine, than the process may have.
+for as in processes threads; do
+    limited -c 0 -- "cannot have [0-9]+ MiB of host memory" allreduce --np 2 -b 64T -e 64T --ranks-as $as
+done
+free=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
+for memory in host shared; do
+    limited -c 0 -- "cannot have [0-9]+ MiB of $memory memory: .*are available; ask for smaller sizes" \
+        allreduce --np 2 -m $memory -b "${free}M" -e "${free}M"
+done
+limited -v 400000 -- "cannot have [0-9]+ MiB of host memory: Cannot allocate memory" allreduce --np 2 -b 256M -e 256M
+
+# Space for shared memory: what limits a file limits a memfd.
+limited -f 4000 -- "cannot have [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
+limited -f 100 -- "cannot have [0-9]+ KiB of shared memory for the shm transport: File too large" \
+    allreduce --np 3 -x shm "${small[@]}"
+run bash -c 'ulimit -f 100; exec "$@"' limited "$CCTEST" allreduce --np 3 -x tcp "${small[@]}"
+check_status 0 "tcp needs no files"
+
+# File descriptors, with ever more of them: it says so, or it works.
+for descriptors in 6 8 10 12 14 16 18 20 24; do
+    for links in shm tcp auto; do
+        run bash -c 'ulimit -n "$1"; exec "${@:2}"' limited $descriptors \
+            "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 3
+        [ $status = 0 ] && continue
+        check "exit status $status with $descriptors descriptors" grep -qx '[15]' <<<$status
+        check_says "Too many open files.*ulimit -n"
+        check_silent 'killed by signal'
+    done
+done
+run bash -c 'ulimit -n 64; exec "$@"' limited "$CCTEST" allreduce --np 6 -x tcp "${small[@]}"
+check_status 0 "64 descriptors are enough"
+
+# A memory control group (version 2), where one can be made.
+group=/sys/fs/cgroup/cctest-$$
+if mkdir $group 2>/dev/null && echo 200M 2>/dev/null >$group/memory.max; then
+    # shellcheck disable=SC2016
+    run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
+    check_status 1 "control group"
+    check_says "cannot have [0-9]+ MiB of shared memory: .*are available"
+else
+    echo "not tested: a memory control group (none can be made here)"
+fi
+rmdir $group 2>/dev/null
+
+finish

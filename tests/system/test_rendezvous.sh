@@ -1,0 +1,282 @@
+#!/usr/bin/env bash
+# Ranks that are started one by one and meet: by --rendezvous, by a launcher's variables, with strangers around, and
+# on several hosts (network namespaces).
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
+export CCTEST_SECRET=open-sesame
+
+free_port() {
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+}
+
+# start NAME COMMAND...: in the background; its words are in $scratch/NAME.{out,err}.
+declare -A pids
+start() {
+    local name=$1
+    shift
+    ran=("$@")
+    timeout -k 2 60 "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+    pids[$name]=$!
+}
+
+# ended NAME STATUS [REGEX]: waits for it.
+ended() {
+    wait "${pids[$1]}"
+    status=$? out=$scratch/$1.out err=$scratch/$1.err
+    check_status "$2" "$1"
+    [ -z "${3:-}" ] || check_says "$3"
+}
+
+at() { # at RANK WORLD: the options of a rank
+    where=(--rendezvous "127.0.0.1:$port" --rank "$1" --world "$2")
+}
+
+# ---- they meet, in any order ----
+
+free_port
+for rank in 2 1 0; do
+    at $rank 3 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"
+    sleep 0.2
+done
+for rank in 0 1 2; do ended $rank 0; done
+check_says '^# status: ok' "$scratch/0.out"
+check "results come from rank 0 only" test ! -s "$scratch/1.out"
+check_silent 'CCTEST_SECRET' "$scratch/0.err"
+
+# Without a secret that is said, by rank 0.
+free_port
+unset CCTEST_SECRET
+for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"; done
+ended 0 0 'no CCTEST_SECRET is set: .*against accidents'
+ended 1 0
+export CCTEST_SECRET=open-sesame
+
+# A secret in a file, for its owner only.
+echo from-a-file >"$scratch/secret"
+chmod 600 "$scratch/secret"
+free_port
+for rank in 0 1; do
+    at $rank 2
+    start $rank env -u CCTEST_SECRET CCTEST_SECRET_FILE="$scratch/secret" "$CCTEST" "${small[@]}" "${where[@]}"
+done
+ended 0 0
+ended 1 0
+for mode in 640 604; do
+    chmod $mode "$scratch/secret"
+    at 0 2
+    run env -u CCTEST_SECRET CCTEST_SECRET_FILE="$scratch/secret" "$CCTEST" "${small[@]}" "${where[@]}"
+    check_status 2
+    check_says "open to others than its owner \(mode $mode\): run chmod 600"
+done
+run env -u CCTEST_SECRET CCTEST_SECRET_FILE=/nowhere "$CCTEST" "${small[@]}" "${where[@]}"
+check_status 2
+check_says "'/nowhere' cannot be opened"
+run env CCTEST_SECRET= "$CCTEST" "${small[@]}" "${where[@]}"
+check_status 2
+check_says "CCTEST_SECRET is empty"
+
+# torchrun's variables; its agent holds MASTER_PORT.
+free_port
+for rank in 1 0; do
+    start $rank env RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$CCTEST" "${small[@]}" -v
+done
+ended 0 0 'torchrun'
+ended 1 0
+check_says 'on .* \(tcp' "$scratch/0.out"
+# A Slurm batch script is no step: it has variables too, and starts ranks here.
+run env SLURM_PROCID=0 SLURM_JOB_ID=7 "$CCTEST" info
+check_says 'local' "$out"
+run env SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 SLURM_STEP_NODELIST='n[1-2]' "$CCTEST" info
+check_says 'srun|[Ss]lurm' "$out"
+
+# ---- they do not agree ----
+
+# two STATUS REGEX ...: rank 0 and rank 1 of two, each with the words behind `0` and `1`; both end alike.
+two() {
+    local expected=$1 regex=$2 zero=() one=() other=
+    shift 2
+    for word in "$@"; do
+        case $word in
+        0: | 1:) other=$word ;;
+        *) if [ "$other" = 0: ]; then zero+=("$word"); else one+=("$word"); fi ;;
+        esac
+    done
+    free_port
+    at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" "${zero[@]}"
+    at 1 2 && start 1 "${binary:-$CCTEST}" "${small[@]}" "${where[@]}" "${one[@]}"
+    ended 0 "$expected" "$regex"
+    ended 1 "$expected"
+}
+two 2 "rank 1 .* world of 3 ranks, rank 0 for one of 2" 1: --world 3
+two 2 "rank 1 .* other options than rank 0: .*ring.*mesh|rank 1 .* other options than rank 0: .*mesh.*ring" \
+    0: -a ring 1: -a mesh
+two 2 "other options" 1: -b 32K
+two 2 "other options" 1: -d double
+two 2 "other options" 0: --chunk 4K
+binary=$scratch/other/cctest
+if make -s -C "$repository" -o "$CCTEST" VERSION=9.9.9 BUILD="$scratch/other" binary="$binary" CFLAGS=-O0 -j2 \
+    "$binary" >"$scratch/make" 2>&1; then
+    two 1 "rank 1 .* runs cctest 9.9.9, rank 0 runs [0-9.]*: install the same version"
+else
+    cat "$scratch/make"
+    failed "the other version could not be built"
+fi
+binary=
+
+# A rank that is there twice, one that is missing, one with another secret.
+free_port
+at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}"
+at 1 3 && start 1 "$CCTEST" "${small[@]}" "${where[@]}"
+sleep 0.5
+start again "$CCTEST" "${small[@]}" "${where[@]}"
+ended 0 2 "two processes claim rank 1: pid [0-9]+ on host .* and pid"
+ended again 2
+ended 1 2
+free_port
+at 0 4 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
+at 2 4 && start 2 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
+ended 0 5 "2 of 4 ranks did not join within 2 s: ranks 1, 3"
+ended 2 5
+free_port
+at 1 2 && start 1 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
+ended 1 5 "rank 0 could not be reached at 127.0.0.1 port $port for 2 s"
+free_port
+at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3
+at 1 2 && start 1 env CCTEST_SECRET=guess "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3
+ended 1 1 "[Ss]ecret"
+ended 0 5 "1 of 2 ranks did not join .*rank 1"
+
+# No such host, and a port that somebody has.
+run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
+check_status 1
+check_says "the rendezvous host 'no-such-host.invalid' is unknown here"
+free_port
+python3 -c "
+import socket, time
+s = socket.create_server(('0.0.0.0', $port)); time.sleep(60)" &
+holder=$!
+sleep 0.5
+at 0 2 && cctest "${small[@]}" "${where[@]}"
+check_status 1
+check_says "port $port is taken"
+kill $holder
+wait $holder 2>/dev/null
+
+# ---- strangers ----
+
+# They come while the job forms and while it runs, at all listening ports that it has.
+cat >"$scratch/strangers.py" <<'PYTHON'
+import os, random, socket, sys, time
+first, held = int(sys.argv[1]), []
+def listening():
+    ports = {first}
+    for line in open("/proc/net/tcp").read().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A":
+            ports.add(int(words[1].split(":")[1], 16))
+    return ports
+end = time.time() + 20
+while time.time() < end:
+    for port in listening():
+        for kind in ("garbage", "long", "half-open", "gone", "http"):
+            try:
+                s = socket.create_connection(("127.0.0.1", port), 0.2)
+                s.setblocking(False)
+                if kind == "garbage":
+                    s.send(os.urandom(random.randrange(1, 4000)))
+                elif kind == "long":
+                    s.send(b"\xff" * 100000)
+                elif kind == "http":
+                    s.send(b"GET / HTTP/1.1\r\n\r\n")
+                if kind == "half-open" and len(held) < 100:
+                    held.append(s)
+                else:
+                    s.close()
+            except OSError:
+                pass
+    time.sleep(0.05)
+PYTHON
+free_port
+python3 "$scratch/strangers.py" "$port" &
+strangers=$!
+long=("${small[@]}" -x tcp -n 8000)
+at 0 3 && start 0 "$CCTEST" "${long[@]}" "${where[@]}"
+sleep 1
+at 1 3 && start 1 "$CCTEST" "${long[@]}" "${where[@]}"
+sleep 0.5
+# A rank of another job, with another secret, and a late one of this job.
+at 1 2 && start other env CCTEST_SECRET=another "$CCTEST" "${long[@]}" "${where[@]}" --timeout 1
+at 2 3 && start 2 "$CCTEST" "${long[@]}" "${where[@]}"
+sleep 0.5
+at 2 3 && start late "$CCTEST" "${long[@]}" "${where[@]}" --timeout 1
+for rank in 0 1 2; do ended $rank 0; done
+check_says '^# status: ok' "$scratch/0.out"
+ended other 1 "[Ss]ecret"
+wait "${pids[late]}"
+check "the late one did not join" test $? != 0
+kill $strangers
+wait $strangers 2>/dev/null
+
+# ---- several hosts ----
+
+hosts_end() {
+    for host in a b; do ip netns del "cctest-$$-$host" 2>/dev/null; done
+}
+declare -A number=([a]=1 [b]=2)
+hosts_begin() {
+    local host
+    for host in a b; do ip netns add "cctest-$$-$host" || return; done
+    ip link add ca netns "cctest-$$-a" type veth peer name cb netns "cctest-$$-b" || return
+    for host in a b; do
+        ip -n "cctest-$$-$host" addr add "10.7.7.${number[$host]}/24" dev "c$host" || return
+        ip -n "cctest-$$-$host" link set "c$host" up || return
+        ip -n "cctest-$$-$host" link set lo up || return
+    done
+}
+on_host() { # on_host a|b: $as is what makes a command run there
+    # shellcheck disable=SC2016
+    as=(ip netns exec "cctest-$$-$1" unshare --uts sh -c 'hostname "$0"; exec "$@"' "host-$1")
+}
+if hosts_begin 2>"$scratch/hosts"; then
+    port=7777
+    for what in "allreduce -a ring -m shared --copy zcopy" "alltoall -a pairwise --channels 2"; do
+        read -ra words <<<"$what"
+        words+=(-b 64K -e 64K -n 3 -w 1 -c 2 -x auto --timeout 10 --rendezvous "10.7.7.1:$port" --world 4)
+        for rank in 0 1 2 3; do
+            if [ $rank -lt 2 ]; then on_host a; else on_host b; fi
+            start $rank "${as[@]}" "$CCTEST" "${words[@]}" --rank $rank --json "$scratch/hosts.json"
+        done
+        for rank in 1 2 3 0; do ended $rank 0; done
+        check_json "$scratch/hosts.json" '[r["host"] for r in d["ranks"]] == ["host-a"] * 2 + ["host-b"] * 2' \
+            '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 1]' \
+            'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))' \
+            'd["results"][0]["wrong"] == 0'
+        port=$((port + 1))
+    done
+    # shm alone does not reach the other host, and says so, on all ranks alike.
+    for rank in 0 1; do
+        if [ $rank = 0 ]; then on_host a; else on_host b; fi
+        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -x shm --rendezvous 10.7.7.1:$port --world 2 --rank $rank
+    done
+    ended 0 77 "shm"
+    ended 1 77
+    # The cable is pulled: an explained end.
+    port=$((port + 1))
+    for rank in 0 1; do
+        if [ $rank = 0 ]; then on_host a; else on_host b; fi
+        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 10000000 -w 0 --timeout 2 \
+            --rendezvous 10.7.7.1:$port --world 2 --rank $rank
+    done
+    sleep 2
+    ip -n "cctest-$$-b" link set cb down
+    ended 0 5 "rank 1 .*host-b"
+    ended 1 5
+    hosts_end
+else
+    echo "not tested: several hosts (no network namespaces here: $(head -n 1 "$scratch/hosts"))"
+    hosts_end
+fi
+
+finish

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# The sanitizers' builds: AddressSanitizer and UndefinedBehaviorSanitizer with ranks that are processes, and the unit
+# tests; ThreadSanitizer with ranks that are threads. Any report fails. Each build is kept: the next time it is short.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+[ -z "${CCTEST_SAN:-}" ] || skip "this is a sanitizer's build already"
+echo 'int main(void) { return 0; }' >"$scratch/try.c"
+for sanitizer in address,undefined thread; do
+    if ! "${CC:-gcc}" -fsanitize=$sanitizer -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
+        skip "the compiler has no -fsanitize=$sanitizer"
+    fi
+done
+reports_to() { # reports_to FOLDER
+    scratch=$1 out=$1/out err=$1/err
+    mkdir -p "$1"
+    export ASAN_OPTIONS=detect_leaks=1:log_path=$1/report
+    export UBSAN_OPTIONS=print_stacktrace=1:log_path=$1/report
+    export TSAN_OPTIONS=log_path=$1/report
+}
+RUN_LIMIT=120
+
+build() { # build SANITIZERS GOAL...
+    ran=(make "SAN=$1")
+    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 "${@:2}" >"$out" 2>"$err"
+    status=$?
+    check_status 0 "make SAN=$1"
+    [ $status = 0 ] || finish
+}
+
+# sane STATUS COMMAND...: ends so, and nobody has reported anything.
+sane() {
+    rm -f "$scratch"/report.*
+    run "${@:2}"
+    check_status "$1"
+    cat "$scratch"/report.* >"$scratch/reports" 2>/dev/null
+    check "reported: $(head -n 40 "$scratch/reports")" test ! -s "$scratch/reports"
+}
+
+# matrix STATUS ARGUMENT...: every algorithm over every transport, and other options by turns.
+matrix() {
+    local turn=0 collective transport
+    for collective in $(algorithms | cut -d' ' -f1 | uniq); do
+        for transport in $(transports); do
+            for np in 2 5; do
+                local each=("--copy zcopy -m shared --channels 2" "--copy bcopy --chunk 64 --start back-to-back"
+                    "--in-place --chunk 0 -r all" "-d int8 -m shared" "-d double -o max --copy zcopy")
+                read -ra words <<<"${each[turn++ % 5]}"
+                sane 0 "$binary" "$collective" -a all -x "$transport" --np $np -b 8 -e 200000 -f 300 -n 2 -w 1 -c 2 \
+                    "${words[@]}" "$@"
+            done
+        done
+    done
+}
+
+# faults ARGUMENT...: paths of errors
+faults() {
+    local small=(-b 64K -e 64K -n 2 -w 1 -c 2 --np 3)
+    for transport in $(transports); do
+        sane 3 "$binary" allreduce "${small[@]}" -x "$transport" --inject corrupt:rank=1:iteration=1 "$@"
+        sane 3 "$binary" alltoall "${small[@]}" -x "$transport" --inject drop:rank=2:iteration=1 "$@"
+        sane 0 "$binary" broadcast "${small[@]}" -x "$transport" -v --inject delay:rank=0:us=2000 "$@"
+    done
+    sane 1 "$binary" allreduce --np 2 -b 16T -e 16T "$@"
+    sane 5 "$binary" allreduce "${small[@]}" --timeout 0.3 --inject delay:rank=1:us=1500000 "$@"
+    sane 0 "$binary" allreduce "${small[@]}" --json "$scratch/sane.json" --csv "$scratch/sane.csv" "$@"
+}
+
+unit_tests() (
+    trap - EXIT
+    reports_to "$scratch/unit"
+    RUN_LIMIT=500
+    for test in "$repository"/build-address-undefined/tests/*/*; do
+        [ ! -x "$test" ] || sane 0 "$test"
+    done
+    finish
+)
+
+began=$SECONDS
+reports_to "$scratch/runs"
+build address,undefined tests
+echo "build: $((SECONDS - began)) s"
+unit_tests >"$scratch/units" 2>&1 & # they take as long as all the rest
+units=$!
+binary=$repository/build-address-undefined/cctest
+matrix
+faults
+for fault in kill stop; do
+    sane 5 "$binary" allreduce -b 64K -e 64K --np 3 --timeout 2 --inject $fault:rank=1:iteration=1
+done
+for words in "0 list" "0 info" "0 plan alltoall -a bruck --np 7" "0 help alltoall" "2 alltoall -a pairwse" \
+    "2 alltoall -b 1X" "2 alltoall -a pairwise-xor --np 6"; do
+    read -ra words <<<"$words"
+    sane "${words[0]}" "$binary" "${words[@]:1}"
+    [ "${words[1]}" = help ] || sane "${words[0]}" "$binary" "${words[@]:1}" --json "$scratch/sane.json"
+done
+echo "processes: $((SECONDS - began)) s"
+
+build thread all
+binary=$repository/build-thread/cctest
+matrix --ranks-as threads
+faults --ranks-as threads
+echo "threads: $((SECONDS - began)) s"
+
+wait $units
+status=$? ran=("unit tests")
+check_status 0 "unit tests under address,undefined"
+cat "$scratch/units"
+echo "coverage: address,undefined and thread: $checks checks in $((SECONDS - began)) s"
+finish
