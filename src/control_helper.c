@@ -138,7 +138,7 @@ bool control_is_closing(struct control *control)
 
 void control_watch_main(struct control *control)
 {
-    if (!atomic_load(&control->ended) || !control->membership.own_process)
+    if (!atomic_load(&control->ended))
         return;
     if (control->ended_at == 0)
         control->ended_at = control->now;

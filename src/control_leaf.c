@@ -69,10 +69,11 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
     return attempt;
 }
 
-static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address)
+static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address, double most)
 {
     struct control *control = leaf->control;
     double until = control->now + ATTEMPT_SECONDS;
+    until = until < most ? until : most;
     int fd = socket_connect(address), error = errno;
     if (fd >= 0) {
         while (!control_wait(control, fd, POLLOUT, HEARTBEAT_SECONDS) && control->now < until)
@@ -100,7 +101,7 @@ static bool leaf_connect(struct leaf *leaf)
     double until = control->now + control->config.timeout;
     for (;;) {
         for (struct addrinfo *a = control->addresses; a; a = a->ai_next) {
-            enum attempt attempt = leaf_try(leaf, a);
+            enum attempt attempt = leaf_try(leaf, a, until);
             if (attempt == ATTEMPT_DONE)
                 return true;
             if (attempt == ATTEMPT_HOPELESS) {

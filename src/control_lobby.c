@@ -17,6 +17,7 @@
 
 #define GUESTS_MOST   (LOBBY_POLLS - 1)
 #define GUEST_SECONDS 3.0
+#define YIELD_SECONDS 0.1 /* ... or only so few, when others wait at the door */
 #define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
 
 struct guest {
@@ -51,9 +52,16 @@ struct lobby *lobby_create(struct control *control)
     return lobby;
 }
 
+/* The guests stand in the order in which they came. */
+static bool lobby_has_room(const struct lobby *lobby)
+{
+    return lobby->count < GUESTS_MOST ||
+           lobby->control->now - lobby->guests[0].since > YIELD_SECONDS;
+}
+
 int lobby_watch(struct lobby *lobby, struct pollfd *set)
 {
-    bool open = lobby->count < GUESTS_MOST && lobby->control->now >= lobby->pause_until;
+    bool open = lobby_has_room(lobby) && lobby->control->now >= lobby->pause_until;
     set[0] = (struct pollfd){.fd = open ? lobby->control->listener : -1, .events = POLLIN};
     for (int i = 0; i < lobby->count; i++)
         set[1 + i] = (struct pollfd){.fd = lobby->guests[i].fd,
@@ -102,22 +110,45 @@ static void address_text(const struct sockaddr_storage *address, socklen_t size,
                  service);
 }
 
+/* The oldest makes room. */
+static void lobby_turn_out(struct lobby *lobby)
+{
+    guest_drop(lobby, &lobby->guests[0], "said nothing while others waited");
+    handshake_free(lobby->guests[0].handshake);
+    memmove(lobby->guests, lobby->guests + 1, (size_t)--lobby->count * sizeof *lobby->guests);
+}
+
+/* No descriptor for one more guest. Strangers must not be able to end a job, so they go first; when
+ * nobody is left to go, it is the job that needs more than it may have. Returns whether to try
+ * again. */
+static bool lobby_find_descriptor(struct lobby *lobby)
+{
+    if (lobby->count > 0) {
+        if (lobby->control->now - lobby->guests[0].since <= YIELD_SECONDS)
+            return false;
+        lobby_turn_out(lobby);
+        return true;
+    }
+    lobby->exhausted = true;
+    if (lobby->spare < 0)
+        return false;
+    close(lobby->spare);
+    lobby->spare = -1;
+    return true;
+}
+
 static void lobby_accept(struct lobby *lobby)
 {
     struct control *control = lobby->control;
-    while (lobby->count < GUESTS_MOST) {
+    while (lobby_has_room(lobby)) {
+        if (lobby->count == GUESTS_MOST)
+            lobby_turn_out(lobby);
         struct sockaddr_storage address;
         socklen_t size = sizeof address;
         int fd = accept4(control->listener, (struct sockaddr *)&address, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-            lobby->exhausted = true;
-            if (lobby->spare >= 0) {
-                close(lobby->spare);
-                lobby->spare = -1;
-                continue;
-            }
-        }
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && lobby_find_descriptor(lobby))
+            continue;
         if (fd < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ECONNABORTED && errno != EINTR)
                 lobby->pause_until = control->now + PAUSE_SECONDS;

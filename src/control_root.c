@@ -283,7 +283,9 @@ static bool root_may_close(struct root *root)
         return false;
     if (root->closing_at == 0)
         root->closing_at = control->now;
-    if (control->now - root->closing_at > LINGER_SECONDS || root->interrupted)
+    if (control->now - root->closing_at > LINGER_SECONDS)
+        return true;
+    if (root->interrupted && control->now - root->closing_at > REFUSAL_SECONDS)
         return true;
     /* Where there is no job, ranks that are on their way are to hear it too. */
     if (root->refusal != STATUS_OK && root->refusal != STATUS_TIMEOUT &&
