@@ -20,7 +20,7 @@ static const char *const buffer_names[BUFFERS] = {
     [BUFFER_SOURCE] = "source", [BUFFER_DESTINATION] = "destination", [BUFFER_SCRATCH] = "scratch"};
 
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
-                             struct buffers *buffers)
+                             const struct tick *tick, struct buffers *buffers)
 {
     size_t total = 0, offset[BUFFERS];
     *buffers = (struct buffers){.region = {.fd = -1}};
@@ -34,7 +34,7 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                         "smaller sizes (-e)",
                         buffer_names[b], bytes[b]);
     }
-    enum status status = memory->allocate(total, &buffers->region);
+    enum status status = memory->allocate(total, tick, &buffers->region);
     if (status != STATUS_OK)
         return status;
     for (int b = 0; b < BUFFERS; b++) {

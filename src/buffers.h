@@ -15,7 +15,7 @@ struct buffers {
 };
 
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
-                             struct buffers *buffers);
+                             const struct tick *tick, struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
 /* Lays canaries directly around `used[b]` bytes of each buffer, in place of what stood there. */

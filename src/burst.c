@@ -9,7 +9,13 @@
 #include "log.h"
 #include "pattern.h"
 
-#define SET_BYTES ((size_t)4 << 20) /* the most for a buffer of a set behind the first */
+#define SET_BYTES  ((size_t)4 << 20) /* the most for a buffer of a set behind the first */
+#define STEP_BYTES ((size_t)8 << 20) /* between two signs of life */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 enum status burst_open(struct burst *burst, struct runner *runner, const size_t need[BUFFERS])
 {
@@ -17,10 +23,10 @@ enum status burst_open(struct burst *burst, struct runner *runner, const size_t 
     size_t less[BUFFERS];
     burst->runner = runner;
     for (int b = 0; b < BUFFERS; b++)
-        less[b] = need[b] < SET_BYTES ? need[b] : SET_BYTES;
+        less[b] = smaller(need[b], SET_BYTES);
     enum status status = STATUS_OK;
     do {
-        status = buffers_allocate(job->memory, burst->set_count ? less : need,
+        status = buffers_allocate(job->memory, burst->set_count ? less : need, &runner->tick,
                                   &burst->sets[burst->set_count]);
         if (status == STATUS_OK)
             burst->set_count++;
@@ -65,14 +71,24 @@ static void check_prepare(struct burst *burst, const struct line *line, int set,
                     .datatype = job->datatype,
                     .reduction = job->collective->reduces ? job->reduction : NULL,
                     .seed = job->seed,
-                    .iteration = burst->checks++},
+                    .iteration = burst->checks++,
+                    .tick = &burst->runner->tick},
     };
     schedule_bytes(check->schedule, job->datatype->size, check->used);
     for (int b = 0; b < BUFFERS; b++)
-        memset(check->set->base[b], PATTERN_POISON, check->used[b]);
+        for (size_t at = 0, step; at < check->used[b]; at += step) {
+            step = smaller(STEP_BYTES, check->used[b] - at);
+            memset(check->set->base[b] + at, PATTERN_POISON, step);
+            tick_on(check->pattern.tick);
+        }
     buffers_guard(check->set, check->used);
-    pattern_fill(&check->pattern, burst->runner->rank, 0, check->schedule->extent[BUFFER_SOURCE],
-                 check_buffer(check, BUFFER_SOURCE));
+    size_t size = job->datatype->size, count = check->schedule->extent[BUFFER_SOURCE];
+    for (size_t at = 0, step; at < count; at += step) {
+        step = smaller(STEP_BYTES / size, count - at);
+        pattern_fill(&check->pattern, burst->runner->rank, at, step,
+                     check_buffer(check, BUFFER_SOURCE) + at * size);
+        tick_on(check->pattern.tick);
+    }
 }
 
 /* The source must be as it was, but for what the destination covers in place. */

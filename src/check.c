@@ -101,6 +101,8 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
     for (size_t first = 0, count; first < extent; first += count) {
         count = extent - first < most ? extent - first : most;
         const char *chunk = got + first * type->size;
+        if (!tick_on(pattern->tick))
+            return; /* the job has ended: nobody will ask */
         pattern_expect(pattern, rank, first, count, expected);
         if (memcmp(expected, chunk, count * type->size) != 0)
             chunk_look(type, expected, chunk, first, count, finding, &keeper);
@@ -128,6 +130,8 @@ size_t check_source(const struct pattern *pattern, int rank, const void *source,
 
     for (size_t end = first + count, part; first < end; first += part) {
         part = end - first < most ? end - first : most;
+        if (!tick_on(pattern->tick))
+            break;
         const char *chunk = now + first * size;
         pattern_fill(pattern, rank, first, part, input);
         if (memcmp(input, chunk, part * size) == 0)

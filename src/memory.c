@@ -21,7 +21,7 @@
 #include "log.h"
 
 #define PAGE           ((size_t)4096)
-#define POPULATE_STEP  ((size_t)64 << 20)
+#define POPULATE_STEP  ((size_t)16 << 20)
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
 
 /* What a process can really get. */
@@ -102,7 +102,8 @@ static size_t memory_mapped(size_t bytes)
     return bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static enum status memory_populate(const char *kind, char *base, int fd, size_t bytes)
+static enum status memory_populate(const char *kind, char *base, int fd, size_t bytes,
+                                   const struct tick *tick)
 {
     if (bytes > memory_available())
         return memory_refuse(kind, bytes, "the machine has less");
@@ -119,6 +120,8 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
                 return memory_refuse(kind, bytes, strerror(error));
         }
         memset(base + at, 0, step);
+        if (!tick_on(tick))
+            return fail(STATUS_ERROR, "the job ended while memory was allocated");
     }
     return STATUS_OK;
 }
@@ -134,7 +137,7 @@ static void memory_release(struct region *region)
 
 /* A memfd is given its length at once and its pages by memory_populate(). */
 static enum status memory_map(const struct memory_kind *kind, size_t bytes, int fd,
-                              struct region *region)
+                              const struct tick *tick, struct region *region)
 {
     *region = (struct region){.kind = kind, .bytes = bytes, .fd = fd};
     enum status status;
@@ -154,7 +157,7 @@ static enum status memory_map(const struct memory_kind *kind, size_t bytes, int 
         goto drop;
     }
     region->base = base;
-    status = memory_populate(kind->name, base, fd, mapped);
+    status = memory_populate(kind->name, base, fd, mapped, tick);
     if (status == STATUS_OK)
         return STATUS_OK;
 drop:
@@ -164,19 +167,19 @@ drop:
 
 static const struct memory_kind memory_host, memory_shared;
 
-static enum status host_allocate(size_t bytes, struct region *region)
+static enum status host_allocate(size_t bytes, const struct tick *tick, struct region *region)
 {
-    return memory_map(&memory_host, bytes, -1, region);
+    return memory_map(&memory_host, bytes, -1, tick, region);
 }
 
-static enum status shared_allocate(size_t bytes, struct region *region)
+static enum status shared_allocate(size_t bytes, const struct tick *tick, struct region *region)
 {
     int fd = memfd_create("cctest", MFD_CLOEXEC);
     if (fd < 0) {
         *region = (struct region){.fd = -1};
         return memory_refuse("shared", bytes, strerror(errno));
     }
-    return memory_map(&memory_shared, bytes, fd, region);
+    return memory_map(&memory_shared, bytes, fd, tick, region);
 }
 
 /* The engine: a list of what is posted, served by turns. */

@@ -8,6 +8,7 @@
 #define CCTEST_MEMORY_H
 
 #include "status.h"
+#include "tick.h"
 #include "transfer.h"
 
 struct engine; /* what works on local operations; each kind has its own */
@@ -26,8 +27,8 @@ struct memory_kind {
 
     /* A region of `bytes` bytes (0 is allowed), filled with zeroes. Memory is really there when
      * this returns: what cannot be had is an error here (STATUS_ERROR, saying how much was asked
-     * for), not a signal later. */
-    enum status (*allocate)(size_t bytes, struct region *region);
+     * for), not a signal later. `tick` is called now and then; NULL is allowed. */
+    enum status (*allocate)(size_t bytes, const struct tick *tick, struct region *region);
     void (*release)(struct region *region);
 
     /* Local operations. post() accepts a TRANSFER_COPY or TRANSFER_REDUCE; progress() moves each

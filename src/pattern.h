@@ -10,6 +10,7 @@
 
 #include "collective.h"
 #include "datatype.h"
+#include "tick.h"
 
 struct pattern {
     struct problem problem;
@@ -17,6 +18,7 @@ struct pattern {
     const struct reduction *reduction; /* NULL unless the collective reduces */
     uint64_t seed;
     uint64_t iteration;
+    const struct tick *tick; /* called while a result is compared; NULL is allowed */
 };
 
 /* Writes source elements [first, first + count) of `rank`. */

@@ -131,7 +131,7 @@ enum status runner_barrier_prepare(struct runner *runner)
         .collective = collective_find("barrier"), .ranks = runner->ranks, .count = 1};
     enum status status =
         schedule_build(&choice, &problem, runner->rank, 1, &runner->barrier_schedule);
-    return status == STATUS_OK ? runner->job->memory->allocate(64, &runner->barrier_region)
+    return status == STATUS_OK ? runner->job->memory->allocate(64, NULL, &runner->barrier_region)
                                : status;
 }
 
@@ -181,6 +181,18 @@ static void pulse_progress(struct pulse *pulse)
 {
     uint64_t progress = atomic_load_explicit(&pulse->progress, memory_order_relaxed);
     atomic_store_explicit(&pulse->progress, progress + 1, memory_order_relaxed);
+}
+
+static bool runner_ticks(void *argument)
+{
+    struct runner *runner = argument;
+    pulse_progress(runner->pulse);
+    return !control_ended(runner->control);
+}
+
+void runner_tick_open(struct runner *runner)
+{
+    runner->tick = (struct tick){.call = runner_ticks, .argument = runner};
 }
 
 /* Nothing moved: the `idle`th time in a row. */

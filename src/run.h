@@ -22,6 +22,7 @@ struct runner {
     struct engine *engine;
     size_t chunk;       /* bytes; 0: whole messages */
     int spins;          /* idle looks before the core is given to somebody else */
+    struct tick tick;   /* for long work between runs */
     long iteration;     /* over everything that this rank has run */
     uint64_t last_look; /* when an idle wait last looked at the world, ns */
     /* The start barrier. */
@@ -43,6 +44,9 @@ struct line {
     struct schedule **schedules;
     struct plan **plan; /* sets x plans */
 };
+
+/* Sets runner->tick: it raises the pulse, and tells whether the job has ended. */
+void runner_tick_open(struct runner *runner);
 
 /* The plan of root number `root` (of line->plans) on set `set`. */
 struct plan *line_plan(const struct line *line, int root, int set);

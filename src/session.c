@@ -68,6 +68,7 @@ static enum status session_survey(struct session *session)
         for (int i = 0; i < line.plans; i++)
             schedule_needs(session, line.schedules[i]);
         line_close(&line);
+        tick_on(&session->runner.tick);
     }
     enum status status = runner_barrier_prepare(&session->runner);
     const struct schedule *barrier = session->runner.barrier_schedule;
@@ -145,6 +146,7 @@ static enum status session_set_up(struct session *session)
     runner->pulse = control_pulse(session->control);
     runner->rank = control_rank(session->control);
     runner->ranks = control_ranks(session->control);
+    runner_tick_open(runner);
     runner->chunk = job->chunk_given ? job->chunk : CHUNK_STANDARD;
     atomic_store(&runner->pulse->phase, PHASE_SETUP);
     enum status status = job_check_ranks(job, runner->ranks);

@@ -238,7 +238,7 @@ static inline void rank_open(struct rank *rank)
     config.region_count = 1;
     config.secret = world_secret;
     config.timeout = WORLD_SECONDS / 2;
-    require(rank, world->memory->allocate(world->bytes, &rank->region) == STATUS_OK);
+    require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint) == STATUS_OK);
     world->blob_size[rank->number] =
         world->transport->address(rank->endpoint, world->blob[rank->number]);

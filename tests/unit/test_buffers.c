@@ -19,7 +19,7 @@ static const size_t capacity[BUFFERS] = {
 
 static void open_buffers(struct buffers *buffers, const char *kind)
 {
-    assert_int_equal(buffers_allocate(memory_find(kind), capacity, buffers), STATUS_OK);
+    assert_int_equal(buffers_allocate(memory_find(kind), capacity, NULL, buffers), STATUS_OK);
 }
 
 static void test_layout(void **state)
@@ -98,9 +98,9 @@ static void test_too_large(void **state)
     log_attach(&log);
     const size_t sizes[BUFFERS] = {SIZE_MAX - 5, 0, 0},
                  halves[BUFFERS] = {SIZE_MAX / 2, SIZE_MAX / 2, 9};
-    assert_int_equal(buffers_allocate(memory_find("host"), sizes, &buffers), STATUS_ERROR);
+    assert_int_equal(buffers_allocate(memory_find("host"), sizes, NULL, &buffers), STATUS_ERROR);
     assert_non_null(strstr(log.message, "does not fit"));
-    assert_int_equal(buffers_allocate(memory_find("host"), halves, &buffers), STATUS_ERROR);
+    assert_int_equal(buffers_allocate(memory_find("host"), halves, NULL, &buffers), STATUS_ERROR);
     buffers_release(&buffers);
     log_attach(NULL);
 }
