@@ -5,6 +5,7 @@
  * answer, or for the verdict.
  */
 #include <errno.h>
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,15 @@ static enum status verdict_noticed(struct control *control)
     return control->verdict;
 }
 
+/* A short deadline must not pass between two signs of life of a healthy rank. */
+static void control_set_pace(struct control *control)
+{
+    double timeout = control->config.timeout;
+    control->look = fmin(0.1, timeout / 10);
+    control->heartbeat = fmin(0.5, timeout / 5);
+    control->gap = fmin(1.0, timeout / 4);
+}
+
 static struct control *control_create(const struct membership *membership,
                                       const struct control_config *config)
 {
@@ -64,6 +74,7 @@ static struct control *control_create(const struct membership *membership,
         return NULL;
     control->membership = *membership;
     control->config = *config;
+    control_set_pace(control);
     control->options = strdup(config->options ? config->options : "");
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
     control->log = log_current();
@@ -135,6 +146,12 @@ bool control_ended(const struct control *control)
 struct pulse *control_pulse(struct control *control)
 {
     return &control->pulse;
+}
+
+void control_enter(struct control *control, enum phase phase)
+{
+    atomic_store_explicit(&control->pulse.phase, phase, memory_order_relaxed);
+    eventfd_write(control->wake, 1);
 }
 
 uint64_t control_strangers(const struct control *control)
@@ -379,7 +396,10 @@ void control_close(struct control *control)
     if (!control)
         return;
     if (control->helper_runs) {
-        if (control->joined && !control_ended(control)) {
+        pthread_mutex_lock(&control->lock);
+        bool leaves = control->joined && !atomic_load(&control->ended);
+        pthread_mutex_unlock(&control->lock);
+        if (leaves) {
             fail(STATUS_ERROR, "left the job before its end");
             control_fail(control, STATUS_ERROR);
         }

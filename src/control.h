@@ -9,8 +9,9 @@
  * The end. The first failure ends the job: rank 0 collects what there is to know (a short while),
  * says on stderr whose fault it is, and tells everybody the verdict: one exit status for all
  * survivors. Each call below returns the verdict's status as soon as there is one. Nothing waits
- * for ever: time in which no rank of the job progresses is limited by the deadline, and a rank that
- * cannot reach rank 0 any more ends by itself.
+ * for ever: time in which no rank of the job progresses is limited by the deadline, a rank that
+ * cannot reach rank 0 any more ends by itself, and the helper thread ends a process whose main
+ * thread does not react to the end (it may be writing to a pipe that nobody reads).
  */
 #ifndef CCTEST_CONTROL_H
 #define CCTEST_CONTROL_H
@@ -113,6 +114,8 @@ struct pulse {
     _Atomic uint64_t done, length; /* bytes of that operation */
 };
 struct pulse *control_pulse(struct control *control);
+/* Enters a phase, and tells rank 0 at once: what a rank does next may be its last. */
+void control_enter(struct control *control, enum phase phase);
 
 /* Names an algorithm choice for reports: "alltoall pairwise". Called before the run by each
  * rank. */

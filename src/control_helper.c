@@ -13,16 +13,19 @@
 #include "control_internal.h"
 #include "control_signal.h"
 
-/* A gap that is longer than this between two looks at the clock means that this process was
- * stopped. */
-#define GAP_SECONDS 1.0
+void signals_ending(sigset_t *set)
+{
+    struct sigaction old;
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    if (sigaction(SIGINT, NULL, &old) < 0 || old.sa_handler != SIG_IGN)
+        sigaddset(set, SIGINT);
+}
 
 int signals_capture(void)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    signals_ending(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -46,7 +49,7 @@ void control_advance_clock(struct control *control)
 {
     double clock = clock_seconds();
     double gap = clock - control->last_clock;
-    control->now += gap < GAP_SECONDS ? gap : GAP_SECONDS;
+    control->now += gap < control->gap ? gap : control->gap;
     control->last_clock = clock;
 }
 
@@ -66,6 +69,8 @@ short control_wait(struct control *control, int fd, short events, double seconds
                            {.fd = control->signals, .events = POLLIN},
                            {.fd = fd, .events = events}};
     control_advance_clock(control);
+    if (seconds > control->heartbeat)
+        seconds = control->heartbeat; /* longer, and it would look as if it had been stopped */
     poll(set, 3, seconds > 0 ? (int)(seconds * 1000) + 1 : 0);
     control_read_events(control);
     return set[2].revents;
@@ -112,7 +117,7 @@ void control_deliver(struct control *control, int type, const void *data, size_t
 void control_set_joined(struct control *control)
 {
     pthread_mutex_lock(&control->lock);
-    control->joined = true;
+    control->joined = !atomic_load(&control->ended);
     pthread_cond_broadcast(&control->changed);
     pthread_mutex_unlock(&control->lock);
 }
@@ -142,17 +147,19 @@ void control_watch_main(struct control *control)
         return;
     if (control->ended_at == 0)
         control->ended_at = control->now;
-    if (control->now - control->ended_at < STUCK_SECONDS)
-        return;
     pthread_mutex_lock(&control->lock);
-    bool noticed = control->noticed;
+    bool reports = control->noticed && control->membership.rank == 0;
+    bool done = control->closing || (control->noticed && !reports);
     enum status status = control->verdict;
     pthread_mutex_unlock(&control->lock);
-    if (noticed)
+    bool well = status == STATUS_OK || status == STATUS_SLOW || status == STATUS_WRONG_DATA;
+    double patience = reports && well ? REPORT_SECONDS : STUCK_SECONDS;
+    if (done || control->now - control->ended_at < patience)
         return;
-    say("the job ended %g s ago and this rank's main thread does not react: ending the process",
-        STUCK_SECONDS);
-    _exit((int)status);
+    say("ending this process: the job ended %g s ago and this rank %s", patience,
+        control->membership.rank == 0 ? "does not end: does nobody read its standard output?"
+                                      : "does not react");
+    _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
 }
 
 void pulse_read(struct pulse *pulse, struct reading *reading)

@@ -21,14 +21,13 @@
 #include "log.h"
 #include "verdict.h"
 
-#define PULSE_SECONDS     0.1 /* between two looks at what the main thread does */
-#define HEARTBEAT_SECONDS 0.5 /* a pulse is sent at least that often */
-#define GRACE_SECONDS     0.2 /* for further causes to come in before the verdict */
-#define LINGER_SECONDS    2.0 /* for the others to learn the verdict before rank 0 closes */
-#define REFUSAL_SECONDS   1.0 /* for ranks that start a little later to learn that there is no job \
-                               */
-#define VERDICT_SECONDS 3.0   /* that a failing rank waits for the verdict */
-#define STUCK_SECONDS   10.0  /* that a main thread may ignore the end of the job */
+#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
+#define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
+#define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
+#define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
+#define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
+#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
+#define REPORT_SECONDS  15.0 /* or that rank 0 may need to report the end of one that went through */
 
 /* A frame's type and content on its way between the two threads. */
 struct letter {
@@ -77,6 +76,11 @@ struct control {
     struct job_error *errors;
     int error_count;
 
+    /* How often the helper does what; all of it follows from the deadline. */
+    double look;      /* between two looks at what the main thread does */
+    double heartbeat; /* a pulse is sent at least that often */
+    double gap;       /* without a look at the clock: longer means that this process was stopped */
+
     /* The helper's. */
     int listener;               /* rank 0 */
     struct addrinfo *addresses; /* the others: of rank 0 */
@@ -97,11 +101,13 @@ void control_read_events(struct control *control); /* empties `wake` and `signal
 short control_wait(struct control *control, int fd, short events, double seconds);
 struct letter *control_take_outbox(struct control *control); /* the caller frees them */
 void control_deliver(struct control *control, int type, const void *data, size_t size);
+/* Lets the main thread go on, unless the job has ended meanwhile. */
 void control_set_joined(struct control *control);
 /* The job has this status now; the first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
-/* Ends the process if its main thread does not see that the job has ended. */
+/* Ends the process if its main thread does not see that the job has ended, or, at rank 0, cannot
+ * bring its report to an end: what it writes to may be a pipe that nobody reads. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
@@ -122,9 +128,9 @@ struct lobby *lobby_create(struct control *control);
 int lobby_watch(struct lobby *lobby, struct pollfd *set);
 /* Serves them after poll(); gives away the sockets of those who know the secret. */
 void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);
-/* The last stranger, for a human; "" if there was none. */
 /* Has it ever run out of file descriptors? */
 bool lobby_exhausted(const struct lobby *lobby);
+/* The last stranger, for a human; "" if there was none. */
 const char *lobby_last_stranger(const struct lobby *lobby);
 void lobby_free(struct lobby *lobby);
 

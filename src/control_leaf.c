@@ -5,6 +5,7 @@
  * letters and pulses. When rank 0 cannot be heard any more, the rank ends by itself.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "control_internal.h"
 #include "socket.h"
 
+#define SILENT_SECONDS    1.0 /* of rank 0 mean nothing yet, even if the deadline is shorter */
 #define ATTEMPT_SECONDS   5.0 /* for one address to answer and to prove itself */
 #define RETRY_SECONDS     0.1
 #define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
@@ -51,7 +53,7 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
     enum handshake_state state;
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING && !leaf_must_stop(leaf) &&
            control->now < until)
-        control_wait(control, fd, handshake_events(handshake), HEARTBEAT_SECONDS);
+        control_wait(control, fd, handshake_events(handshake), control->heartbeat);
     enum attempt attempt = ATTEMPT_DONE;
     if (state == HANDSHAKE_PENDING || (state == HANDSHAKE_REFUSED && handshake_lost(handshake))) {
         snprintf(leaf->last_error, sizeof leaf->last_error, "what listens there %s",
@@ -76,7 +78,7 @@ static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address, 
     until = until < most ? until : most;
     int fd = socket_connect(address), error = errno;
     if (fd >= 0) {
-        while (!control_wait(control, fd, POLLOUT, HEARTBEAT_SECONDS) && control->now < until)
+        while (!control_wait(control, fd, POLLOUT, control->heartbeat) && control->now < until)
             if (leaf_must_stop(leaf))
                 break;
         error = control->now < until ? socket_connect_result(fd) : ETIMEDOUT;
@@ -171,7 +173,8 @@ static void leaf_pulse(struct leaf *leaf, bool at_once)
     pulse_read(&control->pulse, &reading);
     double since = control->now - leaf->pulsed;
     bool changed = memcmp(&reading, &leaf->sent, sizeof reading) != 0;
-    if (since < (changed ? (at_once ? 0 : PULSE_SECONDS * 0.9) : HEARTBEAT_SECONDS))
+    at_once = at_once || reading.phase != leaf->sent.phase;
+    if (since < (changed ? (at_once ? 0 : control->look * 0.9) : control->heartbeat))
         return;
     struct bytes bytes = {0};
     reading_encode(&reading, &bytes);
@@ -276,22 +279,45 @@ static void leaf_receive(struct leaf *leaf)
         leaf_is_alone(leaf, "its connection broke (killed, or crashed?)");
 }
 
+/* Tells rank 0 that this rank ends, and why. */
+static void leaf_send_failure(struct leaf *leaf, enum status status, const char *why)
+{
+    struct bytes bytes = {0};
+    bytes_put_u32(&bytes, (uint32_t)status);
+    bytes_put_text(&bytes, why);
+    if (!bytes.failed)
+        leaf_send(leaf, FRAME_FAILED, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
+
 /* A signal came: rank 0 gets to know it, and is given a moment to end the job for all. */
 static void leaf_interrupt(struct leaf *leaf)
 {
     struct control *control = leaf->control;
     if (leaf->interrupted == 0) {
-        struct bytes bytes = {0};
-        bytes_put_u32(&bytes, STATUS_INTERRUPTED);
-        bytes_put_text(&bytes, control_signal_name(control));
-        if (!bytes.failed)
-            leaf_send(leaf, FRAME_FAILED, bytes.data, bytes.size);
-        bytes_free(&bytes);
+        leaf_send_failure(leaf, STATUS_INTERRUPTED, control_signal_name(control));
         leaf->interrupted = control->now;
     } else if (control->now - leaf->interrupted > INTERRUPT_SECONDS) {
         say("%s, and rank 0 does not answer: this rank ends", control_signal_name(control));
         control_conclude(control, STATUS_INTERRUPTED);
     }
+}
+
+/* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any more. */
+static void leaf_check_root(struct leaf *leaf)
+{
+    double silence = leaf->control->now - leaf->heard;
+    if (silence <= fmax(leaf->control->config.timeout, SILENT_SECONDS))
+        return;
+    char why[120];
+    snprintf(why, sizeof why, "rank 0 was silent for %.3g s (it was stopped?), so this rank ended",
+             silence);
+    leaf_send_failure(leaf, STATUS_TIMEOUT, why);
+    if (leaf->connected)
+        wire_flush(&leaf->wire);
+    snprintf(why, sizeof why, "it has been silent for %.3g s (stopped, or is its host down?)",
+             silence);
+    leaf_is_alone(leaf, why);
 }
 
 /* Between the events: what this rank has to say, and whether rank 0 still lives. */
@@ -310,12 +336,7 @@ static void leaf_tend(struct leaf *leaf)
         return;
     if (control->signal)
         leaf_interrupt(leaf);
-    if (control->now - leaf->heard > control->config.timeout) {
-        char why[80];
-        snprintf(why, sizeof why, "it has been silent for %.3g s (stopped, or is its host down?)",
-                 control->now - leaf->heard);
-        leaf_is_alone(leaf, why);
-    }
+    leaf_check_root(leaf);
 }
 
 void control_leaf_run(struct control *control)
@@ -329,7 +350,7 @@ void control_leaf_run(struct control *control)
     while (!control_is_closing(control)) {
         short wanted = (short)(POLLIN | (wire_pending(&leaf.wire) ? POLLOUT : 0));
         short events =
-            control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted, PULSE_SECONDS);
+            control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted, control->look);
         if (leaf.connected && (events & ~POLLOUT))
             leaf_receive(&leaf);
         leaf_tend(&leaf);

@@ -86,12 +86,11 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     struct peer *peer = &root->peers[rank];
     struct reader reader = {.at = data, .left = size};
     struct reading reading;
-    if (type == FRAME_GOODBYE) {
-        peer->state = PEER_LEFT;
+    if (atomic_load(&root->control->ended)) {
+        if (type == FRAME_GOODBYE)
+            peer->state = PEER_LEFT;
         return true;
     }
-    if (atomic_load(&root->control->ended))
-        return true;
     switch (type) {
     case FRAME_PULSE:
         if (!reading_decode(data, size, &reading))
@@ -169,7 +168,8 @@ static void root_judge(struct root *root)
                                   .standings = root->standings,
                                   .causes = root->causes,
                                   .cause_count = root->cause_count,
-                                  .stalled = control->now - root->progressed};
+                                  .stalled = control->now - root->progressed,
+                                  .heartbeat = control->heartbeat};
     pthread_mutex_lock(&control->lock);
     situation.algorithms = (const char *const *)control->algorithms;
     situation.algorithm_count = control->algorithm_count;
@@ -216,7 +216,7 @@ void root_flush(struct root *root)
 
 static void root_beat(struct root *root)
 {
-    if (root->control->now - root->beat < HEARTBEAT_SECONDS)
+    if (root->control->now - root->beat < root->control->heartbeat)
         return;
     root->beat = root->control->now;
     root_send_all(root, FRAME_PULSE, NULL, 0);
@@ -238,8 +238,8 @@ static void root_listen(struct root *root)
             .fd = there ? peer->wire.fd : -1,
             .events = (short)(POLLIN | (there && wire_pending(&peer->wire) ? POLLOUT : 0))};
     }
-    double wait = root->verdict_at > 0 ? root->verdict_at - control->now : PULSE_SECONDS;
-    wait = wait > PULSE_SECONDS ? PULSE_SECONDS : wait;
+    double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
+    wait = wait > control->look ? control->look : wait;
     bool ended = atomic_load(&control->ended);
     poll(set, (nfds_t)(2 + guests + root->ranks),
          ended      ? 20
@@ -293,7 +293,7 @@ static bool root_may_close(struct root *root)
         return false;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && control->now - peer->heard < 3 * HEARTBEAT_SECONDS)
+        if (peer->state == PEER_JOINED && control->now - peer->heard < DEAF_SECONDS)
             return false;
     }
     return true;

@@ -175,10 +175,11 @@ void root_check_joining(struct root *root)
     } else if (root->joined == root->ranks) {
         root_welcome(root);
     } else if (lobby_exhausted(root->lobby) && root->refusal == STATUS_OK) {
-        snprintf(text, sizeof text,
-                 "out of file descriptors when %d of %d ranks had joined: rank 0 needs one for each "
-                 "rank; raise the limit of open files (ulimit -n)",
-                 root->joined, root->ranks);
+        snprintf(
+            text, sizeof text,
+            "out of file descriptors when %d of %d ranks had joined: rank 0 needs one for each "
+            "rank; raise the limit of open files (ulimit -n)",
+            root->joined, root->ranks);
         root_give_up(root, STATUS_ERROR, text);
     } else if (control->now - root->progressed > control->config.timeout) {
         tell_missing(root, text, sizeof text);

@@ -4,7 +4,12 @@
 #ifndef CCTEST_CONTROL_SIGNAL_H
 #define CCTEST_CONTROL_SIGNAL_H
 
-/* Blocks both in the calling thread (and so in all threads that it starts) and returns a signalfd
+#include <signal.h>
+
+/* The signals that end a job: both, but SIGINT not where it was ignored from the start, as a shell
+ * does for what a script runs in the background. */
+void signals_ending(sigset_t *set);
+/* Blocks them in the calling thread (and so in all threads that it starts) and returns a signalfd
  * for them; -1 if there is none. They stay blocked: a second signal, which launchers like to send,
  * must not spoil the exit status of a job that is about to end. */
 int signals_capture(void);

@@ -67,7 +67,8 @@ bool wire_flush(struct wire *wire)
 
 bool wire_fill(struct wire *wire)
 {
-    bytes_drop(&wire->in, wire->taken);
+    if (wire->taken > 0) /* a large frame that comes in pieces stays where it is */
+        bytes_drop(&wire->in, wire->taken);
     wire->taken = 0;
     for (size_t filled = 0; filled < FILL_MOST;) {
         if (!bytes_reserve(&wire->in, FILL_PIECE))

@@ -7,9 +7,11 @@
  *   proof                                  -> checks it
  *   checks it                              <- proof, or one byte that says no
  *
- * The connecting end proves itself first, so that a stranger learns no proof. The accepting end
- * speaks only to those who speak cctest. Each reads exactly the bytes of the handshake and no more:
- * what follows on the socket belongs to the caller.
+ * The connecting end proves itself first, so that a stranger who connects learns no proof. One who
+ * listens in place of rank 0 does learn one, and can try guesses of the secret against it: keys
+ * must be random, or dear to derive (see secret.c). Hellos travel enciphered, so that only who knows
+ * the secret can read them. The accepting end speaks only to those who speak cctest. Each reads
+ * exactly the bytes of the handshake and no more: what follows on the socket belongs to the caller.
  */
 #include "handshake.h"
 
@@ -67,6 +69,20 @@ static void queue(struct handshake *handshake, const void *data, size_t size)
     handshake->out_size += size;
 }
 
+/* Enciphers the opening's hello, or deciphers it. The nonce is fresh, so no two hellos share a key
+ * stream; that nobody changed it on the way is what the proof shows. */
+static void hello_cipher(const struct handshake *handshake, struct opening *opening)
+{
+    static const unsigned char domain[] = "cctest hello";
+    unsigned char key[crypto_stream_xchacha20_KEYBYTES];
+    _Static_assert(NONCE_BYTES >= crypto_stream_xchacha20_NONCEBYTES, "the nonce is long enough");
+    crypto_generichash(key, sizeof key, domain, sizeof domain, handshake->secret, SECRET_BYTES);
+    unsigned char *hello = opening->bytes + FIXED_BYTES;
+    crypto_stream_xchacha20_xor(hello, hello, opening->size - FIXED_BYTES,
+                                opening->bytes + PREFIX_BYTES, key);
+    sodium_memzero(key, sizeof key);
+}
+
 struct handshake *handshake_create(int fd, bool accepting, const unsigned char *secret,
                                    const char *purpose, const void *hello, size_t hello_size)
 {
@@ -91,6 +107,7 @@ struct handshake *handshake_create(int fd, bool accepting, const unsigned char *
     if (hello_size > 0)
         memcpy(fixed + FIXED_BYTES, hello, hello_size);
     mine->size = FIXED_BYTES + hello_size;
+    hello_cipher(handshake, mine);
     if (!accepting)
         queue(handshake, mine->bytes, mine->size);
     return handshake;
@@ -153,6 +170,7 @@ static void check_proof(struct handshake *handshake)
     handshake->stage = STAGE_OVER;
     if (handshake->role == ACCEPTING)
         queue_proof(handshake);
+    hello_cipher(handshake, &handshake->opening[!handshake->role]); /* all proofs are made */
 }
 
 static size_t hello_size(const struct opening *opening)

@@ -3,10 +3,14 @@
  */
 #include "log.h"
 
+#include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define FULL_MS 200 /* that a line waits for room in a full pipe */
 
 static struct log program_log = {
     .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .status = STATUS_OK};
@@ -33,7 +37,7 @@ struct log *log_current(void)
 }
 
 /* One write(2) for the whole line, so that the lines of many ranks do not mix. */
-static void line_write(const struct log *log, const char *text)
+static void line_put(const struct log *log, const char *text)
 {
     char line[1400];
     int length = log->rank < 0
@@ -45,6 +49,24 @@ static void line_write(const struct log *log, const char *text)
     }
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
     (void)written; /* there is nowhere left to say so */
+}
+
+/* A pipe that nobody reads fills up, and a write to it would block; once it was found full, nobody
+ * waits for it again. */
+static void line_write(struct log *log, const char *text)
+{
+    struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&set, 1, atomic_load(&log->dropped) > 0 ? 0 : FULL_MS) <= 0) {
+        atomic_fetch_add(&log->dropped, 1);
+        return;
+    }
+    int dropped = atomic_exchange(&log->dropped, 0);
+    if (dropped > 0) {
+        char told[64];
+        snprintf(told, sizeof told, "(%d lines before this one found no reader)", dropped);
+        line_put(log, told);
+    }
+    line_put(log, text);
 }
 
 enum status fail(enum status status, const char *format, ...)
@@ -78,7 +100,7 @@ void log_print_failure(struct log *log)
 
 static void say_at(int level, const char *format, va_list arguments)
 {
-    const struct log *log = log_current();
+    struct log *log = log_current();
     char text[1200];
     if (log->verbosity < level)
         return;

@@ -16,6 +16,7 @@
 struct log {
     int rank;      /* -1: the program, not a rank */
     int verbosity; /* 0: only what went wrong; 1 (-v): what a curious user wants; 2: everything */
+    _Atomic int dropped; /* lines that stderr did not take in time */
     pthread_mutex_t lock;
     enum status status; /* STATUS_OK until the first fail() */
     char message[1024]; /* one sentence: what, why, what to do */
@@ -39,7 +40,9 @@ enum status fail(enum status status, const char *format, ...) __attribute__((for
 /* Prints the recorded failure, if there is one, as one line on stderr. */
 void log_print_failure(struct log *log);
 
-/* One line on stderr, "cctest: rank 3: ..." (the rank only where there is one), written whole. */
+/* One line on stderr, "cctest: rank 3: ..." (the rank only where there is one), written whole.
+ * Whoever speaks must not hang because nobody listens: a line that stderr does not take within a
+ * moment is dropped, and counted. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, at verbosity `level` and above only. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "control_signal.h"
 #include "log.h"
 
 #define BEHIND_SECONDS 1.0  /* a rank may end this much later than the others, */
@@ -35,7 +36,7 @@ struct child {
 
 struct supervisor {
     int ranks, alive;
-    int signals; /* signalfd of SIGINT, SIGTERM and SIGCHLD */
+    int signals; /* signalfd of what ends a job, and of SIGCHLD */
     sigset_t old;
     struct child *children;
     enum status status;
@@ -48,9 +49,7 @@ struct supervisor *supervisor_create(int ranks)
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
     struct child *children = calloc((size_t)ranks, sizeof *children);
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    signals_ending(&set);
     sigaddset(&set, SIGCHLD);
     int signals = supervisor && children ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
     if (signals < 0) {
@@ -179,10 +178,10 @@ static void end_those_behind(struct supervisor *supervisor)
                     (supervisor->signaled > 0 && now - supervisor->signaled > SIGNAL_SECONDS);
         if (!child->pid || child->ended_by_us || !late)
             continue;
+        child->ended_by_us = true;
+        kill(child->pid, SIGKILL); /* before anything is said, which may take its time */
         say("rank %d (pid %d) %s and did not end with the others: it was killed", rank,
             (int)child->pid, child->stopped ? "is stopped" : "is still there");
-        child->ended_by_us = true;
-        kill(child->pid, SIGKILL);
     }
 }
 

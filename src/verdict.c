@@ -6,8 +6,8 @@
  * circle. Who is named, first match:
  *
  *   a silent rank            stopped, or its host is: whatever the others say, it cannot go on
- *   a busy rank              it waits for nobody while others wait for it: delayed, computing,
- * stuck a link                   both ends of one message wait for each other: neither is to blame
+ *   a busy rank              it waits for nobody while others wait for it: delayed, stuck
+ *   a link                   both ends of one message wait for each other: neither is to blame
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
  *   a circle                 each waits for the next
  */
@@ -28,7 +28,7 @@ const char *const phase_names[PHASES] = {
 };
 
 #define NOBODY       (-1)
-#define SILENT_AFTER 1.5 /* seconds; a living rank pulses every half second */
+#define SILENT_BEATS 3 /* heartbeats that a living rank does not miss in a row */
 #define LISTED_MOST  8
 
 static const char *phase_of(const struct standing *standing)
@@ -131,8 +131,8 @@ static bool cause_is_consequence(const struct situation *s, const struct cause *
         (cause->status != STATUS_TIMEOUT && cause->status != STATUS_UNAVAILABLE))
         return false;
     for (int i = 0; i < s->cause_count; i++)
-        if (s->causes[i].kind != CAUSE_FAILED || (s->causes[i].status != STATUS_TIMEOUT &&
-                                                  s->causes[i].status != STATUS_UNAVAILABLE))
+        if (s->causes[i].kind != CAUSE_FAILED ||
+            (s->causes[i].status != STATUS_TIMEOUT && s->causes[i].status != STATUS_UNAVAILABLE))
             return true;
     return false;
 }
@@ -235,9 +235,8 @@ static bool is_link(const struct graph *graph, int from, int to)
 static void graph_fill(struct graph *graph)
 {
     const struct situation *s = graph->situation;
-    double limit = s->stalled * 0.75 < SILENT_AFTER ? s->stalled * 0.75 : SILENT_AFTER;
     for (int rank = 0; rank < s->ranks; rank++)
-        graph->silent[rank] = s->standings[rank].silent > limit;
+        graph->silent[rank] = s->standings[rank].silent > SILENT_BEATS * s->heartbeat;
     for (int rank = 0; rank < s->ranks; rank++) {
         const struct standing *standing = &s->standings[rank];
         int at = rank;

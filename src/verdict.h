@@ -47,6 +47,7 @@ struct situation {
     const struct cause *causes; /* in the order in which they came */
     int cause_count;            /* 0: nobody has progressed for `stalled` seconds */
     double stalled;
+    double heartbeat;              /* seconds; a living rank gives a sign of life that often */
     const char *const *algorithms; /* names by index, NULL where unknown */
     int algorithm_count;
 };

@@ -102,7 +102,8 @@ outside() {
     shift 5
     rm -f "$scratch/outside.json"
     ran=("$@" "(SIG$signal to $target)")
-    setsid "$CCTEST" "$@" -b 256K -e 256K -n 10000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
+    # A script's background commands ignore SIGINT unless told otherwise.
+    setsid env --default-signal=INT "$CCTEST" "$@" -b 256K -e 256K -n 10000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
         >"$out" 2>"$err" </dev/null &
     pid=$!
     if ! await_running; then
@@ -145,7 +146,7 @@ outside 1000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 
 # A stopped supervisor stops nobody: the ranks end well, and it does when it may.
 ran=("$CCTEST" "stopped supervisor")
-setsid "$CCTEST" allreduce -b 64K -e 64K -n 30000 --np 2 >"$out" 2>"$err" </dev/null &
+setsid "$CCTEST" allreduce -b 64K -e 64K -n 200000 --np 2 >"$out" 2>"$err" </dev/null &
 pid=$!
 sleep 0.3
 kill -STOP $pid
@@ -163,6 +164,77 @@ for signal in INT TERM; do
         outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal $target allreduce --np 3
     done
     outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
+done
+
+# Who was started to ignore SIGINT goes on ignoring it; SIGTERM ends it all the same.
+for as in processes threads; do
+    ran=("$CCTEST" "SIGINT ignored, $as")
+    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64K -e 64K -n 10000000 --np 2 --ranks-as $as \
+        >"$out" 2>"$err" </dev/null &
+    pid=$!
+    sleep 0.5
+    kill -INT -- -$pid
+    sleep 0.5
+    check "SIGINT ended it" kill -TERM $pid
+    wait $pid
+    status=$?
+    check_status 130
+    check_says "SIGTERM"
+    nothing_left $pid
+done
+
+# A deadline that is shorter than everything else ends no healthy job.
+cctest alltoall -a pairwise --np 3 -b 1M -e 1M -n 5000 -c 0 --timeout 0.3
+check_status 0
+
+# ---- nobody reads what is said ----
+
+cat >"$scratch/unread.py" <<'PYTHON'
+import fcntl, os, signal, subprocess, sys, time
+how, command = sys.argv[1], sys.argv[2:]
+mine, theirs = os.pipe()
+fcntl.fcntl(theirs, 1031, 4096) # F_SETPIPE_SZ
+def fill():
+    again = os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(again, b"x")
+    except BlockingIOError:
+        pass
+if how == "stderr":
+    fill()
+job = subprocess.Popen(command, stdout=subprocess.DEVNULL if how == "stderr" else theirs,
+                       stderr=theirs if how == "stderr" else None)
+begun = time.time()
+if how != "stdout":
+    time.sleep(1)
+    fill()
+    begun = time.time()
+    job.send_signal(signal.SIGTERM)
+try:
+    status = job.wait(30)
+except subprocess.TimeoutExpired:
+    job.kill()
+    status = "hangs"
+print(how, "status", status)
+print("seconds", time.time() - begun)
+PYTHON
+# unread HOW LIMIT STATUS ARGUMENT...: ends within LIMIT seconds though a pipe is full: "stdout" fills by itself, "report"
+# is a stdout that is full when a signal ends the job, "stderr" one that was full from the start.
+unread() {
+    local how=$1 limit=$2 expected=$3
+    shift 3
+    run python3 "$scratch/unread.py" "$how" "$CCTEST" "$@"
+    check_says "^$how status $expected$" "$out"
+    # shellcheck disable=SC2016
+    check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
+}
+for as in processes threads; do
+    unread stdout 5 5 allreduce --np 2 --ranks-as $as --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
+    check_says "does nobody read its standard output"
+    unread report 3 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
+    check_says "does nobody read its standard output"
+    unread stderr 2 130 allreduce --np 2 --ranks-as $as -b 64K -e 64K -n 10000000
 done
 
 finish

@@ -148,6 +148,23 @@ at 1 2 && start 1 env CCTEST_SECRET=guess "$CCTEST" "${small[@]}" "${where[@]}" 
 ended 1 1 "[Ss]ecret"
 ended 0 5 "1 of 2 ranks did not join .*rank 1"
 
+# Rank 0 is stopped for longer than the others wait: when it goes on, it says what happened to itself.
+free_port
+for rank in 0 1; do
+    at $rank 2
+    ran=("$CCTEST" "stopped rank 0")
+    "$CCTEST" "${small[@]}" "${where[@]}" -n 10000000 --timeout 1 \
+        >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
+    pids[$rank]=$!
+done
+sleep 1
+kill -STOP "${pids[0]}"
+sleep 2
+kill -CONT "${pids[0]}"
+ended 1 5 "rank 0 .*it has been silent"
+ended 0 5 "rank 1 .*rank 0 was silent for [0-9.]* s"
+check_silent "rank 1 .*is gone"
+
 # No such host, and a port that somebody has.
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1

@@ -14,9 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "bootstrap_internal.h"
+#include "clock.h"
 #include "frame.h"
 #include "hello.h"
 #include "log.h"
@@ -28,6 +31,7 @@ struct rank {
     pthread_t thread;
     struct log log;
     struct membership membership;
+    double timeout;
     enum status (*life)(struct control *control);
     enum status status;
     int errors; /* at rank 0 */
@@ -37,7 +41,7 @@ static void *rank_run(void *argument)
 {
     struct rank *rank = argument;
     log_attach(&rank->log);
-    const struct control_config config = {.timeout = 1, .options = "same"};
+    const struct control_config config = {.timeout = rank->timeout, .options = "same"};
     struct control *control;
     rank->status = control_join(&rank->membership, &config, &control);
     if (rank->status == STATUS_OK) {
@@ -61,17 +65,29 @@ static struct membership membership_make(int rank, int listener, int port)
                                .bootstrap = "test"};
 }
 
+static void rank_start(struct rank *rank, int number, int listener, int port, double timeout,
+                       enum status (*life)(struct control *control))
+{
+    *rank = (struct rank){
+        .membership = membership_make(number, listener, port), .timeout = timeout, .life = life};
+    log_init(&rank->log, number, 0);
+    assert_int_equal(0, pthread_create(&rank->thread, NULL, rank_run, rank));
+}
+
 /* Starts ranks 0 .. count - 1 of RANKS. */
-static int ranks_start(struct rank *ranks, int count, enum status (*life)(struct control *control))
+static int ranks_start_for(struct rank *ranks, int count, double timeout,
+                           enum status (*life)(struct control *control))
 {
     int listener, port;
     assert_int_equal(STATUS_OK, socket_listen_local(&listener, &port));
-    for (int i = 0; i < count; i++) {
-        ranks[i] = (struct rank){.membership = membership_make(i, listener, port), .life = life};
-        log_init(&ranks[i].log, i, 0);
-        assert_int_equal(0, pthread_create(&ranks[i].thread, NULL, rank_run, &ranks[i]));
-    }
+    for (int i = 0; i < count; i++)
+        rank_start(&ranks[i], i, listener, port, timeout, life);
     return port;
+}
+
+static int ranks_start(struct rank *ranks, int count, enum status (*life)(struct control *control))
+{
+    return ranks_start_for(ranks, count, 1, life);
 }
 
 static void ranks_expect(struct rank *ranks, int count, enum status status)
@@ -161,9 +177,30 @@ static void test_deadline(void **state)
 {
     (void)state;
     struct rank ranks[RANKS];
+    double began = clock_seconds();
     ranks_start(ranks, RANKS, absent_life);
     ranks_expect(ranks, RANKS, STATUS_TIMEOUT);
+    double took = clock_seconds() - began;
     assert_int_equal(RANKS, ranks[0].errors);
+    assert_true(took > 1 && took < 1.5);
+}
+
+/* Progresses all the time, without a word on the control plane but its pulse. */
+static enum status busy_life(struct control *control)
+{
+    struct pulse *pulse = control_pulse(control);
+    for (double end = clock_seconds() + 1.5; clock_seconds() < end; usleep(1000))
+        atomic_fetch_add(&pulse->progress, 1);
+    return control_finish(control, STATUS_OK);
+}
+
+/* A deadline that is shorter than anything else here ends no healthy job. */
+static void test_short_deadline(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    ranks_start_for(ranks, RANKS, 0.25, busy_life);
+    ranks_expect(ranks, RANKS, STATUS_OK);
 }
 
 static void test_missing_rank(void **state)
@@ -228,6 +265,7 @@ static void test_nonsense_from_a_member(void **state)
     misbehave("\10\0\0\0\4\11\0\0\0\0\0\0\0", 13);    /* a share of no exchange */
     misbehave("\10\0\0\0\6\1\0\0\0\377\377\0\0", 13); /* a failure whose text is elsewhere */
     misbehave("\0\0\0\0\2", 5);                       /* what only rank 0 says */
+    misbehave("\0\0\0\0\11", 5);                      /* a goodbye before the end */
 }
 
 static void refused(const char *options, const char *version, const char *words)
@@ -253,6 +291,48 @@ static void test_refusals(void **state)
     (void)state;
     refused("same", "9.9", "runs cctest 9.9, rank 0 runs " CCTEST_VERSION);
     refused("different", CCTEST_VERSION, "other options than rank 0: 'different' there, 'same'");
+}
+
+static int stranger_connect(int port)
+{
+    struct addrinfo *address;
+    assert_int_equal(STATUS_OK, socket_resolve("127.0.0.1", port, &address));
+    int fd = socket_connect(address);
+    freeaddrinfo(address);
+    return fd;
+}
+
+/* Strangers that hang up, talk nonsense, stop in the middle, or say nothing at all, more of them
+ * than the lobby holds: the ranks that come behind them join. */
+static void test_flood_of_strangers(void **state)
+{
+    (void)state;
+    enum { STRANGERS = 1000 };
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    struct rank ranks[RANKS];
+    int listener, port, strangers[STRANGERS], count = 0;
+    assert_int_equal(STATUS_OK, socket_listen_local(&listener, &port));
+    rank_start(&ranks[0], 0, listener, port, 10, exchange_life);
+    for (int i = 0; i < STRANGERS && (strangers[count] = stranger_connect(port)) >= 0; i++) {
+        static const char *const words[] = {"", "GET / HTTP/1.0\r\n\r\n", "cct", "cctest\1"};
+        struct pollfd set = {.fd = strangers[count], .events = POLLOUT};
+        const char *said = words[i < 100 ? i % 4 : 0];
+        if (*said && poll(&set, 1, 100) > 0)
+            send(strangers[count], said, strlen(said), MSG_NOSIGNAL);
+        if (i < 100 && i % 10 == 9)
+            close(strangers[count]);
+        else
+            count++;
+    }
+    assert_true(count > 500);
+    for (int i = 1; i < RANKS; i++)
+        rank_start(&ranks[i], i, -1, port, 10, exchange_life);
+    ranks_expect(ranks, RANKS, STATUS_OK);
+    while (count > 0)
+        close(strangers[--count]);
 }
 
 /* Whatever bytes come, a parser stays inside them (the sanitizers look on). */
@@ -413,9 +493,11 @@ int main(void)
         cmocka_unit_test(test_gravest_for_all),
         cmocka_unit_test(test_failure_reaches_all),
         cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_nonsense_from_a_member),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_flood_of_strangers),
         cmocka_unit_test(test_parsers_on_noise),
         cmocka_unit_test(test_hello_travels),
         cmocka_unit_test(test_nodelist),

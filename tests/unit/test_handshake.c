@@ -71,6 +71,22 @@ static void test_agree(void **state)
     pair_close(&pair);
 }
 
+/* Who only listens learns nothing of a rank: not its host, not its options. */
+static void test_hello_is_private(void **state)
+{
+    (void)state;
+    struct pair pair = pair_open();
+    struct handshake *handshake =
+        handshake_create(pair.fd[0], false, secret, "control", "a host's name", 13);
+    assert_int_equal(HANDSHAKE_PENDING, handshake_step(handshake));
+    char seen[4096];
+    ssize_t size = recv(pair.fd[1], seen, sizeof seen, 0);
+    assert_int_equal(42 + 13, size);
+    assert_null(memmem(seen, (size_t)size, "host", 4));
+    handshake_free(handshake);
+    pair_close(&pair);
+}
+
 /* What the caller sends right behind the handshake is left for the caller. */
 static void test_leaves_what_follows(void **state)
 {
@@ -221,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_hello_is_private),
         cmocka_unit_test(test_leaves_what_follows),
         cmocka_unit_test(test_other_secret),
         cmocka_unit_test(test_other_purpose),

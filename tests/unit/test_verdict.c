@@ -40,6 +40,7 @@ static void begin(int ranks)
                                    .standings = standings,
                                    .causes = causes,
                                    .stalled = 10,
+                                   .heartbeat = 0.5,
                                    .algorithms = algorithms,
                                    .algorithm_count = 1};
 }
@@ -91,6 +92,24 @@ static void test_silent(void **state)
     assert_non_null(strstr(verdict.lines[1], "rank 1 (host host0, pid 101): phase time, alltoall "
                                              "pairwise, 64K, iteration 7, step 2, waits to receive "
                                              "from rank 0, 4096 of 16384 bytes so far"));
+}
+
+/* Between two heartbeats everybody is silent, which is no longer than the deadline by chance. */
+static void test_short_deadline(void **state)
+{
+    (void)state;
+    begin(3);
+    situation.stalled = 0.3;
+    for (int rank = 0; rank < 3; rank++)
+        standings[rank].silent = 0.29;
+    waits(0, OPERATION_RECV, 2);
+    waits(1, OPERATION_RECV, 2);
+    reach(STATUS_TIMEOUT, 2);
+    says("is waited for by 2 others");
+    situation.heartbeat = 0.06;
+    standings[0].silent = standings[2].silent = 0.1;
+    reach(STATUS_TIMEOUT, 1);
+    says("is silent");
 }
 
 static void test_many_silent(void **state)
@@ -248,7 +267,7 @@ static void test_gravest(void **state)
     begin(4);
     cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such link here");
     cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory");
-    reach(STATUS_ERROR, 1);
+    reach(STATUS_ERROR, 3);
     situation.cause_count = 0;
     cause(CAUSE_INTERRUPTED, 1, STATUS_INTERRUPTED, "interrupted by SIGINT");
     reach(STATUS_INTERRUPTED, 1);
@@ -269,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_many_silent),
         cmocka_unit_test(test_delayed),
         cmocka_unit_test(test_absent_from_exchange),
