@@ -122,7 +122,7 @@ static enum status session_link(struct session *session)
         .ended = session_ended,
         .ended_argument = session->control,
     };
-    atomic_store(&runner->pulse->phase, PHASE_CONNECT);
+    control_enter(session->control, PHASE_CONNECT);
     enum status status = links_open(job->transports, &config, session->control, &runner->links);
     if (status != STATUS_OK)
         return status;
@@ -148,7 +148,7 @@ static enum status session_set_up(struct session *session)
     runner->ranks = control_ranks(session->control);
     runner_tick_open(runner);
     runner->chunk = job->chunk_given ? job->chunk : CHUNK_STANDARD;
-    atomic_store(&runner->pulse->phase, PHASE_SETUP);
+    control_enter(session->control, PHASE_SETUP);
     enum status status = job_check_ranks(job, runner->ranks);
     if (status != STATUS_OK)
         return status;
@@ -219,19 +219,19 @@ static enum status session_line(struct session *session, int choice, size_t byte
         return status;
     status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
     if (status == STATUS_OK) {
-        atomic_store(&runner->pulse->phase, PHASE_WARMUP);
+        control_enter(session->control, PHASE_WARMUP);
         status = line_warm_up(session, &line);
     }
     if (status == STATUS_OK) {
-        atomic_store(&runner->pulse->phase, PHASE_CHECK);
+        control_enter(session->control, PHASE_CHECK);
         status = burst_run(&session->burst, &line, tally);
     }
     if (status == STATUS_OK) {
-        atomic_store(&runner->pulse->phase, PHASE_TIME);
+        control_enter(session->control, PHASE_TIME);
         status = line_time(session, &line, tally);
     }
     if (status == STATUS_OK) {
-        atomic_store(&runner->pulse->phase, PHASE_GATHER);
+        control_enter(session->control, PHASE_GATHER);
         status =
             tally_gather(tally, &session->ledger, session->control, &session->job, session->report);
     }
