@@ -58,8 +58,8 @@ static enum status option_unknown(const struct algorithm *algorithm, const char 
     return unknown_name(key, what, names, NULL);
 }
 
-/* One "radix=4". */
-static enum status choice_option(struct choice *choice, const char *text)
+/* One "radix=4". Sets the bit of the option in *seen. */
+static enum status choice_option(struct choice *choice, const char *text, unsigned *seen)
 {
     const struct algorithm *algorithm = choice->algorithm;
     const char *equals = strchr(text, '=');
@@ -75,6 +75,10 @@ static enum status choice_option(struct choice *choice, const char *text)
         const struct algorithm_option *option = &algorithm->options[i];
         if (strcmp(option->name, key) != 0)
             continue;
+        if (*seen >> i & 1)
+            return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
+                        algorithm->name);
+        *seen |= 1u << i;
         long long value;
         const char *why = whole_parse(equals + 1, option->least, option->most, &value);
         if (why)
@@ -100,12 +104,13 @@ static enum status choice_read(struct job *job, char *text)
     choice_standard(algorithm, &choice);
     snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
              colon ? colon + 1 : "");
+    unsigned seen = 0;
     while (colon) {
         char *option = colon + 1;
         colon = strchr(option, ':');
         if (colon)
             *colon = '\0';
-        enum status status = choice_option(&choice, option);
+        enum status status = choice_option(&choice, option, &seen);
         if (status != STATUS_OK)
             return status;
     }

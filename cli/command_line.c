@@ -122,6 +122,9 @@ static enum status flag_take(struct command_line *line, const struct option_row 
                              const char *value)
 {
     struct argument *argument = &line->arguments[option_index(row)];
+    if (row->kind == &kind_inject && argument->source == SOURCE_FLAG)
+        return fail(STATUS_USAGE,
+                    "--%s is given twice: name all faults in one, with commas between", row->name);
     if (strcmp(row->name, "help") == 0)
         line->help = true;
     else if (strcmp(row->name, "version") == 0)

@@ -160,6 +160,13 @@ static const char *word(const json_t *facts, const char *key)
     return text ? text : "unknown";
 }
 
+/* "2 cores, " */
+static void print_number(const json_t *facts, const char *key, const char *what, const char *end)
+{
+    long long value = number(facts, key);
+    printf("%lld %s%s%s", value, what, value == 1 ? "" : "s", end);
+}
+
 static void print_names(const char *title, const json_t *names)
 {
     printf("%-12s", title);
@@ -174,10 +181,11 @@ static void print_machine(const json_t *document)
     const json_t *topology = json_object_get(document, "topology");
     printf("cctest      %s\n", word(document, "version"));
     printf("host        %s, %s\n", word(host, "name"), word(host, "system"));
-    printf("processors  %lld usable here, of %lld hardware threads, %lld cores, %lld sockets, "
-           "%lld NUMA nodes\n",
-           number(topology, "usable_here"), number(topology, "hardware_threads"),
-           number(topology, "cores"), number(topology, "sockets"), number(topology, "numa_nodes"));
+    printf("processors  %lld usable here, of ", number(topology, "usable_here"));
+    print_number(topology, "hardware_threads", "hardware thread", ", ");
+    print_number(topology, "cores", "core", ", ");
+    print_number(topology, "sockets", "socket", ", ");
+    print_number(topology, "numa_nodes", "NUMA node", "\n");
     printf("memory      %.1f GiB, %.1f GiB free\n",
            (double)number(host, "memory_bytes") / (1 << 30),
            (double)number(host, "free_memory_bytes") / (1 << 30));
@@ -200,8 +208,10 @@ static void print_facts(const json_t *document)
     json_t *item;
     print_machine(document);
     printf("ranks       %s", word(bootstrap, "why"));
-    if (json_object_get(bootstrap, "ranks"))
-        printf(" (%lld ranks)", number(bootstrap, "ranks"));
+    if (json_object_get(bootstrap, "ranks")) {
+        printf(" (");
+        print_number(bootstrap, "ranks", "rank", ")");
+    }
     puts("\ntransports");
     json_array_foreach(json_object_get(document, "transports"), index, item)
     {

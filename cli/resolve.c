@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "command_line.h"
 #include "log.h"
@@ -125,7 +126,9 @@ static enum status settle_outputs(const struct job *job)
     if (strcmp(job->json, "-") == 0 && strcmp(job->csv, "-") == 0)
         return fail(STATUS_USAGE, "--json and --csv cannot both go to standard output: give one of "
                                   "them a file");
-    if (strcmp(job->json, job->csv) == 0)
+    struct stat file;
+    bool device = stat(job->json, &file) == 0 && !S_ISREG(file.st_mode);
+    if (strcmp(job->json, job->csv) == 0 && !device)
         return fail(STATUS_USAGE, "--json and --csv name the same file: give each its own");
     return STATUS_OK;
 }

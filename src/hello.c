@@ -12,19 +12,9 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "host.h"
 
 _Static_assert(sizeof(struct hello) + 64 <= HANDSHAKE_HELLO_MOST, "a hello fits the handshake");
-
-static void boot_id(char *text, size_t size)
-{
-    text[0] = '\0';
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!file)
-        return;
-    if (fgets(text, (int)size, file))
-        text[strcspn(text, "\n")] = '\0';
-    fclose(file);
-}
 
 void hello_fill(struct hello *hello, const struct membership *membership, const char *options)
 {
@@ -32,9 +22,8 @@ void hello_fill(struct hello *hello, const struct membership *membership, const 
     snprintf(hello->version, sizeof hello->version, "%s", CCTEST_VERSION);
     hello->ranks = membership->ranks;
     hello->rank = membership->rank;
-    if (gethostname(hello->host, sizeof hello->host - 1) < 0 || !hello->host[0])
-        snprintf(hello->host, sizeof hello->host, "unnamed");
-    boot_id(hello->boot, sizeof hello->boot);
+    host_name(hello->host, sizeof hello->host);
+    host_boot(hello->boot, sizeof hello->boot);
     hello->pid = getpid();
     crypto_generichash(hello->digest, sizeof hello->digest, (const unsigned char *)options,
                        strlen(options), NULL, 0);

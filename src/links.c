@@ -126,6 +126,13 @@ static enum status links_agree(struct links *links, struct control *control,
         if (peer == links->rank)
             continue;
         const unsigned char *theirs = reach.data[peer];
+        if (!theirs || reach.size[peer] != (size_t)links->ranks) {
+            status = fail(STATUS_ERROR,
+                          "rank %d told nonsense about whom it can reach: do all ranks "
+                          "run the same cctest?",
+                          peer);
+            break;
+        }
         unsigned both = mine[peer] & theirs[links->rank];
         if (both)
             links->serves[peer] = (signed char)__builtin_ctz(both);
@@ -182,6 +189,24 @@ static unsigned char *wish_make(const struct links *links, const int *peers, int
     return wish;
 }
 
+/* Reads what `peer` wishes: are this rank and it to be connected, and how many lanes are needed? */
+static enum status wish_read(const struct links *links, const struct blobs *wishes, int peer,
+                             unsigned char *wanted, int *lanes)
+{
+    const unsigned char *wish = wishes->data[peer];
+    int theirs = -1;
+    if (wish && wishes->size[peer] == sizeof(theirs) + (size_t)links->ranks)
+        memcpy(&theirs, wish, sizeof(theirs));
+    if (theirs < 0 || theirs > LINKS_LANES_MOST)
+        return fail(STATUS_ERROR,
+                    "rank %d asks for connections that make no sense: do all ranks run the same "
+                    "cctest?",
+                    peer);
+    *lanes = theirs > *lanes ? theirs : *lanes;
+    wanted[peer] |= wish[sizeof(theirs) + (size_t)links->rank];
+    return STATUS_OK;
+}
+
 /* Connects link `i` to those of `wanted` that it serves. */
 static enum status link_connect(struct links *links, int i, const unsigned char *wanted, int *peers,
                                 int lanes)
@@ -198,6 +223,20 @@ static enum status link_connect(struct links *links, int i, const unsigned char 
     return link->transport->connect(link->endpoint, peers, count, lanes);
 }
 
+/* All are connected: nobody else is to come. */
+static void links_settle(struct links *links)
+{
+    for (int i = 0; i < links->count; i++) {
+        struct link *link = &links->link[i];
+        if (!link->used) {
+            link->transport->close(link->endpoint);
+            link->endpoint = NULL;
+        } else if (link->transport->settle) {
+            link->transport->settle(link->endpoint);
+        }
+    }
+}
+
 enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
                           int lanes)
 {
@@ -212,16 +251,13 @@ enum status links_connect(struct links *links, struct control *control, const in
     }
     status = control_allgather(control, wish, size, &wishes);
     for (int peer = 0; status == STATUS_OK && peer < links->ranks; peer++) {
-        int theirs;
-        const unsigned char *other = wishes.data[peer];
-        memcpy(&theirs, other, sizeof(theirs));
-        lanes = theirs > lanes ? theirs : lanes;
-        wish[sizeof(lanes) + (size_t)peer] |= other[sizeof(lanes) + (size_t)links->rank];
+        status = wish_read(links, &wishes, peer, wish + sizeof(lanes), &lanes);
     }
     /* All ranks go through the transports in the same order, so none waits for one that waits for
      * it. */
     for (int i = 0; status == STATUS_OK && i < links->count; i++)
         status = link_connect(links, i, wish + sizeof(lanes), chosen, lanes);
+    links_settle(links);
 out:
     blobs_free(&wishes);
     free(wish);

@@ -18,8 +18,11 @@ enum status links_open(const struct transport *const *allowed,
                        const struct transport_config *config, struct control *control,
                        struct links **links);
 
-/* Connects this rank to `peers` on `lanes` lanes. Called by all ranks together; the sets need not
- * be mutual, they are made so. */
+#define LINKS_LANES_MOST 4096
+
+/* Connects this rank to `peers` on `lanes` lanes. Called once, by all ranks together; the sets need
+ * not be mutual, they are made so. Endpoints that serve nobody are closed, and nothing listens any
+ * more. */
 enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
                           int lanes);
 

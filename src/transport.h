@@ -7,8 +7,8 @@
  *
  * The life of an endpoint: open -> address (a blob for the others) -> attach (per peer, with that
  * peer's blob: can I reach it?) -> connect (the peers that will be used, all ranks at the same
- * time) -> channel, post, progress ... -> connect again when more peers or lanes are needed ->
- * close.
+ * time) -> connect again when more peers or lanes are needed -> settle -> channel, post, progress
+ * ... -> close.
  *
  * How a message travels depends on its length and the --copy policy alone, since a sender cannot
  * know what its peer will do with it.
@@ -100,6 +100,10 @@ struct transport {
     /* Makes channels in both directions to `peers` on lanes 0 .. lanes - 1. Called by all ranks
      * together, with peer sets that are mutual; channels that exist stay as they are. */
     enum status (*connect)(struct endpoint *endpoint, const int *peers, int count, int lanes);
+
+    /* No connect() will follow: closes what only connecting needs, so that nothing listens while a
+     * job runs. NULL: there is nothing of that kind. */
+    void (*settle)(struct endpoint *endpoint);
 
     /* The channel; NULL if it was not connected. Owned by the endpoint. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);

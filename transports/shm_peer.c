@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "log.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
@@ -27,13 +28,8 @@ void shm_address_fill(struct shm_endpoint *endpoint)
     const struct transport_config *config = &endpoint->base.config;
     struct shm_address *address = &endpoint->address;
     memset(address, 0, sizeof(*address)); /* its padding too: it is sent as it is */
-    gethostname(address->host, sizeof(address->host) - 1);
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file) {
-        if (!fgets(address->boot, sizeof(address->boot), file))
-            address->boot[0] = 0;
-        fclose(file);
-    }
+    host_name(address->host, sizeof(address->host));
+    host_boot(address->boot, sizeof(address->boot));
     struct stat namespace;
     address->namespace = stat("/proc/self/ns/pid", &namespace) ? 0 : namespace.st_ino;
     address->cookie = *endpoint->cookie;
@@ -120,7 +116,7 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
                  address->host, own->host);
         return endpoint->reason;
     }
-    if (strcmp(own->boot, address->boot))
+    if (own->boot[0] && address->boot[0] && strcmp(own->boot, address->boot))
         return "it is on another host of the same name (the boot ids differ)";
     if (own->namespace != address->namespace)
         return "it is in another PID namespace, where its memory cannot be found";

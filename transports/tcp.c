@@ -33,10 +33,10 @@
 #define ZCOPY_THRESHOLD                                                                            \
     16384 /* longest message that goes through slots when the user does not say */
 #define SLOT_BYTES  65536
-#define SLOT_LEAST  64  /* holds an element of any type */
-#define DIRECT_MOST 8   /* active channels that are tried without asking epoll */
+#define SLOT_LEAST  64    /* holds an element of any type */
+#define DIRECT_MOST 8     /* active channels that are tried without asking epoll */
 #define VISIT_LEAST 65536 /* bytes for one channel before the next has its turn: at least these */
-#define VECTOR_MOST 256 /* pieces in one system call */
+#define VECTOR_MOST 256   /* pieces in one system call */
 
 static enum status tcp_lost(const struct channel *channel, const char *why)
 {
@@ -64,7 +64,7 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     if (endpoint->epoll < 0 || !endpoint->peers)
         status = fail(STATUS_ERROR, "cannot make a tcp endpoint: %s", strerror(errno));
     else
-        status = tcp_listen(config->interface, &endpoint->listeners, &endpoint->home);
+        status = tcp_listen(config, &endpoint->listeners, &endpoint->home);
     if (status != STATUS_OK) {
         tcp_close(&endpoint->base);
         return status;
@@ -88,7 +88,8 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
     if (!tcp_home_read(blob, size, it->home))
         return "its address makes no sense (another version of cctest?)";
     if (peer < base->config.rank && tcp_routes(&endpoint->home, it->home, routes) == 0)
-        return "it is on another host, and listens on no address that leads there from here";
+        return "no address that it listens on leads there from here (on the same host: the network "
+               "namespaces differ; choose an --interface)";
     return NULL;
 }
 
@@ -377,29 +378,9 @@ static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, 
     return true;
 }
 
-/* Gives a socket its descriptor: a new one, or one instead of another that the peer has given up.
- */
-static enum status tcp_adopt(struct tcp_endpoint *endpoint, struct tcp_socket *it, int fd)
-{
-    int yes = 1;
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                .data.ptr = it};
-    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) ||
-        epoll_ctl(endpoint->epoll, EPOLL_CTL_ADD, fd, &event))
-        return fail(STATUS_ERROR, "cannot set up a tcp connection: %s", strerror(errno));
-    if (it->fd >= 0)
-        close(it->fd);
-    it->fd = fd;
-    it->out.ready = it->in.ready = true; /* the first try finds out */
-    return STATUS_OK;
-}
-
 enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int fd)
 {
-    struct tcp_socket *it = tcp_socket_find(endpoint, peer, lane);
-    if (it)
-        return tcp_adopt(endpoint, it, fd);
-    it = calloc(1, sizeof(*it));
+    struct tcp_socket *it = calloc(1, sizeof(*it));
     if (!it || !tcp_make_room(endpoint, &endpoint->peers[peer], lane)) {
         free(it);
         return fail(STATUS_ERROR, "out of memory for a tcp connection");
@@ -407,16 +388,29 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
     it->fd = -1;
     tcp_channel_init(&it->out, it, endpoint, peer, lane, true);
     tcp_channel_init(&it->in, it, endpoint, peer, lane, false);
-    enum status status = it->out.slot && it->in.slot
-                             ? tcp_adopt(endpoint, it, fd)
-                             : fail(STATUS_ERROR, "out of memory for a tcp connection's slots");
+    int yes = 1;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                .data.ptr = it};
+    enum status status = STATUS_OK;
+    if (!it->out.slot || !it->in.slot)
+        status = fail(STATUS_ERROR, "out of memory for a tcp connection's slots");
+    else if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) ||
+             epoll_ctl(endpoint->epoll, EPOLL_CTL_ADD, fd, &event))
+        status = fail(STATUS_ERROR, "cannot set up a tcp connection: %s", strerror(errno));
     if (status != STATUS_OK) {
         tcp_socket_free(it);
         return status;
     }
+    it->fd = fd;
+    it->out.ready = it->in.ready = true; /* the first try finds out */
     endpoint->peers[peer].lanes[lane] = it;
     endpoint->sockets++;
     return STATUS_OK;
+}
+
+static void tcp_settle(struct endpoint *base)
+{
+    tcp_unlisten(&((struct tcp_endpoint *)base)->listeners);
 }
 
 static void tcp_close(struct endpoint *base)
@@ -451,6 +445,7 @@ const struct transport transport_tcp = {
     .address = tcp_address,
     .attach = tcp_attach,
     .connect = tcp_connect,
+    .settle = tcp_settle,
     .channel = tcp_channel,
     .activate = tcp_activate,
     .progress = tcp_progress,

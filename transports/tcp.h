@@ -40,9 +40,10 @@ struct tcp_listeners {
     int count;
 };
 
-/* Listens on `interface` (a device, or an address of one; NULL: on all) and finds out under which
- * addresses that is. On errors nothing is left open. */
-enum status tcp_listen(const char *interface, struct tcp_listeners *listeners,
+/* Listens on config->interface (a device, or an address of one); without one on all, or on loopback
+ * alone if all ranks are on this host. Finds out under which addresses that is. On errors nothing is
+ * left open. */
+enum status tcp_listen(const struct transport_config *config, struct tcp_listeners *listeners,
                        struct tcp_home *home);
 void tcp_unlisten(struct tcp_listeners *listeners);
 
@@ -98,8 +99,8 @@ struct tcp_endpoint {
     char reason[160];
 };
 
-/* Makes a connected socket the one for (peer, lane), in place of an older one that the peer has
- * given up. The descriptor is the endpoint's if this succeeds. */
+/* Makes a connected socket the one for (peer, lane), which has none yet. The descriptor is the
+ * endpoint's if this succeeds. */
 enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int fd);
 
 /* The socket of (peer, lane); NULL if there is none. */

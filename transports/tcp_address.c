@@ -7,13 +7,13 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "log.h"
 #include "tcp.h"
 
@@ -99,8 +99,8 @@ static bool address_is_named(const struct ifaddrs *device, const struct tcp_addr
            (inet_ntop(address->family, address->bytes, text, sizeof(text)) && !strcmp(text, name));
 }
 
-/* All addresses of this host, or those that `interface` names. */
-static enum status home_explore(const char *interface, struct tcp_home *home)
+/* All addresses of this host, those that `interface` names, or those of loopback. */
+static enum status home_explore(const char *interface, bool loopback, struct tcp_home *home)
 {
     struct ifaddrs *devices;
     if (getifaddrs(&devices))
@@ -108,7 +108,8 @@ static enum status home_explore(const char *interface, struct tcp_home *home)
     for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
         struct tcp_address address;
         if (home->count < TCP_ADDRESSES_MOST && address_of_device(device, &address) &&
-            (!interface || address_is_named(device, &address, interface)))
+            (!interface || address_is_named(device, &address, interface)) &&
+            (!loopback || address_is_loopback(&address)))
             home->list[home->count++] = address;
     }
     freeifaddrs(devices);
@@ -118,8 +119,8 @@ static enum status home_explore(const char *interface, struct tcp_home *home)
                     "shows what it has",
                     interface);
     if (home->count == 0)
-        return fail(STATUS_ERROR, "this host has no network address, not even a loopback one; try "
-                                  "`ip link set lo up`");
+        return fail(STATUS_ERROR, "this host has no %s; try `ip link set lo up`",
+                    loopback ? "loopback address" : "network address, not even a loopback one");
     return STATUS_OK;
 }
 
@@ -129,17 +130,15 @@ static void hash_add(uint64_t *hash, const char *text, size_t size)
         *hash = (*hash ^ (unsigned char)text[i]) * 0x100000001b3u;
 }
 
-/* The kernel's boot and the network namespace: who has both in common has one loopback device. */
+/* The kernel's boot and the network namespace: who has both in common has one loopback device.
+ * Where the boot is not to be had, the host's name stands in for it. */
 static uint64_t host_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    char text[64];
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t size = read(fd, text, sizeof(text));
-        hash_add(&hash, text, size > 0 ? (size_t)size : 0);
-        close(fd);
-    }
+    char text[HOST_NAME_BYTES];
+    if (!host_boot(text, sizeof(text)))
+        host_name(text, sizeof(text));
+    hash_add(&hash, text, strlen(text));
     ssize_t size = readlink("/proc/self/ns/net", text, sizeof(text));
     hash_add(&hash, text, size > 0 ? (size_t)size : 0);
     return hash;
@@ -188,24 +187,11 @@ static int listen_everywhere(struct tcp_home *home)
     return fd;
 }
 
-enum status tcp_listen(const char *interface, struct tcp_listeners *listeners,
-                       struct tcp_home *home)
+/* One socket for each address of `home`; those at which none listens are taken out. */
+static void listen_at_each(struct tcp_listeners *listeners, struct tcp_home *home)
 {
-    *listeners = (struct tcp_listeners){.count = 0};
-    *home = (struct tcp_home){.host = host_hash()};
-    enum status status = home_explore(interface, home);
-    if (status != STATUS_OK)
-        return status;
     int kept = 0, error = 0;
-    if (!interface) {
-        int fd = listen_everywhere(home);
-        if (fd >= 0)
-            listeners->fd[listeners->count++] = fd;
-        else
-            error = errno;
-        kept = home->count;
-    }
-    for (int i = 0; interface && i < home->count; i++) {
+    for (int i = 0; i < home->count; i++) {
         int fd = listen_at(&home->list[i], false);
         if (fd < 0) {
             error = errno; /* an IPv6 address may be too young to be used: the others will do */
@@ -215,9 +201,32 @@ enum status tcp_listen(const char *interface, struct tcp_listeners *listeners,
         home->list[kept++] = home->list[i];
     }
     home->count = kept;
+    errno = error;
+}
+
+enum status tcp_listen(const struct transport_config *config, struct tcp_listeners *listeners,
+                       struct tcp_home *home)
+{
+    const char *interface = config->interface;
+    bool loopback = !interface && config->local_ranks == config->ranks;
+    *listeners = (struct tcp_listeners){.count = 0};
+    *home = (struct tcp_home){.host = host_hash()};
+    enum status status = home_explore(interface, loopback, home);
+    if (status != STATUS_OK)
+        return status;
+    if (interface || loopback) {
+        listen_at_each(listeners, home);
+    } else {
+        int fd = listen_everywhere(home);
+        if (fd >= 0)
+            listeners->fd[listeners->count++] = fd;
+    }
     if (listeners->count == 0)
         return fail(STATUS_ERROR, "cannot listen for peers on %s: %s",
-                    interface ? interface : "any address", strerror(error));
+                    interface  ? interface
+                    : loopback ? "the loopback device"
+                               : "any address",
+                    strerror(errno));
     return STATUS_OK;
 }
 

@@ -3,9 +3,14 @@
  *
  * The lower rank listens, the higher connects, and both prove that they know the job's secret. All
  * connections are made at the same time in one loop that never waits for a single one: a stranger
- * that connects and says nothing, or nonsense, costs a descriptor until it is dropped. A connection
- * that fails is tried again (by the peer's next address) until the deadline: its other end may just
- * not have been ready, or may have taken us for a stranger because we were slow.
+ * that connects and says nothing, or nonsense, costs a descriptor until it is dropped, at the
+ * latest when somebody else needs its place. A connection that fails is tried again (by the peer's
+ * next address) until the deadline: its other end may just not have been ready, or may have taken
+ * us for a stranger because we were slow.
+ *
+ * The connecting end may lose patience and turn to another address, so it has the last word: one
+ * byte behind the handshake says that it keeps this connection. Without it the other end, when it
+ * had slept, would take a connection that nobody holds any more.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +26,7 @@
 #include "tcp.h"
 
 #define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
+#define STRANGER_PATIENCE 0.1  /* how long it may, if others need its place */
 #define STRANGERS_MOST    64   /* under way at the same time, beyond those that we wait for */
 #define ROUTE_SECONDS     2.0  /* how long an address may not answer before the next is tried */
 #define HANDSHAKE_SECONDS 10.0 /* how long it may be silent, if there is a next */
@@ -37,7 +43,8 @@ struct attempt {
     int fd;                      /* -1: waits until `since` to try again */
     struct handshake *handshake; /* NULL: not connected yet */
     struct tcp_hello hello;
-    int peer, lane; /* peer -1: incoming */
+    int peer, lane; /* peer -1: incoming; with fd -1: over */
+    bool proved;    /* incoming, and one of ours: only its last word is missing */
     int route;      /* which of the peer's addresses */
     double since;
     char reason[80]; /* why the last try failed */
@@ -51,7 +58,13 @@ struct meeting {
     struct attempt *attempts;
     size_t count, room;
     struct pollfd *polled; /* of the attempts, then of the listeners */
+    double shut;           /* until then nobody is let in: there is no room */
 };
+
+static bool lacks_descriptors(void)
+{
+    return errno == EMFILE || errno == ENFILE;
+}
 
 static enum status out_of_descriptors(void)
 {
@@ -75,6 +88,32 @@ static void stranger_drop(struct meeting *meeting, struct attempt *attempt, cons
     meeting->endpoint->strangers++;
     say_verbose(2, "dropped a connection to the tcp data port: it %s", why);
     attempt_drop(attempt);
+}
+
+/* Sends away the stranger that has been here longest, if it has had `patience` seconds. */
+static bool meeting_make_room(struct meeting *meeting, double patience)
+{
+    struct attempt *oldest = NULL;
+    for (size_t i = 0; i < meeting->count; i++) {
+        struct attempt *it = &meeting->attempts[i];
+        if (it->peer < 0 && it->fd >= 0 && !it->proved && (!oldest || it->since < oldest->since))
+            oldest = it;
+    }
+    if (!oldest || clock_seconds() - oldest->since < patience)
+        return false;
+    stranger_drop(meeting, oldest, "had not proved itself when its place was needed");
+    return true;
+}
+
+/* Takes out the attempts that are over. */
+static void meeting_sweep(struct meeting *meeting)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < meeting->count; i++) {
+        if (meeting->attempts[i].peer >= 0 || meeting->attempts[i].fd >= 0)
+            meeting->attempts[kept++] = meeting->attempts[i];
+    }
+    meeting->count = kept;
 }
 
 static enum status attempt_greet(struct tcp_endpoint *endpoint, struct attempt *attempt)
@@ -116,7 +155,9 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
     const struct tcp_address *route = &routes[attempt->route % count];
     struct sockaddr_storage place;
     socklen_t size = tcp_sockaddr(route, &place);
-    attempt->fd = socket(route->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    do
+        attempt->fd = socket(route->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    while (attempt->fd < 0 && lacks_descriptors() && meeting_make_room(meeting, 0));
     if (attempt->fd < 0 && errno == EAFNOSUPPORT) {
         attempt_retry(attempt, strerrordesc_np(errno));
         return STATUS_OK;
@@ -139,11 +180,12 @@ static bool attempt_is_welcome(const struct meeting *meeting, const struct attem
     if (size != sizeof(hello))
         return false;
     memcpy(&hello, said, sizeof(hello));
-    uint32_t rank = ntohl(hello.rank);
+    uint32_t rank = ntohl(hello.rank), lane = ntohl(hello.lane);
     if (attempt->peer >= 0)
         return rank == (uint32_t)attempt->peer;
     return rank > (uint32_t)config->rank && rank < (uint32_t)config->ranks &&
-           ntohl(hello.peer) == (uint32_t)config->rank && ntohl(hello.lane) < TCP_LANES_MOST;
+           ntohl(hello.peer) == (uint32_t)config->rank && lane < TCP_LANES_MOST &&
+           !tcp_socket_find(meeting->endpoint, (int)rank, (int)lane);
 }
 
 /* A connection is made. One that comes earlier than it is asked for here is kept: its rank is
@@ -159,12 +201,34 @@ static enum status attempt_finish(struct meeting *meeting, struct attempt *attem
     if (status == STATUS_OK)
         attempt->fd = -1;
     attempt_drop(attempt);
+    attempt->peer = -1;
     return status;
 }
 
-/* Advances one attempt as far as it goes. *over is set when it has come to its end: it is a
- * connection now, or it was a stranger. */
-static enum status attempt_step(struct meeting *meeting, struct attempt *attempt, bool *over)
+/* The handshake has failed, or what it led to. */
+static void attempt_fail(struct meeting *meeting, struct attempt *attempt, const char *reason)
+{
+    if (attempt->peer >= 0)
+        attempt_retry(attempt, reason);
+    else
+        stranger_drop(meeting, attempt, reason);
+}
+
+/* The last word: said by who connects, heard by who accepts. */
+static enum status attempt_conclude(struct meeting *meeting, struct attempt *attempt)
+{
+    char word = 1;
+    ssize_t moved = attempt->peer >= 0 ? send(attempt->fd, &word, 1, MSG_NOSIGNAL)
+                                       : recv(attempt->fd, &word, 1, 0);
+    if (moved == 1)
+        return attempt_finish(meeting, attempt);
+    if (moved == 0 || (errno != EAGAIN && errno != EINTR))
+        attempt_fail(meeting, attempt, "gave up before the connection was made");
+    return STATUS_OK;
+}
+
+/* Advances one attempt as far as it goes. */
+static enum status attempt_step(struct meeting *meeting, struct attempt *attempt)
 {
     if (!attempt->handshake) {
         int error = 0;
@@ -178,34 +242,30 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
         if (status != STATUS_OK)
             return status;
     }
+    if (attempt->proved)
+        return attempt_conclude(meeting, attempt);
     enum handshake_state state = handshake_step(attempt->handshake);
     if (state == HANDSHAKE_PENDING)
         return STATUS_OK;
     if (state == HANDSHAKE_DONE && attempt_is_welcome(meeting, attempt)) {
-        *over = true;
-        return attempt_finish(meeting, attempt);
+        attempt->proved = attempt->peer < 0;
+        return attempt_conclude(meeting, attempt);
     }
-    const char *reason = state == HANDSHAKE_DONE ? "is another rank than it should be"
-                                                 : handshake_reason(attempt->handshake);
-    if (attempt->peer >= 0) {
-        attempt_retry(attempt, reason);
-        return STATUS_OK;
-    }
-    stranger_drop(meeting, attempt, reason);
-    *over = true;
+    attempt_fail(meeting, attempt,
+                 state == HANDSHAKE_DONE ? "is another rank than it should be"
+                                         : handshake_reason(attempt->handshake));
     return STATUS_OK;
 }
 
 /* Who has had its time. */
-static void attempt_age(struct meeting *meeting, struct attempt *attempt, bool *over)
+static void attempt_age(struct meeting *meeting, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
     struct tcp_address routes[TCP_ADDRESSES_MOST];
-    if (attempt->fd < 0)
+    if (attempt->fd < 0 || attempt->proved)
         return;
     if (attempt->peer < 0) {
-        *over = age > STRANGER_SECONDS;
-        if (*over)
+        if (age > STRANGER_SECONDS)
             stranger_drop(meeting, attempt, "did not prove itself in time");
     } else if (!attempt->handshake) {
         if (age > ROUTE_SECONDS)
@@ -224,12 +284,54 @@ static bool meeting_is_over(struct meeting *meeting)
     return meeting->settled == meeting->pairs;
 }
 
+/* How many connections from other ranks are still to come in. */
+static size_t meeting_awaits(const struct meeting *meeting)
+{
+    size_t awaited = 0;
+    for (size_t i = meeting->settled; i < meeting->pairs; i++) {
+        int peer = meeting->peers[i / meeting->lanes];
+        awaited += peer > meeting->endpoint->base.config.rank &&
+                   !tcp_socket_find(meeting->endpoint, peer, (int)(i % meeting->lanes));
+    }
+    return awaited;
+}
+
+/* Connections whose other end may be using them already: they must not be dropped. */
+static size_t meeting_proved(const struct meeting *meeting)
+{
+    size_t proved = 0;
+    for (size_t i = 0; i < meeting->count; i++)
+        proved += meeting->attempts[i].proved && meeting->attempts[i].fd >= 0;
+    return proved;
+}
+
+/* There is no descriptor for who knocks. Strangers that are here will make room in a moment; if
+ * there are none, it matters only if a rank of ours may be at the door. */
+static enum status meeting_lacks_descriptors(struct meeting *meeting, int listener)
+{
+    struct pollfd door = {.fd = listener, .events = POLLIN};
+    size_t strangers = 0, proved = meeting_proved(meeting);
+    for (size_t i = 0; i < meeting->count; i++) {
+        const struct attempt *attempt = &meeting->attempts[i];
+        strangers += attempt->peer < 0 && attempt->fd >= 0 && !attempt->proved;
+    }
+    errno = EMFILE;
+    if (strangers == 0 && meeting_awaits(meeting) > proved && poll(&door, 1, 0) > 0)
+        return out_of_descriptors();
+    meeting->shut = clock_seconds() + POLL_MILLISECONDS / 1e3;
+    return STATUS_OK;
+}
+
 static enum status meeting_accept(struct meeting *meeting, int listener)
 {
-    while (meeting->count < meeting->room) {
+    while (meeting->count < meeting->room || meeting_make_room(meeting, STRANGER_PATIENCE)) {
+        meeting_sweep(meeting);
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-            return out_of_descriptors();
+        if (fd < 0 && lacks_descriptors()) {
+            if (meeting_make_room(meeting, STRANGER_PATIENCE))
+                continue;
+            return meeting_lacks_descriptors(meeting, listener);
+        }
         if (fd < 0) /* nobody is there any more, or who was has gone */
             return STATUS_OK;
         struct attempt *attempt = &meeting->attempts[meeting->count++];
@@ -238,6 +340,28 @@ static enum status meeting_accept(struct meeting *meeting, int listener)
         if (status != STATUS_OK)
             return status;
     }
+    meeting->shut = clock_seconds() + POLL_MILLISECONDS / 1e3;
+    return STATUS_OK;
+}
+
+/* Waits a moment for something to happen to the attempts, or at the doors. */
+static enum status meeting_poll(struct meeting *meeting)
+{
+    const struct tcp_listeners *listeners = &meeting->endpoint->listeners;
+    for (size_t i = 0; i < meeting->count; i++) {
+        const struct attempt *attempt = &meeting->attempts[i];
+        short events = POLLOUT;
+        if (attempt->handshake)
+            events = attempt->proved ? POLLIN : handshake_events(attempt->handshake);
+        meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
+    }
+    bool open = clock_seconds() >= meeting->shut && meeting_awaits(meeting) > 0;
+    for (int i = 0; i < listeners->count; i++)
+        meeting->polled[meeting->count + (size_t)i] =
+            (struct pollfd){.fd = open ? listeners->fd[i] : -1, .events = POLLIN};
+    if (poll(meeting->polled, meeting->count + (size_t)listeners->count, POLL_MILLISECONDS) < 0 &&
+        errno != EINTR)
+        return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
     return STATUS_OK;
 }
 
@@ -245,44 +369,27 @@ static enum status meeting_accept(struct meeting *meeting, int listener)
 static enum status meeting_turn(struct meeting *meeting)
 {
     const struct tcp_listeners *listeners = &meeting->endpoint->listeners;
-    size_t count = meeting->count;
-    for (size_t i = 0; i < count; i++) {
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < meeting->count; i++) {
         struct attempt *attempt = &meeting->attempts[i];
-        if (attempt->fd < 0 && clock_seconds() >= attempt->since) {
-            enum status status = attempt_begin(meeting, attempt);
-            if (status != STATUS_OK)
-                return status;
-        }
-        meeting->polled[i] = (struct pollfd){
-            .fd = attempt->fd,
-            .events = attempt->handshake ? handshake_events(attempt->handshake) : POLLOUT};
+        if (attempt->peer >= 0 && attempt->fd < 0 && clock_seconds() >= attempt->since)
+            status = attempt_begin(meeting, attempt);
     }
-    struct pollfd *doors = meeting->polled + count;
-    for (int i = 0; i < listeners->count; i++)
-        doors[i] =
-            (struct pollfd){.fd = listeners->fd[i], .events = count < meeting->room ? POLLIN : 0};
-    if (poll(meeting->polled, count + (size_t)listeners->count, POLL_MILLISECONDS) < 0 &&
-        errno != EINTR)
-        return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
-    for (size_t i = count; i-- > 0;) { /* downwards: the last takes the place of one that is over */
-        bool over = false;
-        enum status status = STATUS_OK;
+    meeting_sweep(meeting);
+    if (status == STATUS_OK)
+        status = meeting_poll(meeting);
+    size_t polled = meeting->count;
+    for (size_t i = 0; status == STATUS_OK && i < polled; i++) {
         if (meeting->polled[i].fd >= 0 && meeting->polled[i].revents)
-            status = attempt_step(meeting, &meeting->attempts[i], &over);
-        if (status != STATUS_OK)
-            return status;
-        if (!over)
-            attempt_age(meeting, &meeting->attempts[i], &over);
-        if (over)
-            meeting->attempts[i] = meeting->attempts[--meeting->count];
+            status = attempt_step(meeting, &meeting->attempts[i]);
+        attempt_age(meeting, &meeting->attempts[i]);
     }
-    for (int i = 0; i < listeners->count; i++) {
-        enum status status =
-            doors[i].revents ? meeting_accept(meeting, listeners->fd[i]) : STATUS_OK;
-        if (status != STATUS_OK)
-            return status;
+    meeting_sweep(meeting);
+    for (int i = 0; status == STATUS_OK && i < listeners->count; i++) {
+        if (meeting->polled[polled + (size_t)i].revents)
+            status = meeting_accept(meeting, listeners->fd[i]);
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* The deadline has passed: who is missing, and what do we know about it? */
@@ -319,11 +426,11 @@ static enum status meeting_hold(struct meeting *meeting)
 {
     const struct transport_config *config = &meeting->endpoint->base.config;
     double deadline = clock_seconds() + config->timeout;
-    while (!meeting_is_over(meeting)) {
+    while (!meeting_is_over(meeting) || meeting_proved(meeting) > 0) {
         if (config->ended && config->ended(config->ended_argument))
             return fail(STATUS_ERROR, "gave up connecting, because the job has ended");
         if (clock_seconds() > deadline)
-            return meeting_late(meeting);
+            return meeting_is_over(meeting) ? STATUS_OK : meeting_late(meeting);
         enum status status = meeting_turn(meeting);
         if (status != STATUS_OK)
             return status;

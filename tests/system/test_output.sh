@@ -56,6 +56,8 @@ cctest allreduce "${small[@]}" --json /dev/null
 check_status 0
 cctest allreduce "${small[@]}" --csv /dev/null
 check_status 0
+cctest allreduce "${small[@]}" --json /dev/null --csv /dev/null
+check_status 0 "a device takes both"
 check "/dev/null is still a device" test -c /dev/null
 cctest allreduce "${small[@]}" --json /dev/full
 check_status 1
@@ -144,6 +146,8 @@ for argument in --help help "help plan" "help alltoall" --version "alltoall --he
     check_silent . "$err"
 done
 check "every transport and datatype is named in info" "$CCTEST" info --json "$scratch/info.json"
+cctest info
+check_silent '(^|[^0-9])1 [A-Za-z ]*(threads|cores|sockets|nodes|ranks)\>' "$out"
 check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transports"]}' 'len(d["datatypes"]) == 10' \
     'd["bootstrap"]["name"] == "local"'
 

@@ -36,6 +36,7 @@ refused "has no option 'radix'" alltoall -a pairwise:radix=4
 refused "is not KEY=VALUE" alltoall -a bruck:radix
 refused "radix '1' of algorithm bruck is too small: give a whole number from 2" alltoall -a bruck:radix=1
 refused "radix 'x' .*is not a number" alltoall -a bruck:radix=x
+refused "option radix of algorithm bruck is given twice" alltoall -a bruck:radix=4:radix=5
 refused "is not an algorithm" alltoall -a ""
 refused "is not an algorithm" alltoall -a pairwise,
 refused "'smh' is not a transport: did you mean 'shm'\? valid are auto, shm, tcp" alltoall -x smh
@@ -147,6 +148,7 @@ refused "'iteration=1' of --inject delay is not understood" allreduce --inject d
 refused "'rank=x' .*is not a number" allreduce --inject drop:rank=x:iteration=0
 refused "'rank=-1' .*is negative" allreduce --inject drop:rank=-1:iteration=0
 refused "is the second of its kind" allreduce --inject drop:rank=1:rank=1:iteration=0
+refused "--inject is given twice: .*commas" allreduce --inject delay:rank=0:us=1 --inject delay:rank=1:us=1
 refused "use processes" allreduce --inject kill:rank=0:iteration=0 --ranks-as threads
 refused "rank 4.*4 ranks" allreduce --np 4 --inject kill:rank=4:iteration=0
 refused "" allreduce --inject ""

@@ -55,7 +55,7 @@ struct world {
     void (*body)(struct rank *rank);
     void (*before_connect)(struct rank *rank); /* NULL: nothing */
     void (*after_connect)(struct rank *rank);
-    bool unconnected; /* the body connects */
+    bool unconnected; /* the body connects, and settles */
 
     struct rank rank[WORLD_RANKS_MOST];
     char blob[WORLD_RANKS_MOST][TRANSPORT_ADDRESS_MOST];
@@ -196,6 +196,12 @@ static inline enum status rank_connect(struct rank *rank, const int *peers, int 
     return rank->endpoint->transport->connect(rank->endpoint, peers, count, lanes);
 }
 
+static inline void rank_settle(struct rank *rank)
+{
+    if (rank->endpoint->transport->settle)
+        rank->endpoint->transport->settle(rank->endpoint);
+}
+
 static inline void rank_attach(struct rank *rank)
 {
     struct world *world = rank->world;
@@ -222,8 +228,10 @@ static inline void rank_join(struct rank *rank)
     }
     if (world->before_connect)
         world->before_connect(rank);
-    if (!world->unconnected)
+    if (!world->unconnected) {
         require(rank, rank_connect(rank, peers, count, world->lanes) == STATUS_OK);
+        rank_settle(rank);
+    }
     if (world->after_connect)
         world->after_connect(rank);
 }
@@ -324,9 +332,10 @@ static inline void run_everywhere(void **state, void (*body)(struct rank *),
             print_message("[ REFUSED  ] %s memory, copy %d: %s\n", world->memory->name,
                           (int)world->config.copy, world->refused);
     }
-    free(world);
     if (!served)
-        skip();
+        fail_msg("%s can be used here, but serves nobody: %s", world->transport->name,
+                 world->refused);
+    free(world);
 }
 
 struct world_test {

@@ -1,0 +1,20 @@
+/*
+ * host.h - which machine this is: what ranks compare to find out whether they share one.
+ */
+#ifndef CCTEST_HOST_H
+#define CCTEST_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HOST_NAME_BYTES 64
+#define HOST_BOOT_BYTES 40
+
+/* The host's name, cut off at `size`; "unnamed" if it has none. */
+void host_name(char *text, size_t size);
+
+/* The kernel's boot id, which tells hosts of the same name apart. False, and "", if it cannot be
+ * had: then nothing follows from it. */
+bool host_boot(char *text, size_t size);
+
+#endif
