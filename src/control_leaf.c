@@ -303,7 +303,8 @@ static void leaf_interrupt(struct leaf *leaf)
     }
 }
 
-/* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any more. */
+/* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any
+ * more. */
 static void leaf_check_root(struct leaf *leaf)
 {
     double silence = leaf->control->now - leaf->heard;

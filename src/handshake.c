@@ -9,9 +9,10 @@
  *
  * The connecting end proves itself first, so that a stranger who connects learns no proof. One who
  * listens in place of rank 0 does learn one, and can try guesses of the secret against it: keys
- * must be random, or dear to derive (see secret.c). Hellos travel enciphered, so that only who knows
- * the secret can read them. The accepting end speaks only to those who speak cctest. Each reads
- * exactly the bytes of the handshake and no more: what follows on the socket belongs to the caller.
+ * must be random, or dear to derive (see secret.c). Hellos travel enciphered, so that only who
+ * knows the secret can read them. The accepting end speaks only to those who speak cctest. Each
+ * reads exactly the bytes of the handshake and no more: what follows on the socket belongs to the
+ * caller.
  */
 #include "handshake.h"
 

@@ -3,9 +3,9 @@
  *
  * Each end sends a fresh nonce and its hello; each answers the other's nonce with a keyed hash over
  * both nonces, both hellos, the purpose and its own role. So the secret never travels, nothing can
- * be replayed or reflected, and the hellos are authentic, and for their reader only. Non-blocking: a listener can have many
- * under way, and a stranger that sends garbage, or nothing, costs one file descriptor until it is
- * dropped.
+ * be replayed or reflected, and the hellos are authentic, and for their reader only. Non-blocking:
+ * a listener can have many under way, and a stranger that sends garbage, or nothing, costs one file
+ * descriptor until it is dropped.
  */
 #ifndef CCTEST_HANDSHAKE_H
 #define CCTEST_HANDSHAKE_H

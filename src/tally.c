@@ -57,8 +57,8 @@ void tally_free(struct tally *tally)
 
 /* Findings. */
 
-/* Does a right result at the rank that an operation received from say that the element left it right?
- * Only if that rank's result holds it too, or the element is that rank's own. */
+/* Does a right result at the rank that an operation received from say that the element left it
+ * right? Only if that rank's result holds it too, or the element is that rank's own. */
 static bool hop_is_telling(const struct schedule *schedule, const struct operation *arrival,
                            size_t element)
 {

@@ -41,8 +41,8 @@ struct tcp_listeners {
 };
 
 /* Listens on config->interface (a device, or an address of one); without one on all, or on loopback
- * alone if all ranks are on this host. Finds out under which addresses that is. On errors nothing is
- * left open. */
+ * alone if all ranks are on this host. Finds out under which addresses that is. On errors nothing
+ * is left open. */
 enum status tcp_listen(const struct transport_config *config, struct tcp_listeners *listeners,
                        struct tcp_home *home);
 void tcp_unlisten(struct tcp_listeners *listeners);
