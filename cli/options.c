@@ -93,7 +93,8 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_whole, FIELD(channels), .least = 1, .most = 64,
      .standard = "1", .help = "slices of every block, each on a lane of its own"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_text, FIELD(interface), .standard_note = "any; loopback if all ranks are on one host",
+     .commands = FOR_RUN, .kind = &kind_text, FIELD(interface),
+     .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device that tcp listens on"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS,

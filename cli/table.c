@@ -181,8 +181,8 @@ static void print_line(const struct table *table, const struct job *job,
                 result->wrong ? paint(table, PLAIN) : "");
     fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
     if (result->late_rank >= 0)
-        fprintf(out, "#   rank %d begins late: by %.0f us (median)\n", result->late_rank,
-                result->late_us);
+        fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
+                result->late_rank, result->late_us);
     if (job->verbosity >= 1)
         print_traffic(table, result);
 }

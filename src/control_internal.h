@@ -27,7 +27,7 @@
 #define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
-#define REPORT_SECONDS  15.0 /* or that rank 0 may need to report the end of one that went through */
+#define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
 
 /* A frame's type and content on its way between the two threads. */
 struct letter {

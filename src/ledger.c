@@ -88,8 +88,9 @@ static void stories_tell(const struct tally *mine, struct ledger *ledger, const 
             continue;
         char ranks[200];
         ranks_write(tallies, r, ranks, sizeof ranks);
-        say("wrong data at rank %s (%s%s): %s", ranks, members[r].host,
-            strchr(ranks, ',') ? ", ..." : "", error.message);
+        bool several = strchr(ranks, ',') != NULL;
+        say("wrong data at rank%s %s (%s%s): %s", several ? "s" : "", ranks, members[r].host,
+            several ? ", ..." : "", error.message);
     }
     if (told > STORIES_MOST)
         say("wrong data at other ranks: %d more stories", told - STORIES_MOST);
@@ -180,12 +181,6 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
     if (result->wrong)
         stories_tell(mine, ledger, job, members, tallies);
     report->result(report, job, result);
-    if (result->late_rank >= 0)
-        say_verbose(1,
-                    "%s %s, %zu bytes: rank %d (%s) is late: it begins %.1f us after the start "
-                    "releases it (median), the others at once",
-                    job->collective->name, job->choice_text[mine->choice], result->bytes,
-                    result->late_rank, members[result->late_rank].host, result->late_us);
     return STATUS_OK;
 }
 
