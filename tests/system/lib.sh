@@ -94,7 +94,8 @@ print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"]]
 }
 
 # Processes of session $1, that is of a command that was started with setsid.
-session() { ps -s "$1" -o pid= | tr -d ' '; }
+# Who is left of a session; the dead that their new parent has not collected yet are not.
+session() { ps -s "$1" -o pid=,stat= | awk '$2 !~ /^Z/ { print $1 }'; }
 
 # await SECONDS COMMAND...: until the command succeeds; false if it does not.
 await() {
@@ -124,4 +125,6 @@ private_machine() {
 }
 
 # Processes of this private machine but this shell's own.
-strange_processes() { ps -e -o pid=,ppid=,comm= | awk -v me=$$ '$1 != me && $2 != me && $3 == "cctest"'; }
+strange_processes() {
+    ps -e -o pid=,ppid=,stat=,comm= | awk -v me=$$ '$1 != me && $2 != me && $3 !~ /^Z/ && $4 == "cctest"'
+}

@@ -60,8 +60,8 @@ for as in processes threads; do
         read -ra words <<<"$what"
         cctest "${words[@]}" -b 4K -e 4K -n 10 --np 4 --ranks-as "$as" --inject delay:rank=1:us=20000 -v
         check_status 0
-        check_says 'rank 1 begins late'
-        check_silent 'rank [023] begins late'
+        check_says 'rank 1 begins late' "$out"
+        check_silent 'rank [023] begins late' "$out"
         cctest "${words[@]}" -b 4K -e 4K -n 3 --np 4 --inject delay:rank=1:us=20000
         check_status 0
     done
@@ -93,7 +93,7 @@ done
 # ---- from outside ----
 
 await_running() { # until all ranks are in the middle: they have said so in the JSON
-    await 10 grep -q '"pid"' "$scratch/outside.json" && sleep 0.3
+    await 10 grep -qs '"pid"' "$scratch/outside.json" && sleep 0.3
 }
 # outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: a long run, a signal in the middle to TARGET (a rank, or
 # "supervisor"), an explained end within LIMIT milliseconds, nothing left.
