@@ -6,16 +6,19 @@
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 comma := ,
 BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 
 CFLAGS ?= -O2 -g
-CPPFLAGS += -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc
+defines := -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-            -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-format-truncation
+            -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-unknown-warning-option \
+            -Wno-format-truncation
 flags := -std=gnu11 $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
          -pthread -MMD -MP
 
@@ -46,7 +49,7 @@ $(binary): $(objects)
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "output.h"
@@ -24,7 +25,7 @@ static struct csv_report *csv_report_of(struct report *report)
 static bool csv_file_open(struct csv_report *csv)
 {
     if (!csv->file)
-        csv->file = strcmp(csv->path, "-") == 0 ? stdout : fopen(csv->path, "w");
+        csv->file = strcmp(csv->path, "-") == 0 ? stdout : fopen(csv->path, "a");
     return csv->file != NULL;
 }
 
@@ -60,6 +61,11 @@ static void csv_begin(struct report *report, const struct job *job, const struct
     (void)bootstrap;
     csv->ranks = count;
     if (!csv_file_open(csv)) {
+        csv_complain(csv);
+        return;
+    }
+    /* Not before there is a job: an earlier run's results survive a refusal. */
+    if (ftruncate(fileno(csv->file), 0) != 0 && errno != EINVAL) {
         csv_complain(csv);
         return;
     }

@@ -16,7 +16,7 @@ const char *const option_group_titles[GROUPS] = {
 };
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: beyond it sums over ranks could overflow */
-#define COUNT_MOST 10000000             /* samples that a rank can well keep */
+#define COUNT_MOST 4000000              /* samples that fit into a rank's report */
 #define RANKS_MOST 65536
 
 /* clang-format off */

@@ -58,7 +58,10 @@ static bool document_replace(const json_t *document, const char *path)
             unlink(temporary);
     } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
         /* The folder takes no new file, but the file that is there may well be written. */
+        int why = errno;
         good = access(name, W_OK) == 0 && document_write_to(document, name);
+        if (!good && errno == ENOENT)
+            errno = why;
     } else if (good) {
         int why = errno;
         unlink(temporary);

@@ -36,6 +36,11 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
         snprintf(why, size, "local: --np %d", job->np);
         return STATUS_OK;
     }
+    char doubt[200];
+    if (!job->rendezvous && !launcher && launcher_incomplete(doubt, sizeof doubt))
+        return fail(STATUS_USAGE,
+                    "%s: complete the launcher's variables, or give --np N to start ranks here",
+                    doubt);
     if (!job->rendezvous && !launcher) {
         snprintf(why, size, "local: no launcher was recognised and no --rendezvous given");
         return STATUS_OK;

@@ -18,6 +18,11 @@ struct launcher {
 /* The launcher that started this process as one of several; NULL: none that is known. */
 const struct launcher *launcher_detect(int *rank, int *ranks);
 
+/* When none was recognised: a launcher's variables that speak of several ranks, but are not all
+ * there or do not fit together, as a sentence; NULL: there are none. To go on with local ranks
+ * would be the classic silent failure. */
+const char *launcher_incomplete(char *text, size_t size);
+
 /* The first host of a Slurm node list: "node[07-09,12],other" -> "node07". */
 void nodelist_first(const char *list, char *host, size_t size);
 

@@ -89,6 +89,32 @@ const struct launcher *launcher_detect(int *rank, int *ranks)
     return NULL;
 }
 
+const char *launcher_incomplete(char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        const struct launcher *launcher = &launchers[i].launcher;
+        const char *rank = getenv(launcher->rank), *all = getenv(launcher->size), *missing = NULL;
+        bool others = rank != NULL;
+        for (int n = 0; launchers[i].needs[n]; n++) {
+            if (getenv(launchers[i].needs[n]))
+                others = true;
+            else
+                missing = launchers[i].needs[n];
+        }
+        if (!rank)
+            missing = launcher->rank;
+        if (!others || number(all) < 2)
+            continue; /* nothing of it, or nothing that says that there are several ranks */
+        if (missing)
+            snprintf(text, size, "%s is %s, but %s is not set", launcher->size, all, missing);
+        else
+            snprintf(text, size, "%s is %s, and %s '%s' is no rank of so many", launcher->size, all,
+                     launcher->rank, rank);
+        return text;
+    }
+    return NULL;
+}
+
 void nodelist_first(const char *list, char *host, size_t size)
 {
     size_t length = 0;
