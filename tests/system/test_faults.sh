@@ -103,7 +103,7 @@ outside() {
     rm -f "$scratch/outside.json"
     ran=("$@" "(SIG$signal to $target)")
     # A script's background commands ignore SIGINT unless told otherwise.
-    setsid env --default-signal=INT "$CCTEST" "$@" -b 256K -e 256K -n 10000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
+    setsid env --default-signal=INT "$CCTEST" "$@" -b 256K -e 256K -n 4000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
         >"$out" 2>"$err" </dev/null &
     pid=$!
     if ! await_running; then
@@ -169,7 +169,7 @@ done
 # Who was started to ignore SIGINT goes on ignoring it; SIGTERM ends it all the same.
 for as in processes threads; do
     ran=("$CCTEST" "SIGINT ignored, $as")
-    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64K -e 64K -n 10000000 --np 2 --ranks-as $as \
+    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64K -e 64K -n 4000000 --np 2 --ranks-as $as \
         >"$out" 2>"$err" </dev/null &
     pid=$!
     sleep 0.5
@@ -234,7 +234,7 @@ for as in processes threads; do
     check_says "does nobody read its standard output"
     unread report 3 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
     check_says "does nobody read its standard output"
-    unread stderr 2 130 allreduce --np 2 --ranks-as $as -b 64K -e 64K -n 10000000
+    unread stderr 2 130 allreduce --np 2 --ranks-as $as -b 64K -e 64K -n 4000000
 done
 
 finish

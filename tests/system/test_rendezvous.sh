@@ -153,7 +153,7 @@ free_port
 for rank in 0 1; do
     at $rank 2
     ran=("$CCTEST" "stopped rank 0")
-    "$CCTEST" "${small[@]}" "${where[@]}" -n 10000000 --timeout 1 \
+    "$CCTEST" "${small[@]}" "${where[@]}" -n 4000000 --timeout 1 \
         >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
     pids[$rank]=$!
 done
@@ -283,7 +283,7 @@ if hosts_begin 2>"$scratch/hosts"; then
     port=$((port + 1))
     for rank in 0 1; do
         if [ $rank = 0 ]; then on_host a; else on_host b; fi
-        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 10000000 -w 0 --timeout 2 \
+        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 4000000 -w 0 --timeout 2 \
             --rendezvous 10.7.7.1:$port --world 2 --rank $rank
     done
     sleep 2
