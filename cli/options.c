@@ -87,7 +87,7 @@ const struct option_row option_table[] = {
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (straight to where they go), "
              "'auto' (by length)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_chunk, .most = SIZE_MOST, .standard_note = "128K",
+     .commands = FOR_RUN, .kind = &kind_size, FIELD(chunk), .most = SIZE_MOST, .standard = "128K",
      .help = "grain of pipelining, bytes; 0: whole messages, nothing is pipelined"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_whole, FIELD(channels), .least = 1, .most = 64,

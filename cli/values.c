@@ -138,19 +138,6 @@ static enum status size_read(const struct argument *argument, struct job *job)
     return status;
 }
 
-static enum status chunk_read(const struct argument *argument, struct job *job)
-{
-    enum status status = size_read_into(argument, &job->chunk);
-    job->chunk_given = status == STATUS_OK;
-    return status;
-}
-
-static json_t *chunk_show(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    return job->chunk_given ? json_integer((json_int_t)job->chunk) : json_null();
-}
-
 static enum status real_read(const struct argument *argument, struct job *job)
 {
     const char *text = argument->text, *why = NULL;
@@ -296,7 +283,6 @@ const struct option_kind kind_real = {.parse = real_read, .show = real_show};
 const struct option_kind kind_text = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
-const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
 const struct option_kind kind_command = {.parse = nothing_read};

@@ -21,12 +21,11 @@ enum status schedule_build(const struct choice *choice, const struct problem *pr
     if (!b)
         return STATUS_ERROR;
 
-    enum collective_id id = problem->collective->id;
-    bool source_blocks = id == COLLECTIVE_ALLTOALL || id == COLLECTIVE_REDUCE_SCATTER;
-    bool destination_blocks = id == COLLECTIVE_ALLTOALL || id == COLLECTIVE_ALLGATHER;
-    struct view source = builder_view(b, BUFFER_SOURCE, source_blocks ? problem->ranks : 1);
-    struct view destination =
-        builder_view(b, BUFFER_DESTINATION, destination_blocks ? problem->ranks : 1);
+    const struct collective *collective = problem->collective;
+    struct view source = builder_view(b, BUFFER_SOURCE,
+                                      collective_blocks(collective, BUFFER_SOURCE, problem->ranks));
+    struct view destination = builder_view(
+        b, BUFFER_DESTINATION, collective_blocks(collective, BUFFER_DESTINATION, problem->ranks));
     /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
     struct group *groups = builder_take(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)

@@ -51,6 +51,12 @@ void buffers_release(struct buffers *buffers)
     *buffers = (struct buffers){.region = {.fd = -1}};
 }
 
+char *buffers_place(const struct buffers *buffers, const struct schedule *schedule, size_t element,
+                    enum buffer buffer)
+{
+    return buffers->base[schedule->storage[buffer]] + schedule->base[buffer] * element;
+}
+
 void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS])
 {
     for (int b = 0; b < BUFFERS; b++) {

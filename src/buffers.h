@@ -18,6 +18,10 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                              const struct tick *tick, struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
+/* Where a buffer of a schedule stands among these: in place, source and destination share one. */
+char *buffers_place(const struct buffers *buffers, const struct schedule *schedule, size_t element,
+                    enum buffer buffer);
+
 /* Lays canaries directly around `used[b]` bytes of each buffer, in place of what stood there. */
 void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS]);
 

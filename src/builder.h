@@ -49,8 +49,6 @@ struct message view_blocks(struct builder *builder, const struct view *view, int
                            int count);
 /* All blocks in their order, as one message. */
 struct message view_all(const struct view *view);
-/* One message of both. */
-struct message message_join(struct builder *builder, struct message first, struct message second);
 /* Elements of a message. */
 size_t message_length(struct message message);
 

@@ -52,9 +52,7 @@ struct check {
 
 static char *check_buffer(const struct check *check, enum buffer buffer)
 {
-    const struct schedule *schedule = check->schedule;
-    return check->set->base[schedule->storage[buffer]] +
-           schedule->base[buffer] * check->pattern.datatype->size;
+    return buffers_place(check->set, check->schedule, check->pattern.datatype->size, buffer);
 }
 
 /* Poison everywhere, then the input. */

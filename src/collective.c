@@ -118,9 +118,8 @@ bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation)
 {
     size_t count = problem->count, mine = (size_t)rank * count;
-    bool blocks = problem->collective->id == COLLECTIVE_ALLGATHER ||
-                  problem->collective->id == COLLECTIVE_ALLTOALL;
-    if (count == 0 || index >= (blocks ? problem->ranks : 1))
+    if (count == 0 ||
+        index >= collective_blocks(problem->collective, BUFFER_DESTINATION, problem->ranks))
         return false;
     *expectation = (struct expectation){.at = (size_t)index * count, .length = count};
     switch (problem->collective->id) {
@@ -151,11 +150,26 @@ bool collective_is_uniform(const struct collective *collective)
     return collective->id != COLLECTIVE_REDUCE_SCATTER && collective->id != COLLECTIVE_ALLTOALL;
 }
 
-/* Does the size that users name hold one block for each rank? */
-static bool size_is_blocks(const struct collective *collective)
+int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks)
 {
-    return collective->id == COLLECTIVE_ALLGATHER || collective->id == COLLECTIVE_REDUCE_SCATTER ||
-           collective->id == COLLECTIVE_ALLTOALL;
+    switch (collective->id) {
+    case COLLECTIVE_ALLTOALL:
+        return ranks;
+    case COLLECTIVE_ALLGATHER:
+        return buffer == BUFFER_DESTINATION ? ranks : 1;
+    case COLLECTIVE_REDUCE_SCATTER:
+        return buffer == BUFFER_SOURCE ? ranks : 1;
+    default:
+        return 1;
+    }
+}
+
+/* Blocks of the larger buffer, which is the size that users name. */
+static size_t size_blocks(const struct collective *collective, int ranks)
+{
+    int source = collective_blocks(collective, BUFFER_SOURCE, ranks);
+    int destination = collective_blocks(collective, BUFFER_DESTINATION, ranks);
+    return (size_t)(source > destination ? source : destination);
 }
 
 size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
@@ -163,13 +177,13 @@ size_t collective_count(const struct collective *collective, size_t bytes, size_
 {
     if (!collective->sized)
         return 1;
-    size_t unit = size_is_blocks(collective) ? element * (size_t)ranks : element;
+    size_t unit = element * size_blocks(collective, ranks);
     return bytes / unit + (bytes % unit != 0);
 }
 
 size_t collective_bytes(const struct problem *problem, size_t element)
 {
-    size_t blocks = size_is_blocks(problem->collective) ? (size_t)problem->ranks : 1;
+    size_t blocks = size_blocks(problem->collective, problem->ranks);
     return problem->collective->sized ? problem->count * blocks * element : 0;
 }
 

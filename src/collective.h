@@ -54,6 +54,9 @@ enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 /* Elements of a rank's source or destination. Broadcast: only the root has a source. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
 
+/* Into how many blocks a source or destination falls, one for each rank: `ranks`, or 1. */
+int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks);
+
 /* In-place: the smaller buffer lies inside the larger one. Returns the one that is inside
  * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are
  * those of NCCL: reduce_scatter's destination is block `rank` of the source, allgather's source is

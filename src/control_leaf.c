@@ -78,13 +78,17 @@ static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address, 
     until = until < most ? until : most;
     int fd = socket_connect(address), error = errno;
     if (fd >= 0) {
-        while (!control_wait(control, fd, POLLOUT, control->heartbeat) && control->now < until)
+        bool answered;
+        while (!(answered = control_wait(control, fd, POLLOUT, control->heartbeat)) &&
+               control->now < until)
             if (leaf_must_stop(leaf))
                 break;
-        error = control->now < until ? socket_connect_result(fd) : ETIMEDOUT;
+        error = answered ? socket_connect_result(fd) : ETIMEDOUT;
     }
     if (fd < 0 || error) {
-        snprintf(leaf->last_error, sizeof leaf->last_error, "%s", strerror(error));
+        /* An attempt that the deadline cut short says less than an answered one before it. */
+        if (error != ETIMEDOUT || !leaf->last_error[0])
+            snprintf(leaf->last_error, sizeof leaf->last_error, "%s", strerror(error));
         if (fd >= 0)
             close(fd);
         return ATTEMPT_AGAIN;

@@ -61,8 +61,7 @@ struct job {
     long iterations, warmup, checked;
     bool in_place;
     enum copy_policy copy;
-    bool chunk_given; /* else the executor's default */
-    size_t chunk;     /* bytes; 0: whole messages */
+    size_t chunk; /* bytes; 0: whole messages */
     int channels;
     double min_busbw; /* GB/s; 0: not asked */
     double timeout;   /* seconds */

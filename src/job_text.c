@@ -59,8 +59,7 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, " -r %d -n %ld -w %ld -c %ld", job->root, job->iterations, job->warmup,
              job->checked);
     text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);
-    if (job->chunk_given)
-        text_add(&text, " --chunk %zu", job->chunk);
+    text_add(&text, " --chunk %zu", job->chunk);
     text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g",
              job->channels, job->bind == BIND_CORE ? "core" : "none",
              job->start == START_BARRIER ? "barrier" : "back-to-back",

@@ -96,9 +96,8 @@ static enum status line_open_plan(struct runner *runner, const struct schedule *
         .engine = runner->engine,
         .links = runner->links,
     };
-    for (int b = 0; b < BUFFERS; b++) /* in place, one stands inside the other */
-        config.buffer[b] =
-            set->base[schedule->storage[b]] + schedule->base[b] * job->datatype->size;
+    for (int b = 0; b < BUFFERS; b++)
+        config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
     return plan_create(&config, plan);
 }
 

@@ -18,9 +18,8 @@
 #include "log.h"
 #include "tally.h"
 
-#define CHUNK_STANDARD ((size_t)128 << 10)
-#define SPINS_ALONE    300 /* a core for each rank, if nobody else uses it */
-#define SPINS_SHARED   50  /* more ranks than cores */
+#define SPINS_ALONE  300 /* a core for each rank, if nobody else uses it */
+#define SPINS_SHARED 50  /* more ranks than cores */
 
 struct session {
     struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
@@ -147,7 +146,7 @@ static enum status session_set_up(struct session *session)
     runner->rank = control_rank(session->control);
     runner->ranks = control_ranks(session->control);
     runner_tick_open(runner);
-    runner->chunk = job->chunk_given ? job->chunk : CHUNK_STANDARD;
+    runner->chunk = job->chunk;
     control_enter(session->control, PHASE_SETUP);
     enum status status = job_check_ranks(job, runner->ranks);
     if (status != STATUS_OK)

@@ -56,18 +56,6 @@ struct message view_all(const struct view *view)
     return (struct message){.spans = view->spans, .count = (size_t)view->blocks};
 }
 
-struct message message_join(struct builder *b, struct message first, struct message second)
-{
-    struct span *spans = builder_take(b, (first.count + second.count) * sizeof *spans);
-    if (!spans)
-        return (struct message){0};
-    if (first.count)
-        memcpy(spans, first.spans, first.count * sizeof *spans);
-    if (second.count)
-        memcpy(spans + first.count, second.spans, second.count * sizeof *spans);
-    return (struct message){.spans = spans, .count = first.count + second.count};
-}
-
 size_t message_length(struct message message)
 {
     size_t length = 0;

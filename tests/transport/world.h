@@ -370,4 +370,17 @@ static inline int world_tests(const struct world_test *tests, size_t count)
     return cmocka_run_group_tests_name("transports", list, NULL, NULL);
 }
 
+/* Of two ranks: a byte from rank 0 arrives at rank 1. */
+static inline void rank_try(struct rank *me, int peer)
+{
+    struct transfer transfer;
+    struct piece piece;
+    char *byte = rank_take(me, 1);
+    *byte = (char)(me->number ? 0 : 'x');
+    transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, byte, 1);
+    rank_post(me, peer, 0, &transfer);
+    if (rank_complete(me, &transfer, 1))
+        require(me, *byte == 'x');
+}
+
 #endif

@@ -83,7 +83,7 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.checked, 2);
     assert_false(o.job.in_place);
     assert_int_equal(o.job.copy, COPY_AUTO);
-    assert_false(o.job.chunk_given);
+    assert_int_equal(o.job.chunk, 128 << 10);
     assert_int_equal(o.job.channels, 1);
     assert_true(o.job.timeout == 30);
     assert_int_equal(o.job.start, START_BARRIER);
@@ -119,7 +119,6 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.iterations, 7);
     assert_true(o.job.in_place);
     assert_int_equal(o.job.copy, COPY_ZCOPY);
-    assert_true(o.job.chunk_given);
     assert_int_equal(o.job.chunk, 0);
     assert_int_equal(o.job.channels, 3);
     assert_int_equal(o.job.np, 5);
