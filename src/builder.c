@@ -274,16 +274,33 @@ void put_step(struct builder *b, const struct group *g)
 
 /* Finishing. */
 
+/* Lists the operations of each epoch in program order. */
+static void epochs_list(const struct builder *b, struct epoch *epochs, uint32_t *members)
+{
+    size_t first = 0;
+    for (size_t e = 0; e < b->epoch_count; e++) {
+        epochs[e].members = members + first;
+        first += epochs[e].operations;
+        epochs[e].operations = 0;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        struct epoch *epoch = &epochs[b->operations[i].epoch];
+        members[epoch->members - members + epoch->operations++] = (uint32_t)i;
+    }
+}
+
 static enum status builder_freeze(struct builder *b)
 {
     struct schedule *schedule = b->schedule;
     struct operation *operations = builder_take(b, b->count * sizeof *operations);
     struct epoch *epochs = builder_take(b, b->epoch_count * sizeof *epochs);
+    uint32_t *members = builder_take(b, b->count * sizeof *members);
     if (b->status != STATUS_OK)
         return b->status;
     if (b->count) {
         memcpy(operations, b->operations, b->count * sizeof *operations);
         memcpy(epochs, b->epochs, b->epoch_count * sizeof *epochs);
+        epochs_list(b, epochs, members);
     }
     schedule->operations = operations;
     schedule->count = b->count;

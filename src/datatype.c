@@ -3,28 +3,53 @@
  *
  * Why the loops look as they do: `to` is often `a` or `b` itself (an accumulation in place), so
  * `restrict` would be a lie and run-time overlap checks would send just that case to the slow loop.
- * What is true is that no element depends on another one, and `ivdep` says exactly this. -O2 leaves
- * loops of unknown length scalar, hence the -O3 for this file: it makes them three to ten times
- * faster. Integers are combined in unsigned arithmetic, in which wrapping is defined.
+ * What is true is that no element depends on another one, and the pragma says exactly this. -O2
+ * leaves loops of unknown length scalar, hence the -O3 for this file: it makes them three to ten
+ * times faster. Integers are combined in unsigned arithmetic, in which wrapping is defined.
+ *
+ * Why there are two of each: one binary serves every machine, so what is more than the baseline is
+ * chosen when a kernel is asked for. (Clones that the linker resolves would do the same, but
+ * their resolvers run before ThreadSanitizer does, and crash in it.) On a Zen 4, AVX2 doubles the sums of
+ * floats in L1, makes minima of 64-bit integers and most products 2 to 7 times as fast, and what
+ * comes from L3 10 to 40 % faster in place. AVX-512 was tried: nowhere better than AVX2, and 10 to 20 %
+ * worse from memory.
  */
 #include "datatype.h"
 
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
 #pragma GCC optimize("O3")
+#endif
 
-#define KERNEL(name, type, expression)                                                             \
-    static void name(void *to, const void *a, const void *b, size_t elements)                      \
+#ifdef __x86_64__
+#define FOR_AVX2 __attribute__((target("avx2")))
+#else
+#define FOR_AVX2
+#endif
+
+#define LOOP(name, target, type, expression)                                                       \
+    target static void name(void *to, const void *a, const void *b, size_t elements)               \
     {                                                                                              \
         type *out = to;                                                                            \
         const type *left = a, *right = b;                                                          \
-        _Pragma("GCC ivdep") for (size_t i = 0; i < elements; i++)                                 \
+        INDEPENDENT for (size_t i = 0; i < elements; i++)                                          \
         {                                                                                          \
             const type x = left[i], y = right[i];                                                  \
             out[i] = (type)(expression);                                                           \
         }                                                                                          \
     }
+
+/* What a table has of a type and an operator: the kernel of each set. */
+#define KERNEL(name, type, expression)                                                             \
+    LOOP(name##_baseline, , type, expression)                                                      \
+    LOOP(name##_avx2, FOR_AVX2, type, expression)                                                  \
+    static reduce_function *const name[] = {                                                       \
+        [KERNELS_BASELINE] = name##_baseline, [KERNELS_AVX2] = name##_avx2};
 
 /* `wide`: an unsigned type that is no narrower than unsigned int, so that nothing is promoted to a
  * signed type, whose products may overflow. */
@@ -61,7 +86,7 @@ KERNELS_ORDERED(double, double)
 /* A type and what combines its elements. */
 struct arithmetic {
     struct datatype type; /* first: a datatype of this file is one of these */
-    reduce_function *kernels[REDUCTIONS];
+    reduce_function *const *kernels[REDUCTIONS]; /* each indexed by enum kernel_set */
 };
 
 #define INTEGER(bits, sign, kind_, ...)                                                            \
@@ -141,8 +166,24 @@ const struct reduction *reduction_find(const char *name)
     return NULL;
 }
 
-reduce_function *reduce_kernel(const struct datatype *type, const struct reduction *reduction)
+enum kernel_set kernel_set_best(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return KERNELS_AVX2;
+#endif
+    return KERNELS_BASELINE;
+}
+
+reduce_function *reduce_kernel_from(enum kernel_set set, const struct datatype *type,
+                                    const struct reduction *reduction)
 {
     const struct arithmetic *arithmetic = (const struct arithmetic *)type;
-    return arithmetic->kernels[reduction->id];
+    reduce_function *const *kernels = arithmetic->kernels[reduction->id];
+    return kernels ? kernels[set] : NULL;
+}
+
+reduce_function *reduce_kernel(const struct datatype *type, const struct reduction *reduction)
+{
+    return reduce_kernel_from(kernel_set_best(), type, reduction);
 }

@@ -39,7 +39,19 @@ extern const struct reduction *const reductions[];
 const struct datatype *datatype_find(const char *name);
 const struct reduction *reduction_find(const char *name);
 
-/* The kernel; NULL where the pair makes no sense (bor on floats). */
+/* The kernel, in the best set that this machine has; NULL where the pair makes no sense (bor on
+ * floats). */
 reduce_function *reduce_kernel(const struct datatype *type, const struct reduction *reduction);
+
+/* The sets of instructions that each kernel is compiled for, each a superset of the one before. */
+enum kernel_set {
+    KERNELS_BASELINE, /* what every machine of the architecture has: on x86-64, SSE2 */
+    KERNELS_AVX2,     /* on architectures other than x86-64 the same as the baseline */
+};
+
+/* For tests and benchmarks: the best set here, and the kernel of a set up to it. */
+enum kernel_set kernel_set_best(void);
+reduce_function *reduce_kernel_from(enum kernel_set set, const struct datatype *type,
+                                    const struct reduction *reduction);
 
 #endif

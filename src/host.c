@@ -3,6 +3,7 @@
  */
 #include "host.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,4 +28,12 @@ bool host_boot(char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
     fclose(file);
     return text[0] != '\0';
+}
+
+int host_open_descriptor(pid_t pid, int fd, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)pid, fd);
+    /* Never wait for what stands there. */
+    return open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }

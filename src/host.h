@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define HOST_NAME_BYTES 64
 #define HOST_BOOT_BYTES 40
@@ -16,5 +17,9 @@ void host_name(char *text, size_t size);
 /* The kernel's boot id, which tells hosts of the same name apart. False, and "", if it cannot be
  * had: then nothing follows from it. */
 bool host_boot(char *text, size_t size);
+
+/* Opens, with open()'s flags, what another process of this host has open as `fd`. -1 with errno. By
+ * then it may be anything: look before it is used. */
+int host_open_descriptor(pid_t pid, int fd, int flags);
 
 #endif

@@ -74,6 +74,31 @@ void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
     }
 }
 
+void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *source = cursor_peek(from, run, &run);
+        if (target != source)
+            memcpy(target, source, run);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+    }
+}
+
+void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
+                        reduce_function *reduce, size_t element)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *left = cursor_peek(from, run, &run), *right = cursor_peek(with, run, &run);
+        reduce(target, left, right, run / element);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+        cursor_advance(with, run);
+    }
+}
+
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
                    reduce_function *reduce, size_t element)
 {

@@ -41,6 +41,13 @@ void cursor_advance(struct cursor *cursor, size_t bytes);
 void cursor_gather(struct cursor *from, void *to, size_t bytes);
 void cursor_scatter(struct cursor *to, const void *from, size_t bytes);
 
+/* Copies `bytes` from layout to layout, but for what lies in the same place. */
+void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes);
+
+/* to = from (+) with, likewise. */
+void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
+                        reduce_function *reduce, size_t element);
+
 /* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both
  * on. */
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,

@@ -214,20 +214,26 @@ static void engine_post(struct engine *engine, struct transfer *transfer)
 static void engine_move(struct transfer *transfer, size_t bytes)
 {
     transfer->issued += bytes;
-    for (size_t left = bytes, run; left > 0; left -= run) {
-        char *to = cursor_peek(&transfer->cursor, left, &run);
-        const char *from = cursor_peek(&transfer->from_cursor, run, &run);
-        if (transfer->kind == TRANSFER_REDUCE) {
-            const char *with = cursor_peek(&transfer->with_cursor, run, &run);
-            transfer->reduce(to, from, with, run / transfer->element);
-            cursor_advance(&transfer->with_cursor, run);
-        } else if (to != from) {
-            memcpy(to, from, run);
-        }
-        cursor_advance(&transfer->cursor, run);
-        cursor_advance(&transfer->from_cursor, run);
-    }
+    if (transfer->kind == TRANSFER_REDUCE)
+        cursor_reduce_both(&transfer->cursor, &transfer->from_cursor, &transfer->with_cursor, bytes,
+                           transfer->reduce, transfer->element);
+    else
+        cursor_copy(&transfer->cursor, &transfer->from_cursor, bytes);
     transfer_advance(transfer, bytes);
+}
+
+static void engine_now(const struct transfer *transfer)
+{
+    struct cursor to, from, with;
+    cursor_start(&to, transfer->to);
+    cursor_start(&from, transfer->from);
+    if (transfer->kind == TRANSFER_REDUCE) {
+        cursor_start(&with, transfer->with);
+        cursor_reduce_both(&to, &from, &with, transfer->length, transfer->reduce,
+                           transfer->element);
+    } else {
+        cursor_copy(&to, &from, transfer->length);
+    }
 }
 
 static enum status engine_progress(struct engine *engine)
@@ -269,6 +275,7 @@ static const struct memory_kind memory_host = {
     .engine_post = engine_post,
     .engine_progress = engine_progress,
     .engine_close = engine_close,
+    .engine_now = engine_now,
 };
 
 static const struct memory_kind memory_shared = {
@@ -280,6 +287,7 @@ static const struct memory_kind memory_shared = {
     .engine_post = engine_post,
     .engine_progress = engine_progress,
     .engine_close = engine_close,
+    .engine_now = engine_now,
 };
 
 const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, NULL};

@@ -39,6 +39,10 @@ struct memory_kind {
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);
     void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */
+
+    /* Does a short local operation at once, without an engine. NULL where work takes place
+     * elsewhere. */
+    void (*engine_now)(const struct transfer *transfer);
 };
 
 /* Ended by NULL; the first is the default. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eager.h"
 #include "log.h"
 #include "plan_fault.h"
 
@@ -28,24 +29,20 @@ struct task {
     struct fault *fault; /* NULL but for the task that an injected fault strikes */
 };
 
-struct open_epoch {
-    uint32_t left;  /* operations that are not complete */
-    uint32_t first; /* its operations: plan->order[first], ... in program order */
-};
-
 struct plan {
     struct plan_config config;
     size_t count;
     struct task *tasks;
     size_t *passed; /* bytes of each operation that others may rely on */
     struct piece *pieces;
-    struct open_epoch *epochs;
-    uint32_t *order; /* operations by epoch */
+    uint32_t *epoch_left; /* of each epoch: operations that are not complete */
     struct moved_list moved;
     size_t completed;
     size_t earliest;   /* every operation before it is complete */
     size_t local_left; /* local operations that are posted and not complete */
     struct fault fault;
+    struct eager *eager; /* NULL: some message is too long for it */
+    bool is_eager;       /* this run goes that way: no fault is to be inflicted in it */
 };
 
 /* The byte form of a message. */
@@ -107,19 +104,25 @@ static enum status task_make(struct plan *plan, struct task *task,
     return STATUS_OK;
 }
 
-/* Lists the operations of each epoch in program order. */
-static void epochs_make(struct plan *plan, const struct schedule *schedule)
+/* Where each message is short, and the grain does not cut it, there is nothing to stream. */
+static enum status plan_make_eager(struct plan *plan)
 {
-    uint32_t first = 0;
-    for (size_t e = 0; e < schedule->epoch_count; e++) {
-        plan->epochs[e].first = first;
-        first += schedule->epochs[e].operations;
-        plan->epochs[e].left = 0;
-    }
+    struct eager_step *steps = calloc(plan->count + 1, sizeof *steps);
+    if (!steps)
+        return fail(STATUS_ERROR, "out of memory for a plan of %zu operations", plan->count);
+    bool serves = true;
     for (size_t i = 0; i < plan->count; i++) {
-        struct open_epoch *epoch = &plan->epochs[schedule->operations[i].epoch];
-        plan->order[epoch->first + epoch->left++] = (uint32_t)i;
+        struct task *task = &plan->tasks[i];
+        steps[i] = (struct eager_step){.transfer = &task->transfer, .channel = task->channel};
+        if (task->channel)
+            steps[i].move = task->channel->endpoint->transport->eager_move;
+        serves &= plan->config.chunk == 0 || task->transfer.length <= plan->config.chunk;
     }
+    const struct plan_config *config = &plan->config;
+    if (serves && eager_serves(config->schedule, steps, config->memory))
+        return eager_create(config->schedule, steps, config->memory, &plan->eager);
+    free(steps);
+    return STATUS_OK;
 }
 
 enum status plan_create(const struct plan_config *config, struct plan **made)
@@ -138,19 +141,18 @@ enum status plan_create(const struct plan_config *config, struct plan **made)
     plan->count = schedule->count;
     plan->tasks = calloc(plan->count + 1, sizeof *plan->tasks);
     plan->passed = calloc(plan->count + 1, sizeof *plan->passed);
-    plan->order = calloc(plan->count + 1, sizeof *plan->order);
-    plan->epochs = calloc(schedule->epoch_count + 1, sizeof *plan->epochs);
+    plan->epoch_left = calloc(schedule->epoch_count + 1, sizeof *plan->epoch_left);
     plan->pieces = malloc((pieces + 1) * sizeof *plan->pieces);
     enum status status = STATUS_OK;
-    if (!plan->tasks || !plan->passed || !plan->order || !plan->epochs || !plan->pieces)
+    if (!plan->tasks || !plan->passed || !plan->epoch_left || !plan->pieces)
         status = fail(STATUS_ERROR, "out of memory for a plan of %zu operations", plan->count);
     struct piece *room = plan->pieces;
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
         status = task_make(plan, &plan->tasks[i], &schedule->operations[i], &room);
-    if (status == STATUS_OK) {
-        epochs_make(plan, schedule);
-        plan->completed = plan->earliest = plan->count;
-    } else {
+    plan->completed = plan->earliest = plan->count;
+    if (status == STATUS_OK)
+        status = plan_make_eager(plan);
+    if (status != STATUS_OK) {
         plan_destroy(plan);
         *made = NULL;
     }
@@ -162,10 +164,10 @@ void plan_destroy(struct plan *plan)
     if (!plan)
         return;
     fault_end(&plan->fault);
+    eager_destroy(plan->eager);
     free(plan->tasks);
     free(plan->passed);
-    free(plan->order);
-    free(plan->epochs);
+    free(plan->epoch_left);
     free(plan->pieces);
     free(plan);
 }
@@ -196,14 +198,19 @@ static void task_post(struct plan *plan, struct task *task)
 
 static void epoch_open(struct plan *plan, int epoch)
 {
-    const struct open_epoch *open = &plan->epochs[epoch];
-    for (uint32_t i = 0; i < plan->config.schedule->epochs[epoch].operations; i++)
-        task_post(plan, &plan->tasks[plan->order[open->first + i]]);
+    const struct epoch *open = &plan->config.schedule->epochs[epoch];
+    for (uint32_t i = 0; i < open->operations; i++)
+        task_post(plan, &plan->tasks[open->members[i]]);
 }
 
 enum status plan_start(struct plan *plan)
 {
     const struct schedule *schedule = plan->config.schedule;
+    plan->is_eager = plan->eager && plan->fault.kind == PLAN_FAULT_NONE;
+    if (plan->is_eager) {
+        eager_start(plan->eager);
+        return STATUS_OK;
+    }
     memset(plan->passed, 0, plan->count * sizeof *plan->passed);
     plan->completed = plan->earliest = plan->local_left = 0;
     for (size_t i = 0; i < plan->count; i++) {
@@ -214,7 +221,7 @@ enum status plan_start(struct plan *plan)
         task->fault = NULL;
     }
     for (size_t e = 0; e < schedule->epoch_count; e++)
-        plan->epochs[e].left = schedule->epochs[e].operations;
+        plan->epoch_left[e] = schedule->epochs[e].operations;
     if (plan->fault.kind != PLAN_FAULT_NONE) {
         for (size_t i = 0; i < plan->count; i++)
             if (fault_strikes(&plan->fault, schedule->operations[i].kind))
@@ -238,7 +245,7 @@ static void task_complete(struct plan *plan, struct task *task)
            plan->tasks[plan->earliest].transfer.done == plan->tasks[plan->earliest].transfer.length)
         plan->earliest++;
     uint32_t epoch = task->operation->epoch;
-    if (--plan->epochs[epoch].left == 0 && schedule->epochs[epoch].next >= 0)
+    if (--plan->epoch_left[epoch] == 0 && schedule->epochs[epoch].next >= 0)
         epoch_open(plan, schedule->epochs[epoch].next);
 }
 
@@ -269,6 +276,8 @@ static void task_moved(struct plan *plan, struct task *task)
 
 enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
 {
+    if (plan->is_eager)
+        return eager_progress(plan->eager, moved, complete);
     enum status status = links_progress(plan->config.links);
     if (status == STATUS_OK && plan->local_left)
         status = plan->config.memory->engine_progress(plan->config.engine);
@@ -280,19 +289,29 @@ enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
     return status;
 }
 
+enum status plan_check(const struct plan *plan)
+{
+    if (plan->is_eager)
+        eager_await(plan->eager);
+    return links_check(plan->config.links);
+}
+
 void plan_where(const struct plan *plan, struct whereabouts *where)
 {
     *where = (struct whereabouts){.operation = -1, .peer = -1};
-    if (plan->earliest == plan->count)
+    int earliest = plan->is_eager               ? eager_where(plan->eager)
+                   : plan->earliest == plan->count ? -1
+                                                   : (int)plan->earliest;
+    if (earliest < 0)
         return;
-    const struct task *task = &plan->tasks[plan->earliest];
+    const struct task *task = &plan->tasks[earliest];
     *where = (struct whereabouts){
-        .operation = (int)plan->earliest,
+        .operation = earliest,
         .kind = task->operation->kind,
         .peer = task->operation->peer,
         .lane = task->operation->lane,
         .step = task->operation->step,
-        .done = task->transfer.done,
+        .done = plan->is_eager ? 0 : task->transfer.done,
         .length = task->transfer.length,
     };
 }

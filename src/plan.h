@@ -36,6 +36,9 @@ enum status plan_start(struct plan *plan);
  * anything moved in this call. */
 enum status plan_progress(struct plan *plan, bool *moved, bool *complete);
 
+/* Called now and then while nothing moves: do the peers that the run waits for still live? */
+enum status plan_check(const struct plan *plan);
+
 /* What the run waits in: the earliest operation in program order that is not complete. */
 struct whereabouts {
     int operation; /* index in the schedule; -1: none */

@@ -83,19 +83,25 @@ static bool set_is_enough(const struct buffers *set, const struct line *line, si
     return true;
 }
 
+struct plan_config runner_plan_config(const struct runner *runner)
+{
+    return (struct plan_config){
+        .chunk = runner->chunk,
+        .memory = runner->job->memory,
+        .engine = runner->engine,
+        .links = runner->links,
+    };
+}
+
 static enum status line_open_plan(struct runner *runner, const struct schedule *schedule,
                                   const struct buffers *set, struct plan **plan)
 {
     const struct job *job = runner->job;
-    struct plan_config config = {
-        .schedule = schedule,
-        .element = job->datatype->size,
-        .reduce = job->collective->reduces ? reduce_kernel(job->datatype, job->reduction) : NULL,
-        .chunk = runner->chunk,
-        .memory = job->memory,
-        .engine = runner->engine,
-        .links = runner->links,
-    };
+    struct plan_config config = runner_plan_config(runner);
+    config.schedule = schedule;
+    config.element = job->datatype->size;
+    if (job->collective->reduces)
+        config.reduce = reduce_kernel(job->datatype, job->reduction);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
     return plan_create(&config, plan);
@@ -118,61 +124,17 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
     return status;
 }
 
-/* The start barrier. */
-
-enum status runner_barrier_prepare(struct runner *runner)
-{
-    const struct algorithm *algorithm = algorithm_find(COLLECTIVE_BARRIER, "dissemination");
-    struct choice choice = {.algorithm = algorithm};
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
-        choice.options[i] = algorithm->options[i].standard;
-    struct problem problem = {
-        .collective = collective_find("barrier"), .ranks = runner->ranks, .count = 1};
-    enum status status =
-        schedule_build(&choice, &problem, runner->rank, 1, &runner->barrier_schedule);
-    return status == STATUS_OK ? runner->job->memory->allocate(64, NULL, &runner->barrier_region)
-                               : status;
-}
-
-enum status runner_barrier_open(struct runner *runner)
-{
-    char *bytes = runner->barrier_region.base;
-    struct plan_config config = {
-        .schedule = runner->barrier_schedule,
-        .buffer = {bytes, bytes + 8, bytes + 16},
-        .element = 1,
-        .reduce = reduce_kernel(datatype_find("uint8"), reduction_find("bor")),
-        .chunk = runner->chunk,
-        .memory = runner->job->memory,
-        .engine = runner->engine,
-        .links = runner->links,
-    };
-    return plan_create(&config, &runner->barrier);
-}
-
-void runner_barrier_close(struct runner *runner)
-{
-    plan_destroy(runner->barrier);
-    schedule_free(runner->barrier_schedule);
-    if (runner->barrier_region.kind)
-        runner->barrier_region.kind->release(&runner->barrier_region);
-    runner->barrier = NULL;
-    runner->barrier_schedule = NULL;
-}
-
 /* Running. */
 
-static void pulse_where(struct pulse *pulse, const struct plan *plan)
+static void pulse_where(struct pulse *pulse, const struct whereabouts *where)
 {
-    struct whereabouts where;
-    plan_where(plan, &where);
-    atomic_store_explicit(&pulse->operation, where.operation, memory_order_relaxed);
-    atomic_store_explicit(&pulse->kind, (int)where.kind, memory_order_relaxed);
-    atomic_store_explicit(&pulse->peer, where.peer, memory_order_relaxed);
-    atomic_store_explicit(&pulse->lane, where.lane, memory_order_relaxed);
-    atomic_store_explicit(&pulse->step, where.step, memory_order_relaxed);
-    atomic_store_explicit(&pulse->done, where.done, memory_order_relaxed);
-    atomic_store_explicit(&pulse->length, where.length, memory_order_relaxed);
+    atomic_store_explicit(&pulse->operation, where->operation, memory_order_relaxed);
+    atomic_store_explicit(&pulse->kind, (int)where->kind, memory_order_relaxed);
+    atomic_store_explicit(&pulse->peer, where->peer, memory_order_relaxed);
+    atomic_store_explicit(&pulse->lane, where->lane, memory_order_relaxed);
+    atomic_store_explicit(&pulse->step, where->step, memory_order_relaxed);
+    atomic_store_explicit(&pulse->done, where->done, memory_order_relaxed);
+    atomic_store_explicit(&pulse->length, where->length, memory_order_relaxed);
 }
 
 /* Only this thread writes it, so no read-modify-write is needed. */
@@ -194,9 +156,10 @@ void runner_tick_open(struct runner *runner)
     runner->tick = (struct tick){.call = runner_ticks, .argument = runner};
 }
 
-/* Nothing moved: the `idle`th time in a row. */
-static enum status runner_idle(struct runner *runner, const struct plan *plan, long idle)
+/* Nothing moved: the `idle`th time in a row. Sets *look when the world is to be looked at. */
+static enum status runner_idle(struct runner *runner, long idle, bool *look)
 {
+    *look = false;
     if (idle < runner->spins) {
         cpu_relax();
         return STATUS_OK;
@@ -207,11 +170,22 @@ static enum status runner_idle(struct runner *runner, const struct plan *plan, l
     if (idle % 64)
         return STATUS_OK;
     uint64_t now = clock_ns();
-    if (now - runner->last_look < LOOK_NS)
-        return STATUS_OK;
-    runner->last_look = now;
-    pulse_where(runner->pulse, plan);
-    return links_check(runner->links);
+    *look = now - runner->last_look >= LOOK_NS;
+    if (*look)
+        runner->last_look = now;
+    return STATUS_OK;
+}
+
+static enum status runner_idle_in_plan(struct runner *runner, const struct plan *plan, long idle)
+{
+    bool look;
+    enum status status = runner_idle(runner, idle, &look);
+    if (!look)
+        return status;
+    struct whereabouts where;
+    plan_where(plan, &where);
+    pulse_where(runner->pulse, &where);
+    return plan_check(plan);
 }
 
 enum status runner_run(struct runner *runner, struct plan *plan)
@@ -225,10 +199,33 @@ enum status runner_run(struct runner *runner, struct plan *plan)
             idle = 0;
             pulse_progress(runner->pulse);
         } else if (!complete && status == STATUS_OK) {
-            status = runner_idle(runner, plan, ++idle);
+            status = runner_idle_in_plan(runner, plan, ++idle);
         }
     }
     if (status == STATUS_OK) /* a failing rank's report says what it was in */
+        atomic_store_explicit(&runner->pulse->operation, -1, memory_order_relaxed);
+    return status;
+}
+
+/* Meets the ranks of this host. */
+static enum status runner_meet(struct runner *runner)
+{
+    struct gate *gate = &runner->start.gate;
+    enum status status = control_ended(runner->control) ? STATUS_ERROR : STATUS_OK;
+    bool look;
+    gate_arrive(gate);
+    for (long idle = 0; status == STATUS_OK && !gate_passed(gate);) {
+        status = runner_idle(runner, ++idle, &look);
+        if (!look)
+            continue;
+        struct whereabouts where = {.kind = OPERATION_RECV,
+                                    .peer = runner->start.members[gate_awaited(gate)],
+                                    .step = gate->round,
+                                    .length = 1};
+        pulse_where(runner->pulse, &where);
+    }
+    pulse_progress(runner->pulse);
+    if (status == STATUS_OK)
         atomic_store_explicit(&runner->pulse->operation, -1, memory_order_relaxed);
     return status;
 }
@@ -258,18 +255,23 @@ static void runner_suffer(const struct runner *runner)
 }
 
 /* The bytes of the start barriers are counted apart, so that a line shows only its own. */
-static void barrier_count(struct runner *runner, int sign)
+static void start_count(struct runner *runner, int sign)
 {
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++)
-        traffic_add(&runner->barrier_traffic[i], &endpoint->traffic, sign);
+        traffic_add(&runner->start_traffic[i], &endpoint->traffic, sign);
 }
 
 enum status runner_settle(struct runner *runner, uint64_t *released)
 {
-    barrier_count(runner, -1);
-    enum status status = runner_run(runner, runner->barrier);
-    barrier_count(runner, +1);
+    enum status status = runner_meet(runner);
+    if (runner->start.plan && status == STATUS_OK) {
+        start_count(runner, -1);
+        status = runner_run(runner, runner->start.plan);
+        start_count(runner, +1);
+    }
+    if (runner->start.gates > 1 && status == STATUS_OK)
+        status = runner_meet(runner);
     *released = clock_ns();
     return status;
 }

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "job.h"
 #include "plan.h"
+#include "start.h"
 
 struct runner {
     const struct job *job;
@@ -25,11 +26,8 @@ struct runner {
     struct tick tick;   /* for long work between runs */
     long iteration;     /* over everything that this rank has run */
     uint64_t last_look; /* when an idle wait last looked at the world, ns */
-    /* The start barrier. */
-    struct schedule *barrier_schedule;
-    struct plan *barrier;
-    struct region barrier_region; /* of the job's kind of memory, so that its links can reach it */
-    struct traffic barrier_traffic[TRANSPORTS_MOST];
+    struct start start;
+    struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
 };
 
 #define BURST_MOST 4 /* sets of buffers that a line may run on */
@@ -63,11 +61,8 @@ void line_close(struct line *line);
 enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
                            int rank, int ranks, struct line *line);
 
-/* The start barrier in two parts: its schedule and memory before there are links, its plan
- * after. */
-enum status runner_barrier_prepare(struct runner *runner);
-enum status runner_barrier_open(struct runner *runner);
-void runner_barrier_close(struct runner *runner);
+/* What all plans of this rank have in common; the rest is zero. */
+struct plan_config runner_plan_config(const struct runner *runner);
 
 /* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a
  * peer has died, and tells the pulse what it waits in. */

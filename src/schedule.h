@@ -70,8 +70,9 @@ struct operation {
 /* Fences cut the operations of a scope (a channel) into epochs. The operations of an epoch may
  * start when all operations of the epochs before it in its scope are complete. */
 struct epoch {
-    int previous, next;  /* epoch index, -1: none */
-    uint32_t operations; /* how many belong to it; never 0 */
+    int previous, next;      /* epoch index, -1: none */
+    uint32_t operations;     /* how many belong to it; never 0 */
+    const uint32_t *members; /* which: indices, ascending */
 };
 
 struct schedule {

@@ -69,11 +69,11 @@ static enum status session_survey(struct session *session)
         line_close(&line);
         tick_on(&session->runner.tick);
     }
-    enum status status = runner_barrier_prepare(&session->runner);
-    const struct schedule *barrier = session->runner.barrier_schedule;
-    for (size_t i = 0; status == STATUS_OK && i < barrier->count; i++)
-        if (barrier->operations[i].peer >= 0)
-            session->is_peer[barrier->operations[i].peer] = 1;
+    enum status status = start_open(&session->runner.start, session->control, job->memory);
+    const struct schedule *start = session->runner.start.schedule;
+    for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
+        if (start->operations[i].peer >= 0)
+            session->is_peer[start->operations[i].peer] = 1;
     return status;
 }
 
@@ -104,7 +104,7 @@ static enum status session_link(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    struct region regions[BURST_MOST + 1] = {runner->barrier_region};
+    struct region regions[BURST_MOST + 1] = {runner->start.region};
     for (int i = 0; i < session->burst.set_count; i++)
         regions[i + 1] = session->burst.sets[i].region;
     struct transport_config config = {
@@ -133,7 +133,10 @@ static enum status session_link(struct session *session)
             peers[count++] = r;
     status = links_connect(runner->links, session->control, peers, count, session->lanes);
     free(peers);
-    return status == STATUS_OK ? runner_barrier_open(runner) : status;
+    if (status != STATUS_OK)
+        return status;
+    struct plan_config shared = runner_plan_config(runner);
+    return start_link(&runner->start, &shared);
 }
 
 static enum status session_set_up(struct session *session)
@@ -171,7 +174,7 @@ static enum status session_set_up(struct session *session)
 
 static void session_close(struct session *session)
 {
-    runner_barrier_close(&session->runner);
+    start_close(&session->runner.start);
     links_close(session->runner.links);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);

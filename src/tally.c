@@ -120,7 +120,7 @@ static void tally_traffic_add(struct tally *tally, const struct runner *runner, 
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
         traffic_add(&tally->traffic[i], &endpoint->traffic, sign);
-        traffic_add(&tally->traffic[i], &runner->barrier_traffic[i], -sign);
+        traffic_add(&tally->traffic[i], &runner->start_traffic[i], -sign);
     }
 }
 

@@ -108,8 +108,17 @@ struct transport {
     /* The channel; NULL if it was not connected. Owned by the endpoint. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
 
-    /* Called by channel_post() when a transfer was put behind channel->last. */
+    /* Called by channel_post() when a transfer was put behind channel->last; and for a channel on
+     * which an eager_move() is waited for, before check(). */
     void (*activate)(struct channel *channel);
+
+    /* For plans of short messages, whole messages without posting: eager_move() sends or receives
+     * all of `transfer` at once (*moved) or nothing of it yet; what travels is the same as that of a
+     * posted transfer. Not to be called while transfers are posted on the channel. eager_most():
+     * the longest message for which it serves, in bytes; 0: none. Both NULL: not offered. */
+    size_t (*eager_most)(const struct channel *channel);
+    enum status (*eager_move)(struct channel *channel, const struct transfer *transfer,
+                              bool *moved);
 
     /* Moves what can be moved now; never blocks. Its cost follows the channels that have transfers
      * posted. Errors: a peer is gone (STATUS_TIMEOUT, naming it), or the link failed. */

@@ -129,6 +129,8 @@ struct shm_channel {
     uint32_t oldest;          /* the slot cell that comes back next */
     uint32_t out;             /* issues with a transfer */
 
+    size_t came; /* receiver: bytes of an eager message that came in several cells */
+
     /* Receiver: what is left of the cell that it is taking. */
     size_t left;
     char *bytes; /* where they are; NULL: at `source` */
@@ -182,8 +184,6 @@ enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **b
                              uint64_t *offset);
 /* Gives up one use; the last one (of this process) unmaps and frees. */
 void shm_segment_drop(struct shm_segment *segment);
-/* Opens a descriptor of another process. Returns it, or -1 with errno. */
-int shm_open_descriptor(pid_t pid, int fd, int flags);
 enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes);
 void shm_mappings_drop(struct shm_mapping **list);
 
@@ -205,6 +205,9 @@ enum status shm_connect(struct endpoint *base, const int *peers, int count, int 
 
 /* shm_channel.c */
 enum status shm_channel_progress(struct shm_channel *channel);
+/* transport->eager_most and eager_move. */
+size_t shm_eager_most(const struct channel *base);
+enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved);
 /* Nothing is posted and nothing is out. */
 bool shm_channel_is_idle(const struct shm_channel *channel);
 

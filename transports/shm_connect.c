@@ -26,7 +26,7 @@
 #define PAGE ((size_t)4096)
 
 /* Rings where there is room for them, and the smallest to which they shrink. */
-static const struct shm_geometry shm_wanted = {.lines = 16, .slots = 8, .slot_bytes = 16 << 10};
+static const struct shm_geometry shm_wanted = {.lines = 16, .slots = 128, .slot_bytes = 16 << 10};
 static const struct shm_geometry shm_least = {.lines = 4, .slots = 2, .slot_bytes = 256};
 
 static size_t shm_geometry_bytes(const struct shm_geometry *geometry)

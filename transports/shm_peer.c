@@ -64,7 +64,7 @@ static const char *shm_peer_probe(const struct shm_address *address)
 static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm_address *address,
                                  struct shm_peer *peer)
 {
-    peer->fd = shm_open_descriptor(address->pid, address->fd, O_RDWR);
+    peer->fd = host_open_descriptor(address->pid, address->fd, O_RDWR);
     if (peer->fd < 0) {
         int error = errno;
         snprintf(endpoint->reason, sizeof(endpoint->reason),
@@ -192,7 +192,7 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
         return STATUS_OK;
     for (int i = 0; i < peer->region_count; i++) {
         size_t bytes = peer->regions[i].bytes;
-        int fd = shm_open_descriptor(peer->pid, peer->regions[i].fd, O_RDONLY);
+        int fd = host_open_descriptor(peer->pid, peer->regions[i].fd, O_RDONLY);
         int error = fd < 0 ? errno : 0;
         struct stat file;
         if (!error &&

@@ -107,11 +107,3 @@ void shm_segment_drop(struct shm_segment *segment)
     close(segment->fd);
     free(segment);
 }
-
-int shm_open_descriptor(pid_t pid, int fd, int flags)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)pid, fd);
-    /* What stands there may be anything by now: never wait for it. */
-    return open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}

@@ -1,0 +1,28 @@
+/*
+ * stream.h - copying and combining into memory that nobody reads soon.
+ *
+ * An ordinary store brings the line that it overwrites into the cache first, which is a third of
+ * the traffic of a copy, and puts out what may still be needed. The stores of these functions go past the
+ * cache. That pays where the target would not stay in the cache anyway; where it is there
+ * already, or is read next, it costs several times what it saves (tests/bench/kernels.c measures).
+ *
+ * Both end with a fence: whoever sees a release store that the caller makes next sees the data, as
+ * after ordinary stores.
+ */
+#ifndef CCTEST_STREAM_H
+#define CCTEST_STREAM_H
+
+#include <stddef.h>
+
+#include "datatype.h"
+
+/* Copies `bytes` bytes, of any alignment and number. The two do not overlap. */
+void stream_copy(void *to, const void *from, size_t bytes);
+
+/* What reduce(to, a, b, elements) does, on elements of `element` bytes: the same alignment and
+ * aliasing are allowed. In place (`to` equal to `a` or `b`) the lines are in the cache by the time
+ * that they are stored to, so there it is nothing but that call. */
+void stream_reduce(reduce_function *reduce, size_t element, void *to, const void *a, const void *b,
+                   size_t elements);
+
+#endif
