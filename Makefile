@@ -2,6 +2,7 @@
 #
 #   make                build ./cctest                       make check     run the tests
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
+#   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands).
 
 VERSION := 0.1.0
@@ -64,6 +65,10 @@ tests: $(tests) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
+# Minutes, on a machine that has nothing else to do.
+bench: $(binary)
+	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(BENCH)
+
 install: $(binary)
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
@@ -77,4 +82,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d)
 
 .SECONDARY:
-.PHONY: all tests check install uninstall clean
+.PHONY: all tests check bench install uninstall clean

@@ -116,6 +116,21 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     return line;
 }
 
+static json_t *result_profile(const struct result *result)
+{
+    json_t *ranks = json_array();
+    for (int r = 0; r < result->ranks; r++) {
+        const double *share = result->profile[r].share;
+        json_array_append_new(
+            ranks,
+            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "rank", r, "copying",
+                      share[PROFILE_COPY], "reducing", share[PROFILE_REDUCE], "waiting_peer",
+                      share[PROFILE_PEER], "waiting_credit", share[PROFILE_CREDIT], "bookkeeping",
+                      share[PROFILE_BOOKKEEPING], "p50_us", result->profile[r].time_us));
+    }
+    return ranks;
+}
+
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
@@ -140,6 +155,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
+    if (result->profile)
+        json_object_set_new(line, "profile", result_profile(result));
     json_array_append_new(json_object_get(json->document, "results"), line);
     if (!output_is_stream(json->path))
         json_deliver(json); /* what was measured stays, whatever happens next */

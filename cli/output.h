@@ -41,6 +41,10 @@ void table_close(struct report *report);
 void csv_close(struct report *report);
 void json_close(struct report *report);
 
+/* For the table: where the ranks' time went in the iterations of a line. Prints nothing if that
+ * was not asked for. */
+void profile_print(FILE *out, const struct job *job, const struct result *result);
+
 /* Before there are ranks, where this process knows that the report is its own: writes the document
  * with status "running", opens the file; so a path that cannot be written is found at once. */
 enum status json_announce(struct report *report, const struct job *job);

@@ -185,6 +185,7 @@ static void print_line(const struct table *table, const struct job *job,
                 result->late_rank, result->late_us);
     if (job->verbosity >= 1)
         print_traffic(table, result);
+    profile_print(out, job, result);
 }
 
 /* The fastest right one of several that were timed. */

@@ -17,7 +17,8 @@ struct eager {
     uint32_t *needs;      /* of each operation: how many it follows; a fence counts as one */
     uint32_t *left;       /* the same in this run, counted down */
     uint32_t *epoch_left; /* of each epoch: operations that are not complete in this run */
-    uint32_t *ready;      /* operations that nothing here holds back, in the order in which they became so */
+    uint32_t
+        *ready; /* operations that nothing here holds back, in the order in which they became so */
     uint32_t ready_count;
 };
 
@@ -133,8 +134,8 @@ enum status eager_create(const struct schedule *schedule, struct eager_step *ste
     } else {
         free(steps);
     }
-    if (eager && eager->first && eager->needs && eager->left && eager->ready &&
-        eager->epoch_left && eager_link(eager))
+    if (eager && eager->first && eager->needs && eager->left && eager->ready && eager->epoch_left &&
+        eager_link(eager))
         return STATUS_OK;
     eager_destroy(eager);
     *made = NULL;

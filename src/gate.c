@@ -23,8 +23,8 @@ size_t gate_bytes(int ranks)
 
 void gate_open(struct gate *gate, void *memory, int rank, int ranks)
 {
-    *gate = (struct gate){
-        .flags = memory, .rank = rank, .ranks = ranks, .rounds = gate_rounds(ranks)};
+    *gate =
+        (struct gate){.flags = memory, .rank = rank, .ranks = ranks, .rounds = gate_rounds(ranks)};
     gate->round = gate->rounds;
 }
 
@@ -51,8 +51,8 @@ void gate_arrive(struct gate *gate)
 bool gate_passed(struct gate *gate)
 {
     while (gate->round < gate->rounds) {
-        uint32_t raised = atomic_load_explicit(&gate_flag(gate, gate->rank)->meeting,
-                                               memory_order_acquire);
+        uint32_t raised =
+            atomic_load_explicit(&gate_flag(gate, gate->rank)->meeting, memory_order_acquire);
         if ((int32_t)(raised - gate->meeting) < 0)
             return false;
         if (++gate->round < gate->rounds)

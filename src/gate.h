@@ -22,7 +22,7 @@ struct gate {
     struct gate_flag *flags; /* in the shared memory, zero at first: one a round and rank */
     int rank, ranks;         /* place among those who meet, and how many they are */
     int rounds;
-    int round;      /* of the meeting that is under way */
+    int round;        /* of the meeting that is under way */
     uint32_t meeting; /* number of the meeting */
 };
 

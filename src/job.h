@@ -79,6 +79,7 @@ struct job {
     bool ranks_as_threads;
     /* Where results go. */
     const char *json, *csv; /* file, "-" for stdout, or NULL */
+    bool profile;           /* where each rank's time goes is part of them */
 };
 
 /* The size after `bytes` in the job's sweep; 0 when there are no more. */

@@ -64,5 +64,6 @@ void job_canonical(const struct job *job, char *to, size_t size)
              job->channels, job->bind == BIND_CORE ? "core" : "none",
              job->start == START_BARRIER ? "barrier" : "back-to-back",
              (unsigned long long)job->seed, job->timeout, job->min_busbw);
+    text_add(&text, "%s", job->profile ? " --profile" : "");
     text_add_injections(&text, job);
 }

@@ -8,9 +8,12 @@
 
 #include <string.h>
 
+#include "stream.h"
+
 void cursor_start(struct cursor *cursor, struct layout layout)
 {
-    *cursor = (struct cursor){.piece = layout.pieces, .end = layout.pieces + layout.count};
+    *cursor = (struct cursor){
+        .piece = layout.pieces, .end = layout.pieces + layout.count, .streams = layout.streams};
 }
 
 char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
@@ -48,6 +51,23 @@ void cursor_advance(struct cursor *cursor, size_t bytes)
     }
 }
 
+static inline void place(const struct cursor *cursor, char *to, const char *from, size_t bytes)
+{
+    if (cursor->streams)
+        stream_copy(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+static inline void combine(const struct cursor *cursor, char *to, const char *a, const char *b,
+                           size_t elements, reduce_function *reduce, size_t element)
+{
+    if (cursor->streams)
+        stream_reduce(reduce, element, to, a, b, elements);
+    else
+        reduce(to, a, b, elements);
+}
+
 void cursor_gather(struct cursor *from, void *to, size_t bytes)
 {
     char *flat = to;
@@ -67,7 +87,7 @@ void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
     while (bytes > 0) {
         size_t run;
         char *here = cursor_peek(to, bytes, &run);
-        memcpy(here, flat, run);
+        place(to, here, flat, run);
         cursor_advance(to, run);
         flat += run;
         bytes -= run;
@@ -80,7 +100,7 @@ void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes)
         char *target = cursor_peek(to, bytes, &run);
         const char *source = cursor_peek(from, run, &run);
         if (target != source)
-            memcpy(target, source, run);
+            place(to, target, source, run);
         cursor_advance(to, run);
         cursor_advance(from, run);
     }
@@ -92,7 +112,7 @@ void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *w
     for (size_t run; bytes > 0; bytes -= run) {
         char *target = cursor_peek(to, bytes, &run);
         const char *left = cursor_peek(from, run, &run), *right = cursor_peek(with, run, &run);
-        reduce(target, left, right, run / element);
+        combine(to, target, left, right, run / element, reduce, element);
         cursor_advance(to, run);
         cursor_advance(from, run);
         cursor_advance(with, run);
@@ -107,7 +127,7 @@ void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming,
         size_t run;
         char *target = cursor_peek(to, bytes, &run);
         const char *other = cursor_peek(with, run, &run);
-        reduce(target, other, flat, run / element);
+        combine(to, target, other, flat, run / element, reduce, element);
         cursor_advance(to, run);
         cursor_advance(with, run);
         flat += run;

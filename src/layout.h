@@ -6,6 +6,7 @@
 #ifndef CCTEST_LAYOUT_H
 #define CCTEST_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "datatype.h"
@@ -19,6 +20,7 @@ struct piece {
 struct layout {
     const struct piece *pieces; /* none empty */
     size_t count;
+    bool streams; /* written: past the cache (stream.h), since nobody reads it soon */
 };
 
 /* A place in a layout, moving forward only. */
@@ -26,6 +28,7 @@ struct cursor {
     const struct piece *piece, *end;
     size_t time;   /* run within the piece */
     size_t offset; /* byte within the run */
+    bool streams;
 };
 
 void cursor_start(struct cursor *cursor, struct layout layout);

@@ -152,6 +152,25 @@ static enum status result_times(struct result *result, const struct job *job,
     return status;
 }
 
+/* Where each rank's time went; nothing where nobody asked, or nothing was timed. */
+static enum status result_profile(struct result *result, const struct job *job,
+                                  const struct blobs *tallies)
+{
+    if (!job->profile || result->iterations == 0)
+        return STATUS_OK;
+    struct rank_profile *profile = calloc((size_t)tallies->count, sizeof *profile);
+    if (!profile)
+        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", tallies->count);
+    for (int r = 0; r < tallies->count; r++) {
+        const struct tally_wire *wire = tallies->data[r];
+        for (int a = 0; a < ACTIVITIES; a++)
+            profile[r].share[a] = wire->shares[a] / (double)result->iterations;
+        profile[r].time_us = wire->duration;
+    }
+    result->profile = profile;
+    return STATUS_OK;
+}
+
 enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
                             const struct member *members, const struct blobs *tallies,
                             struct report *report)
@@ -170,12 +189,15 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
         .iterations = job->iterations,
         .checked = mine->checked,
         .late_rank = -1,
+        .ranks = tallies->count,
     };
     for (int r = 0; r < tallies->count; r++)
         result->wrong += ((const struct tally_wire *)tallies->data[r])->wrong;
     ledger->wrong += result->wrong;
     result_traffic(result, tallies, result->transport, sizeof result->transport);
     enum status status = result_times(result, job, tallies);
+    if (status == STATUS_OK)
+        status = result_profile(result, job, tallies);
     if (status != STATUS_OK)
         return status;
     if (result->wrong)
@@ -207,6 +229,8 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
 
 void ledger_free(struct ledger *ledger)
 {
+    for (int i = 0; i < ledger->result_count; i++)
+        free(ledger->results[i].profile);
     free(ledger->results);
     free(ledger->errors);
 }

@@ -14,6 +14,8 @@ struct tally_wire {
     uint64_t late;  /* median, ns */
     int32_t hop_peer, hop_step;
     struct traffic traffic[TRANSPORTS_MOST];
+    double shares[ACTIVITIES]; /* summed over the iterations */
+    double duration;           /* median, us */
     char transport[TRANSPORTS_MOST][16];
     bool used[TRANSPORTS_MOST];
     char story[768];

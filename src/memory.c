@@ -5,6 +5,13 @@
  * Regions are populated step by step, and before each step it is asked whether the machine still
  * has room: the kernel would promise more than it has, and then kill somebody in the middle of a
  * run.
+ *
+ * Large regions lie in huge pages where the kernel gives them. What was measured on a Zen 4 in a
+ * virtual machine, with buffers of 8 to 256 MiB: copies and reductions are 5 to 40 % faster, most
+ * where results go to memory by ordinary stores. Private memory only has to ask. A memfd is
+ * refused huge pages for the asking (the kernel's default), but its small pages may be collapsed
+ * into huge ones (Linux 6.1), which costs what their faults would have cost. Peers that map it see
+ * huge pages too if they map it from an address that is aligned to one.
  */
 #include "memory.h"
 
@@ -21,8 +28,13 @@
 #include "log.h"
 
 #define PAGE           ((size_t)4096)
-#define POPULATE_STEP  ((size_t)16 << 20)
+#define HUGE_PAGE      ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
+#define POPULATE_STEP  ((size_t)16 << 20)  /* whole huge pages */
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 /* What a process can really get. */
 static size_t memory_free_on_machine(void)
@@ -107,6 +119,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
 {
     if (bytes > memory_available())
         return memory_refuse(kind, bytes, "the machine has less");
+    bool collapse = fd >= 0 && bytes >= HUGE_PAGE;
     for (size_t at = 0, step; at < bytes; at += step) {
         step = bytes - at < POPULATE_STEP ? bytes - at : POPULATE_STEP;
         if (at > 0 && step > memory_available())
@@ -119,6 +132,8 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
             if (error)
                 return memory_refuse(kind, bytes, strerror(error));
         }
+        if (collapse) /* until it is refused: then the rest would be, too, and not at once */
+            collapse = madvise(base + at, step, MADV_COLLAPSE) == 0;
         memset(base + at, 0, step);
         if (!tick_on(tick))
             return fail(STATUS_ERROR, "the job ended while memory was allocated");
@@ -133,6 +148,32 @@ static void memory_release(struct region *region)
     if (region->fd >= 0)
         close(region->fd);
     *region = (struct region){.fd = -1};
+}
+
+/* Maps whole pages, those of a huge page's size or more from the start of one; NULL, with errno. */
+static char *memory_place(size_t mapped, int fd)
+{
+    size_t slack = mapped < HUGE_PAGE ? 0 : HUGE_PAGE;
+    char *space =
+        mmap(NULL, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return NULL;
+    size_t before = slack ? -(uintptr_t)space % HUGE_PAGE : 0;
+    char *base = space + before;
+    if (before > 0)
+        munmap(space, before);
+    if (slack > before)
+        munmap(base + mapped, slack - before);
+    int where = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    if (mmap(base, mapped, PROT_READ | PROT_WRITE, where | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        int error = errno;
+        munmap(base, mapped);
+        errno = error;
+        return NULL;
+    }
+    if (fd < 0 && slack > 0)
+        madvise(base, mapped, MADV_HUGEPAGE); /* refused: then it lies in small ones */
+    return base;
 }
 
 /* A memfd is given its length at once and its pages by memory_populate(). */
@@ -150,14 +191,12 @@ static enum status memory_map(const struct memory_kind *kind, size_t bytes, int 
         status = memory_refuse(kind->name, bytes, strerror(errno));
         goto drop;
     }
-    void *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-                      fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
-    if (base == MAP_FAILED) {
+    region->base = memory_place(mapped, fd);
+    if (!region->base) {
         status = memory_refuse(kind->name, bytes, strerror(errno));
         goto drop;
     }
-    region->base = base;
-    status = memory_populate(kind->name, base, fd, mapped, tick);
+    status = memory_populate(kind->name, region->base, fd, mapped, tick);
     if (status == STATUS_OK)
         return STATUS_OK;
 drop:
@@ -214,11 +253,13 @@ static void engine_post(struct engine *engine, struct transfer *transfer)
 static void engine_move(struct transfer *transfer, size_t bytes)
 {
     transfer->issued += bytes;
+    profile_enter(transfer->profile, transfer_activity(transfer));
     if (transfer->kind == TRANSFER_REDUCE)
         cursor_reduce_both(&transfer->cursor, &transfer->from_cursor, &transfer->with_cursor, bytes,
                            transfer->reduce, transfer->element);
     else
         cursor_copy(&transfer->cursor, &transfer->from_cursor, bytes);
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
     transfer_advance(transfer, bytes);
 }
 
@@ -227,6 +268,7 @@ static void engine_now(const struct transfer *transfer)
     struct cursor to, from, with;
     cursor_start(&to, transfer->to);
     cursor_start(&from, transfer->from);
+    profile_enter(transfer->profile, transfer_activity(transfer));
     if (transfer->kind == TRANSFER_REDUCE) {
         cursor_start(&with, transfer->with);
         cursor_reduce_both(&to, &from, &with, transfer->length, transfer->reduce,
@@ -234,6 +276,7 @@ static void engine_now(const struct transfer *transfer)
     } else {
         cursor_copy(&to, &from, transfer->length);
     }
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
 }
 
 static enum status engine_progress(struct engine *engine)

@@ -79,6 +79,23 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
     return TRANSFER_COPY;
 }
 
+/* Results that no later operation touches, in buffers that no cache would keep, are written past
+ * it. */
+static void plan_stream(struct plan *plan)
+{
+    const struct schedule *schedule = plan->config.schedule;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct message *to = &schedule->operations[i].to;
+        if (to->count > 0)
+            plan->tasks[i].transfer.to.streams =
+                schedule->extent[to->spans[0].buffer] * plan->config.element >=
+                plan->config.stream_least;
+    }
+    for (size_t i = 0; i < plan->count; i++)
+        for (size_t w = 0; w < schedule->operations[i].wait_count; w++)
+            plan->tasks[schedule->operations[i].waits[w].operation].transfer.to.streams = false;
+}
+
 static enum status task_make(struct plan *plan, struct task *task,
                              const struct operation *operation, struct piece **room)
 {
@@ -93,6 +110,7 @@ static enum status task_make(struct plan *plan, struct task *task,
         .element = config->element,
         .length = operation->length * config->element,
         .moved = &plan->moved,
+        .profile = config->profile,
     };
     if (!operation_travels(operation->kind))
         return STATUS_OK;
@@ -150,6 +168,7 @@ enum status plan_create(const struct plan_config *config, struct plan **made)
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
         status = task_make(plan, &plan->tasks[i], &schedule->operations[i], &room);
     plan->completed = plan->earliest = plan->count;
+    plan_stream(plan);
     if (status == STATUS_OK)
         status = plan_make_eager(plan);
     if (status != STATUS_OK) {
@@ -274,10 +293,8 @@ static void task_moved(struct plan *plan, struct task *task)
         task_complete(plan, task);
 }
 
-enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
+static enum status plan_progress_streaming(struct plan *plan, bool *moved, bool *complete)
 {
-    if (plan->is_eager)
-        return eager_progress(plan->eager, moved, complete);
     enum status status = links_progress(plan->config.links);
     if (status == STATUS_OK && plan->local_left)
         status = plan->config.memory->engine_progress(plan->config.engine);
@@ -286,6 +303,14 @@ enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
     while ((transfer = moved_take(&plan->moved)))
         task_moved(plan, (struct task *)transfer);
     *complete = plan->completed == plan->count;
+    return status;
+}
+
+enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
+{
+    enum status status = plan->is_eager ? eager_progress(plan->eager, moved, complete)
+                                        : plan_progress_streaming(plan, moved, complete);
+    profile_look_end(plan->config.profile, *moved);
     return status;
 }
 
@@ -299,7 +324,7 @@ enum status plan_check(const struct plan *plan)
 void plan_where(const struct plan *plan, struct whereabouts *where)
 {
     *where = (struct whereabouts){.operation = -1, .peer = -1};
-    int earliest = plan->is_eager               ? eager_where(plan->eager)
+    int earliest = plan->is_eager                  ? eager_where(plan->eager)
                    : plan->earliest == plan->count ? -1
                                                    : (int)plan->earliest;
     if (earliest < 0)

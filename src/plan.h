@@ -20,9 +20,11 @@ struct plan_config {
     size_t element;                  /* bytes */
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
     size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done) */
+    size_t stream_least; /* bytes of a buffer that is so large that no cache keeps it */
     const struct memory_kind *memory;
     struct engine *engine; /* for local operations; of that kind */
     struct links *links;
+    struct profile *profile; /* NULL: nobody wants to know where the time goes */
 };
 
 /* Channels that the schedule uses must be connected. */

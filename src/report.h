@@ -7,6 +7,12 @@
 #include "job.h"
 #include "measure.h"
 
+/* Where one rank's time went in the timed iterations of a line. */
+struct rank_profile {
+    double share[ACTIVITIES]; /* of an iteration's time, mean over them; together 1 */
+    double time_us;           /* p50 of an iteration on this rank, from release to end */
+};
+
 /* One line of the table: one collective, algorithm and size. */
 struct result {
     int choice; /* index in job->choices */
@@ -22,6 +28,8 @@ struct result {
     double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */
     int late_rank;       /* -1: nobody stands out */
     double late_us;      /* its median lateness */
+    int ranks;
+    struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
 };
 
 /* All calls come from rank 0's main thread. */

@@ -87,10 +87,17 @@ struct plan_config runner_plan_config(const struct runner *runner)
 {
     return (struct plan_config){
         .chunk = runner->chunk,
+        .stream_least = runner->stream_least,
         .memory = runner->job->memory,
         .engine = runner->engine,
         .links = runner->links,
     };
+}
+
+/* NULL: the job does not ask for it. */
+static struct profile *runner_profile(struct runner *runner)
+{
+    return runner->job->profile ? &runner->profile : NULL;
 }
 
 static enum status line_open_plan(struct runner *runner, const struct schedule *schedule,
@@ -102,6 +109,7 @@ static enum status line_open_plan(struct runner *runner, const struct schedule *
     config.element = job->datatype->size;
     if (job->collective->reduces)
         config.reduce = reduce_kernel(job->datatype, job->reduction);
+    config.profile = runner_profile(runner);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
     return plan_create(&config, plan);
@@ -283,11 +291,13 @@ enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *r
     enum status status = STATUS_OK;
     if (runner->job->start == START_BARRIER)
         status = runner_settle(runner, released);
+    profile_open(runner_profile(runner));
     runner_suffer(runner);
     uint64_t begun = clock_ns();
     if (status == STATUS_OK)
         status = runner_run(runner, plan);
     uint64_t ended = clock_ns();
+    profile_close(runner_profile(runner));
     *late = begun - *released;
     *duration = ended - *released;
     *released = ended;

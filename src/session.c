@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bind.h"
 #include "burst.h"
@@ -18,8 +19,9 @@
 #include "log.h"
 #include "tally.h"
 
-#define SPINS_ALONE  300 /* a core for each rank, if nobody else uses it */
-#define SPINS_SHARED 50  /* more ranks than cores */
+#define SPINS_ALONE  300                /* a core for each rank, if nobody else uses it */
+#define SPINS_SHARED 50                 /* more ranks than cores */
+#define CACHE_USUAL  ((size_t)32 << 20) /* third level, where nobody knows it */
 
 struct session {
     struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
@@ -33,6 +35,7 @@ struct session {
     unsigned char *is_peer; /* by rank */
     int lanes;
     int local_ranks; /* on this host */
+    int cores;       /* that this rank might have run on */
 };
 
 /* Setting up. */
@@ -92,9 +95,13 @@ static void session_bind(struct session *session)
     session->local_ranks = 0;
     for (int r = 0; r < runner->ranks; r++)
         session->local_ranks += members[r].node == me->node;
-    bool enough = sched_getaffinity(0, sizeof cores, &cores) == 0 &&
-                  CPU_COUNT(&cores) >= session->local_ranks;
+    session->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    bool enough = session->cores >= session->local_ranks;
     runner->spins = enough ? SPINS_ALONE : SPINS_SHARED;
+    /* Source, destination and what passes through have to share the ranks' common cache. */
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    runner->stream_least =
+        (cache > 0 ? (size_t)cache : CACHE_USUAL) / 4 / (size_t)session->local_ranks;
     if (session->job.bind == BIND_CORE &&
         !(enough && bind_to_core(me->local_rank, session->local_ranks)))
         session->job.bind = BIND_NONE;
@@ -111,6 +118,7 @@ static enum status session_link(struct session *session)
         .rank = runner->rank,
         .ranks = runner->ranks,
         .local_ranks = session->local_ranks,
+        .cores = session->cores,
         .copy = job->copy,
         .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
         .regions = regions,
@@ -199,12 +207,12 @@ static enum status line_warm_up(struct session *session, const struct line *line
 static enum status line_time(struct session *session, const struct line *line, struct tally *tally)
 {
     uint64_t released;
-    tally_traffic_begin(tally, &session->runner);
+    tally_begin(tally, &session->runner);
     enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
         status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
                                 &released, &tally->late[i], &tally->samples[i]);
-    tally_traffic_end(tally, &session->runner);
+    tally_end(tally, &session->runner);
     return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
 }
 

@@ -52,8 +52,7 @@ static void gate_make(struct start *start, struct invitation *invitation)
     if (invitation->fd < 0)
         return;
     if (ftruncate(invitation->fd, (off_t)start->bytes) == 0 &&
-        getrandom(&invitation->cookie, sizeof invitation->cookie, 0) ==
-            sizeof invitation->cookie)
+        getrandom(&invitation->cookie, sizeof invitation->cookie, 0) == sizeof invitation->cookie)
         start->memory = gate_map(invitation->fd, start->bytes);
     if (start->memory) {
         memcpy(start->memory, &invitation->cookie, sizeof invitation->cookie);
@@ -86,8 +85,7 @@ static void gate_join(struct start *start, const struct invitation *invitation)
 static enum status start_schedule(struct start *start, const int *firsts, int place, int ranks,
                                   int rank)
 {
-    struct problem problem = {
-        .collective = collective_find("barrier"), .ranks = ranks, .count = 1};
+    struct problem problem = {.collective = collective_find("barrier"), .ranks = ranks, .count = 1};
     const struct algorithm *algorithm = algorithm_find(COLLECTIVE_BARRIER, "dissemination");
     long options[ALGORITHM_OPTIONS_MOST];
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
@@ -143,8 +141,7 @@ static enum status start_arrange(struct start *start, struct control *control,
     return status;
 }
 
-enum status start_open(struct start *start, struct control *control,
-                       const struct memory_kind *kind)
+enum status start_open(struct start *start, struct control *control, const struct memory_kind *kind)
 {
     const struct member *members = control_members(control);
     int ranks = control_ranks(control), rank = control_rank(control), local = 0;

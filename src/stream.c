@@ -2,7 +2,7 @@
  * stream.c - stores that bypass the cache, for large targets.
  *
  * What was measured, on a Zen 4: stores of 16 bytes, which every x86-64 has, fill a line as fast as
- * those of 32 and 64 (within 2 %), so there is nothing to choose at run time. Asking for the source
+ * those of 32 and 64 (within 3 %), so there is nothing to choose at run time. Asking for the source
  * 4 KiB ahead gains 15 to 20 % from memory and 10 % from another core's cache, and loses nothing
  * from the own one; with two sources it gains nothing.
  */
@@ -14,8 +14,8 @@
 #define LINE  ((size_t)64)
 #define AHEAD ((size_t)4096) /* how far ahead of what is copied the source is asked for */
 
-/* What is combined at a time before it is stored. Larger blocks fit into L1 too, but then reads and
- * stores come in turns, and memory idles during each: 1 to 8 KiB lose 10 to 30 %. */
+/* What is combined at a time before it is stored. Smaller blocks cost calls. Larger ones fit into
+ * L1, too, but then reads and stores come in turns: 1 to 8 KiB lose 10 to 30 %. */
 #define BLOCK ((size_t)512)
 
 #ifdef __has_feature /* clang's; gcc has macros */
@@ -43,7 +43,8 @@ static void stream_line(char *to, const char *from)
     _mm_stream_si128(out + 3, fourth);
 }
 
-/* Whole lines; `to` is aligned to one. Nothing behind the source is asked for: it may be in use on another core. */
+/* Whole lines; `to` is aligned to one. What lies behind the source is not asked for: another core
+ * may be working on it. */
 static void stream_lines(char *to, const char *from, size_t bytes)
 {
     for (; bytes >= AHEAD + LINE; bytes -= LINE, to += LINE, from += LINE) {

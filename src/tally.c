@@ -124,14 +124,16 @@ static void tally_traffic_add(struct tally *tally, const struct runner *runner, 
     }
 }
 
-void tally_traffic_begin(struct tally *tally, const struct runner *runner)
+void tally_begin(struct tally *tally, struct runner *runner)
 {
+    runner->profile = (struct profile){0};
     tally_traffic_add(tally, runner, -1);
 }
 
-void tally_traffic_end(struct tally *tally, const struct runner *runner)
+void tally_end(struct tally *tally, const struct runner *runner)
 {
     tally_traffic_add(tally, runner, +1);
+    memcpy(tally->shares, runner->profile.shares, sizeof tally->shares);
 }
 
 enum status tally_check_copy(const struct tally *tally, const struct job *job)
@@ -173,11 +175,13 @@ static struct tally_wire *tally_pack(struct tally *tally, long iterations, size_
     wire->hop_peer = tally->hop_peer;
     wire->hop_step = tally->hop_step;
     memcpy(wire->traffic, tally->traffic, sizeof wire->traffic);
+    memcpy(wire->shares, tally->shares, sizeof wire->shares);
     for (int i = 0; i < tally->transports; i++)
         snprintf(wire->transport[i], sizeof wire->transport[i], "%s", tally->transport[i]);
     memcpy(wire->used, tally->used, sizeof wire->used);
     snprintf(wire->story, sizeof wire->story, "%s", tally->story);
     memcpy(wire->samples, tally->samples, (size_t)iterations * sizeof(uint64_t));
+    wire->duration = statistics_of(tally->samples, (size_t)iterations).p50;
     return wire;
 }
 

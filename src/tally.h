@@ -20,6 +20,7 @@ struct tally {
     char story[768];        /* of the first wrong iteration; empty: all was right */
     int hop_peer, hop_step; /* whom its first wrong element came from, and when; -1: made here */
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations, by endpoint */
+    double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const char *transport[TRANSPORTS_MOST];
     int transports;
     bool used[TRANSPORTS_MOST]; /* endpoints that serve the line's peers */
@@ -35,10 +36,10 @@ void tally_note_finding(struct tally *tally, const struct finding *finding,
 void tally_note_source(struct tally *tally, size_t changed, long iteration);
 void tally_note_overrun(struct tally *tally, const char *overrun, long iteration);
 
-/* Around the timed iterations: counts the bytes that moved between the two, by transport, without
- * those of the start barriers. */
-void tally_traffic_begin(struct tally *tally, const struct runner *runner);
-void tally_traffic_end(struct tally *tally, const struct runner *runner);
+/* Around the timed iterations: counts the bytes that moved between the two, by transport, and
+ * where the time went, both without the start barriers. */
+void tally_begin(struct tally *tally, struct runner *runner);
+void tally_end(struct tally *tally, const struct runner *runner);
 
 /* A way that was forced by --copy and not taken is an error, not a silence. */
 enum status tally_check_copy(const struct tally *tally, const struct job *job);

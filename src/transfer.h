@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "layout.h"
+#include "profile.h"
 
 enum transfer_kind {
     TRANSFER_SEND,        /* from -> the channel */
@@ -29,6 +30,7 @@ struct transfer {
     size_t element;           /* bytes of an element */
     size_t length;            /* bytes, whole elements */
     struct moved_list *moved; /* where to report that done has grown */
+    struct profile *profile;  /* where the time goes that is spent on it; NULL: nowhere */
 
     size_t limit; /* bytes that may be touched: raised by the executor only, whole elements */
     size_t done;  /* bytes behind which the memory is free for others: raised by the engine only,
@@ -48,6 +50,14 @@ struct transfer {
 struct moved_list {
     struct transfer *first;
 };
+
+/* What an engine does when it moves bytes of it. */
+static inline enum activity transfer_activity(const struct transfer *transfer)
+{
+    return transfer->kind == TRANSFER_RECV_REDUCE || transfer->kind == TRANSFER_REDUCE
+               ? PROFILE_REDUCE
+               : PROFILE_COPY;
+}
 
 /* Called by engines: `bytes` more are done. */
 static inline void transfer_advance(struct transfer *transfer, size_t bytes)

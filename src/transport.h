@@ -49,6 +49,7 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
+    int cores;       /* that they may use; fewer than ranks: they take turns */
     enum copy_policy copy;
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */

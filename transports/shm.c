@@ -21,7 +21,7 @@
 /* All segments of a node together, and one of them, unless the user fixes the size of slots. It is
  * less than 256 MiB because rings do not shrink below a smallest size. */
 #define NODE_BYTES    ((size_t)192 << 20)
-#define SEGMENT_BYTES ((size_t)8 << 20)
+#define SEGMENT_BYTES ((size_t)32 << 20)
 
 /* Bounds of what is moved for one channel before the others get their turn. */
 #define GRAIN_LEAST ((size_t)4 << 10)

@@ -10,7 +10,7 @@
  * holds the channels from one peer, made in one connect(), and is mapped by that peer alone. A
  * channel is
  *
- *     credit line | credit line | line cells | slot cells
+ *     a credit line for each ring | line cells | slot cells for short messages | for long ones
  *
  * A cell's first word says which number it is, how much it holds and of what kind; it is written
  * last and polled, so flag and data come in one line. Numbers grow for ever, nothing is cleared.
@@ -27,10 +27,13 @@
 
 #define SHM_CACHE_LINE   64
 #define SHM_REGIONS_MOST 8
-#define SHM_SLOT_MOST    ((size_t)1 << 29)  /* what a cell's length field can tell */
+#define SHM_SLOT_MOST    ((size_t)1 << 29) /* what a cell's length field can tell */
+#define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto: above it is referred to */
 #define SHM_BOUNCE_BYTES ((size_t)32 << 10) /* stays in cache */
 
-enum shm_ring_kind { SHM_LINES, SHM_SLOTS, SHM_RINGS };
+/* Which ring a message takes follows from its length: one line; one slot; more. Short messages have
+ * few slots, which stay in the cache; long ones stream through many. */
+enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 
 /* Bytes of a line cell stand in `data`; those of a slot cell behind it; a reference in `data`. */
@@ -48,7 +51,7 @@ struct shm_reference {
 
 /* The rings of a channel, as their owner made them. */
 struct shm_geometry {
-    uint32_t lines, slots, slot_bytes;
+    uint32_t cells[SHM_RINGS], slot_bytes;
 };
 
 struct shm_desk {
@@ -58,7 +61,8 @@ struct shm_desk {
     uint64_t address;          /* of the block in the owner's address space */
     uint32_t first_lane, lanes;
     struct shm_geometry geometry;
-    uint32_t reads; /* the owner can read the peer's private memory */
+    uint32_t reads;        /* the owner can read the peer's private memory */
+    _Atomic uint32_t ball; /* thrown to and fro to measure how far apart the two are */
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
 struct shm_header {
@@ -109,6 +113,8 @@ struct shm_ring {
     uint64_t position; /* cells sent, or taken, since ever */
     uint64_t returned; /* sender: credit that it knows of */
     _Atomic uint64_t *credit;
+    struct shm_issue *issues; /* sender: one for each cell; NULL: its cells are of no interest */
+    uint32_t oldest;          /* sender: the cell that comes back next */
 };
 
 /* Sender: whose bytes are done when a slot cell comes back. NULL: nobody's, they were copied. */
@@ -125,9 +131,7 @@ struct shm_channel {
     struct shm_ring rings[SHM_RINGS];
 
     /* Sender. */
-    struct shm_issue *issues; /* one for each slot cell */
-    uint32_t oldest;          /* the slot cell that comes back next */
-    uint32_t out;             /* issues with a transfer */
+    uint32_t out; /* issues with a transfer */
 
     size_t came; /* receiver: bytes of an eager message that came in several cells */
 
@@ -142,10 +146,10 @@ struct shm_channel {
 struct shm_peer {
     int rank;
     pid_t pid;
-    int pidfd;         /* -1: the same process */
+    int pidfd; /* -1: the same process */
     bool same_process;
-    bool reads, read;  /* this rank can read its private memory; it can read this rank's */
-    int fd;            /* its segment; -1: the same process */
+    bool reads, read; /* this rank can read its private memory; it can read this rank's */
+    int fd;           /* its segment; -1: the same process */
     struct shm_header *header;
     size_t header_bytes;
     struct shm_mapping *blocks;
@@ -156,10 +160,12 @@ struct shm_peer {
         char *mapped; /* NULL: not mapped */
     } regions[SHM_REGIONS_MOST];
     bool regions_mapped;
-    uint32_t round;    /* of connect() */
+    uint32_t round; /* of connect() */
     int lanes;
     struct shm_channel **channels[2]; /* [sends][lane] */
     bool is_checked;                  /* of check() */
+    uint64_t line_ns; /* a cache line's way to its core, measured; 0: not measured */
+    bool is_far;      /* its core shares no cache with this one */
 };
 
 struct shm_endpoint {
@@ -205,10 +211,12 @@ enum status shm_connect(struct endpoint *base, const int *peers, int count, int 
 
 /* shm_channel.c */
 enum status shm_channel_progress(struct shm_channel *channel);
-/* transport->eager_most and eager_move. */
-size_t shm_eager_most(const struct channel *base);
-enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved);
+void shm_channel_free(struct shm_channel *channel);
 /* Nothing is posted and nothing is out. */
 bool shm_channel_is_idle(const struct shm_channel *channel);
+
+/* shm_eager.c: transport->eager_most and eager_move. */
+size_t shm_eager_most(const struct channel *base);
+enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved);
 
 #endif

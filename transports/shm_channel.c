@@ -13,13 +13,15 @@
  * Nobody waits for a cell to be full: what the limit allows is sent, and taken as the receiver's
  * own limit allows. A cell holds bytes of one message.
  */
-#include "shm.h"
+#include "shm_ring.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "log.h"
+#include "stream.h"
 
 /* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
  * more for every run. */
@@ -31,33 +33,14 @@ static const struct {
     /* process_vm_readv was slower than two copies at every size where it was measured: --copy zcopy
      * takes it. */
     [false] = {.bcopy_most = SIZE_MAX, .reference_least = 8 << 10, .run_least = 1 << 10},
-    [true] = {.bcopy_most = 8 << 10, .reference_least = 4 << 10, .run_least = 1}, /* shared */
+    [true] = {.bcopy_most = SHM_BCOPY_MOST,
+              .reference_least = 4 << 10,
+              .run_least = 1}, /* shared */
 };
 
+#define SHM_STREAM_LEAST ((size_t)2 << 10)
+
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
-
-static uint64_t shm_head(uint64_t position, size_t length, enum shm_cell_kind kind)
-{
-    return position << 32 | (uint64_t)length << 2 | (uint64_t)kind;
-}
-
-static struct shm_cell *shm_ring_cell(const struct shm_ring *ring)
-{
-    return (struct shm_cell *)(void *)(ring->cells + ring->index * ring->stride);
-}
-
-static void shm_ring_next(struct shm_ring *ring)
-{
-    ring->position++;
-    if (++ring->index == ring->count)
-        ring->index = 0;
-}
-
-static enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, size_t length)
-{
-    bool tiny = length <= sizeof(((struct shm_cell *)0)->data);
-    return tiny && channel->base.endpoint->config.copy == COPY_AUTO ? SHM_LINES : SHM_SLOTS;
-}
 
 static size_t shm_cut(size_t bytes, size_t most, size_t element)
 {
@@ -69,22 +52,22 @@ static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
 {
     struct shm_ring *ring = &channel->rings[kind];
     uint64_t credit = atomic_load_explicit(ring->credit, memory_order_acquire);
-    if (kind == SHM_LINES) {
+    if (!ring->issues) {
         ring->returned = credit;
         return;
     }
     for (; ring->returned < credit; ring->returned++) {
-        struct shm_issue *issue = &channel->issues[channel->oldest];
+        struct shm_issue *issue = &ring->issues[ring->oldest];
         if (issue->transfer) {
             transfer_advance(issue->transfer, issue->bytes);
             channel->out--;
         }
-        if (++channel->oldest == ring->count)
-            channel->oldest = 0;
+        if (++ring->oldest == ring->count)
+            ring->oldest = 0;
     }
 }
 
-static bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind)
+bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind)
 {
     struct shm_ring *ring = &channel->rings[kind];
     if (ring->position - ring->returned == ring->count)
@@ -142,6 +125,20 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
     return bytes;
 }
 
+void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes)
+{
+    if (!channel->peer->is_far || bytes < SHM_STREAM_LEAST) {
+        cursor_gather(from, slot, bytes);
+        return;
+    }
+    for (size_t run; bytes > 0; bytes -= run) {
+        const char *here = cursor_peek(from, bytes, &run);
+        stream_copy(slot, here, run);
+        cursor_advance(from, run);
+        slot += run;
+    }
+}
+
 /* Fills a free cell with the next bytes of `transfer`, or a reference to them, and publishes it.
  * Returns how many. */
 static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
@@ -158,12 +155,13 @@ static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
     } else {
         *path = ring == &channel->rings[SHM_LINES] ? PATH_LINE : PATH_BCOPY;
         bytes = shm_cut(transfer->limit - transfer->issued, ring->payload, transfer->element);
-        cursor_gather(&transfer->cursor, (char *)cell + ring->payload_at, bytes);
+        profile_enter(transfer->profile, PROFILE_COPY);
+        shm_gather(channel, &transfer->cursor, (char *)cell + ring->payload_at, bytes);
     }
     /* Copied bytes are done at once, unless bytes in front of them are still out. */
     bool out = kind == SHM_REFERENCE || transfer->done < transfer->issued;
-    if (ring == &channel->rings[SHM_SLOTS]) {
-        channel->issues[ring->index] =
+    if (ring->issues) {
+        ring->issues[ring->index] =
             (struct shm_issue){.transfer = out ? transfer : NULL, .bytes = bytes};
         channel->out += out;
     }
@@ -180,13 +178,15 @@ static enum status shm_send(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     size_t budget = endpoint->grain;
-    if (channel->out > 0)
-        shm_collect(channel, SHM_SLOTS);
-    for (struct transfer *transfer; budget > 0 && (transfer = channel->base.first) &&
-                                    transfer->issued < transfer->limit;) {
+    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->out > 0; kind++)
+        shm_collect(channel, (enum shm_ring_kind)kind);
+    for (struct transfer *transfer;
+         budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
-        if (!shm_has_room(channel, kind))
+        if (!shm_has_room(channel, kind)) {
+            profile_starve(transfer->profile);
             break;
+        }
         enum path path;
         size_t bytes = shm_fill(channel, &channel->rings[kind], transfer, &path);
         endpoint->base.traffic.sent[path] += bytes;
@@ -268,6 +268,7 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
             local[0] = (struct iovec){.iov_base = endpoint->bounce, .iov_len = most};
         else
             local_count = shm_vector(transfer->cursor, most, local);
+        profile_enter(transfer->profile, PROFILE_COPY);
         ssize_t came = process_vm_readv(peer->pid, local, (unsigned long)local_count, remote,
                                         (unsigned long)remote_count, 0);
         if (came <= 0) {
@@ -280,6 +281,7 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
         }
         cursor_advance(&channel->source, (size_t)came);
         if (combines) {
+            profile_enter(transfer->profile, PROFILE_REDUCE);
             shm_place(transfer, endpoint->bounce, (size_t)came);
             endpoint->base.traffic.copied_receiving += (uint64_t)came;
         } else {
@@ -341,13 +343,12 @@ static enum status shm_receive(struct shm_channel *channel)
         if (channel->left == 0)
             shm_open_cell(channel, ring);
         size_t allowed = transfer->limit - transfer->issued;
-        size_t bytes = shm_cut(channel->left < allowed ? channel->left : allowed, budget,
-                               transfer->element);
+        size_t bytes =
+            shm_cut(channel->left < allowed ? channel->left : allowed, budget, transfer->element);
         if (bytes == 0)
             break;
-        enum path path = !channel->bytes      ? PATH_ZCOPY
-                         : kind == SHM_LINES ? PATH_LINE
-                                             : PATH_BCOPY;
+        enum path path = !channel->bytes ? PATH_ZCOPY : kind == SHM_LINES ? PATH_LINE : PATH_BCOPY;
+        profile_enter(transfer->profile, transfer_activity(transfer));
         enum status status = shm_take(channel, transfer, bytes);
         if (status)
             return status;
@@ -372,94 +373,17 @@ static enum status shm_receive(struct shm_channel *channel)
 
 enum status shm_channel_progress(struct shm_channel *channel)
 {
-    return channel->base.sends ? shm_send(channel) : shm_receive(channel);
+    struct profile *profile = channel->base.first ? channel->base.first->profile : NULL;
+    enum status status = channel->base.sends ? shm_send(channel) : shm_receive(channel);
+    profile_leave(profile);
+    return status;
 }
 
-/* Short messages, whole. */
-
-size_t shm_eager_most(const struct channel *base)
+void shm_channel_free(struct shm_channel *channel)
 {
-    const struct shm_channel *channel = (const struct shm_channel *)base;
-    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)base->endpoint;
-    size_t most = channel->rings[SHM_SLOTS].payload;
-    if (base->endpoint->config.copy == COPY_ZCOPY)
-        return 0;
-    bool may_refer = base->endpoint->config.copy == COPY_AUTO && endpoint->address.region_count > 0;
-    return may_refer && most > shm_auto[true].bcopy_most ? shm_auto[true].bcopy_most : most;
-}
-
-static bool shm_eager_send(struct shm_channel *channel, const struct transfer *transfer)
-{
-    enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
-    struct shm_ring *ring = &channel->rings[kind];
-    if (!shm_has_room(channel, kind))
-        return false;
-    struct shm_cell *cell = shm_ring_cell(ring);
-    struct cursor from;
-    cursor_start(&from, transfer->from);
-    cursor_gather(&from, (char *)cell + ring->payload_at, transfer->length);
-    if (kind == SHM_SLOTS)
-        channel->issues[ring->index].transfer = NULL;
-    atomic_store_explicit(&cell->head,
-                          shm_head(ring->position + 1, transfer->length, SHM_BYTES),
-                          memory_order_release);
-    shm_ring_next(ring);
-    struct traffic *traffic = &channel->base.endpoint->traffic;
-    traffic->sent[kind == SHM_LINES ? PATH_LINE : PATH_BCOPY] += transfer->length;
-    traffic->copied_sending += transfer->length;
-    return true;
-}
-
-/* Places bytes [at, at + count) of a message. */
-static void shm_eager_place(const struct transfer *transfer, size_t at, const char *bytes,
-                            size_t count)
-{
-    struct cursor to, with;
-    cursor_start(&to, transfer->to);
-    cursor_advance(&to, at);
-    if (transfer->kind == TRANSFER_RECV) {
-        cursor_scatter(&to, bytes, count);
-        return;
-    }
-    cursor_start(&with, transfer->with);
-    cursor_advance(&with, at);
-    cursor_reduce(&to, &with, bytes, count, transfer->reduce, transfer->element);
-}
-
-/* The message comes in one cell, but from a sender that had to post it perhaps in several. */
-static enum status shm_eager_receive(struct shm_channel *channel, const struct transfer *transfer,
-                                     bool *moved)
-{
-    enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
-    struct shm_ring *ring = &channel->rings[kind];
-    for (*moved = false; !*moved;) {
-        struct shm_cell *cell = shm_ring_cell(ring);
-        uint64_t head = atomic_load_explicit(&cell->head, memory_order_acquire);
-        if (head >> 32 != (uint32_t)(ring->position + 1))
-            return STATUS_OK;
-        size_t bytes = (uint32_t)head >> 2;
-        if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->came)
-            return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
-                        channel->base.peer);
-        shm_eager_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
-        shm_ring_next(ring);
-        atomic_store_explicit(ring->credit, ring->position, memory_order_release);
-        channel->came += bytes;
-        *moved = channel->came == transfer->length;
-    }
-    channel->came = 0;
-    channel->base.endpoint->traffic.received[kind == SHM_LINES ? PATH_LINE : PATH_BCOPY] +=
-        transfer->length;
-    return STATUS_OK;
-}
-
-enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved)
-{
-    struct shm_channel *channel = (struct shm_channel *)base;
-    if (!base->sends)
-        return shm_eager_receive(channel, transfer, moved);
-    *moved = shm_eager_send(channel, transfer);
-    return STATUS_OK;
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        free(channel->rings[kind].issues);
+    free(channel);
 }
 
 bool shm_channel_is_idle(const struct shm_channel *channel)

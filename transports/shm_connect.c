@@ -9,6 +9,9 @@
  *     accept    when the peer has offered: maps the peer's block, makes the channels, says so
  *     wait      until the peer has accepted too (its desk may then be written again)
  *
+ * Then they measure how long a cache line takes from one to the other, since it says whether their
+ * cores share a cache, which no topology tells in a virtual machine.
+ *
  * How large the rings are follows from how many channels share the segment, so that the whole of it
  * stays bounded.
  */
@@ -19,20 +22,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
 
-#define PAGE ((size_t)4096)
+#define PAGE   ((size_t)4096)
+#define FAR_NS 90 /* a line's way: 50 between cores with a common cache, 140 without, measured */
 
 /* Rings where there is room for them, and the smallest to which they shrink. */
-static const struct shm_geometry shm_wanted = {.lines = 16, .slots = 128, .slot_bytes = 16 << 10};
-static const struct shm_geometry shm_least = {.lines = 4, .slots = 2, .slot_bytes = 256};
+static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes = 16 << 10};
+static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
+
+/* A ring for long messages is larger than the second-level cache: by the time that a slot is
+ * written again its lines have left the caches of the two cores for the one that they share. Slots
+ * that stay there are fetched out of the other core's cache by each in turn, at a quarter of the
+ * speed. */
+#define RING_CACHES 2
+#define LONG_MOST   512
+
+static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
+{
+    return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : (size_t)geometry->slot_bytes);
+}
 
 static size_t shm_geometry_bytes(const struct shm_geometry *geometry)
 {
-    return 2 * SHM_CACHE_LINE + geometry->lines * sizeof(struct shm_cell) +
-           geometry->slots * (sizeof(struct shm_cell) + (size_t)geometry->slot_bytes);
+    size_t bytes = SHM_RINGS * SHM_CACHE_LINE;
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        bytes += geometry->cells[kind] * shm_cell_stride((enum shm_ring_kind)kind, geometry);
+    return bytes;
 }
 
 static size_t shm_block_bytes(const struct shm_geometry *geometry, int lanes)
@@ -40,11 +59,40 @@ static size_t shm_block_bytes(const struct shm_geometry *geometry, int lanes)
     return ((size_t)lanes * shm_geometry_bytes(geometry) + PAGE - 1) / PAGE * PAGE;
 }
 
+/* Makes it smaller, where the user fixed nothing: first what costs least. */
+static bool shm_geometry_shrink(const struct transport_config *config,
+                                struct shm_geometry *geometry)
+{
+    uint32_t *cells = geometry->cells, *slot_bytes = &geometry->slot_bytes;
+    for (int hard = 0; hard < 2; hard++) { /* at first nothing down to its least */
+        for (int kind = SHM_LONG; kind >= SHM_SHORT && !config->slots; kind--) {
+            if (cells[kind] > shm_least.cells[kind] << !hard) {
+                cells[kind] /= 2;
+                return true;
+            }
+        }
+        if (!config->slot_bytes && *slot_bytes > shm_least.slot_bytes << !hard) {
+            *slot_bytes /= 2;
+            return true;
+        }
+        if (cells[SHM_LINES] > shm_least.cells[SHM_LINES]) {
+            cells[SHM_LINES] /= 2;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */
 static enum status shm_geometry_choose(const struct transport_config *config, size_t channels,
                                        size_t room, struct shm_geometry *geometry)
 {
     *geometry = shm_wanted;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
+    while (geometry->cells[SHM_LONG] < LONG_MOST &&
+           geometry->cells[SHM_LONG] * (size_t)geometry->slot_bytes < ring)
+        geometry->cells[SHM_LONG] *= 2;
     if (config->slot_bytes > SHM_SLOT_MOST)
         return fail(STATUS_USAGE, "a slot of the shm transport has at most %zu MiB",
                     SHM_SLOT_MOST >> 20);
@@ -53,21 +101,9 @@ static enum status shm_geometry_choose(const struct transport_config *config, si
         geometry->slot_bytes = (uint32_t)(lines * SHM_CACHE_LINE);
     }
     if (config->slots)
-        geometry->slots = (uint32_t)config->slots;
-    for (bool shrunk = true; shrunk && channels * shm_geometry_bytes(geometry) > room;) {
-        if (!config->slots && geometry->slots > 2 * shm_least.slots)
-            geometry->slots /= 2;
-        else if (!config->slot_bytes && geometry->slot_bytes > 2 * shm_least.slot_bytes)
-            geometry->slot_bytes /= 2;
-        else if (geometry->lines > shm_least.lines)
-            geometry->lines /= 2;
-        else if (!config->slots && geometry->slots > shm_least.slots)
-            geometry->slots /= 2;
-        else if (!config->slot_bytes && geometry->slot_bytes > shm_least.slot_bytes)
-            geometry->slot_bytes /= 2;
-        else
-            shrunk = false;
-    }
+        geometry->cells[SHM_SHORT] = geometry->cells[SHM_LONG] = (uint32_t)config->slots;
+    while (channels * shm_geometry_bytes(geometry) > room && shm_geometry_shrink(config, geometry))
+        continue;
     return STATUS_OK;
 }
 
@@ -91,26 +127,32 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     return STATUS_OK;
 }
 
+/* The peer has not done its part yet: gives the core away; looks now and then whether it will. */
+static enum status shm_patience(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
+                                unsigned turns, double deadline)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    sched_yield();
+    if (turns % 64)
+        return STATUS_OK;
+    if (config->ended && config->ended(config->ended_argument))
+        return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
+    enum status status = shm_peer_lost(peer);
+    if (!status && clock_seconds() > deadline)
+        status = fail(STATUS_TIMEOUT,
+                      "rank %d (pid %ld) did not connect through shared memory within %g s",
+                      peer->rank, (long)peer->pid, config->timeout);
+    return status;
+}
+
 static enum status shm_await(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
                              _Atomic uint32_t *word, double deadline)
 {
-    const struct transport_config *config = &endpoint->base.config;
-    for (unsigned turns = 0; atomic_load_explicit(word, memory_order_acquire) < peer->round;) {
-        sched_yield();
-        if (++turns % 64)
-            continue;
-        if (config->ended && config->ended(config->ended_argument))
-            return fail(STATUS_ERROR, "the job ended while rank %d was being connected",
-                        peer->rank);
-        enum status status = shm_peer_lost(peer);
-        if (status)
-            return status;
-        if (clock_seconds() > deadline)
-            return fail(STATUS_TIMEOUT,
-                        "rank %d (pid %ld) did not connect through shared memory within %g s",
-                        peer->rank, (long)peer->pid, config->timeout);
-    }
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    for (unsigned turns = 0;
+         !status && atomic_load_explicit(word, memory_order_acquire) < peer->round;)
+        status = shm_patience(endpoint, peer, ++turns, deadline);
+    return status;
 }
 
 /* The rings of lane `index` of a block. */
@@ -118,19 +160,18 @@ static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t i
                             const struct shm_geometry *geometry)
 {
     char *at = block + index * shm_geometry_bytes(geometry);
-    struct shm_ring *lines = &channel->rings[SHM_LINES], *slots = &channel->rings[SHM_SLOTS];
-    lines->credit = (_Atomic uint64_t *)(void *)at;
-    slots->credit = (_Atomic uint64_t *)(void *)(at + SHM_CACHE_LINE);
-    lines->cells = at + 2 * SHM_CACHE_LINE;
-    lines->count = geometry->lines;
-    lines->stride = sizeof(struct shm_cell);
-    lines->payload_at = offsetof(struct shm_cell, data);
-    lines->payload = sizeof(((struct shm_cell *)0)->data);
-    slots->cells = lines->cells + lines->count * lines->stride;
-    slots->count = geometry->slots;
-    slots->stride = sizeof(struct shm_cell) + geometry->slot_bytes;
-    slots->payload_at = sizeof(struct shm_cell);
-    slots->payload = geometry->slot_bytes;
+    char *cells = at + SHM_RINGS * SHM_CACHE_LINE;
+    for (int kind = 0; kind < SHM_RINGS; kind++) {
+        struct shm_ring *ring = &channel->rings[kind];
+        ring->credit = (_Atomic uint64_t *)(void *)(at + kind * SHM_CACHE_LINE);
+        ring->cells = cells;
+        ring->count = geometry->cells[kind];
+        ring->stride = shm_cell_stride((enum shm_ring_kind)kind, geometry);
+        bool is_line = kind == SHM_LINES;
+        ring->payload_at = is_line ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
+        ring->payload = is_line ? sizeof(((struct shm_cell *)0)->data) : geometry->slot_bytes;
+        cells += ring->count * ring->stride;
+    }
 }
 
 static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
@@ -138,18 +179,20 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
                                               const struct shm_desk *desk)
 {
     struct shm_channel *channel = calloc(1, sizeof(*channel));
-    struct shm_issue *issues = NULL;
-    if (channel && sends)
-        issues = calloc(desk->geometry.slots, sizeof(*issues));
-    if (!channel || (sends && !issues)) {
-        free(channel);
+    if (!channel)
         return NULL;
-    }
     channel->base = (struct channel){
         .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
     channel->peer = peer;
-    channel->issues = issues;
     shm_channel_lay(channel, block, (uint32_t)lane - desk->first_lane, &desk->geometry);
+    for (int kind = SHM_SHORT; sends && kind < SHM_RINGS; kind++) {
+        struct shm_ring *ring = &channel->rings[kind];
+        ring->issues = calloc(ring->count, sizeof(*ring->issues));
+        if (!ring->issues) {
+            shm_channel_free(channel);
+            return NULL;
+        }
+    }
     return channel;
 }
 
@@ -167,13 +210,13 @@ static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm
     }
     for (; peer->lanes < lanes; peer->lanes++) {
         for (int sends = 0; sends < 2; sends++) {
-            struct shm_channel *channel = shm_channel_create(endpoint, peer, peer->lanes, sends,
-                                                             blocks[sends], desks[sends]);
+            struct shm_channel *channel =
+                shm_channel_create(endpoint, peer, peer->lanes, sends, blocks[sends], desks[sends]);
             peer->channels[sends][peer->lanes] = channel;
             if (channel)
                 continue;
             if (sends)
-                free(peer->channels[0][peer->lanes]);
+                shm_channel_free(peer->channels[0][peer->lanes]);
             goto out_of_memory;
         }
     }
@@ -190,8 +233,8 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
         return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
     char *block = (char *)(uintptr_t)other->address;
     if (!peer->same_process) {
-        block = mmap(NULL, other->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, peer->fd,
-                     (off_t)other->offset);
+        block = mmap(NULL, other->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                     peer->fd, (off_t)other->offset);
         if (block == MAP_FAILED)
             return fail(STATUS_ERROR, "cannot map %zu KiB of the shared memory of rank %d: %s",
                         (size_t)other->bytes >> 10, peer->rank, strerror(errno));
@@ -240,6 +283,63 @@ static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks
     return status;
 }
 
+/* Throws the ball, or waits for it and throws it back: the lower rank begins. */
+static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                uint32_t first, uint32_t last, double deadline)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    _Atomic uint32_t *own = &endpoint->segment->header->desks[peer->rank].ball;
+    _Atomic uint32_t *other = &peer->header->desks[config->rank].ball;
+    bool begins = config->rank < peer->rank;
+    for (uint32_t ball = first; ball <= last; ball++) {
+        if (begins)
+            atomic_store_explicit(own, ball, memory_order_release);
+        for (unsigned looks = 0; atomic_load_explicit(other, memory_order_acquire) < ball;) {
+            cpu_relax();
+            if (++looks < 1000)
+                continue;
+            enum status status = shm_patience(endpoint, peer, looks, deadline);
+            if (status)
+                return status;
+        }
+        if (!begins)
+            atomic_store_explicit(own, ball, memory_order_release);
+    }
+    return STATUS_OK;
+}
+
+static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_peer *peer,
+                               double deadline)
+{
+    const uint32_t throws = 32;
+    uint64_t least = UINT64_MAX;
+    enum status status = STATUS_OK;
+    for (uint32_t bout = 0; bout < 16 && !status; bout++) {
+        uint64_t begun = clock_ns();
+        status = shm_exchange(endpoint, peer, bout * throws + 1, (bout + 1) * throws, deadline);
+        uint64_t took = clock_ns() - begun;
+        least = took < least ? took : least;
+    }
+    peer->line_ns = least / throws / 2;
+    peer->is_far = peer->line_ns > FAR_NS;
+    return status;
+}
+
+/* Each pair by itself: in round k rank r meets rank k - r, so that nobody waits in a circle. */
+static enum status shm_measure_all(const struct shm_endpoint *endpoint,
+                                   struct shm_peer *const *lacking, int count, double deadline)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    enum status status = STATUS_OK;
+    for (int round = 0; round < config->ranks && !status; round++) {
+        int rank = (round - config->rank + config->ranks) % config->ranks;
+        for (int i = 0; i < count && !status; i++)
+            if (lacking[i]->rank == rank && lacking[i]->lanes > 0 && lacking[i]->line_ns == 0)
+                status = shm_measure(endpoint, lacking[i], deadline);
+    }
+    return status;
+}
+
 enum status shm_connect(struct endpoint *base, const int *ranks, int count, int lanes)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
@@ -261,6 +361,8 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
         struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
         status = shm_await(endpoint, lacking[i], &desk->accepted, deadline);
     }
+    if (!status && base->config.local_ranks <= base->config.cores)
+        status = shm_measure_all(endpoint, lacking, lacking_count, deadline);
     free(lacking);
     return status;
 }

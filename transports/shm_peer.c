@@ -239,10 +239,8 @@ enum status shm_peer_lost(const struct shm_peer *peer)
 void shm_peer_drop(struct shm_peer *peer)
 {
     for (int lane = 0; lane < peer->lanes; lane++) {
-        for (int sends = 0; sends < 2; sends++) {
-            free(peer->channels[sends][lane]->issues);
-            free(peer->channels[sends][lane]);
-        }
+        for (int sends = 0; sends < 2; sends++)
+            shm_channel_free(peer->channels[sends][lane]);
     }
     free(peer->channels[0]);
     free(peer->channels[1]);

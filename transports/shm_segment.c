@@ -47,7 +47,7 @@ enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **b
     while (error == EINTR);
     void *address = MAP_FAILED;
     if (!error) {
-        address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd,
+        address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd,
                        (off_t)segment->bytes);
         error = address == MAP_FAILED ? errno : 0;
     }
@@ -74,8 +74,8 @@ enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **
     enum status status;
     segment->fd = memfd_create("cctest-shm", MFD_CLOEXEC);
     if (segment->fd < 0) {
-        status = fail(STATUS_ERROR, "cannot create shared memory (memfd_create): %s",
-                      strerror(errno));
+        status =
+            fail(STATUS_ERROR, "cannot create shared memory (memfd_create): %s", strerror(errno));
         goto free_segment;
     }
     size_t bytes = sizeof(struct shm_header) + (size_t)ranks * sizeof(struct shm_desk);

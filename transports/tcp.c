@@ -146,12 +146,18 @@ static int tcp_vector(const struct transfer *transfer, size_t most, struct iovec
     return count;
 }
 
-/* What a system call on a socket returned, as a number of bytes; 0 if it would have waited. */
-static enum status tcp_moved(struct tcp_channel *channel, ssize_t result, size_t *moved)
+/* What a system call on a socket returned, as a number of bytes; 0 if it would have waited. Its
+ * time was copying if it moved any, else it goes to what was there `before`. */
+static enum status tcp_moved(struct tcp_channel *channel, enum activity before, ssize_t result,
+                             size_t *moved)
 {
+    struct profile *profile = channel->base.first->profile;
     *moved = result > 0 ? (size_t)result : 0;
-    if (result > 0)
+    if (result > 0) {
+        profile_enter(profile, PROFILE_BOOKKEEPING);
         return STATUS_OK;
+    }
+    profile_revert(profile, before);
     if (result == 0)
         return tcp_lost(&channel->base, "it was closed by the other end");
     if (errno == EINTR)
@@ -159,6 +165,8 @@ static enum status tcp_moved(struct tcp_channel *channel, ssize_t result, size_t
     if (errno != EAGAIN && errno != EWOULDBLOCK)
         return tcp_lost(&channel->base, strerror(errno));
     channel->ready = false;
+    if (channel->base.sends)
+        profile_starve(profile);
     return STATUS_OK;
 }
 
@@ -170,8 +178,9 @@ static enum status tcp_send_straight(struct tcp_channel *channel, struct transfe
     struct iovec vector[VECTOR_MOST];
     struct msghdr message = {.msg_iov = vector};
     message.msg_iovlen = (size_t)tcp_vector(transfer, most, vector, wanted);
+    enum activity before = profile_enter(transfer->profile, PROFILE_COPY);
     ssize_t result = sendmsg(channel->socket->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    enum status status = tcp_moved(channel, result, moved);
+    enum status status = tcp_moved(channel, before, result, moved);
     transfer->issued += *moved;
     cursor_advance(&transfer->cursor, *moved);
     return status;
@@ -184,14 +193,17 @@ static enum status tcp_send_packed(struct tcp_channel *channel, struct transfer 
     if (channel->slot_begin == channel->slot_end) {
         channel->slot_begin = 0;
         channel->slot_end = smaller(most, endpoint->slot_bytes);
+        profile_enter(transfer->profile, PROFILE_COPY);
         cursor_gather(&transfer->cursor, channel->slot, channel->slot_end);
+        profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         transfer->issued += channel->slot_end;
         endpoint->base.traffic.copied_sending += channel->slot_end;
     }
     *wanted = channel->slot_end - channel->slot_begin;
+    enum activity before = profile_enter(transfer->profile, PROFILE_COPY);
     ssize_t result = send(channel->socket->fd, channel->slot + channel->slot_begin, *wanted,
                           MSG_NOSIGNAL | MSG_DONTWAIT);
-    enum status status = tcp_moved(channel, result, moved);
+    enum status status = tcp_moved(channel, before, result, moved);
     channel->slot_begin += *moved;
     return status;
 }
@@ -202,8 +214,9 @@ static enum status tcp_receive_straight(struct tcp_channel *channel, struct tran
     struct iovec vector[VECTOR_MOST];
     struct msghdr message = {.msg_iov = vector};
     message.msg_iovlen = (size_t)tcp_vector(transfer, most, vector, wanted);
+    enum activity before = profile_enter(transfer->profile, PROFILE_COPY);
     ssize_t result = recvmsg(channel->socket->fd, &message, MSG_DONTWAIT);
-    enum status status = tcp_moved(channel, result, moved);
+    enum status status = tcp_moved(channel, before, result, moved);
     transfer->issued += *moved;
     cursor_advance(&transfer->cursor, *moved);
     return status;
@@ -215,19 +228,25 @@ static enum status tcp_receive_packed(struct tcp_channel *channel, struct transf
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)channel->base.endpoint;
     *wanted = smaller(most, endpoint->slot_bytes - channel->slot_end);
+    enum activity before = profile_enter(transfer->profile, PROFILE_COPY);
     ssize_t result =
         recv(channel->socket->fd, channel->slot + channel->slot_end, *wanted, MSG_DONTWAIT);
-    enum status status = tcp_moved(channel, result, moved);
+    enum status status = tcp_moved(channel, before, result, moved);
+    if (*moved == 0)
+        return status;
     transfer->issued += *moved;
     endpoint->base.traffic.copied_receiving += *moved;
+    profile_enter(transfer->profile, transfer_activity(transfer));
     if (transfer->kind == TRANSFER_RECV) {
         cursor_scatter(&transfer->cursor, channel->slot, *moved);
+        profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         return status;
     }
     size_t there = channel->slot_end + *moved;
     size_t whole = there - there % transfer->element;
     cursor_reduce(&transfer->cursor, &transfer->with_cursor, channel->slot, whole, transfer->reduce,
                   transfer->element);
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
     channel->slot_end = there - whole;
     memmove(channel->slot, channel->slot + whole, channel->slot_end);
     return status;
@@ -309,6 +328,8 @@ static enum status tcp_progress(struct endpoint *base)
         struct tcp_channel *channel = endpoint->active[i];
         if (direct || channel->ready)
             status = tcp_visit(channel);
+        else if (channel->base.sends) /* no room when it was last tried, and none since */
+            profile_starve(channel->base.first->profile);
         if (channel->base.first) {
             i++;
         } else {

@@ -116,6 +116,55 @@ check_says 'memory'
 cctest allreduce "${small[@]}" -a all --min-busbw 0.0001
 check_status 0
 
+# --profile: a block for each algorithm and size, whose rows add up; nothing where it is not asked for.
+shares='[r[k] for k in ("copying", "reducing", "waiting_peer", "waiting_credit", "bookkeeping")]'
+profiled() { # profiled RANKS ARGUMENT...
+    cctest "${@:2}" --np "$1" --profile --json "$json"
+    check_status 0
+    check_json "$json" 'd["options"]["profile"] is True' "all(len(x['profile']) == $1 for x in d['results'])" \
+        'all([r["rank"] for r in x["profile"]] == list(range(len(x["profile"]))) for x in d["results"])' \
+        "all(abs(sum($shares) - 1) < 1e-6 and min($shares) >= 0 for x in d['results'] for r in x['profile'])" \
+        'all(0 < r["p50_us"] <= x["time_us"]["max"] for x in d["results"] for r in x["profile"])'
+}
+profiled 2 allreduce -a all -b 16 -e 1M -f 256 -n 5
+for algorithm in $(algorithms | awk '$1 == "allreduce" { print $2 }'); do
+    for size in 16 4K 1M; do
+        check "one profile of $algorithm, $size" test "$(grep -c "^#   profile of $algorithm, $size:" "$out")" = 1
+    done
+done
+check "the rows add up to 100 %" awk '/profile of/ { left = 2; next }
+    left-- > 0 { sum = 0; for (i = 3; i <= 7; i++) sum += $i; if ($2 != 1 - left || sum < 99.7 || sum > 100.3) bad = 1; rows++ }
+    END { exit bad || rows < 6 }' "$out"
+cctest allreduce "${small[@]}" --json "$json"
+check_silent profile "$out"
+check_json "$json" 'd["options"]["profile"] is False' 'all("profile" not in x for x in d["results"])'
+cctest allreduce "${small[@]}" -n 0 --profile
+check_status 0 "a profile of nothing"
+check_silent profile "$out"
+profiled 17 barrier -n 2 -w 0
+check_says '^# +most at  ' "$out"
+check "many ranks are summed up" test "$(grep -Ec '^# +(least|median|most)( at)?  ' "$out")" = 5
+
+# What is combined is told from what is copied, whichever way the bytes go.
+for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--copy bcopy --chunk 0"; do
+    read -ra words <<<"$way"
+    profiled 2 allreduce -b 4M -e 4M -n 3 "${words[@]}"
+    check_json "$json" 'all(r["reducing"] > 0 and r["copying"] > 0 for x in d["results"] for r in x["profile"])'
+    profiled 2 broadcast -b 4M -e 4M -n 3 "${words[@]}"
+    check_json "$json" 'all(r["reducing"] == 0 for x in d["results"] for r in x["profile"])' \
+        'd["results"][0]["profile"][1]["copying"] > 0'
+done
+
+# Who waits, and for what: the others for a late rank, and a root that has sent what there is room for for credit.
+for link in shm tcp; do
+    profiled 3 allreduce -x $link -b 64 -e 4K -f 64 -n 3 -w 1 -c 0 --inject delay:rank=1:us=50000
+    check_json "$json" 'all(x["profile"][r]["waiting_peer"] > 0.8 for x in d["results"] for r in (0, 2))' \
+        'all(x["profile"][1]["bookkeeping"] > 0.8 and x["profile"][1]["waiting_peer"] < 0.2 for x in d["results"])'
+    profiled 3 broadcast -a chain -x $link -b 32M -e 32M -n 2 -w 0 -c 0 --inject delay:rank=1:us=200000
+    check_json "$json" 'd["results"][0]["profile"][0]["waiting_credit"] > 0.5' \
+        'd["results"][0]["profile"][2]["waiting_peer"] > 0.5' 'd["results"][0]["profile"][1]["bookkeeping"] > 0.5'
+done
+
 # No colour and no progress bar where there is no terminal.
 cctest allreduce -a all "${small[@]}"
 check "no escape sequences" test -z "$(tr -d '\n[:print:]' <"$out")"

@@ -1,5 +1,7 @@
 /*
- * test_datatype.c - names, and every kernel against plain arithmetic, in place and out of place.
+ * test_datatype.c - names, and every kernel of every set of instructions that this machine has
+ * against plain arithmetic: at every length around those of vectors, wherever elements may lie, in
+ * place and out of place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,9 +38,7 @@ static void test_names(void **state)
     }
 }
 
-#define COUNT 67 /* more than any vector, and not a multiple of one */
-
-/* What the kernels must give, element by element, in the widest arithmetic. */
+/* What a kernel must give for one element of integers, in the widest arithmetic. */
 static int64_t plain(enum reduction_id op, int64_t a, int64_t b, bool is_unsigned)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
@@ -67,70 +67,135 @@ static int64_t load(const struct datatype *type, const char *at)
     return type->kind == DATATYPE_SIGNED ? (int64_t)bits >> unused : (int64_t)(bits >> unused);
 }
 
-static void integers(const struct datatype *type, const struct reduction *op)
+static double plain_float(enum reduction_id op, double a, double b)
 {
-    _Alignas(16) char a[COUNT * 8], b[COUNT * 8], to[COUNT * 8], same[COUNT * 8];
-    uint64_t random = 7;
-    for (size_t i = 0; i < sizeof a; i++) {
-        random = random * 6364136223846793005u + 1;
-        a[i] = (char)(random >> 40);
-        b[i] = (char)(random >> 50);
+    switch (op) {
+    case REDUCTION_SUM:
+        return a + b;
+    case REDUCTION_PROD:
+        return a * b;
+    case REDUCTION_MIN:
+        return a < b ? a : b;
+    case REDUCTION_MAX:
+        return a > b ? a : b;
+    default:
+        return 0;
     }
-    reduce_function *reduce = reduce_kernel(type, op);
-    reduce(to, a, b, COUNT);
-    for (size_t i = 0; i < COUNT; i++) {
-        size_t at = i * type->size;
-        int64_t want =
-            plain(op->id, load(type, a + at), load(type, b + at), type->kind == DATATYPE_UNSIGNED);
-        assert_memory_equal(to + at, &want, type->size);
-    }
-    memcpy(same, a, sizeof same);
-    reduce(same, same, b, COUNT);
-    assert_memory_equal(same, to, COUNT * type->size);
-    memcpy(same, b, sizeof same);
-    reduce(same, a, same, COUNT);
-    assert_memory_equal(same, to, COUNT * type->size);
 }
 
-static void test_integers(void **state)
+/* One element. What two floats give is rounded once: their sum and product are exact in double. */
+static void combine(const struct datatype *type, enum reduction_id op, char *to, const char *a,
+                    const char *b)
 {
-    (void)state;
-    for (const struct datatype *const *type = datatypes; *type; type++) {
-        for (const struct reduction *const *op = reductions; *op; op++) {
-            if ((*type)->kind != DATATYPE_FLOAT)
-                integers(*type, *op);
-            else
-                assert_int_equal(reduce_kernel(*type, *op) == NULL, (*op)->id == REDUCTION_BOR);
+    if (type->kind != DATATYPE_FLOAT) {
+        int64_t value = plain(op, load(type, a), load(type, b), type->kind == DATATYPE_UNSIGNED);
+        memcpy(to, &value, type->size);
+    } else if (type->size == sizeof(double)) {
+        double x, y, value;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        value = plain_float(op, x, y);
+        memcpy(to, &value, sizeof value);
+    } else {
+        float x, y, value;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        value = (float)plain_float(op, x, y);
+        memcpy(to, &value, sizeof value);
+    }
+}
+
+/* Any bits for integers; for floats finite numbers that round when combined, and zeroes of both
+ * signs, which min and max must tell apart. */
+static void draw(const struct datatype *type, uint64_t *random, char *to)
+{
+    *random = *random * 6364136223846793005u + 1;
+    int64_t bits = (int64_t)*random >> 16;
+    double value = bits % 5 == 0 ? (bits % 2 ? 0.0 : -0.0) : (double)bits / 3e9;
+    float narrow = (float)value;
+    const void *from = type->kind != DATATYPE_FLOAT   ? (const void *)&bits
+                       : type->size == sizeof(double) ? (const void *)&value
+                                                      : (const void *)&narrow;
+    memcpy(to, from, type->size);
+}
+
+#define MOST   300 /* elements: some of the largest vectors of the smallest type */
+#define SHIFTS 5   /* elements by which arrays are off the alignment of vectors */
+#define SPACE  ((MOST + SHIFTS + 2) * 8)
+
+/* Each array stands `shift` + 1 elements behind an address that is aligned to 64. */
+struct arrays {
+    _Alignas(64) char to[SPACE];
+    _Alignas(64) char a[SPACE];
+    _Alignas(64) char b[SPACE];
+};
+
+/* A kernel on `elements` elements, and what lies before and behind the target. */
+static void run(const struct datatype *type, reduce_function *reduce, const struct arrays *pattern,
+                const size_t shift[3], int in_place, size_t elements)
+{
+    static struct arrays set;
+    size_t size = type->size, bytes = elements * size;
+    char *a = set.a + (shift[1] + 1) * size, *b = set.b + (shift[2] + 1) * size;
+    char *to = in_place == 1 ? a : in_place == 2 ? b : set.to + (shift[0] + 1) * size;
+    char edge[8];
+    memset(edge, 0x5a, sizeof edge);
+    memset(to - size, 0x5a, bytes + 2 * size);
+    memcpy(a, pattern->a, bytes);
+    memcpy(b, pattern->b, bytes);
+    reduce(to, a, b, elements);
+    assert_memory_equal(to, pattern->to, bytes);
+    assert_memory_equal(to - size, edge, size);
+    assert_memory_equal(to + bytes, edge, size);
+    if (to != a)
+        assert_memory_equal(a, pattern->a, bytes);
+    if (to != b)
+        assert_memory_equal(b, pattern->b, bytes);
+}
+
+static void kernel(const struct datatype *type, const struct reduction *op, enum kernel_set set)
+{
+    static struct arrays pattern;
+    uint64_t random = 7;
+    for (size_t i = 0; i < MOST; i++) {
+        size_t at = i * type->size;
+        draw(type, &random, pattern.a + at);
+        draw(type, &random, pattern.b + at);
+        combine(type, op->id, pattern.to + at, pattern.a + at, pattern.b + at);
+    }
+    reduce_function *reduce = reduce_kernel_from(set, type, op);
+    for (size_t elements = 0; elements <= MOST; elements += elements < 140 ? 1 : 16) {
+        for (size_t s = 0; s < SHIFTS * SHIFTS; s++) {
+            const size_t shift[] = {s % SHIFTS, s / SHIFTS, (s + s / SHIFTS) % SHIFTS};
+            run(type, reduce, &pattern, shift, (int)(s + elements) % 3, elements);
         }
     }
 }
 
-#define TEST_FLOATS(name, type)                                                                    \
-    static void name(void **state)                                                                 \
-    {                                                                                              \
-        (void)state;                                                                               \
-        type a[COUNT], b[COUNT], to[COUNT];                                                        \
-        const struct datatype *datatype = datatype_find(#type);                                    \
-        for (int i = 0; i < COUNT; i++) {                                                          \
-            a[i] = (type)(i - 30) / 4;                                                             \
-            b[i] = (type)(20 - i % 7 * 9);                                                         \
-        }                                                                                          \
-        reduce_kernel(datatype, reduction_find("sum"))(to, a, b, COUNT);                           \
-        for (int i = 0; i < COUNT; i++)                                                            \
-            assert_true(to[i] == a[i] + b[i]);                                                     \
-        reduce_kernel(datatype, reduction_find("prod"))(to, a, b, COUNT);                          \
-        for (int i = 0; i < COUNT; i++)                                                            \
-            assert_true(to[i] == a[i] * b[i]);                                                     \
-        reduce_kernel(datatype, reduction_find("min"))(to, a, b, COUNT);                           \
-        for (int i = 0; i < COUNT; i++)                                                            \
-            assert_true(to[i] == (a[i] < b[i] ? a[i] : b[i]));                                     \
-        reduce_kernel(datatype, reduction_find("max"))(a, a, b, COUNT);                            \
-        for (int i = 0; i < COUNT; i++)                                                            \
-            assert_true(a[i] >= b[i] && (a[i] == b[i] || a[i] == (type)(i - 30) / 4));             \
+static void test_kernels(void **state)
+{
+    (void)state;
+    for (const struct datatype *const *type = datatypes; *type; type++) {
+        for (const struct reduction *const *op = reductions; *op; op++) {
+            bool none = (*type)->kind == DATATYPE_FLOAT && (*op)->id == REDUCTION_BOR;
+            assert_int_equal(reduce_kernel(*type, *op) == NULL, none);
+            for (int set = KERNELS_BASELINE; !none && set <= (int)kernel_set_best(); set++)
+                kernel(*type, *op, (enum kernel_set)set);
+        }
     }
+}
 
-TEST_FLOATS(test_float, float)
-TEST_FLOATS(test_double, double)
+/* The best set is what is given, and the sets differ where there are several. */
+static void test_sets(void **state)
+{
+    (void)state;
+    const struct datatype *type = datatypes[0];
+    const struct reduction *op = reductions[0];
+    assert_ptr_equal(reduce_kernel(type, op), reduce_kernel_from(kernel_set_best(), type, op));
+    if (kernel_set_best() != KERNELS_BASELINE)
+        assert_ptr_not_equal(reduce_kernel(type, op),
+                             reduce_kernel_from(KERNELS_BASELINE, type, op));
+}
 
 static void test_nothing(void **state)
 {
@@ -144,8 +209,9 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),   cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_float),   cmocka_unit_test(test_double),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sets),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

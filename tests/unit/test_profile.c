@@ -1,0 +1,146 @@
+/*
+ * test_profile.c - to whom time is charged. Work is spun off by the counter itself: being
+ * interrupted makes a time longer, never shorter, and what was not done has none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile.h"
+
+#define WORK 20000u /* counts */
+
+static void work(uint64_t counts)
+{
+    for (uint64_t begin = profile_clock(); profile_clock() - begin < counts;)
+        continue;
+}
+
+static double sum(const struct profile *profile)
+{
+    double total = 0;
+    for (int a = 0; a < ACTIVITIES; a++)
+        total += profile->shares[a];
+    return total;
+}
+
+static void test_nobody(void **state)
+{
+    (void)state;
+    profile_open(NULL);
+    profile_enter(NULL, PROFILE_COPY);
+    profile_leave(NULL);
+    profile_revert(NULL, PROFILE_PEER);
+    profile_starve(NULL);
+    profile_look_end(NULL, false);
+    profile_close(NULL);
+}
+
+/* What is entered is charged until it is left. */
+static void test_work(void **state)
+{
+    (void)state;
+    struct profile profile = {0};
+    profile_open(&profile);
+    profile_enter(&profile, PROFILE_COPY);
+    work(WORK);
+    profile_enter(&profile, PROFILE_COPY);
+    work(WORK);
+    profile_enter(&profile, PROFILE_REDUCE);
+    work(WORK);
+    profile_leave(&profile);
+    work(WORK);
+    profile_look_end(&profile, true);
+    profile_close(&profile);
+    assert_true(profile.cycles[PROFILE_COPY] >= 2 * WORK);
+    assert_true(profile.cycles[PROFILE_REDUCE] >= WORK);
+    assert_true(profile.cycles[PROFILE_BOOKKEEPING] >= WORK);
+    assert_true(profile.cycles[PROFILE_PEER] == 0 && profile.cycles[PROFILE_CREDIT] == 0);
+    assert_true(sum(&profile) > 1 - 1e-9 && sum(&profile) < 1 + 1e-9);
+}
+
+/* From a look in vain to the next byte, for credit only as long as something found no room. */
+static void test_waits(void **state)
+{
+    (void)state;
+    struct profile profile = {0};
+    profile_open(&profile);
+    profile_look_end(&profile, false);
+    work(WORK);
+    profile_leave(&profile); /* of a link that had nothing: it still waits */
+    profile_look_end(&profile, false);
+    work(WORK);
+    uint64_t peer = profile.cycles[PROFILE_PEER];
+    assert_true(peer == 0); /* charged when it ends */
+    profile_starve(&profile);
+    profile_look_end(&profile, false);
+    assert_true(profile.cycles[PROFILE_PEER] >= 2 * WORK);
+    work(WORK);
+    profile_starve(&profile);
+    profile_look_end(&profile, false);
+    work(WORK);
+    profile_look_end(&profile, false);
+    assert_true(profile.cycles[PROFILE_CREDIT] >= 2 * WORK);
+    profile_enter(&profile, PROFILE_COPY);
+    uint64_t credit = profile.cycles[PROFILE_CREDIT];
+    peer = profile.cycles[PROFILE_PEER];
+    profile_starve(&profile); /* the ring is full again, but something has moved */
+    profile_leave(&profile);
+    profile_look_end(&profile, true);
+    work(WORK);
+    profile_close(&profile);
+    assert_true(profile.cycles[PROFILE_CREDIT] == credit);
+    assert_true(profile.cycles[PROFILE_PEER] == peer);
+    assert_true(profile.cycles[PROFILE_BOOKKEEPING] >= WORK);
+}
+
+/* A system call that moved nothing was no copying. */
+static void test_in_vain(void **state)
+{
+    (void)state;
+    struct profile profile = {0};
+    profile_open(&profile);
+    profile_look_end(&profile, false);
+    enum activity before = profile_enter(&profile, PROFILE_COPY);
+    assert_int_equal(before, PROFILE_PEER);
+    work(WORK);
+    profile_revert(&profile, before);
+    profile_look_end(&profile, false);
+    profile_close(&profile);
+    assert_true(profile.cycles[PROFILE_COPY] == 0);
+    assert_true(profile.cycles[PROFILE_PEER] >= WORK);
+}
+
+/* An iteration that took long counts no more than another. */
+static void test_alike(void **state)
+{
+    (void)state;
+    struct profile profile = {0};
+    profile_open(&profile);
+    profile_enter(&profile, PROFILE_COPY);
+    work(100 * WORK);
+    profile_close(&profile);
+    profile_open(&profile);
+    profile_enter(&profile, PROFILE_REDUCE);
+    work(WORK);
+    profile_close(&profile);
+    assert_true(profile.cycles[PROFILE_COPY] == 0);
+    assert_true(profile.shares[PROFILE_COPY] > 0.5 && profile.shares[PROFILE_COPY] <= 1);
+    assert_true(profile.shares[PROFILE_REDUCE] > 0.5 && profile.shares[PROFILE_REDUCE] <= 1);
+    assert_true(sum(&profile) > 2 - 1e-9 && sum(&profile) < 2 + 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nobody),  cmocka_unit_test(test_work),  cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_in_vain), cmocka_unit_test(test_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
