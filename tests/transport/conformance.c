@@ -56,6 +56,77 @@ static void test_ordering_small_slots(void **state)
     run_everywhere(state, ordering, bend_small_slots, 2);
 }
 
+/* One message each way, of which each end decides by itself whether it is eager or posted; what is
+ * posted goes as far as its limit, which moves in small steps. */
+struct half {
+    struct channel *channel;
+    struct transfer transfer;
+    struct piece piece;
+    bool eager, complete;
+};
+
+static bool half_turn(struct rank *me, struct half *half)
+{
+    struct transfer *transfer = &half->transfer;
+    if (half->eager && !half->complete) {
+        const struct transport *transport = me->endpoint->transport;
+        if (transport->eager_move(half->channel, transfer, &half->complete) != STATUS_OK) {
+            rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
+            return false;
+        }
+    } else if (!half->eager) {
+        size_t step = 1 + random_below(&me->random, 60);
+        transfer->limit +=
+            step < transfer->length - transfer->limit ? step : transfer->length - transfer->limit;
+        half->complete = transfer->done == transfer->length;
+    }
+    return true;
+}
+
+static void half_begin(struct rank *me, struct half *half, enum transfer_kind kind, char *at,
+                       size_t length)
+{
+    *half = (struct half){.channel = me->endpoint->transport->channel(me->endpoint, !me->number, 0,
+                                                                      kind == TRANSFER_SEND),
+                          .eager = random_below(&me->random, 2)};
+    half->transfer = transfer_make(me, kind, &half->piece, at, length);
+    if (half->eager)
+        return;
+    half->transfer.limit = 0;
+    channel_post(half->channel, &half->transfer);
+}
+
+static void eager(struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    struct channel *in = transport->channel(me->endpoint, !me->number, 0, false);
+    size_t most = transport->eager_most ? transport->eager_most(in) : 0;
+    uint64_t random = 11; /* the same on both sides */
+    char *from = rank_take(me, most + 1), *to = rank_take(me, most + 1);
+    for (uint64_t i = 0; i < 300 && most > 0; i++) {
+        size_t bound = i % 10 == 0 || most < 200 ? most : 200;
+        size_t length = 1 + random_below(&random, bound);
+        struct half out, back;
+        text_write(2 * i + (uint64_t)me->number, 0, from, length);
+        half_begin(me, &out, TRANSFER_SEND, from, length);
+        half_begin(me, &back, TRANSFER_RECV, to, length);
+        while (!out.complete || !back.complete)
+            if (!half_turn(me, &out) || !half_turn(me, &back) || !rank_turn(me))
+                return;
+        require(me, text_is(2 * i + (uint64_t)!me->number, to, length));
+    }
+}
+
+static void test_eager(void **state)
+{
+    run_everywhere(state, eager, NULL, 2);
+}
+
+static void test_eager_small_slots(void **state)
+{
+    run_everywhere(state, eager, bend_small_slots, 2);
+}
+
 /* A transfer of no bytes is complete at once, whatever stands before it. */
 static void zero_length(struct rank *me)
 {
@@ -343,6 +414,8 @@ static void test_strided_small_slots(void **state)
 static const struct world_test tests[] = {
     {"ordering", test_ordering},
     {"ordering, small slots", test_ordering_small_slots},
+    {"eager and posted messages of one lane", test_eager},
+    {"eager and posted messages, one small slot", test_eager_small_slots},
     {"zero length", test_zero_length},
     {"independent lanes", test_lanes},
     {"independent lanes, small slots", test_lanes_small_slots},
