@@ -23,7 +23,8 @@ extern const struct algorithm alltoall_bruck;
 /* doubling.c */
 extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner;
 /* tree.c */
-extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_binomial;
+extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_binomial,
+    reduce_binomial;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 

@@ -3,6 +3,7 @@
  */
 #include "algorithms.h"
 
+/* clang-format off */
 const struct algorithm *const algorithms[] = {
     &allreduce_ring,
     &allreduce_recursive_doubling,
@@ -23,6 +24,8 @@ const struct algorithm *const algorithms[] = {
     &broadcast_binomial,
     &broadcast_chain,
     &broadcast_linear,
+    &reduce_binomial,
     &barrier_dissemination,
     NULL,
 };
+/* clang-format on */

@@ -1,5 +1,5 @@
 /*
- * tree.c - broadcast along trees: linear (a star), chain, binomial.
+ * tree.c - broadcast along trees: linear (a star), chain, binomial; reduce up the binomial one.
  *
  *   linear   0 -> 1, 2, ..., p-1        1 step; the root sends (p-1) n
  *   chain    0 -> 1 -> 2 -> ... -> p-1  p-1 steps; every rank sends n; a piece goes on as soon as
@@ -7,7 +7,12 @@
  *   binomial, far first                 ceil(log2 p) steps; the root sends n in each
  *            0 -> 4 | 0 -> 2, 4 -> 6 | 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
  *
- * Ranks count from the root: v = (r - root) mod p. No scratch.
+ *   binomial reduce, near first         ceil(log2 p) steps; all but the root send n, once; a piece
+ *            goes on as soon as it is combined
+ *            1 -> 0, 3 -> 2, 5 -> 4, 7 -> 6 | 2 -> 0, 6 -> 4 | 4 -> 0
+ *
+ * Ranks count from the root: v = (r - root) mod p. Broadcast needs no scratch, reduce n on every
+ * rank between a leaf and the root. It combines in the order of v: that of the ranks for root 0.
  *
  * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline), NCCL; binomial
  * MPICH, Open MPI, HCCL.
@@ -70,6 +75,28 @@ static void binomial_broadcast(struct builder *b, const struct call *call)
     }
 }
 
+/* The child at distance d brings the combination of v+d .. v+2d-1; `so_far` is that of v .. v+d-1.
+ * A leaf hands on its source. */
+static void binomial_reduce(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, v = (g->rank - call->root + p) % p;
+    struct view so_far = call->source, partial = call->destination;
+    if (v > 0 && v % 2 == 0 && v + 1 < p)
+        partial = view_scratch(b, &call->source);
+    if (p == 1)
+        put_copy(b, g, view_all(&partial), view_all(&so_far));
+    for (int d = 1; d < p; d *= 2) {
+        put_step(b, g);
+        if (v % (2 * d) == 0 && v + d < p) {
+            put_recv_reduce(b, g, (g->rank + d) % p, view_all(&partial), view_all(&so_far));
+            so_far = partial;
+        }
+        if (v % (2 * d) == d)
+            put_send(b, g, (g->rank - d + p) % p, view_all(&so_far));
+    }
+}
+
 const struct algorithm broadcast_linear = {
     .name = "linear",
     .aliases = {"star", "flat"},
@@ -101,4 +128,15 @@ const struct algorithm broadcast_binomial = {
     .sent = "n ceil(log2 p)",
     .users = "MPICH, Open MPI, HCCL",
     .write = binomial_broadcast,
+};
+
+const struct algorithm reduce_binomial = {
+    .name = "binomial",
+    .aliases = {"nhr-oneshot", "tree"},
+    .collective = COLLECTIVE_REDUCE,
+    .summary = "up the tree, streamed: the number of partial results halves in each step",
+    .rounds = "ceil(log2 p)",
+    .sent = "n",
+    .users = "MPICH, Open MPI, HCCL",
+    .write = binomial_reduce,
 };

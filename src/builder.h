@@ -86,6 +86,7 @@ void put_step(struct builder *b, const struct group *g);
 /* What an algorithm is asked to write. Blocks of the views, by collective (p = group size):
  *   allreduce       source 1, destination 1 (the whole vector)
  *   broadcast       source 1 (empty unless root), destination 1
+ *   reduce          source 1, destination 1 (empty unless root)
  *   barrier         source 1, destination 1 (one element)
  *   allgather       source 1, destination p
  *   reduce_scatter  source p, destination 1

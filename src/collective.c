@@ -48,6 +48,15 @@ static const struct collective broadcast = {
     .sized = true,
 };
 
+static const struct collective reduce = {
+    .id = COLLECTIVE_REDUCE,
+    .name = "reduce",
+    .summary = "the root gets the combination of all ranks' vectors",
+    .reduces = true,
+    .rooted = true,
+    .sized = true,
+};
+
 /* Nobody leaves before all have entered: a one-byte allreduce with bor, since what leaves a rank
  * then depends on what entered every other. */
 static const struct collective barrier = {
@@ -58,7 +67,7 @@ static const struct collective barrier = {
 };
 
 const struct collective *const collectives[] = {
-    &allreduce, &allgather, &reduce_scatter, &alltoall, &broadcast, &barrier, NULL,
+    &allreduce, &allgather, &reduce_scatter, &alltoall, &broadcast, &reduce, &barrier, NULL,
 };
 
 const struct collective *collective_find(const char *name)
@@ -83,6 +92,8 @@ size_t collective_extent(const struct problem *problem, int rank, enum buffer bu
         return problem->count;
     case COLLECTIVE_BROADCAST:
         return source && rank != problem->root ? 0 : problem->count;
+    case COLLECTIVE_REDUCE:
+        return !source && rank != problem->root ? 0 : problem->count;
     case COLLECTIVE_ALLGATHER:
         return source ? problem->count : all;
     case COLLECTIVE_REDUCE_SCATTER:
@@ -118,12 +129,13 @@ bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation)
 {
     size_t count = problem->count, mine = (size_t)rank * count;
-    if (count == 0 ||
+    if (collective_extent(problem, rank, BUFFER_DESTINATION) == 0 ||
         index >= collective_blocks(problem->collective, BUFFER_DESTINATION, problem->ranks))
         return false;
     *expectation = (struct expectation){.at = (size_t)index * count, .length = count};
     switch (problem->collective->id) {
     case COLLECTIVE_ALLREDUCE:
+    case COLLECTIVE_REDUCE:
     case COLLECTIVE_BARRIER:
         expectation->rank = EVERY_RANK;
         break;
@@ -147,7 +159,8 @@ bool collective_expects(const struct problem *problem, int rank, int index,
 
 bool collective_is_uniform(const struct collective *collective)
 {
-    return collective->id != COLLECTIVE_REDUCE_SCATTER && collective->id != COLLECTIVE_ALLTOALL;
+    return collective->id != COLLECTIVE_REDUCE_SCATTER && collective->id != COLLECTIVE_ALLTOALL &&
+           collective->id != COLLECTIVE_REDUCE;
 }
 
 int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks)
@@ -198,6 +211,7 @@ double collective_bus_factor(const struct collective *collective, int ranks)
     case COLLECTIVE_ALLTOALL:
         return (n - 1) / n;
     case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_REDUCE:
         return 1;
     case COLLECTIVE_BARRIER:
         break;

@@ -6,8 +6,8 @@
  * blame and the documentation all read this one contract; nothing else knows what a collective
  * means.
  *
- * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast and
- * barrier; one block (what one rank sends to, or gets from, one other) for allgather,
+ * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast, reduce
+ * and barrier; one block (what one rank sends to, or gets from, one other) for allgather,
  * reduce_scatter and alltoall.
  */
 #ifndef CCTEST_COLLECTIVE_H
@@ -23,6 +23,7 @@ enum collective_id {
     COLLECTIVE_REDUCE_SCATTER,
     COLLECTIVE_ALLTOALL,
     COLLECTIVE_BROADCAST,
+    COLLECTIVE_REDUCE,
     COLLECTIVE_BARRIER,
 };
 
@@ -51,7 +52,8 @@ struct problem {
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 
-/* Elements of a rank's source or destination. Broadcast: only the root has a source. */
+/* Elements of a rank's source or destination. Broadcast: only the root has a source; reduce: a
+ * destination. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
 
 /* Into how many blocks a source or destination falls, one for each rank: `ranks`, or 1. */
@@ -76,7 +78,7 @@ struct expectation {
 bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation);
 
-/* Does every rank's destination hold the same? */
+/* Does every rank have a destination, and do all hold the same? */
 bool collective_is_uniform(const struct collective *collective);
 
 /* Bytes <-> count. collective_count rounds up, to one element a block at least unless bytes is 0.
@@ -86,7 +88,8 @@ size_t collective_count(const struct collective *collective, size_t bytes, size_
 size_t collective_bytes(const struct problem *problem, size_t element);
 
 /* busbw = algbw * factor, with the factors of nccl-tests (doc/PERFORMANCE.md): allreduce 2(n-1)/n;
- * allgather, reduce_scatter, alltoall (n-1)/n; broadcast 1. 0 where bandwidth has no meaning. */
+ * allgather, reduce_scatter, alltoall (n-1)/n; broadcast and reduce 1. 0 where bandwidth has no
+ * meaning. */
 double collective_bus_factor(const struct collective *collective, int ranks);
 
 #endif

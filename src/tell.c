@@ -197,10 +197,11 @@ static void text_add_suspect(struct text *text, const struct evidence *evidence,
         text_add(text, ": suspect the links into rank %d", set_first(&story->set, ranks, false));
     } else if (story->set.shape == SET_INTERVAL) {
         int first = story->set.first, last = (first + size - 1) % ranks;
-        text_add(text,
-                 ": suspect what carried their partial result (in a ring, the link from rank %d to "
-                 "%d, or ",
-                 last, (last + 1) % ranks);
+        const struct problem *problem = &evidence->pattern->problem;
+        text_add(text, ": suspect what carried their partial result (");
+        if (problem->collective->rooted && !set_has(&story->set, problem->root, ranks))
+            text_add(text, "in a tree, rank %d, or the links from it; ", first);
+        text_add(text, "in a ring, the link from rank %d to %d, or ", last, (last + 1) % ranks);
         text_add(text, "from %d to %d)", first, (first + ranks - 1) % ranks);
     } else {
         text_add(text, ": suspect what carried their partial result");

@@ -33,6 +33,7 @@
 /* Rings where there is room for them, and the smallest to which they shrink. */
 static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes = 16 << 10};
 static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
+#define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
 
 /* A ring for long messages is larger than the second-level cache: by the time that a slot is
  * written again its lines have left the caches of the two cores for the one that they share. Slots
@@ -41,9 +42,22 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define RING_CACHES 2
 #define LONG_MOST   512
 
+/* What a user fixes may be more than the usual budget, but it must not eat up the host: all ranks of
+ * it together may have this part of its memory. */
+#define MEMORY_PART 4
+
+/* Bytes that a cell of a ring holds. */
+static size_t shm_payload(enum shm_ring_kind kind, const struct shm_geometry *geometry)
+{
+    size_t bytes = geometry->slot_bytes;
+    if (kind == SHM_LINES)
+        return sizeof(((struct shm_cell *)0)->data);
+    return kind == SHM_SHORT && bytes > SHORT_BYTES ? SHORT_BYTES : bytes;
+}
+
 static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {
-    return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : (size_t)geometry->slot_bytes);
+    return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
 }
 
 static size_t shm_geometry_bytes(const struct shm_geometry *geometry)
@@ -83,6 +97,24 @@ static bool shm_geometry_shrink(const struct transport_config *config,
     return false;
 }
 
+/* Does what the user fixed fit? Memory that is not there would not be refused, but end a rank. */
+static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
+                                      const struct shm_geometry *geometry)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t ranks = config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
+    size_t wanted = channels * shm_geometry_bytes(geometry);
+    size_t most = pages > 0 ? (size_t)pages * (size_t)page / MEMORY_PART / ranks : SIZE_MAX;
+    if ((!config->slots && !config->slot_bytes) || wanted <= most)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "%zu channels with %u slots of %u bytes would take %zu MiB of shared memory on a "
+                "rank, which may have %zu MiB (1/%d of the memory for the %zu ranks here): give "
+                "fewer --slots or a smaller --slot-size",
+                channels, geometry->cells[SHM_LONG], geometry->slot_bytes, wanted >> 20, most >> 20,
+                MEMORY_PART, ranks);
+}
+
 /* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */
 static enum status shm_geometry_choose(const struct transport_config *config, size_t channels,
                                        size_t room, struct shm_geometry *geometry)
@@ -104,7 +136,7 @@ static enum status shm_geometry_choose(const struct transport_config *config, si
         geometry->cells[SHM_SHORT] = geometry->cells[SHM_LONG] = (uint32_t)config->slots;
     while (channels * shm_geometry_bytes(geometry) > room && shm_geometry_shrink(config, geometry))
         continue;
-    return STATUS_OK;
+    return shm_geometry_check(config, channels, geometry);
 }
 
 static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *peer, int lanes,
@@ -167,9 +199,9 @@ static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t i
         ring->cells = cells;
         ring->count = geometry->cells[kind];
         ring->stride = shm_cell_stride((enum shm_ring_kind)kind, geometry);
-        bool is_line = kind == SHM_LINES;
-        ring->payload_at = is_line ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
-        ring->payload = is_line ? sizeof(((struct shm_cell *)0)->data) : geometry->slot_bytes;
+        ring->payload = shm_payload((enum shm_ring_kind)kind, geometry);
+        ring->payload_at =
+            kind == SHM_LINES ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
         cells += ring->count * ring->stride;
     }
 }

@@ -30,7 +30,7 @@ for links in shm tcp; do
     for as in processes threads; do
         on=(-x "$links" --ranks-as "$as")
         for what in "allreduce -a ring" "allreduce -a rabenseifner" "alltoall -a pairwise" "allgather -a mesh" \
-            "broadcast -a chain"; do
+            "broadcast -a chain" "reduce -a binomial"; do
             read -ra words <<<"$what"
             story corrupt "corrupted|corruption|flipped bit" "${words[@]}" "${on[@]}"
         done
@@ -38,6 +38,8 @@ for links in shm tcp; do
             allreduce -a ring "${on[@]}"
         story drop "rank 1 sent has not come|what came from rank 1 .*stale|poison.*rank 1" alltoall -a pairwise "${on[@]}"
         story drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
+        story drop "contribution of rank 3 is missing in elements .*suspect rank 3, or the links? from it" \
+            reduce -a binomial "${on[@]}"
         story drop "rank [013] sent has not come.*suspect rank [013]" allgather -a mesh "${on[@]}"
     done
 done
@@ -53,6 +55,12 @@ done
 cctest alltoall -a linear "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
 check_says 'wrong data at rank 2 '
 check_silent 'wrong data at rank [013] '
+
+# Only the root of a reduce has a result, and says so, wherever the message was lost.
+cctest reduce "${small[@]}" --np 4 -r 3 --inject drop:rank=1:iteration=1
+check_status 3
+check_says 'wrong data at rank 3 .*contribution of rank 2 is missing.*suspect rank 2, or the links from it'
+check_silent 'wrong data at rank [012] |came from rank'
 
 # Delay: healthy, and named with -v.
 for as in processes threads; do
@@ -86,6 +94,7 @@ for fault in kill stop; do
         lost $fault $rank alltoall -a pairwise -x tcp
     done
     lost $fault 1 broadcast -a chain -x tcp
+    lost $fault 2 reduce
     lost $fault 2 barrier
     lost $fault 1 allgather -a mesh -m shared --copy zcopy
 done

@@ -35,7 +35,7 @@ check_says 'mesh' "$out"
 check_says '^# status: ok' "$out"
 
 # Factors of busbw, with four ranks.
-for pair in allreduce=1.5 allgather=0.75 reduce_scatter=0.75 alltoall=0.75 broadcast=1; do
+for pair in allreduce=1.5 allgather=0.75 reduce_scatter=0.75 alltoall=0.75 broadcast=1 reduce=1; do
     cctest "${pair%=*}" -b 4K -e 4K -n 2 -w 0 -c 1 --np 4 --json -
     check_status 0
     check_json "$out" "abs(d['results'][0]['busbw_GBps'] / d['results'][0]['algbw_GBps'] - ${pair#*=}) < 1e-3"

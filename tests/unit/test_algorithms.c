@@ -371,6 +371,12 @@ static struct cost broadcast_binomial_cost(long p, long k, long n)
     return (struct cost){log2_up(p), log2_up(p), log2_up(p) * n};
 }
 
+static struct cost reduce_binomial_cost(long p, long k, long n)
+{
+    (void)k;
+    return (struct cost){log2_up(p), 1, n};
+}
+
 static struct cost dissemination_cost(long p, long k, long n)
 {
     return (struct cost){log_up(p, k), bruck_messages(p, k), bruck_messages(p, k) * n};
@@ -400,6 +406,7 @@ static const struct {
     {COLLECTIVE_BROADCAST, "linear", one_round},
     {COLLECTIVE_BROADCAST, "chain", broadcast_chain_cost},
     {COLLECTIVE_BROADCAST, "binomial", broadcast_binomial_cost},
+    {COLLECTIVE_REDUCE, "binomial", reduce_binomial_cost},
     {COLLECTIVE_BARRIER, "dissemination", dissemination_cost},
 };
 

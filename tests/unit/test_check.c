@@ -163,11 +163,11 @@ static void test_right(void **state)
 {
     (void)state;
     struct bench bench;
-    static const char *const names[] = {"allreduce", "reduce_scatter", "allgather", "alltoall",
-                                        "broadcast"};
+    static const char *const names[] = {"allreduce", "reduce_scatter", "reduce",
+                                        "allgather", "alltoall",       "broadcast"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (int ranks = 1; ranks < 5; ranks++) {
-            bench_open(&bench, names[i], "int16", i < 2 ? "max" : NULL, ranks, ranks - 1, 333);
+            bench_open(&bench, names[i], "int16", i < 3 ? "max" : NULL, ranks, ranks - 1, 333);
             bench_check(&bench);
             assert_int_equal(bench.finding.wrong, 0);
             assert_string_equal(bench.finding.story, "");
@@ -201,6 +201,25 @@ static void test_whole_results(void **state)
     expect_story(&bench, "no single fault explains it");
     spoil(&bench, 0, 1000, 0x2, CONTRIBUTION_MISSING);
     expect_story(&bench, "the contribution of rank 1 is missing");
+    bench_close(&bench);
+}
+
+/* A part of a tree that did not arrive: its lowest rank is the one that sends to the others. */
+static void test_reduce_to_root(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, "reduce", "int32", "sum", 6, 0, 1000);
+    spoil(&bench, 100, 800, 0x0c, CONTRIBUTION_MISSING);
+    expect_story(&bench,
+                 "the contributions of ranks 2, 3 are missing in elements 100..899: suspect "
+                 "what carried their partial result (in a tree, rank 2, or the links");
+    spoil(&bench, 0, 1000, 0x20, CONTRIBUTION_MISSING);
+    expect_story(&bench, "suspect rank 5, or the links from it");
+    bench_close(&bench);
+    bench_open(&bench, "reduce", "int32", "sum", 6, 2, 1000);
+    assert_int_equal(bench.count, 0);
+    bench_check(&bench);
     bench_close(&bench);
 }
 
@@ -493,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_right),
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_whole_results),
+        cmocka_unit_test(test_reduce_to_root),
         cmocka_unit_test(test_poison_combined),
         cmocka_unit_test(test_chunks_differ),
         cmocka_unit_test(test_result_elsewhere),

@@ -234,6 +234,48 @@ static void stale_no_longer(void **state)
                     "it 2 times");
 }
 
+/* Reduce down a chain to rank 0: the others have no destination, and combine in scratch. */
+enum { CHAIN_FORGOTTEN = 1, CHAIN_IN_SOURCE };
+
+static void reduce_page(const struct page *page)
+{
+    int r = page->r, odd = r == 1 ? page->variant : RIGHT;
+    struct message so_far = view_all(&page->source), to = view_all(&page->destination);
+    struct view scratch;
+
+    if (r > 0) {
+        scratch = view_scratch(page->b, &page->source);
+        to = odd == CHAIN_IN_SOURCE ? so_far : view_all(&scratch);
+    }
+    if (r < page->p - 1) {
+        put_recv_reduce(page->b, &page->g, r + 1, to, so_far);
+        so_far = odd == CHAIN_FORGOTTEN ? so_far : to;
+    }
+    if (r > 0)
+        put_send(page->b, &page->g, r - 1, so_far);
+}
+
+static void reduce_to_root(void **state)
+{
+    static const char *const words[] = {
+        [CHAIN_FORGOTTEN] = "rank 0's destination element 0: the contribution of rank 2 is missing",
+        [CHAIN_IN_SOURCE] =
+            "rank 1's operation 0 (recv_reduce from rank 2) writes source element 0",
+    };
+    struct program program;
+
+    (void)state;
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (int variant = RIGHT; variant <= CHAIN_IN_SOURCE; variant++) {
+            program_write(&program, COLLECTIVE_REDUCE, 3, 4, in_place, reduce_page, variant);
+            if (variant == RIGHT)
+                assert_right(&program);
+            else
+                assert_wrong(&program, words[variant]);
+            program_free(&program);
+        }
+}
+
 /* Reduce-scatter round a ring, with the two areas that it takes, or with one. */
 enum { ONE_AREA = 1, STALE_FORWARD };
 
@@ -434,6 +476,7 @@ int main(void)
         cmocka_unit_test(contribution_of_wrong_element),
         cmocka_unit_test(stale_not_yet),
         cmocka_unit_test(stale_no_longer),
+        cmocka_unit_test(reduce_to_root),
         cmocka_unit_test(stale_partial),
         cmocka_unit_test(circle),
         cmocka_unit_test(overwrite_in_place),

@@ -257,6 +257,7 @@ static const struct {
     {COLLECTIVE_ALLTOALL, "pairwise", 4, 3, true, 1},
     {COLLECTIVE_BROADCAST, "chain", 4, 5, false, 1},
     {COLLECTIVE_BROADCAST, "binomial", 6, 3, false, 1},
+    {COLLECTIVE_REDUCE, "binomial", 6, 3, true, 1},
     {COLLECTIVE_BARRIER, "dissemination", 5, 1, false, 1},
 };
 
