@@ -22,16 +22,14 @@
 #include "algorithms.h"
 
 /* Where the block of slot i goes in the phase of weight w: to its destination if no higher digit is
- * left, else into the area in which it does not stand. */
+ * left, else into the area in which it does not stand. `from` and `to` have room for p spans. */
 static void phase_write(struct builder *b, const struct call *call, struct span *at,
-                        const struct view areas[2], long w, long radix)
+                        struct span *from, struct span *to, const struct view areas[2], long w,
+                        long radix)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
     for (long j = 1; j < radix && j * w < p; j++) {
-        struct span *from = span_array(b, p), *to = span_array(b, p);
-        if (!to)
-            return;
         int count = 0;
         for (int i = 0; i < p; i++) {
             if (i / w % radix != j)
@@ -56,8 +54,8 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     long radix = call_option(call, "radix");
     struct view source = view_source_apart(b, call);
     struct view areas[2] = {view_scratch(b, &source), view_scratch(b, &source)};
-    struct span *at = span_array(b, p);
-    if (!at)
+    struct span *at = span_array(b, p), *from = span_array(b, p), *to = span_array(b, p);
+    if (!to)
         return;
     for (int i = 0; i < p; i++)
         at[i] = source.spans[(r + i) % p];
@@ -65,7 +63,7 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
     for (long w = 1; w < p; w *= radix) {
         put_step(b, g);
-        phase_write(b, call, at, areas, w, radix);
+        phase_write(b, call, at, from, to, areas, w, radix);
     }
 }
 

@@ -18,6 +18,9 @@ const char *const option_group_titles[GROUPS] = {
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: beyond it sums over ranks could overflow */
 #define COUNT_MOST 4000000              /* samples that fit into a rank's report */
 #define RANKS_MOST 65536
+#define SLOTS_MOST 65536
+#define SLOT_LEAST 64         /* a cache line, and an element of any type */
+#define SLOT_MOST  (64 << 20) /* a transport refuses what its lanes cannot have together */
 
 /* clang-format off */
 #define FIELD(name) .field = offsetof(struct job, name), .width = sizeof(((struct job *)0)->name)
@@ -92,6 +95,14 @@ const struct option_row option_table[] = {
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_whole, FIELD(channels), .least = 1, .most = 64,
      .standard = "1", .help = "slices of every block, each on a lane of its own"},
+    {.name = "slots", .argument = "N", .group = GROUP_LINKS,
+     .commands = FOR_RUN, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
+     .standard_note = "the transport's choice",
+     .help = "slots of one lane at its receiver, for what travels by bcopy over shm"},
+    {.name = "slot-size", .argument = "SIZE", .group = GROUP_LINKS,
+     .commands = FOR_RUN, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
+     .most = SLOT_MOST, .standard_note = "the transport's choice",
+     .help = "payload bytes of one slot, for what travels by bcopy"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_text, FIELD(interface),
      .standard_note = "any; loopback if all ranks are on one host",
@@ -107,7 +118,7 @@ const struct option_row option_table[] = {
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
      .standard = "core",
-     .help = "bind each rank to a 'core' of its own, where a host has enough, or to 'none'"},
+     .help = "bind each rank to a 'core', of its own where a host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_address, FIELD(rendezvous),
      .help = "join a job whose rank 0 listens there, with --rank and --world"},

@@ -27,7 +27,7 @@ enum status schedule_build(const struct choice *choice, const struct problem *pr
     struct view destination = builder_view(
         b, BUFFER_DESTINATION, collective_blocks(collective, BUFFER_DESTINATION, problem->ranks));
     /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
-    struct group *groups = builder_take(b, (size_t)channels * sizeof *groups);
+    struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
     for (int c = 0; c < channels && b->status == STATUS_OK; c++) {

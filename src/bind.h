@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Binds the calling thread to a core of its own: the `index`th of those that it may use, counted in
+/* Binds the calling thread to a core: the `index`th of those that it may use, counted in
  * the topology's order, when there are at least `count` of them. Otherwise, or where binding is not
  * possible, nothing changes and it returns false. */
 bool bind_to_core(int index, int count);

@@ -16,6 +16,7 @@ static bool array_reserve(struct builder *b, void **array, size_t *room, size_t 
     if (count < *room)
         return true;
     size_t more = *room ? 2 * *room : 64;
+    more = more > count ? more : count + 1;
     void *grown = realloc(*array, more * size);
     if (!grown) {
         b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
@@ -26,14 +27,25 @@ static bool array_reserve(struct builder *b, void **array, size_t *room, size_t 
     return true;
 }
 
-void *builder_take(struct builder *b, size_t bytes)
+static void *builder_take_from(struct builder *b, struct arena *arena, size_t bytes)
 {
     if (b->status != STATUS_OK)
         return NULL;
-    void *taken = arena_take(b->memory, bytes);
+    void *taken = arena_take(arena, bytes);
     if (!taken)
         b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
     return taken;
+}
+
+void *builder_draft(struct builder *b, size_t bytes)
+{
+    return builder_take_from(b, b->drafts, bytes);
+}
+
+/* Memory that lives as long as the schedule. */
+static void *builder_take(struct builder *b, size_t bytes)
+{
+    return builder_take_from(b, b->memory, bytes);
 }
 
 void builder_refuse(struct builder *b, const char *what)
@@ -64,13 +76,14 @@ static void builder_place_buffers(struct builder *b)
 struct builder *builder_create(const struct problem *problem, int rank)
 {
     struct builder *b = calloc(1, sizeof *b);
-    struct arena *memory = arena_create();
+    struct arena *memory = arena_create(), *drafts = arena_create();
     struct schedule *schedule = memory ? arena_take(memory, sizeof *schedule) : NULL;
     struct scope *scopes = malloc(sizeof *scopes);
-    if (!b || !schedule || !scopes) {
+    if (!b || !schedule || !scopes || !drafts) {
         free(b);
         free(scopes);
         arena_free(memory);
+        arena_free(drafts);
         fail(STATUS_ERROR, "out of memory while writing a schedule");
         return NULL;
     }
@@ -80,8 +93,11 @@ struct builder *builder_create(const struct problem *problem, int rank)
     schedule->lanes = 1;
     schedule->memory = memory;
     scopes[0] = (struct scope){.epoch = -1, .step = -1};
-    *b = (struct builder){
-        .schedule = schedule, .memory = memory, .scopes = scopes, .scope_count = 1};
+    *b = (struct builder){.schedule = schedule,
+                          .memory = memory,
+                          .drafts = drafts,
+                          .scopes = scopes,
+                          .scope_count = 1};
     builder_place_buffers(b);
     return b;
 }
@@ -119,9 +135,9 @@ static bool span_inside(const struct builder *b, const struct span *span)
 /* A copy of the message without empty spans, and with neighbours joined. */
 static struct message message_tidy(struct builder *b, struct message message)
 {
-    struct span *spans = builder_take(b, message.count * sizeof *spans);
-    if (!spans)
+    if (!array_reserve(b, (void **)&b->spans, &b->span_room, message.count, sizeof *b->spans))
         return (struct message){0};
+    struct span *spans = b->spans;
     size_t kept = 0;
     for (size_t i = 0; i < message.count; i++) {
         struct span span = message.spans[i];
@@ -140,7 +156,11 @@ static struct message message_tidy(struct builder *b, struct message message)
         else
             spans[kept++] = span;
     }
-    return (struct message){.spans = spans, .count = kept};
+    struct span *copy = builder_take(b, kept * sizeof *copy);
+    if (!copy)
+        return (struct message){0};
+    memcpy(copy, spans, kept * sizeof *copy);
+    return (struct message){.spans = copy, .count = kept};
 }
 
 /* The epoch that the next operation of a scope belongs to. */
@@ -315,6 +335,8 @@ enum status builder_finish(struct builder *b, struct schedule **schedule)
     *schedule = status == STATUS_OK ? b->schedule : NULL;
     if (status != STATUS_OK)
         arena_free(b->memory);
+    arena_free(b->drafts);
+    free(b->spans);
     free(b->operations);
     free(b->epochs);
     free(b->scopes);

@@ -9,7 +9,8 @@
  * cannot be (spans of different lengths, a peer outside the group, an element outside its buffer),
  * remembers it, ignores what follows, and schedule_build() reports it.
  *
- * Memory that these functions return belongs to the builder and lives as long as the schedule.
+ * Memory that these functions return belongs to the builder and lives until the schedule is
+ * finished. An operation copies the spans that it is given, so they may be used again.
  */
 #ifndef CCTEST_BUILDER_H
 #define CCTEST_BUILDER_H

@@ -16,6 +16,9 @@ struct scope {
 struct builder {
     struct schedule *schedule; /* in `memory` */
     struct arena *memory;
+    struct arena *drafts; /* what algorithms compose messages of; the schedule has copies */
+    struct span *spans;   /* the message that is being tidied */
+    size_t span_room;
     struct operation *operations;
     size_t count, room;
     struct epoch *epochs;
@@ -25,8 +28,9 @@ struct builder {
     enum status status; /* the first failure; everything after it is ignored */
 };
 
-/* Memory that lives as long as the schedule; NULL when the builder has failed, or fails now. */
-void *builder_take(struct builder *b, size_t bytes);
+/* Memory that lives until the schedule is finished; NULL when the builder has failed, or fails
+ * now. */
+void *builder_draft(struct builder *b, size_t bytes);
 
 /* Fails the builder: the operation that is being written "does what it must not". */
 void builder_refuse(struct builder *b, const char *what);

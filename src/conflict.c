@@ -36,6 +36,7 @@ struct extent {
 struct storage_map {
     size_t *starts; /* ascending; cell i is [starts[i], starts[i + 1]) */
     size_t count;   /* of starts */
+    size_t near;    /* the cell that was found last: the next is often behind it */
     struct extent *extents;
     /* Bit c of level 0: cell c begins an extent. Bit w of level n + 1: word w of level n is not
      * 0. */
@@ -94,22 +95,18 @@ static enum status visit_ends(struct finder *finder, const struct stretch *stret
 {
     (void)self;
     struct storage_map *map = &finder->maps[stretch->storage];
-    map->starts[map->count++] = stretch->start;
+    if (map->count == 0 || map->starts[map->count - 1] != stretch->start)
+        map->starts[map->count++] = stretch->start;
     map->starts[map->count++] = stretch->start + stretch->length;
     return STATUS_OK;
 }
 
-static enum status visit_count(struct finder *finder, const struct stretch *stretch, uint32_t self)
+/* Room for the ends of all runs: more than there are, where runs touch. */
+static void ends_count(struct finder *finder, struct message message)
 {
-    (void)self;
-    finder->maps[stretch->storage].count += 2;
-    return STATUS_OK;
-}
-
-static int size_compare(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return x < y ? -1 : x > y;
+    for (size_t s = 0; s < message.count; s++)
+        finder->maps[finder->schedule->storage[message.spans[s].buffer]].count +=
+            2 * message.spans[s].times;
 }
 
 static void operations_visit(struct finder *finder, const struct operation *operations,
@@ -122,19 +119,56 @@ static void operations_visit(struct finder *finder, const struct operation *oper
     }
 }
 
-/* Sorts the ends and keeps each once; programs often have them in order already. */
-static void starts_order(struct storage_map *map)
+/* Where the ascending numbers that begin at `at` end. */
+static size_t ascent_end(const size_t *numbers, size_t count, size_t at)
 {
-    bool ascending = true;
-    for (size_t i = 1; i < map->count && ascending; i++)
-        ascending = map->starts[i - 1] <= map->starts[i];
-    if (!ascending)
-        qsort(map->starts, map->count, sizeof *map->starts, size_compare);
-    size_t kept = 0;
-    for (size_t i = 0; i < map->count; i++)
-        if (kept == 0 || map->starts[i] != map->starts[kept - 1])
-            map->starts[kept++] = map->starts[i];
-    map->count = kept;
+    for (at++; at < count && numbers[at - 1] < numbers[at]; at++)
+        continue;
+    return at;
+}
+
+/* Merges two ascents into `to`, each number once; returns how many there are. */
+static size_t ascents_merge(const size_t *x, size_t x_count, const size_t *y, size_t y_count,
+                            size_t *to)
+{
+    size_t i = 0, j = 0, made = 0;
+    while (i < x_count && j < y_count) {
+        size_t a = x[i], b = y[j];
+        to[made++] = a < b ? a : b;
+        i += a <= b;
+        j += b <= a;
+    }
+    for (; i < x_count; i++)
+        to[made++] = x[i];
+    for (; j < y_count; j++)
+        to[made++] = y[j];
+    return made;
+}
+
+/* Sorts the ends and keeps each once. Messages mostly ascend, and many have the same ends: so it
+ * merges neighbouring ascents until there is one. */
+static bool starts_order(struct storage_map *map)
+{
+    size_t *other = NULL;
+    while (map->count > 0 && ascent_end(map->starts, map->count, 0) < map->count) {
+        if (!other && !(other = malloc((map->count + 1) * sizeof *other)))
+            return false;
+        size_t made = 0;
+        for (size_t at = 0; at < map->count;) {
+            size_t middle = ascent_end(map->starts, map->count, at);
+            size_t end =
+                middle < map->count ? ascent_end(map->starts, map->count, middle) : middle;
+            made += ascents_merge(map->starts + at, middle - at, map->starts + middle, end - middle,
+                                  other + made);
+            at = end;
+        }
+        size_t *merged = other;
+        other = map->starts;
+        map->starts = merged;
+        map->count = made;
+    }
+    free(other);
+    return true;
 }
 
 static void start_set(struct storage_map *map, size_t cell, bool begins)
@@ -187,7 +221,11 @@ static bool extents_make(struct storage_map *map)
 static enum status cells_make(struct finder *finder, const struct operation *operations,
                               size_t count)
 {
-    operations_visit(finder, operations, count, visit_count);
+    for (size_t i = 0; i < count; i++) {
+        ends_count(finder, operations[i].from);
+        ends_count(finder, operations[i].with);
+        ends_count(finder, operations[i].to);
+    }
     for (int s = 0; s < BUFFERS; s++) {
         struct storage_map *map = &finder->maps[s];
         map->starts = malloc((map->count + 1) * sizeof *map->starts);
@@ -198,16 +236,25 @@ static enum status cells_make(struct finder *finder, const struct operation *ope
     operations_visit(finder, operations, count, visit_ends);
     for (int s = 0; s < BUFFERS; s++) {
         struct storage_map *map = &finder->maps[s];
-        starts_order(map);
-        if (!extents_make(map))
+        if (!starts_order(map) || !extents_make(map))
             return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
     }
     return STATUS_OK;
 }
 
-static size_t cell_find(const struct storage_map *map, size_t start)
+/* The cell of an element: steps that double away from the cell found last, then halves. */
+static size_t cell_find(struct storage_map *map, size_t start)
 {
-    size_t low = 0, high = map->count;
+    const size_t *starts = map->starts;
+    size_t low = map->near, high = low + 1, step = 1;
+    if (starts[low] <= start) {
+        for (; high < map->count && starts[high] <= start; step *= 2)
+            low = high, high += step;
+        high = high < map->count ? high : map->count;
+    } else {
+        for (high = low; low > 0 && starts[low] > start; step *= 2)
+            high = low, low -= step < low ? step : low;
+    }
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (map->starts[middle] <= start)
@@ -215,6 +262,7 @@ static size_t cell_find(const struct storage_map *map, size_t start)
         else
             high = middle;
     }
+    map->near = low;
     return low;
 }
 

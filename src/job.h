@@ -17,8 +17,9 @@ enum start_mode {
 };
 
 enum bind_mode {
-    BIND_CORE, /* each rank to a core of its own, where its host has enough of them */
-    BIND_NONE, /* to none: the kernel places them */
+    BIND_CORE,   /* each rank to a core, of its own where its host has enough of them */
+    BIND_NONE,   /* to none: the kernel places them */
+    BIND_SHARED, /* what becomes of BIND_CORE where ranks have to share cores */
 };
 
 /* A fault that the tool inflicts on itself, so that its users can see that it would be found. */
@@ -63,8 +64,10 @@ struct job {
     enum copy_policy copy;
     size_t chunk; /* bytes; 0: whole messages */
     int channels;
-    double min_busbw; /* GB/s; 0: not asked */
-    double timeout;   /* seconds */
+    int slots;         /* of one lane at its receiver; 0: the transport's choice */
+    size_t slot_bytes; /* payload of one slot; 0: likewise */
+    double min_busbw;  /* GB/s; 0: not asked */
+    double timeout;    /* seconds */
     uint64_t seed;
     enum start_mode start;
     struct injection injections[INJECTIONS_MOST];

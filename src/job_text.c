@@ -60,8 +60,12 @@ void job_canonical(const struct job *job, char *to, size_t size)
              job->checked);
     text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);
     text_add(&text, " --chunk %zu", job->chunk);
+    if (job->slots)
+        text_add(&text, " --slots %d", job->slots);
+    if (job->slot_bytes)
+        text_add(&text, " --slot-size %zu", job->slot_bytes);
     text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g",
-             job->channels, job->bind == BIND_CORE ? "core" : "none",
+             job->channels, job->bind == BIND_NONE ? "none" : "core",
              job->start == START_BARRIER ? "barrier" : "back-to-back",
              (unsigned long long)job->seed, job->timeout, job->min_busbw);
     text_add(&text, "%s", job->profile ? " --profile" : "");

@@ -20,7 +20,7 @@
 #include "tally.h"
 
 #define SPINS_ALONE  300                /* a core for each rank, if nobody else uses it */
-#define SPINS_SHARED 50                 /* more ranks than cores */
+#define SPINS_SHARED 1                  /* more ranks than cores: spinning delays the others */
 #define CACHE_USUAL  ((size_t)32 << 20) /* third level, where nobody knows it */
 
 struct session {
@@ -85,7 +85,8 @@ static bool session_ended(void *argument)
     return control_ended(argument);
 }
 
-/* A core for each rank of this host, if there are enough and nothing else is wanted. */
+/* A core for each rank of this host; where there are fewer they are dealt out in turn, lest the
+ * kernel leaves three ranks on one and one on the other. */
 static void session_bind(struct session *session)
 {
     struct runner *runner = &session->runner;
@@ -102,9 +103,11 @@ static void session_bind(struct session *session)
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     runner->stream_least =
         (cache > 0 ? (size_t)cache : CACHE_USUAL) / 4 / (size_t)session->local_ranks;
-    if (session->job.bind == BIND_CORE &&
-        !(enough && bind_to_core(me->local_rank, session->local_ranks)))
+    int used = enough ? session->local_ranks : session->cores;
+    if (session->job.bind == BIND_CORE && !bind_to_core(me->local_rank % used, used))
         session->job.bind = BIND_NONE;
+    else if (session->job.bind == BIND_CORE && !enough)
+        session->job.bind = BIND_SHARED;
 }
 
 static enum status session_link(struct session *session)
@@ -120,6 +123,8 @@ static enum status session_link(struct session *session)
         .local_ranks = session->local_ranks,
         .cores = session->cores,
         .copy = job->copy,
+        .slots = job->slots,
+        .slot_bytes = job->slot_bytes,
         .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
         .regions = regions,
         .region_count = session->burst.set_count + 1,

@@ -7,7 +7,7 @@
 
 struct view builder_view(struct builder *b, enum buffer buffer, int blocks)
 {
-    struct span *spans = builder_take(b, (size_t)blocks * sizeof *spans);
+    struct span *spans = builder_draft(b, (size_t)blocks * sizeof *spans);
     if (!spans)
         return (struct view){0};
     size_t run = b->schedule->extent[buffer] / (size_t)blocks;
@@ -19,7 +19,7 @@ struct view builder_view(struct builder *b, enum buffer buffer, int blocks)
 
 struct span *span_array(struct builder *b, int count)
 {
-    return builder_take(b, (size_t)count * sizeof(struct span));
+    return builder_draft(b, (size_t)count * sizeof(struct span));
 }
 
 static int index_wrap(int index, int blocks)
@@ -38,7 +38,7 @@ struct message view_block(const struct view *view, int index)
 struct message view_blocks(struct builder *b, const struct view *view, int first, int step,
                            int count)
 {
-    struct span *spans = builder_take(b, (size_t)count * sizeof *spans);
+    struct span *spans = builder_draft(b, (size_t)count * sizeof *spans);
     if (!spans || view->blocks == 0)
         return (struct message){0};
     int at = index_wrap(first, view->blocks), by = index_wrap(step, view->blocks);
@@ -77,7 +77,7 @@ static struct span span_slice(const struct span *whole, int part, int parts)
 
 struct view view_cut(struct builder *b, const struct view *whole, int blocks)
 {
-    struct span *spans = builder_take(b, (size_t)blocks * sizeof *spans);
+    struct span *spans = builder_draft(b, (size_t)blocks * sizeof *spans);
     if (!spans)
         return (struct view){0};
     if (whole->blocks != 1 || whole->spans[0].times != 1) {
@@ -91,7 +91,7 @@ struct view view_cut(struct builder *b, const struct view *whole, int blocks)
 
 struct view view_channel(struct builder *b, const struct view *view, int channel, int channels)
 {
-    struct span *spans = builder_take(b, (size_t)view->blocks * sizeof *spans);
+    struct span *spans = builder_draft(b, (size_t)view->blocks * sizeof *spans);
     if (!spans)
         return (struct view){0};
     for (int i = 0; i < view->blocks; i++)
@@ -101,7 +101,7 @@ struct view view_channel(struct builder *b, const struct view *view, int channel
 
 struct view view_scratch(struct builder *b, const struct view *like)
 {
-    struct span *spans = builder_take(b, (size_t)like->blocks * sizeof *spans);
+    struct span *spans = builder_draft(b, (size_t)like->blocks * sizeof *spans);
     if (!spans)
         return (struct view){0};
     for (int i = 0; i < like->blocks; i++) {

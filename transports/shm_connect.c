@@ -107,12 +107,13 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
     size_t most = pages > 0 ? (size_t)pages * (size_t)page / MEMORY_PART / ranks : SIZE_MAX;
     if ((!config->slots && !config->slot_bytes) || wanted <= most)
         return STATUS_OK;
-    return fail(STATUS_USAGE,
-                "%zu channels with %u slots of %u bytes would take %zu MiB of shared memory on a "
-                "rank, which may have %zu MiB (1/%d of the memory for the %zu ranks here): give "
-                "fewer --slots or a smaller --slot-size",
-                channels, geometry->cells[SHM_LONG], geometry->slot_bytes, wanted >> 20, most >> 20,
-                MEMORY_PART, ranks);
+    return fail(
+        STATUS_USAGE,
+        "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
+        "on a rank, which may have %zu MiB (1/%d of the memory for the %zu ranks here): "
+        "give fewer --slots or a smaller --slot-size",
+        geometry->cells[SHM_LONG], geometry->slot_bytes, channels, wanted >> 20, most >> 20,
+        MEMORY_PART, ranks);
 }
 
 /* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */

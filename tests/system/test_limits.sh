@@ -42,6 +42,9 @@ limited -f 100 -- "cannot have [0-9]+ KiB of shared memory for the shm transport
     allreduce --np 3 -x shm "${small[@]}"
 run bash -c 'ulimit -f 100; exec "$@"' limited "$CCTEST" allreduce --np 3 -x tcp "${small[@]}"
 check_status 0 "tcp needs no files"
+cctest allreduce --np 2 -x shm --slots 65536 --slot-size 64M "${small[@]}"
+check_status 2 "more slots than memory"
+check_says "^cctest: .*of shared memory on a rank, which may have .*: give fewer --slots or a smaller --slot-size"
 
 # File descriptors: too few are said before anything starts; with those that it asks for it works.
 few=0
@@ -66,7 +69,8 @@ check_status 0 "64 descriptors are enough"
 
 # A memory control group (version 2), where one can be made.
 group=/sys/fs/cgroup/cctest-$$
-if mkdir $group 2>/dev/null && echo 200M 2>/dev/null >$group/memory.max; then
+if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ] &&
+    mkdir $group 2>/dev/null && echo 200M 2>/dev/null >$group/memory.max; then
     # shellcheck disable=SC2016
     run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"

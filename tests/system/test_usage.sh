@@ -107,6 +107,10 @@ refused "--chunk '-1' is negative" alltoall --chunk -1
 refused "--chunk '4Q' has trailing junk" alltoall --chunk 4Q
 refused "--channels '0' is too small" alltoall --channels 0
 refused "--channels '65' is too large" alltoall --channels 65
+refused "--slots '0' is too small: give a whole number from 1" alltoall --slots 0
+refused "--slots '1K' has trailing junk" alltoall --slots 1K
+refused "--slot-size '8' is too small: give bytes from 64" alltoall --slot-size 8
+refused "--slot-size '1G' is too large" alltoall --slot-size 1G
 refused "--timeout '0' is too small: give a number above 0" alltoall --timeout 0
 refused "--timeout '-1'" alltoall --timeout -1
 refused "--timeout 'nan'" alltoall --timeout nan

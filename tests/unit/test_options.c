@@ -85,6 +85,8 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.copy, COPY_AUTO);
     assert_int_equal(o.job.chunk, 128 << 10);
     assert_int_equal(o.job.channels, 1);
+    assert_int_equal(o.job.slots, 0);
+    assert_int_equal(o.job.slot_bytes, 0);
     assert_true(o.job.timeout == 30);
     assert_int_equal(o.job.start, START_BARRIER);
     assert_int_equal(o.job.np, 0);
@@ -101,7 +103,8 @@ static void flags_reach_the_job(void **state)
     accept(
         &o,
         "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
-        "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5",
+        "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
+        "--slots 12 --slot-size 8K",
         NULL);
     assert_string_equal(o.job.collective->name, "broadcast");
     assert_int_equal(o.job.choice_count, 2);
@@ -121,6 +124,8 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.copy, COPY_ZCOPY);
     assert_int_equal(o.job.chunk, 0);
     assert_int_equal(o.job.channels, 3);
+    assert_int_equal(o.job.slots, 12);
+    assert_int_equal(o.job.slot_bytes, 8 << 10);
     assert_int_equal(o.job.np, 5);
     assert_true(o.job.min_busbw == 1.5);
     assert_true(o.job.timeout == 2.5);
