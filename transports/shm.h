@@ -61,7 +61,8 @@ struct shm_desk {
     uint64_t address;          /* of the block in the owner's address space */
     uint32_t first_lane, lanes;
     struct shm_geometry geometry;
-    uint32_t reads;        /* the owner can read the peer's private memory */
+    uint16_t reads;        /* the owner can read the peer's private memory */
+    uint16_t measures;     /* it has a core for itself, so that the way to it can be measured */
     _Atomic uint32_t ball; /* thrown to and fro to measure how far apart the two are */
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
@@ -164,7 +165,8 @@ struct shm_peer {
     int lanes;
     struct shm_channel **channels[2]; /* [sends][lane] */
     bool is_checked;                  /* of check() */
-    uint64_t line_ns; /* a cache line's way to its core, measured; 0: not measured */
+    bool is_measured; /* the way to it is to be: both ends want it */
+    uint64_t line_ns; /* a cache line's way to its core; 0: not measured */
     bool is_far;      /* its core shares no cache with this one */
 };
 

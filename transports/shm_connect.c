@@ -156,6 +156,7 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     desk->lanes = (uint32_t)(lanes - peer->lanes);
     desk->geometry = *geometry;
     desk->reads = peer->reads;
+    desk->measures = endpoint->base.config.local_ranks <= endpoint->base.config.cores;
     atomic_store_explicit(&desk->offered, ++peer->round, memory_order_release);
     return STATUS_OK;
 }
@@ -278,6 +279,7 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
         }
     }
     peer->read = other->reads;
+    peer->is_measured = own->measures && other->measures;
     const struct shm_desk *const desks[2] = {own, other};
     char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
     enum status status = shm_channels_create(endpoint, peer, desks, blocks);
@@ -359,16 +361,15 @@ static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_p
 }
 
 /* Each pair by itself: in round k rank r meets rank k - r, so that nobody waits in a circle. */
-static enum status shm_measure_all(const struct shm_endpoint *endpoint,
-                                   struct shm_peer *const *lacking, int count, double deadline)
+static enum status shm_measure_all(const struct shm_endpoint *endpoint, double deadline)
 {
     const struct transport_config *config = &endpoint->base.config;
     enum status status = STATUS_OK;
     for (int round = 0; round < config->ranks && !status; round++) {
-        int rank = (round - config->rank + config->ranks) % config->ranks;
-        for (int i = 0; i < count && !status; i++)
-            if (lacking[i]->rank == rank && lacking[i]->lanes > 0 && lacking[i]->line_ns == 0)
-                status = shm_measure(endpoint, lacking[i], deadline);
+        struct shm_peer *peer =
+            endpoint->peers[(round - config->rank + config->ranks) % config->ranks];
+        if (peer && peer->is_measured && peer->line_ns == 0)
+            status = shm_measure(endpoint, peer, deadline);
     }
     return status;
 }
@@ -394,8 +395,8 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
         struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
         status = shm_await(endpoint, lacking[i], &desk->accepted, deadline);
     }
-    if (!status && base->config.local_ranks <= base->config.cores)
-        status = shm_measure_all(endpoint, lacking, lacking_count, deadline);
+    if (!status)
+        status = shm_measure_all(endpoint, deadline);
     free(lacking);
     return status;
 }
