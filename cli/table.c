@@ -116,9 +116,9 @@ static void table_begin(struct report *report, const struct job *job, const stru
             job->iterations, job->checked,
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back",
-            job->bind == BIND_CORE     ? "a core for each rank"
-            : job->bind == BIND_SHARED ? "ranks share cores"
-                                       : "ranks not bound");
+            job->bind == BIND_NONE  ? "ranks not bound"
+            : job->cores_are_shared ? "ranks share cores"
+                                    : "a core for each rank");
     for (int i = 0; i < job->choice_count; i++) {
         int width = (int)strlen(job->choice_text[i]);
         table->name_width = width > table->name_width ? width : table->name_width;

@@ -4,11 +4,9 @@
 #ifndef CCTEST_BIND_H
 #define CCTEST_BIND_H
 
-#include <stdbool.h>
-
-/* Binds the calling thread to a core: the `index`th of those that it may use, counted in
- * the topology's order, when there are at least `count` of them. Otherwise, or where binding is not
- * possible, nothing changes and it returns false. */
-bool bind_to_core(int index, int count);
+/* Binds the calling thread to one of the cores that it may use: the `index`th, counted in the
+ * topology's order and from the first again when there are no more. Returns how many there are; 0,
+ * where binding is not possible: then nothing has changed. */
+int bind_to_core(int index);
 
 #endif

@@ -17,9 +17,8 @@ enum start_mode {
 };
 
 enum bind_mode {
-    BIND_CORE,   /* each rank to a core, of its own where its host has enough of them */
-    BIND_NONE,   /* to none: the kernel places them */
-    BIND_SHARED, /* what becomes of BIND_CORE where ranks have to share cores */
+    BIND_CORE, /* each rank to a core, of its own where its host has enough of them */
+    BIND_NONE, /* to none: the kernel places them */
 };
 
 /* A fault that the tool inflicts on itself, so that its users can see that it would be found. */
@@ -72,7 +71,8 @@ struct job {
     enum start_mode start;
     struct injection injections[INJECTIONS_MOST];
     int injection_count;
-    enum bind_mode bind; /* the session sets it to what became of it */
+    enum bind_mode bind;   /* the session sets it to what became of it ... */
+    bool cores_are_shared; /* ... and this, where ranks had to share cores */
     const char *interface;
     int verbosity;
     /* Where the ranks come from. */

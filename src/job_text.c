@@ -65,7 +65,7 @@ void job_canonical(const struct job *job, char *to, size_t size)
     if (job->slot_bytes)
         text_add(&text, " --slot-size %zu", job->slot_bytes);
     text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g",
-             job->channels, job->bind == BIND_NONE ? "none" : "core",
+             job->channels, job->bind == BIND_CORE ? "core" : "none",
              job->start == START_BARRIER ? "barrier" : "back-to-back",
              (unsigned long long)job->seed, job->timeout, job->min_busbw);
     text_add(&text, "%s", job->profile ? " --profile" : "");

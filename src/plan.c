@@ -168,9 +168,10 @@ enum status plan_create(const struct plan_config *config, struct plan **made)
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
         status = task_make(plan, &plan->tasks[i], &schedule->operations[i], &room);
     plan->completed = plan->earliest = plan->count;
-    plan_stream(plan);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        plan_stream(plan);
         status = plan_make_eager(plan);
+    }
     if (status != STATUS_OK) {
         plan_destroy(plan);
         *made = NULL;

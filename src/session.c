@@ -35,7 +35,7 @@ struct session {
     unsigned char *is_peer; /* by rank */
     int lanes;
     int local_ranks; /* on this host */
-    int cores;       /* that this rank might have run on */
+    int cores;       /* that they may run on */
 };
 
 /* Setting up. */
@@ -85,29 +85,47 @@ static bool session_ended(void *argument)
     return control_ended(argument);
 }
 
-/* A core for each rank of this host; where there are fewer they are dealt out in turn, lest the
- * kernel leaves three ranks on one and one on the other. */
-static void session_bind(struct session *session)
+/* Deals the cores out: one for each rank of this host, where there are enough; where there are fewer
+ * in turn, lest the kernel leaves three ranks on one and one on the other. A launcher may have given
+ * each rank other cores: only those who have the same share them. */
+static enum status session_bind(struct session *session)
 {
     struct runner *runner = &session->runner;
     const struct member *members = control_members(session->control);
     const struct member *me = &members[runner->rank];
-    cpu_set_t cores;
+    cpu_set_t mine, all;
+    bool known = sched_getaffinity(0, sizeof mine, &mine) == 0;
+    if (!known)
+        CPU_ZERO(&mine);
+    struct blobs masks;
+    enum status status = control_allgather(session->control, &mine, sizeof mine, &masks);
+    if (status != STATUS_OK)
+        return status;
+    int index = 0, sharing = 0;
+    CPU_ZERO(&all);
     session->local_ranks = 0;
-    for (int r = 0; r < runner->ranks; r++)
-        session->local_ranks += members[r].node == me->node;
-    session->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    for (int r = 0; r < runner->ranks; r++) {
+        if (members[r].node != me->node || masks.size[r] != sizeof mine)
+            continue;
+        const cpu_set_t *mask = masks.data[r];
+        session->local_ranks++;
+        CPU_OR(&all, &all, mask);
+        index += r < runner->rank && CPU_EQUAL(mask, &mine);
+        sharing += CPU_EQUAL(mask, &mine);
+    }
+    blobs_free(&masks);
+    session->cores = CPU_COUNT(&all);
     bool enough = session->cores >= session->local_ranks;
     runner->spins = enough ? SPINS_ALONE : SPINS_SHARED;
+    int cores = known && session->job.bind == BIND_CORE ? bind_to_core(index) : 0;
+    if (cores == 0)
+        session->job.bind = BIND_NONE;
+    session->job.cores_are_shared = cores < sharing;
     /* Source, destination and what passes through have to share the ranks' common cache. */
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     runner->stream_least =
         (cache > 0 ? (size_t)cache : CACHE_USUAL) / 4 / (size_t)session->local_ranks;
-    int used = enough ? session->local_ranks : session->cores;
-    if (session->job.bind == BIND_CORE && !bind_to_core(me->local_rank % used, used))
-        session->job.bind = BIND_NONE;
-    else if (session->job.bind == BIND_CORE && !enough)
-        session->job.bind = BIND_SHARED;
+    return STATUS_OK;
 }
 
 static enum status session_link(struct session *session)
@@ -123,6 +141,7 @@ static enum status session_link(struct session *session)
         .local_ranks = session->local_ranks,
         .cores = session->cores,
         .copy = job->copy,
+        .combines = job->collective->reduces,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
         .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
@@ -167,7 +186,9 @@ static enum status session_set_up(struct session *session)
     enum status status = job_check_ranks(job, runner->ranks);
     if (status != STATUS_OK)
         return status;
-    session_bind(session);
+    status = session_bind(session);
+    if (status != STATUS_OK)
+        return status;
     for (int c = 0; c < job->choice_count; c++) {
         char name[128];
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->choice_text[c]);
@@ -187,8 +208,8 @@ static enum status session_set_up(struct session *session)
 
 static void session_close(struct session *session)
 {
+    links_close(session->runner.links); /* first: a plan's transfers live until then */
     start_close(&session->runner.start);
-    links_close(session->runner.links);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
     burst_close(&session->burst);

@@ -121,7 +121,7 @@ static enum status start_arrange(struct start *start, struct control *control,
         free(firsts);
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     }
-    bool alone = !start->memory;
+    bool alone = !start->memory, first = alone || members[rank].local_rank == 0;
     for (int r = 0; r < ranks; r++) {
         bool other_alone = at_gate->size[r] != 1 || !*(const char *)at_gate->data[r];
         if (r == rank) {
@@ -135,7 +135,7 @@ static enum status start_arrange(struct start *start, struct control *control,
     }
     gate_open(&start->gate, start->memory ? (char *)start->memory + LINE : NULL, me, count);
     enum status status = STATUS_OK;
-    if (start->gates > 1 && firsts[place] == rank)
+    if (start->gates > 1 && first)
         status = start_schedule(start, firsts, place, ranks, rank);
     free(firsts);
     return status;

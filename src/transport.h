@@ -49,8 +49,9 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
-    int cores;       /* that they may use; fewer than ranks: they take turns */
+    int cores;       /* that they may run on; fewer: they take turns */
     enum copy_policy copy;
+    bool combines;     /* receivers combine what comes: the collective reduces */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
     size_t chunk;      /* grain in bytes; SIZE_MAX: whole messages */

@@ -167,7 +167,7 @@ struct shm_peer {
     bool is_checked;                  /* of check() */
     bool is_measured; /* the way to it is to be: both ends want it */
     uint64_t line_ns; /* a cache line's way to its core; 0: not measured */
-    bool is_far;      /* its core shares no cache with this one */
+    bool is_far; /* its core shares no cache with this one */
 };
 
 struct shm_endpoint {

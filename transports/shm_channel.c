@@ -24,18 +24,22 @@
 #include "stream.h"
 
 /* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
- * more for every run. */
+ * more for every run; the longest messages are better copied twice, the second time past the
+ * cache. */
 static const struct {
     size_t bcopy_most;      /* messages up to here go through slots */
+    size_t refer_most;      /* and those that are longer than this */
     size_t reference_least; /* so does a cell whose reference would cover less */
     size_t run_least;       /* or be torn into runs shorter than this */
 } shm_auto[] = {
-    /* process_vm_readv was slower than two copies at every size where it was measured: --copy zcopy
-     * takes it. */
-    [false] = {.bcopy_most = SIZE_MAX, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [false] = {.bcopy_most = 64 << 10,
+               .refer_most = 32 << 20,
+               .reference_least = 8 << 10,
+               .run_least = 1 << 10},
     [true] = {.bcopy_most = SHM_BCOPY_MOST,
+              .refer_most = SIZE_MAX,
               .reference_least = 4 << 10,
-              .run_least = 1}, /* shared */
+              .run_least = 1},
 };
 
 #define SHM_STREAM_LEAST ((size_t)2 << 10)
@@ -101,6 +105,19 @@ static size_t shm_describe(const struct cursor *cursor, size_t most,
     return run * times;
 }
 
+/* Does --copy auto refer to this much of a message? */
+static bool shm_auto_refers(const struct shm_endpoint *endpoint, size_t length, size_t bytes,
+                            const struct shm_reference *reference)
+{
+    bool shared = reference->region >= 0;
+    /* What is read by a system call cannot be combined as it comes. */
+    if (!shared && endpoint->base.config.combines)
+        return false;
+    return length > shm_auto[shared].bcopy_most && length <= shm_auto[shared].refer_most &&
+           bytes >= shm_auto[shared].reference_least &&
+           reference->run >= shm_auto[shared].run_least;
+}
+
 /* The bytes that the next cell is to refer to; 0: it is to hold bytes itself. */
 static size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer,
                         struct shm_reference *reference)
@@ -115,12 +132,9 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
         most = shm_cut(most, endpoint->grain, transfer->element);
     size_t bytes = shm_describe(&transfer->cursor, most, reference);
     reference->region = shm_region_of(&endpoint->address, reference->address);
-    bool shared = reference->region >= 0;
-    if (!shared && !channel->peer->read)
+    if (reference->region < 0 && !channel->peer->read)
         return 0;
-    if (policy == COPY_AUTO &&
-        (transfer->length <= shm_auto[shared].bcopy_most ||
-         bytes < shm_auto[shared].reference_least || reference->run < shm_auto[shared].run_least))
+    if (policy == COPY_AUTO && !shm_auto_refers(endpoint, transfer->length, bytes, reference))
         return 0;
     return bytes;
 }

@@ -55,6 +55,8 @@ static size_t shm_payload(enum shm_ring_kind kind, const struct shm_geometry *ge
     return kind == SHM_SHORT && bytes > SHORT_BYTES ? SHORT_BYTES : bytes;
 }
 
+_Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "what is eager is never referred to");
+
 static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {
     return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
@@ -280,6 +282,7 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
     }
     peer->read = other->reads;
     peer->is_measured = own->measures && other->measures;
+    peer->is_far = !peer->is_measured;
     const struct shm_desk *const desks[2] = {own, other};
     char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
     enum status status = shm_channels_create(endpoint, peer, desks, blocks);

@@ -7,12 +7,7 @@
 size_t shm_eager_most(const struct channel *base)
 {
     const struct shm_channel *channel = (const struct shm_channel *)base;
-    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)base->endpoint;
-    size_t most = channel->rings[SHM_SHORT].payload;
-    if (base->endpoint->config.copy == COPY_ZCOPY)
-        return 0;
-    bool may_refer = base->endpoint->config.copy == COPY_AUTO && endpoint->address.region_count > 0;
-    return may_refer && most > SHM_BCOPY_MOST ? SHM_BCOPY_MOST : most;
+    return base->endpoint->config.copy == COPY_ZCOPY ? 0 : channel->rings[SHM_SHORT].payload;
 }
 
 static bool shm_eager_send(struct shm_channel *channel, const struct transfer *transfer)
