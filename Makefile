@@ -3,6 +3,8 @@
 #   make                build ./cctest                       make check     run the tests
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
+#   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
+#   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands).
 
 VERSION := 0.1.0
@@ -69,6 +71,16 @@ check: tests
 bench: $(binary)
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(BENCH)
 
+grain: $(binary)
+	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)
+
+$(BUILD)/tests/bench/scale: $(BUILD)/tests/bench/scale.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)
+
+scale: $(binary) $(BUILD)/tests/bench/scale
+	$(Q)tests/bench/scale.py --cctest $(abspath $(binary)) --program $(BUILD)/tests/bench/scale $(SCALE)
+
 install: $(binary)
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
@@ -82,4 +94,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d)
 
 .SECONDARY:
-.PHONY: all tests check bench install uninstall clean
+.PHONY: all tests check bench grain scale install uninstall clean

@@ -1,0 +1,89 @@
+"""How long a collective has to take: its bytes at the speeds that the machine was measured to have.
+
+What an algorithm does with each byte is read from its plan (`cctest plan --json`). The limits are
+those of work that cannot be left out, so no program reaches less time; what it needs beside (copies
+into slots, waiting, the kernel's turns) is what there is left to gain.
+"""
+
+import statistics
+
+PLANNED = 1 << 20  # bytes of the plans that are asked for; others are in proportion
+ELEMENT = 4  # bytes of a float, of which lengths are counted in plans
+LARGE = 32 << 20  # bytes from which a collective's buffers are taken to fit no cache
+
+
+class Model:
+    def __init__(self, cctest):
+        self.cctest = cctest
+        self.plans = {}
+
+    def plan(self, collective, algorithm, ranks):
+        """For each rank, in parts of the size: what it copies (receives, or copies on the spot),
+        reduces, sends and receives."""
+        key = collective, algorithm, ranks
+        if key not in self.plans:
+            plans = self.cctest.ask("plan", collective, "-a", algorithm, "--np", str(ranks), "-b",
+                                    str(PLANNED))["plans"]
+            if not plans:
+                raise LookupError(algorithm)
+            plan = plans[0]
+            self.plans[key] = [self.shares(schedule["operations"], ELEMENT / plan["bytes"])
+                               for schedule in plan["schedules"]]
+        return self.plans[key]
+
+    @staticmethod
+    def shares(operations, unit):
+        def total(*kinds):
+            return unit * sum(one["length"] for one in operations if one["kind"] in kinds)
+        return {"copied": total("recv", "copy"), "reduced": total("recv_reduce", "reduce"),
+                "sent": total("send"), "received": total("recv", "recv_reduce")}
+
+    def shared_limit(self, limits, collective, algorithm, ranks, size):
+        """Of one algorithm where peers read each other's memory in place: the limit in us, and the
+        bytes that the busiest rank copies and reduces."""
+        plan = self.plan(collective, algorithm, ranks)
+        busiest = max(plan, key=lambda rank: work(limits, "_alone", rank))
+        return (memory_us(limits, plan, size), busiest["copied"] * size, busiest["reduced"] * size)
+
+    def limit(self, limits, collective, transport, ranks, size):
+        """Microseconds: of the algorithm that would be the fastest at the limit."""
+        times = []
+        for algorithm in self.cctest.collectives[collective]:
+            try:
+                plan = self.plan(collective, algorithm, ranks)
+            except LookupError:
+                continue  # it does not serve so many ranks
+            if transport == "shm":
+                speeds = memory_limits([limits], "" if size >= LARGE else "_middle")
+                times.append(memory_us(speeds, plan, size))
+            else:
+                times.append(stream_us(limits, plan, size))
+        return min(times, default=None)
+
+
+def memory_limits(measured, how=""):
+    """GB/s of copying and of adding up, of one process while all run and alone: medians over the
+    runs of `limits`."""
+    runs = [one for one in measured if one.get("copy" + how)]
+    return {what + where: statistics.median(one[what + how + where]["GBps"] for one in runs)
+            for what in ("copy", "sum") for where in ("", "_alone")} if runs else {}
+
+
+def work(limits, where, rank):
+    return rank["copied"] / limits["copy" + where] + rank["reduced"] / limits["sum" + where]
+
+
+def memory_us(limits, plan, size):
+    """No rank is faster than alone, and all together not faster than all can be. Where all have the
+    same to do this is what each does at the speed of all at once."""
+    together = sum(work(limits, "", rank) for rank in plan) / len(plan)
+    return size * 1e-3 * max([together] + [work(limits, "_alone", rank) for rank in plan])
+
+
+def stream_us(limits, plan, size):
+    """No rank sends or receives faster than one pair does in one direction, and all together not
+    faster than all, or one pair, can."""
+    pair, all_ranks = limits["tcp_one_way"]["GBps"], limits["tcp_both_ways"]["GBps"] * len(plan)
+    busiest = max(max(rank["sent"], rank["received"]) for rank in plan)
+    total = sum(rank["sent"] for rank in plan)
+    return size * 1e-3 * max(busiest / pair, total / max(pair, all_ranks))

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""What many ranks cost before anything is sent.
+
+Three tables: how long one rank takes to build its schedule and plan, and how much memory they take,
+at up to 65,536 ranks (scale.c); the shared and private memory of a job of up to 64 local ranks that
+are all connected to each other; and how long such a job takes to start and to end. Each says
+whether its target is met. All numbers go to a JSON file, the tables to standard output.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import time
+
+import bench
+import programs
+import tables
+
+BUILD_MS = 50            # where a rank sends O(log p) messages, at MANY ranks
+MANY, SOME = 65536, 4096  # SOME: for an alltoall that sends to each rank
+SHARED_BYTES = 256 << 20  # of all local ranks
+STEADY, PATIENCE = 0.5, 60  # seconds: memory that grows no more; until there is a job
+
+
+def options_read():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog=__doc__.split(
+        "\n\n", 1)[1], formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    build = os.path.join(programs.ROOT, "build")
+    add("--only", type=bench.listed(str), metavar="PART,...",
+        default=["build", "memory", "start"], help="of build, memory, start")
+    add("--ranks", metavar="P,...", default="64,1024,4096,65536", help="of the first table")
+    add("--local", type=bench.listed(int), metavar="N,...", default=[2, 4, 8, 16, 32, 64],
+        help="local ranks, of the others")
+    add("--limit", type=float, default=1.5, metavar="SECONDS",
+        help="leave out schedules that would take longer (1.5)")
+    add("--repeat", type=int, default=5, metavar="N", help="starts of each job (5)")
+    add("--cctest", default=os.path.join(programs.ROOT, "cctest"), metavar="PROGRAM")
+    add("--program", default=os.path.join(build, "tests", "bench", "scale"), metavar="PROGRAM")
+    add("--json", metavar="FILE", default=os.path.join(build, "bench", "scale.json"))
+    options = parser.parse_args()
+    unknown = set(options.only) - {"build", "memory", "start"}
+    if unknown:
+        parser.error("--only: no '%s'; there are build, memory, start" % min(unknown))
+    return options
+
+
+def verdict(met):
+    return "met" if met else "MISSED"
+
+
+# Schedules.
+
+def is_logarithmic(line):
+    return line["messages"] <= 4 * (line["ranks"] - 1).bit_length()
+
+
+def is_target(line):
+    """Lines for which there is a target."""
+    if line["ranks"] == MANY:
+        return is_logarithmic(line)
+    return (line["ranks"] == SOME and line["collective"] == "alltoall" and
+            line["messages"] == SOME - 1)
+
+
+def measure_build(options):
+    process = subprocess.Popen([options.program, "--ranks", options.ranks, "--limit",
+                                str(options.limit)], stdout=subprocess.PIPE, text=True)
+    lines = []
+    with process:
+        for text in process.stdout:
+            line = json.loads(text)
+            if "ms" in line:
+                line["target"] = is_target(line)
+                line["met"] = line["ms"] <= BUILD_MS
+            lines.append(line)
+            print_build(line)
+    if process.returncode:
+        sys.exit("scale: %s ended with %d" % (options.program, process.returncode))
+    judged = [line for line in lines if line.get("target")]
+    missed = [line for line in judged if not line["met"]]
+    print("# %d of %d targets of %d ms missed%s\n" % (len(missed), len(judged), BUILD_MS, "".join(
+        ", %s %s" % (line["collective"], line["algorithm"]) for line in missed)), flush=True)
+    return lines
+
+
+def print_build_head():
+    print("# one rank's schedule, the worst of ranks 0, 1, p/2+1, p-1 (of each number by itself)")
+    print("# target: %d ms for O(log p) messages at %d ranks, and for a direct alltoall at %d" % (
+        BUILD_MS, MANY, SOME))
+    print("%-16s%-20s%8s%10s%12s%11s%10s%10s%10s%14s%10s" % (
+        "collective", "algorithm", "ranks", "ms", "operations", "messages", "spans", "waits",
+        "KiB", "plan: ms", "KiB"))
+
+
+def print_build(line):
+    about = "%-16s%-20s%8d" % (line["collective"], line["algorithm"], line["ranks"])
+    if "left_out" in line:
+        print(about + "  left out: about %(seconds)g s and %(bytes).1g bytes" % line["left_out"])
+        return
+    print(about + "%10.3f%12d%11d%10d%10d%10d%14.3f%10d%s" % (
+        line["ms"], line["operations"], line["messages"], line["spans"], line["waits"],
+        line["schedule_bytes"] >> 10, line["plan_ms"], line["plan_bytes"] >> 10,
+        "  " + verdict(line["met"]) if line["target"] else ""), flush=True)
+
+
+# Memory.
+
+def descendants(pid):
+    """Processes below `pid`."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name) as file:
+                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def memfds(pids):
+    """Bytes of the pages of all memfds that they have open, each once."""
+    blocks = {}
+    for pid in pids:
+        directory = "/proc/%d/fd" % pid
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        for name in names:
+            try:
+                path = os.path.join(directory, name)
+                if os.readlink(path).startswith("/memfd:"):
+                    about = os.stat(path)
+                    blocks[about.st_dev, about.st_ino] = about.st_blocks * 512
+            except OSError:
+                pass
+    return sum(blocks.values())
+
+
+def private_bytes(pid):
+    with open("/proc/%d/smaps_rollup" % pid) as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
+
+
+def shmem_bytes():
+    with open("/proc/meminfo") as file:
+        return 1024 * next(int(line.split()[1]) for line in file if line.startswith("Shmem:"))
+
+
+def measure_job(options, count):
+    """Memory of a job that runs, when it grows no more."""
+    command = [options.cctest, "alltoall", "-a", "linear", "--np", str(count), "-x", "shm", "-b",
+               "16K", "-e", "16K", "-n", "4000000", "-w", "0", "-c", "0"]
+    before = shmem_bytes()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, env=programs.clean_environment("/tmp", None))
+    best, since, begun, grown = 0, time.monotonic(), time.monotonic(), 0
+    try:
+        while time.monotonic() - begun < PATIENCE:
+            time.sleep(0.05)
+            ranks = descendants(process.pid)
+            shared = memfds(ranks)
+            grown = max(grown, shmem_bytes() - before)
+            if shared > best or len(ranks) < count:
+                best, since = max(best, shared), time.monotonic()
+            if process.poll() is not None or (best and time.monotonic() - since > STEADY):
+                break
+        private = [private_bytes(pid) for pid in descendants(process.pid)]
+    finally:
+        process.terminate()
+        said = process.communicate()[1]
+    if len(private) != count:
+        sys.exit("scale: %s: %d ranks instead of %d: %s" % (" ".join(command), len(private), count,
+                                                           said.strip()))
+    return {"ranks": count, "shared_bytes": best, "shmem_grew": grown,
+            "private_bytes": {"median": statistics.median(private), "most": max(private)},
+            "met": best <= SHARED_BYTES}
+
+
+def measure_memory(options):
+    print("# memory of alltoall linear, 16 KiB: all ranks are connected to all; target: %d MiB "
+          "of shared memory" % (SHARED_BYTES >> 20))
+    print("%6s%14s%16s%22s%20s" % ("ranks", "shared MiB", "a rank's KiB", "private KiB of a rank",
+                                   "Shmem grew, MiB"))
+    lines = []
+    for count in options.local:
+        line = measure_job(options, count)
+        lines.append(line)
+        print("%6d%14.1f%16d%22d%20.1f  %s" % (
+            count, line["shared_bytes"] / (1 << 20), line["shared_bytes"] // count >> 10,
+            int(line["private_bytes"]["median"]) >> 10, line["shmem_grew"] / (1 << 20),
+            verdict(line["met"])), flush=True)
+    print(flush=True)
+    return lines
+
+
+# Starting.
+
+def measure_start(options):
+    print("# from start to end of `cctest barrier --np N -n 1 -w 0 -c 0`, s (median of %d)" %
+          options.repeat)
+    print("%6s%10s%10s%10s%14s" % ("ranks", "median", "least", "most", "ms per rank"))
+    lines = []
+    for count in options.local:
+        took = []
+        for _ in range(options.repeat):
+            begun = time.monotonic()
+            subprocess.run([options.cctest, "barrier", "--np", str(count), "-n", "1", "-w", "0",
+                            "-c", "0"], stdout=subprocess.DEVNULL, check=True,
+                           env=programs.clean_environment("/tmp", None))
+            took.append(time.monotonic() - begun)
+        line = {"ranks": count, "seconds": statistics.median(took), "all": took}
+        lines.append(line)
+        print("%6d%10.3f%10.3f%10.3f%14.2f" % (count, line["seconds"], min(took), max(took),
+                                              1000 * line["seconds"] / count), flush=True)
+    print(flush=True)
+    return lines
+
+
+def main():
+    options = options_read()
+    programs.adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    document = {"schema": 1, "status": "running", "machine": tables.machine(programs.cores())}
+    print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, load %(load).2f\n" %
+          document["machine"])
+    if "build" in options.only:
+        print_build_head()
+        document["build"] = measure_build(options)
+    if "memory" in options.only:
+        document["memory"] = measure_memory(options)
+    if "start" in options.only:
+        document["start"] = measure_start(options)
+    document["status"] = "ok"
+    os.makedirs(os.path.dirname(os.path.abspath(options.json)), exist_ok=True)
+    with open(options.json + ".new", "w") as file:
+        json.dump(document, file, indent=1)
+    os.replace(options.json + ".new", options.json)
+    bench.progress("all numbers are in %s" % os.path.relpath(options.json))
+
+
+if __name__ == "__main__":
+    main()
