@@ -134,6 +134,7 @@ class Grain:
         until = self.begun + self.options.seconds * part
         begun, costs = time.monotonic(), {}
         for number in range(self.options.rounds):
+            sizes = []
             for size in sorted({cell.size for cell in cells}):
                 now = time.monotonic()
                 if number and now + costs[size] > until:
@@ -142,7 +143,11 @@ class Grain:
                     if cell.size == size:
                         self.run_cell(cell)
                 costs[size] = time.monotonic() - now
-            bench.progress("%s, round %d: %.0f s" % (what, number + 1, time.monotonic() - begun))
+                sizes.append(size)
+            if not sizes:
+                break
+            bench.progress("%s, round %d up to %s: %.0f s" % (
+                what, number + 1, tables.size_text(sizes[-1]), time.monotonic() - begun))
         self.spent[what] = time.monotonic() - begun
 
     def us(self, cell):
