@@ -11,9 +11,10 @@
  * ceil(log_k p) phases of k-1 messages; radix 2: every rank sends b * (sum of popcount(i), i < p),
  * about half of the vector times log2 p. Few messages, more bytes: for small blocks.
  *
- * Nothing is rotated or packed: a slot starts in the source, stands in scratch in between, and its
- * last hop goes straight to the destination. In between it alternates between two areas (2(p-1)b of
- * scratch), because a slot must not be received where it still waits to be sent.
+ * Nothing is rotated or copied: a slot starts in the source, and its last hop goes straight to the
+ * destination. In between it stands in scratch, where each message has an area of its own, so that
+ * nothing is received where something still waits to be sent, and slots that travel together stand
+ * together. Radix 2: about (log2(p) / 2 - 1) p b of scratch.
  *
  * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck), UCC. Source: Bruck, Ho, Kipnis,
  * Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-
@@ -21,29 +22,33 @@
  */
 #include "algorithms.h"
 
-/* Where the block of slot i goes in the phase of weight w: to its destination if no higher digit is
- * left, else into the area in which it does not stand. `from` and `to` have room for p spans. */
+/* The phase of weight w. Slots come in ascending order, so those without a higher digit, which go
+ * to their destination, are the first of a message. `from` and `to` have room for p spans. */
 static void phase_write(struct builder *b, const struct call *call, struct span *at,
-                        struct span *from, struct span *to, const struct view areas[2], long w,
-                        long radix)
+                        struct span *from, struct span *to, long w, long radix)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
     for (long j = 1; j < radix && j * w < p; j++) {
-        int count = 0;
-        for (int i = 0; i < p; i++) {
-            if (i / w % radix != j)
-                continue;
-            bool last = i / w < radix;
-            const struct span *one = &areas[0].spans[i];
-            bool in_one = at[i].buffer == one->buffer && at[i].offset == one->offset;
-            from[count] = at[i];
-            to[count] = last ? call->destination.spans[(r - i + p) % p] : areas[in_one].spans[i];
-            at[i] = to[count++];
+        int count = 0, arrived = 0;
+        for (long turn = j * w; turn < p; turn += radix * w)
+            for (long i = turn; i < turn + w && i < p; i++)
+                from[count++] = at[i];
+        for (; arrived < w && j * w + arrived < p; arrived++)
+            to[arrived] = call->destination.spans[(r - j * w - arrived + p) % p];
+        size_t run = from[0].run;
+        struct view area = view_scratch_block(b, (size_t)(count - arrived) * run);
+        for (int i = arrived; i < count && area.spans; i++) {
+            to[i] = area.spans[0];
+            to[i].offset += (size_t)(i - arrived) * run;
+            to[i].run = to[i].stride = run;
         }
-        struct view going = {from, count}, coming = {to, count};
-        put_send(b, g, (int)((r + j * w) % p), view_all(&going));
-        put_recv(b, g, (int)((r - j * w + (long)p * radix) % p), view_all(&coming));
+        put_send(b, g, (int)((r + j * w) % p), (struct message){from, (size_t)count});
+        put_recv(b, g, (int)((r - j * w + p) % p), (struct message){to, (size_t)count});
+        count = 0;
+        for (long turn = j * w; turn < p; turn += radix * w)
+            for (long i = turn; i < turn + w && i < p; i++)
+                at[i] = to[count++];
     }
 }
 
@@ -53,7 +58,6 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     int p = g->size, r = g->rank;
     long radix = call_option(call, "radix");
     struct view source = view_source_apart(b, call);
-    struct view areas[2] = {view_scratch(b, &source), view_scratch(b, &source)};
     struct span *at = span_array(b, p), *from = span_array(b, p), *to = span_array(b, p);
     if (!to)
         return;
@@ -63,7 +67,7 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
     for (long w = 1; w < p; w *= radix) {
         put_step(b, g);
-        phase_write(b, call, at, from, to, areas, w, radix);
+        phase_write(b, call, at, from, to, w, radix);
     }
 }
 

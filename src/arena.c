@@ -16,6 +16,7 @@ struct arena {
 };
 
 #define BLOCK_BYTES ((size_t)16 << 10)
+#define BLOCK_MOST  ((size_t)1 << 20) /* what is left of the last block is wasted */
 
 struct arena *arena_create(void)
 {
@@ -29,6 +30,8 @@ void *arena_take(struct arena *arena, size_t bytes)
     if (!block || block->size - block->used < bytes) {
         /* Blocks grow with what was taken, so that there are few of them. */
         size_t size = block ? 2 * block->size : BLOCK_BYTES;
+        if (size > BLOCK_MOST)
+            size = BLOCK_MOST;
         if (size < bytes)
             size = bytes;
         block = malloc(sizeof *block + size);

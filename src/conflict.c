@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "log.h"
 
 #define NOBODY UINT32_MAX
@@ -34,9 +35,7 @@ struct extent {
 #define LEVELS 6 /* of 64 bits each: more cells than memory holds */
 
 struct storage_map {
-    size_t *starts; /* ascending; cell i is [starts[i], starts[i + 1]) */
-    size_t count;   /* of starts */
-    size_t near;    /* the cell that was found last: the next is often behind it */
+    struct cells cells;
     struct extent *extents;
     /* Bit c of level 0: cell c begins an extent. Bit w of level n + 1: word w of level n is not
      * 0. */
@@ -94,19 +93,16 @@ static void *grow(void *array, size_t *room, size_t size)
 static enum status visit_ends(struct finder *finder, const struct stretch *stretch, uint32_t self)
 {
     (void)self;
-    struct storage_map *map = &finder->maps[stretch->storage];
-    if (map->count == 0 || map->starts[map->count - 1] != stretch->start)
-        map->starts[map->count++] = stretch->start;
-    map->starts[map->count++] = stretch->start + stretch->length;
+    cells_cut(&finder->maps[stretch->storage].cells, stretch->start,
+              stretch->start + stretch->length);
     return STATUS_OK;
 }
 
-/* Room for the ends of all runs: more than there are, where runs touch. */
-static void ends_count(struct finder *finder, struct message message)
+static void ends_count(const struct schedule *schedule, struct message message,
+                       size_t ends[BUFFERS])
 {
     for (size_t s = 0; s < message.count; s++)
-        finder->maps[finder->schedule->storage[message.spans[s].buffer]].count +=
-            2 * message.spans[s].times;
+        ends[schedule->storage[message.spans[s].buffer]] += 2 * message.spans[s].times;
 }
 
 static void operations_visit(struct finder *finder, const struct operation *operations,
@@ -117,58 +113,6 @@ static void operations_visit(struct finder *finder, const struct operation *oper
         message_visit(finder, operations[i].with, (uint32_t)i, visit);
         message_visit(finder, operations[i].to, (uint32_t)i, visit);
     }
-}
-
-/* Where the ascending numbers that begin at `at` end. */
-static size_t ascent_end(const size_t *numbers, size_t count, size_t at)
-{
-    for (at++; at < count && numbers[at - 1] < numbers[at]; at++)
-        continue;
-    return at;
-}
-
-/* Merges two ascents into `to`, each number once; returns how many there are. */
-static size_t ascents_merge(const size_t *x, size_t x_count, const size_t *y, size_t y_count,
-                            size_t *to)
-{
-    size_t i = 0, j = 0, made = 0;
-    while (i < x_count && j < y_count) {
-        size_t a = x[i], b = y[j];
-        to[made++] = a < b ? a : b;
-        i += a <= b;
-        j += b <= a;
-    }
-    for (; i < x_count; i++)
-        to[made++] = x[i];
-    for (; j < y_count; j++)
-        to[made++] = y[j];
-    return made;
-}
-
-/* Sorts the ends and keeps each once. Messages mostly ascend, and many have the same ends: so it
- * merges neighbouring ascents until there is one. */
-static bool starts_order(struct storage_map *map)
-{
-    size_t *other = NULL;
-    while (map->count > 0 && ascent_end(map->starts, map->count, 0) < map->count) {
-        if (!other && !(other = malloc((map->count + 1) * sizeof *other)))
-            return false;
-        size_t made = 0;
-        for (size_t at = 0; at < map->count;) {
-            size_t middle = ascent_end(map->starts, map->count, at);
-            size_t end =
-                middle < map->count ? ascent_end(map->starts, map->count, middle) : middle;
-            made += ascents_merge(map->starts + at, middle - at, map->starts + middle, end - middle,
-                                  other + made);
-            at = end;
-        }
-        size_t *merged = other;
-        other = map->starts;
-        map->starts = merged;
-        map->count = made;
-    }
-    free(other);
-    return true;
 }
 
 static void start_set(struct storage_map *map, size_t cell, bool begins)
@@ -202,68 +146,51 @@ static size_t extent_of(const struct storage_map *map, size_t cell)
 /* At first all cells form one extent that nobody has touched. */
 static bool extents_make(struct storage_map *map)
 {
-    map->extents = malloc((map->count + 1) * sizeof *map->extents);
+    map->extents = malloc((map->cells.count + 1) * sizeof *map->extents);
     if (!map->extents)
         return false;
-    for (size_t bits = map->count + 1; map->levels < LEVELS; bits = (bits + 63) / 64) {
+    for (size_t bits = map->cells.count + 1; map->levels < LEVELS; bits = (bits + 63) / 64) {
         map->level[map->levels] = calloc((bits + 63) / 64, sizeof(uint64_t));
         if (!map->level[map->levels++])
             return false;
         if (bits <= 64)
             break;
     }
-    map->extents[0] =
-        (struct extent){.writer.operation = NOBODY, .readers = NOBODY, .end = (uint32_t)map->count};
+    map->extents[0] = (struct extent){
+        .writer.operation = NOBODY, .readers = NOBODY, .end = (uint32_t)map->cells.count};
     start_set(map, 0, true);
     return true;
+}
+
+/* Elements of a storage. */
+static size_t storage_extent(const struct schedule *schedule, int storage)
+{
+    size_t most = 0;
+    for (int b = 0; b < BUFFERS; b++)
+        if (schedule->storage[b] == storage && schedule->base[b] + schedule->extent[b] > most)
+            most = schedule->base[b] + schedule->extent[b];
+    return most;
 }
 
 static enum status cells_make(struct finder *finder, const struct operation *operations,
                               size_t count)
 {
+    const struct schedule *schedule = finder->schedule;
+    size_t ends[BUFFERS] = {0};
+    bool enough = true;
     for (size_t i = 0; i < count; i++) {
-        ends_count(finder, operations[i].from);
-        ends_count(finder, operations[i].with);
-        ends_count(finder, operations[i].to);
+        ends_count(schedule, operations[i].from, ends);
+        ends_count(schedule, operations[i].with, ends);
+        ends_count(schedule, operations[i].to, ends);
     }
-    for (int s = 0; s < BUFFERS; s++) {
-        struct storage_map *map = &finder->maps[s];
-        map->starts = malloc((map->count + 1) * sizeof *map->starts);
-        if (!map->starts)
-            return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
-        map->count = 0;
-    }
-    operations_visit(finder, operations, count, visit_ends);
-    for (int s = 0; s < BUFFERS; s++) {
-        struct storage_map *map = &finder->maps[s];
-        if (!starts_order(map) || !extents_make(map))
-            return fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
-    }
-    return STATUS_OK;
-}
-
-/* The cell of an element: steps that double away from the cell found last, then halves. */
-static size_t cell_find(struct storage_map *map, size_t start)
-{
-    const size_t *starts = map->starts;
-    size_t low = map->near, high = low + 1, step = 1;
-    if (starts[low] <= start) {
-        for (; high < map->count && starts[high] <= start; step *= 2)
-            low = high, high += step;
-        high = high < map->count ? high : map->count;
-    } else {
-        for (high = low; low > 0 && starts[low] > start; step *= 2)
-            high = low, low -= step < low ? step : low;
-    }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (map->starts[middle] <= start)
-            low = middle;
-        else
-            high = middle;
-    }
-    map->near = low;
-    return low;
+    for (int s = 0; s < BUFFERS; s++)
+        enough = enough && cells_open(&finder->maps[s].cells, storage_extent(schedule, s), ends[s]);
+    if (enough)
+        operations_visit(finder, operations, count, visit_ends);
+    for (int s = 0; s < BUFFERS; s++)
+        enough = enough && cells_order(&finder->maps[s].cells) && extents_make(&finder->maps[s]);
+    return enough ? STATUS_OK
+                  : fail(STATUS_ERROR, "out of memory while finding a schedule's conflicts");
 }
 
 static void wait_add(struct finder *finder, const struct touch *on, size_t at, size_t length)
@@ -306,9 +233,10 @@ static struct touch *touch_add(struct finder *finder)
  * messages. */
 static void extent_split(struct finder *finder, struct storage_map *map, size_t cell)
 {
-    if (cell >= map->count)
+    if (cell >= map->cells.count)
         return;
-    size_t whole = extent_of(map, cell), further = map->starts[cell] - map->starts[whole];
+    size_t whole = extent_of(map, cell),
+           further = map->cells.starts[cell] - map->cells.starts[whole];
     if (whole == cell)
         return;
     struct extent *first = &map->extents[whole], *second = &map->extents[cell];
@@ -333,8 +261,8 @@ static struct storage_map *stretch_extents(struct finder *finder, const struct s
                                            size_t *first, size_t *end)
 {
     struct storage_map *map = &finder->maps[stretch->storage];
-    *first = cell_find(map, stretch->start);
-    *end = cell_find(map, stretch->start + stretch->length);
+    *first = cells_find(&map->cells, stretch->start);
+    *end = cells_find(&map->cells, stretch->start + stretch->length);
     extent_split(finder, map, *first);
     extent_split(finder, map, *end);
     return map;
@@ -352,8 +280,9 @@ static enum status visit_read(struct finder *finder, const struct stretch *stret
     FOR_EXTENTS(map, c, first, end) {
         const struct extent *extent = &map->extents[c];
         if (extent->writer.operation != NOBODY)
-            wait_add(finder, &extent->writer, stretch->position + (map->starts[c] - stretch->start),
-                     map->starts[extent->end] - map->starts[c]);
+            wait_add(finder, &extent->writer,
+                     stretch->position + (map->cells.starts[c] - stretch->start),
+                     map->cells.starts[extent->end] - map->cells.starts[c]);
     }
     return STATUS_OK;
 }
@@ -365,8 +294,8 @@ static enum status visit_write(struct finder *finder, const struct stretch *stre
     struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
     FOR_EXTENTS(map, c, first, end) {
         const struct extent *extent = &map->extents[c];
-        size_t at = stretch->position + (map->starts[c] - stretch->start);
-        size_t length = map->starts[extent->end] - map->starts[c];
+        size_t at = stretch->position + (map->cells.starts[c] - stretch->start);
+        size_t length = map->cells.starts[extent->end] - map->cells.starts[c];
         for (uint32_t r = extent->readers; r != NOBODY; r = finder->touches[r].next)
             wait_add(finder, &finder->touches[r], at, length);
         if (extent->readers == NOBODY && extent->writer.operation != NOBODY)
@@ -384,9 +313,10 @@ static enum status visit_note_read(struct finder *finder, const struct stretch *
         struct touch *touch = touch_add(finder);
         if (!touch)
             break;
-        *touch = (struct touch){.operation = self,
-                                .next = map->extents[c].readers,
-                                .position = stretch->position + (map->starts[c] - stretch->start)};
+        *touch =
+            (struct touch){.operation = self,
+                           .next = map->extents[c].readers,
+                           .position = stretch->position + (map->cells.starts[c] - stretch->start)};
         map->extents[c].readers = (uint32_t)(touch - finder->touches);
     }
     return STATUS_OK;
@@ -399,7 +329,7 @@ static enum status visit_note_write(struct finder *finder, const struct stretch 
     struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
     FOR_EXTENTS(map, c, first, end) {
         const struct extent *extent = &map->extents[c];
-        size_t position = stretch->position + (map->starts[c] - stretch->start);
+        size_t position = stretch->position + (map->cells.starts[c] - stretch->start);
         if (extent->writer.operation == self)
             return fail(STATUS_ERROR, "operation %u of rank %d writes an element twice", self,
                         finder->schedule->rank);
@@ -436,11 +366,20 @@ static int wait_compare_at(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Each element waits for one other at most, and in order: so it is mostly. */
+static bool waits_ascend(const struct wait *waits, size_t count)
+{
+    size_t i = 1;
+    while (i < count && waits[i - 1].at + waits[i - 1].length <= waits[i].at)
+        i++;
+    return i >= count;
+}
+
 /* Joins what continues each other, drops what stands twice, and orders by `at`. */
 static void waits_tidy(struct finder *finder)
 {
     struct wait *waits = finder->waits;
-    if (finder->wait_count < 2)
+    if (waits_ascend(waits, finder->wait_count))
         return;
     qsort(waits, finder->wait_count, sizeof *waits, wait_compare_operation);
     size_t kept = 1;
@@ -496,7 +435,7 @@ enum status conflict_find(const struct schedule *schedule, struct operation *ope
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status = operation_conflicts(&finder, &operations[i], (uint32_t)i, arena);
     for (int s = 0; s < BUFFERS; s++) {
-        free(finder.maps[s].starts);
+        cells_free(&finder.maps[s].cells);
         free(finder.maps[s].extents);
         for (int n = 0; n < finder.maps[s].levels; n++)
             free(finder.maps[s].level[n]);

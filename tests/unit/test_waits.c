@@ -368,21 +368,32 @@ static bool apart(const size_t a[LENGTH], const size_t b[LENGTH])
     return true;
 }
 
+static struct message message_scale(struct message message, struct span *spans, size_t scale)
+{
+    for (size_t s = 0; s < message.count; s++) {
+        spans[s] = message.spans[s];
+        spans[s].offset *= scale;
+        spans[s].run *= scale;
+        spans[s].stride *= scale;
+    }
+    return (struct message){spans, message.count};
+}
+
 /* Allgather in place, where the source lies inside the destination, so that buffers overlap. The
- * other rank's program is of no interest. */
-static struct schedule *random_program(uint64_t seed, unsigned operations)
+ * other rank's program is of no interest. Each element stands for `scale` of them. */
+static struct schedule *random_program(uint64_t seed, unsigned operations, size_t scale)
 {
     struct problem problem = {.collective = collective_of(COLLECTIVE_ALLGATHER),
                               .ranks = RANKS,
-                              .count = COUNT,
+                              .count = COUNT * scale,
                               .in_place = true};
     struct builder *b = builder_create(&problem, 1);
     struct group g = builder_group(b);
     struct schedule *schedule, where = {.base = {COUNT, 0, 0}, .storage = {1, 1, 2}};
 
-    view_scratch_block(b, COUNT);
+    view_scratch_block(b, COUNT * scale);
     for (unsigned n = 0; n < operations; n++) {
-        struct span spans[3][PIECES];
+        struct span spans[3][PIECES], scaled[3][PIECES];
         size_t at[3][LENGTH];
         struct message to = random_message(&seed, spans[0], true);
         struct message from = random_message(&seed, spans[1], false);
@@ -394,6 +405,9 @@ static struct schedule *random_program(uint64_t seed, unsigned operations)
         message_places(&where, with, at[2]);
         if (!apart(at[0], at[1]) || (with.spans != to.spans && !apart(at[0], at[2])))
             continue;
+        to = message_scale(to, scaled[0], scale);
+        from = message_scale(from, scaled[1], scale);
+        with = message_scale(with, scaled[2], scale);
         if (kind == 0)
             put_copy(b, &g, to, from);
         else if (kind == 1)
@@ -471,7 +485,7 @@ static void waits_are_exact(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct schedule *schedule = random_program(seed, 40);
+        struct schedule *schedule = random_program(seed, 40, 1);
 
         conflicts += check_random_program(schedule);
         schedule_free(schedule);
@@ -480,11 +494,40 @@ static void waits_are_exact(void **state)
     assert_true(conflicts > 10000);
 }
 
+/* Ends that are far apart are found in another way than those that are near each other. */
+static void waits_scale(void **state)
+{
+    const size_t scale = 1000;
+    size_t waits = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct schedule *near = random_program(seed, 40, 1), *far = random_program(seed, 40, scale);
+
+        assert_int_equal(near->count, far->count);
+        for (size_t i = 0; i < near->count; i++) {
+            const struct operation *a = &near->operations[i], *b = &far->operations[i];
+
+            assert_int_equal(a->wait_count, b->wait_count);
+            for (size_t w = 0; w < a->wait_count; w++, waits++) {
+                assert_int_equal(a->waits[w].operation, b->waits[w].operation);
+                assert_int_equal(a->waits[w].at * scale, b->waits[w].at);
+                assert_int_equal(a->waits[w].past * scale, b->waits[w].past);
+                assert_int_equal(a->waits[w].length * scale, b->waits[w].length);
+            }
+        }
+        schedule_free(near);
+        schedule_free(far);
+    }
+    assert_true(waits > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_wait_is_noticed),
         cmocka_unit_test(waits_are_exact),
+        cmocka_unit_test(waits_scale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
