@@ -75,7 +75,7 @@ def options_read():
         help="largest size that is run back to back (2M: a barrier is nothing beside more)")
     add("--rounds", type=int, default=3, metavar="N")
     add("--large-rounds", type=int, default=2, metavar="N", help="rounds of 64M and more")
-    add("--budget", type=float, default=0.08, metavar="SECONDS", help="time of a cell in a round")
+    add("--budget", type=float, default=0.06, metavar="SECONDS", help="time of a cell in a round")
     add("--peers", type=listed(str), default=["openmpi", "mpich"], metavar="P,...")
     add("--algorithm", metavar="A", help="cctest's algorithm, instead of the fastest")
     add("--in-place-broadcast", action="store_true",
@@ -213,8 +213,8 @@ class Bench:
             groups.append(([size], algorithm, n, w))
         return groups
 
-    def cctest_round(self, collective, transport, ranks, start, choice):
-        """{size: time_us} of one round; what is missing has failed."""
+    def cctest_round(self, collective, transport, ranks, start, choice, given_up):
+        """{size: time_us} of one round; what went wrong is noted in `given_up`."""
         times = {}
         for sizes, algorithm, n, w in self.cctest_groups(choice):
             arguments = self.arguments(collective, transport, ranks, start) + [
@@ -227,6 +227,8 @@ class Bench:
                 self.trouble("cctest %s %s" % (collective, " ".join(arguments)), problem)
             for size, result in zip(sizes, results):
                 times[size] = dict(result["time_us"], iterations=n)
+            for size in sizes[len(results):]:
+                given_up.setdefault(size, []).append(problem.status if problem else "failed")
         return times
 
     # Peers.
@@ -290,7 +292,7 @@ class Bench:
                        default=0)
         peers = [peer for peer in self.peers if collective in peer.collectives]
         rounds = {}  # (program, size, start): [time_us of each round]
-        given_up = {peer.name: {} for peer in peers}
+        given_up = {name: {} for name in ["cctest"] + [peer.name for peer in peers]}
         for number in range(options.rounds):
             now = [size for size in wanted if size < LARGE_FROM or number < options.large_rounds]
             for peer in peers:
@@ -302,7 +304,7 @@ class Bench:
             for start in options.start:
                 choice = {size: choices[start][size] for size in now if size in choices[start]}
                 times = self.timed("cctest", self.cctest_round, collective, transport, ranks,
-                                   start, choice)
+                                   start, choice, given_up["cctest"])
                 for size, time_us in times.items():
                     rounds.setdefault(("cctest", size, start), []).append(time_us)
         for start in options.start:
@@ -316,10 +318,10 @@ class Bench:
         """Completes a cell by what was measured."""
         size, start, ranks = cell["size"], cell["start"], cell["ranks"]
         cell["programs"] = {}
-        for name in ["cctest"] + list(given_up):
+        for name, bad_sizes in given_up.items():
             got = rounds.get((name, size, start), [])
             medians = [one["p50"] for one in got]
-            bad = given_up.get(name, {}).get(size, [])
+            bad = bad_sizes.get(size, [])
             about = {"status": bad[0] if bad else "ok" if medians else "failed", "rounds": got}
             if medians:
                 middle = statistics.median(medians)

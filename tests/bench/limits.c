@@ -209,9 +209,9 @@ static bool part_chosen(bool chosen[PARTS], const char *name)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'n'}, {"cpus", required_argument, NULL, 'c'},
+        {"ranks", required_argument, NULL, 'n'},  {"cpus", required_argument, NULL, 'c'},
         {"rounds", required_argument, NULL, 'r'}, {"bytes", required_argument, NULL, 'b'},
-        {"only", required_argument, NULL, 'o'},  {0},
+        {"only", required_argument, NULL, 'o'},   {0},
     };
     struct limits limits = {.ranks = 2, .rounds = 5, .bytes = (size_t)256 << 20};
     bool chosen[PARTS] = {false}, all = true;

@@ -60,8 +60,8 @@ void limits_line(const struct limits *limits)
 {
     if (limits->cpu_count < 2)
         return; /* it would be the scheduler that is measured */
-    struct line *line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE,
-                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct line *line =
+        mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (line == MAP_FAILED)
         die("mmap");
     processes_run(limits, 2, line_measure, line);
@@ -176,8 +176,8 @@ static void stream_measure(struct process *process, void *argument)
     memset(target, 2, STREAM_BUFFER);
     for (int round = 0; round < process->limits->rounds; round++) {
         for (size_t m = 0; m < MANNERS; m++)
-            series_add(&stream->series[m], stream_once(process, &stream->sockets[m],
-                                                       manners[m].chunk, source, target));
+            series_add(&stream->series[m],
+                       stream_once(process, &stream->sockets[m], manners[m].chunk, source, target));
     }
     if (process->rank == 0) {
         size_t best = 0;
@@ -186,8 +186,8 @@ static void stream_measure(struct process *process, void *argument)
                 best = m;
         }
         printf("\"GBps\": %.3f, \"chunk\": %zu, \"socket_buffer\": %d, \"shared\": %s, ",
-               series_best(&stream->series[best], true), manners[best].chunk,
-               manners[best].buffer, manners[best].shared ? "true" : "false");
+               series_best(&stream->series[best], true), manners[best].chunk, manners[best].buffer,
+               manners[best].shared ? "true" : "false");
         series_print("rounds", &stream->series[best], true);
     }
     free(target);

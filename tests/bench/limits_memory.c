@@ -132,8 +132,8 @@ struct memory {
 static char *memory_map(size_t bytes)
 {
     size_t mapped = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    char *base = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *base =
+        mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         die("memory to measure the bandwidth of");
     base += -(uintptr_t)base % HUGE_PAGE;
@@ -188,8 +188,8 @@ static void memory_measure(struct process *process, void *argument)
             if (!kernels[k].exists())
                 continue;
             series_add(&large[k], kernel_bandwidth(process, &kernels[k], &memory, bytes, 1));
-            series_add(&middle[k], kernel_bandwidth(process, &kernels[k], &memory, lesser,
-                                                    MIDDLE_REPEATS));
+            series_add(&middle[k],
+                       kernel_bandwidth(process, &kernels[k], &memory, lesser, MIDDLE_REPEATS));
             series_add(&cached[k], kernel_bandwidth(process, &kernels[k], &memory, CACHED_BYTES,
                                                     CACHED_REPEATS));
         }

@@ -154,8 +154,8 @@ static float *memory_map(size_t bytes)
     if (bytes == 0)
         return NULL;
     size_t mapped = mapped_bytes(bytes), extra = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
-    char *base = mmap(NULL, mapped + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+    char *base =
+        mmap(NULL, mapped + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         die("mmap");
     if (extra) {
@@ -197,8 +197,8 @@ static void gate_share(struct bench *bench)
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", where[0], where[1]);
         fd = open(path, O_RDWR | O_CLOEXEC);
     }
-    void *memory = fd < 0 ? MAP_FAILED
-                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         die("mapping the start barrier");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -372,8 +372,10 @@ static bool bench_start(struct bench *bench, const char *name)
 static void bench_options(struct bench *bench, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"budget", required_argument, NULL, 'b'}, {"least", required_argument, NULL, 'l'},
-        {"most", required_argument, NULL, 'm'},   {"spins", required_argument, NULL, 's'},
+        {"budget", required_argument, NULL, 'b'},
+        {"least", required_argument, NULL, 'l'},
+        {"most", required_argument, NULL, 'm'},
+        {"spins", required_argument, NULL, 's'},
         {"start", required_argument, NULL, 'S'},
         {"back-to-back-most", required_argument, NULL, 'M'},
         {0},
@@ -412,11 +414,8 @@ int main(int argc, char **argv)
         return 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves no spinning ranks */
     MPI_Init(&argc, &argv);
-    struct bench bench = {.spins = 300,
-                          .budget = 0.1,
-                          .least = 5,
-                          .most = 2000,
-                          .back_to_back_most = SIZE_MAX};
+    struct bench bench = {
+        .spins = 300, .budget = 0.1, .least = 5, .most = 2000, .back_to_back_most = SIZE_MAX};
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
     bench_options(&bench, argc, argv);

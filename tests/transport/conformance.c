@@ -102,6 +102,8 @@ static void eager(struct rank *me)
     struct channel *in = transport->channel(me->endpoint, !me->number, 0, false);
     size_t most = transport->eager_most ? transport->eager_most(in) : 0;
     uint64_t random = 11; /* the same on both sides */
+    bool serves = transport->eager_most && me->world->config.copy != COPY_ZCOPY;
+    require(me, !serves || most > 0);
     char *from = rank_take(me, most + 1), *to = rank_take(me, most + 1);
     for (uint64_t i = 0; i < 300 && most > 0; i++) {
         size_t bound = i % 10 == 0 || most < 200 ? most : 200;
