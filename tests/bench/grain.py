@@ -34,14 +34,15 @@ SILENCE = 60          # seconds
 PHASES = (0.6, 0.85, 1)  # of the time: the chunk, the slots, streaming
 
 FULL = {
-    "sizes": [64 * K, M, 16 * M, 128 * M], "chunks": [0] + [16 * K << k for k in range(7)] + [4 * M],
+    "sizes": [64 * K, M, 16 * M, 128 * M],
+    "chunks": [0] + [16 * K << k for k in range(7)] + [4 * M],
     "slot_sizes": [4 * K, 16 * K, 64 * K, 256 * K], "slots": [4, 16, 64, 256],
     "slotted": [64 * K, M, 16 * M], "rounds": 5, "budget": 0.05, "seconds": 270.0,
 }
 QUICK = {
     "sizes": [64 * K, M, 16 * M], "chunks": [0, 16 * K, 128 * K, M],
     "slot_sizes": [4 * K, 16 * K, 64 * K], "slots": [8, 64],
-    "slotted": [M], "rounds": 3, "budget": 0.03, "seconds": 35.0,
+    "slotted": [M], "rounds": 3, "budget": 0.03, "seconds": 32.0,
 }
 
 # What is measured. Slots of 0: the transport's choice.

@@ -109,7 +109,7 @@ void processes_run(const struct limits *limits, int ranks,
             .limits = limits,
             .rank = rank,
             .ranks = ranks,
-            .spins = ranks <= limits->cpu_count ? 300 : 50,
+            .spins = ranks <= limits->cpu_count ? 300 : 1,
             .seconds = (double *)(shared + room),
         };
         process_bind(&process);

@@ -138,8 +138,8 @@ def print_shared(lines):
     if not lines:
         return
     print("# -m shared: the limit is what the plan has to touch, at the speed of memory; aim: 0.8\n"
-          "# copied, reduced: of the busiest rank. More than 1 is possible where ranks read the same\n"
-          "# bytes at the same time, so that one finds them in a cache that both share")
+          "# copied, reduced: of the busiest rank. More than 1 is possible where ranks read the\n"
+          "# same bytes at the same time, so that one finds them in a cache that both share")
     print("%-15s%6s%6s%14s%14s%7s%8s%9s%9s  %s" % (
         "collective", "ranks", "size", "cctest us", "limit us", "share", "spread", "copied",
         "reduced", "algorithm"))
@@ -156,6 +156,8 @@ def print_end(document):
     if cells:
         slower = [cell for cell in cells if cell["ratio"] > 1]
         print("# %d of %d cells are slower than the faster MPI" % (len(slower), len(cells)))
+    if len(cells) < len(document["cells"]):
+        print("# %d cells could not be compared" % (len(document["cells"]) - len(cells)))
     print("# seconds: " + ", ".join("%s %.0f" % one for one in document["seconds"].items()))
     for problem in document["problems"]:
         print("# problem: " + problem)
