@@ -31,6 +31,7 @@
 #define HUGE_PAGE      ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
 #define POPULATE_STEP  ((size_t)16 << 20)  /* whole huge pages */
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
+#define TURN_MOST      ((size_t)4 << 20)   /* bytes of one operation before the next has its turn */
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -223,16 +224,15 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
 
 /* The engine: a list of what is posted, served by turns. */
 struct engine {
-    size_t grain;
     struct transfer *first, **end;
 };
 
-static enum status engine_open(size_t grain, struct engine **engine)
+static enum status engine_open(struct engine **engine)
 {
     *engine = malloc(sizeof(**engine));
     if (!*engine)
         return fail(STATUS_ERROR, "out of memory for an engine");
-    **engine = (struct engine){.grain = grain ? grain : SIZE_MAX, .end = &(*engine)->first};
+    **engine = (struct engine){.end = &(*engine)->first};
     return STATUS_OK;
 }
 
@@ -284,8 +284,9 @@ static enum status engine_progress(struct engine *engine)
     for (struct transfer **link = &engine->first; *link;) {
         struct transfer *transfer = *link;
         size_t bytes = transfer->limit - transfer->done;
-        if (bytes > engine->grain)
-            bytes = engine->grain;
+        size_t turn = transfer_turn(transfer, 1, TURN_MOST);
+        if (bytes > turn)
+            bytes = turn;
         if (bytes > transfer->element) /* the grain need not be whole elements */
             bytes -= bytes % transfer->element;
         else if (bytes > 0)

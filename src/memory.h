@@ -32,10 +32,10 @@ struct memory_kind {
     void (*release)(struct region *region);
 
     /* Local operations. post() accepts a TRANSFER_COPY or TRANSFER_REDUCE; progress() moves each
-     * posted one by about `grain` bytes at most and never waits. A kind whose work takes place
+     * posted one by about its grain at most and never waits. A kind whose work takes place
      * elsewhere (a GPU stream) starts it in one call and finds it finished in a later one. An
      * engine belongs to one thread. */
-    enum status (*engine_open)(size_t grain, struct engine **engine);
+    enum status (*engine_open)(struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);
     void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */

@@ -109,6 +109,7 @@ static enum status task_make(struct plan *plan, struct task *task,
         .reduce = config->reduce,
         .element = config->element,
         .length = operation->length * config->element,
+        .grain = operation->length * config->element,
         .moved = &plan->moved,
         .profile = config->profile,
     };
@@ -120,6 +121,18 @@ static enum status task_make(struct plan *plan, struct task *task,
         return fail(STATUS_ERROR, "there is no channel to rank %d on lane %d", operation->peer,
                     operation->lane);
     return STATUS_OK;
+}
+
+/* A task that another one waits for is done step by step, so that the other can follow. */
+static void plan_grain(struct plan *plan)
+{
+    if (plan->config.chunk == 0)
+        return;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct operation *operation = plan->tasks[i].operation;
+        for (size_t w = 0; w < operation->wait_count; w++)
+            plan->tasks[operation->waits[w].operation].transfer.grain = plan->config.chunk;
+    }
 }
 
 /* Where each message is short, and the grain does not cut it, there is nothing to stream. */
@@ -170,6 +183,7 @@ enum status plan_create(const struct plan_config *config, struct plan **made)
     plan->completed = plan->earliest = plan->count;
     if (status == STATUS_OK) {
         plan_stream(plan);
+        plan_grain(plan);
         status = plan_make_eager(plan);
     }
     if (status != STATUS_OK) {

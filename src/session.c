@@ -144,7 +144,6 @@ static enum status session_link(struct session *session)
         .combines = job->collective->reduces,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
-        .chunk = runner->chunk ? runner->chunk : SIZE_MAX,
         .regions = regions,
         .region_count = session->burst.set_count + 1,
         .interface = job->interface,
@@ -201,8 +200,7 @@ static enum status session_set_up(struct session *session)
     if (status == STATUS_OK)
         status = burst_open(&session->burst, runner, session->need);
     if (status == STATUS_OK)
-        status =
-            job->memory->engine_open(runner->chunk ? runner->chunk : SIZE_MAX, &runner->engine);
+        status = job->memory->engine_open(&runner->engine);
     return status == STATUS_OK ? session_link(session) : status;
 }
 

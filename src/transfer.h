@@ -29,6 +29,7 @@ struct transfer {
     reduce_function *reduce;
     size_t element;           /* bytes of an element */
     size_t length;            /* bytes, whole elements */
+    size_t grain; /* bytes: how often someone wants to hear of it; its length: when it is done */
     struct moved_list *moved; /* where to report that done has grown */
     struct profile *profile;  /* where the time goes that is spent on it; NULL: nowhere */
 
@@ -50,6 +51,12 @@ struct transfer {
 struct moved_list {
     struct transfer *first;
 };
+
+/* Bytes of it to move before others have their turn: the grain, between `least` and `most`. */
+static inline size_t transfer_turn(const struct transfer *transfer, size_t least, size_t most)
+{
+    return transfer->grain < least ? least : transfer->grain > most ? most : transfer->grain;
+}
 
 /* What an engine does when it moves bytes of it. */
 static inline enum activity transfer_activity(const struct transfer *transfer)

@@ -54,7 +54,6 @@ struct transport_config {
     bool combines;     /* receivers combine what comes: the collective reduces */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
-    size_t chunk;      /* grain in bytes; SIZE_MAX: whole messages */
     const struct region
         *regions; /* this rank's buffers: what may be offered for reading in place */
     int region_count;
@@ -140,7 +139,7 @@ struct transport {
 extern const struct transport *const transports[];
 const struct transport *transport_find(const char *name);
 
-/* Posts a transfer (kind, layouts, length, limit, moved set; done 0) and starts its cursors:
+/* Posts a transfer (kind, layouts, length, grain, limit, moved set; done 0) and starts its cursors:
  * `cursor` on what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete
  * at once. The transfer stays the caller's and must live until done == length or the endpoint is
  * closed. */

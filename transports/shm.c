@@ -23,10 +23,6 @@
 #define NODE_BYTES    ((size_t)192 << 20)
 #define SEGMENT_BYTES ((size_t)32 << 20)
 
-/* Bounds of what is moved for one channel before the others get their turn. */
-#define GRAIN_LEAST ((size_t)4 << 10)
-#define GRAIN_MOST  ((size_t)256 << 10)
-
 static const char *shm_unavailable(void)
 {
     return access("/proc/self/fd", X_OK) ? "/proc is not mounted" : NULL;
@@ -48,9 +44,6 @@ static void shm_endpoint_size(struct shm_endpoint *endpoint)
     size_t local = config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
     size_t share = NODE_BYTES / local;
     endpoint->budget = share < SEGMENT_BYTES ? share : SEGMENT_BYTES;
-    endpoint->grain = config->chunk < GRAIN_MOST ? config->chunk : GRAIN_MOST;
-    if (endpoint->grain < GRAIN_LEAST)
-        endpoint->grain = GRAIN_LEAST;
 }
 
 static enum status shm_open(const struct transport_config *config, struct endpoint **opened)

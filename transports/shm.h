@@ -173,7 +173,6 @@ struct shm_peer {
 struct shm_endpoint {
     struct endpoint base;
     struct shm_segment *segment;
-    size_t grain;        /* bytes moved for one channel between two looks at the others */
     size_t used, budget; /* bytes of the segment */
     struct shm_address address;
     uint64_t *cookie;

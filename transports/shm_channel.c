@@ -44,11 +44,25 @@ static const struct {
 
 #define SHM_STREAM_LEAST ((size_t)2 << 10)
 
+/* Bytes moved for one channel before the others have their turn; and what one reference covers. */
+#define TURN_LEAST     ((size_t)4 << 10)
+#define TURN_MOST      ((size_t)256 << 10)
+#define REFERENCE_MOST ((size_t)4 << 20)
+
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
 
 static size_t shm_cut(size_t bytes, size_t most, size_t element)
 {
     return bytes <= most ? bytes : most - most % element;
+}
+
+/* How many of so many bytes one reference covers, and are read at once: a short rest goes along. */
+static size_t shm_piece(const struct transfer *transfer, size_t bytes)
+{
+    size_t turn = transfer_turn(transfer, TURN_LEAST, REFERENCE_MOST);
+    return bytes <= turn + shm_auto[false].reference_least
+               ? bytes
+               : shm_cut(bytes, turn, transfer->element);
 }
 
 /* Takes note of the cells that the receiver has given back. */
@@ -127,9 +141,7 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
     if (policy == COPY_BCOPY ||
         (policy == COPY_AUTO && transfer->length <= shm_auto[true].bcopy_most))
         return 0;
-    size_t most = transfer->limit - transfer->issued;
-    if (most > endpoint->grain + shm_auto[false].reference_least) /* a short rest goes along */
-        most = shm_cut(most, endpoint->grain, transfer->element);
+    size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
     size_t bytes = shm_describe(&transfer->cursor, most, reference);
     reference->region = shm_region_of(&endpoint->address, reference->address);
     if (reference->region < 0 && !channel->peer->read)
@@ -191,7 +203,8 @@ static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
 static enum status shm_send(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
-    size_t budget = endpoint->grain;
+    size_t budget =
+        channel->base.first ? transfer_turn(channel->base.first, TURN_LEAST, TURN_MOST) : 0;
     for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->out > 0; kind++)
         shm_collect(channel, (enum shm_ring_kind)kind);
     for (struct transfer *transfer;
@@ -349,16 +362,18 @@ static enum status shm_take(struct shm_channel *channel, struct transfer *transf
 static enum status shm_receive(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
-    size_t budget = endpoint->grain;
+    size_t budget =
+        channel->base.first ? transfer_turn(channel->base.first, TURN_LEAST, TURN_MOST) : 0;
     for (struct transfer *transfer;
-         (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
+         budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
         struct shm_ring *ring = &channel->rings[kind];
         if (channel->left == 0)
             shm_open_cell(channel, ring);
         size_t allowed = transfer->limit - transfer->issued;
-        size_t bytes =
-            shm_cut(channel->left < allowed ? channel->left : allowed, budget, transfer->element);
+        size_t bytes = channel->left < allowed ? channel->left : allowed;
+        bytes = channel->bytes ? shm_cut(bytes, budget, transfer->element)
+                               : shm_piece(transfer, bytes);
         if (bytes == 0)
             break;
         enum path path = !channel->bytes ? PATH_ZCOPY : kind == SHM_LINES ? PATH_LINE : PATH_BCOPY;
@@ -367,7 +382,7 @@ static enum status shm_receive(struct shm_channel *channel)
         if (status)
             return status;
         endpoint->base.traffic.received[path] += bytes;
-        budget -= bytes;
+        budget -= bytes < budget ? bytes : budget;
         channel->left -= bytes;
         if (channel->left == 0) {
             shm_ring_next(ring);

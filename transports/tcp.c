@@ -35,7 +35,8 @@
 #define SLOT_BYTES  65536
 #define SLOT_LEAST  64    /* holds an element of any type */
 #define DIRECT_MOST 8     /* active channels that are tried without asking epoll */
-#define VISIT_LEAST 65536 /* bytes for one channel before the next has its turn: at least these */
+#define VISIT_LEAST 65536 /* bytes for one channel before the next has its turn: at least these, */
+#define VISIT_MOST  ((size_t)1 << 20) /* and at most these */
 #define VECTOR_MOST 256   /* pieces in one system call */
 
 static enum status tcp_lost(const struct channel *channel, const char *why)
@@ -287,8 +288,7 @@ static enum status tcp_step(struct tcp_channel *channel, size_t most, size_t *mo
 
 static enum status tcp_visit(struct tcp_channel *channel)
 {
-    size_t chunk = channel->base.endpoint->config.chunk;
-    size_t left = chunk > VISIT_LEAST ? chunk : VISIT_LEAST, moved;
+    size_t left = transfer_turn(channel->base.first, VISIT_LEAST, VISIT_MOST), moved;
     bool again = true;
     while (again && left > 0 && channel->base.first) {
         enum status status = tcp_step(channel, left, &moved, &again);

@@ -190,7 +190,7 @@ static void bend_lanes_small_slots(struct world *world)
 {
     bend_lanes(world);
     bend_small_slots(world);
-    world->config.chunk = 1000;
+    world->grain = 1000;
 }
 
 static void test_lanes_small_slots(void **state)
@@ -383,6 +383,7 @@ static void strided(struct rank *me)
                                          .to = layout[i],
                                          .element = 8,
                                          .length = bytes,
+                                         .grain = me->world->grain,
                                          .limit = bytes,
                                          .moved = &me->moved};
         struct cursor cursor;

@@ -152,7 +152,7 @@ static void bend_small_slots(struct world *world)
 {
     world->config.slot_bytes = 64;
     world->config.slots = 1;
-    world->config.chunk = 1000;
+    world->grain = 1000;
 }
 
 static void test_combine_small_slots(void **state)

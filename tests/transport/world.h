@@ -50,7 +50,8 @@ struct world {
     const struct transport *transport;
     const struct memory_kind *memory;
     int ranks, lanes;
-    struct transport_config config; /* copy, slot_bytes, slots, chunk */
+    struct transport_config config; /* copy, slot_bytes, slots */
+    size_t grain;                   /* of the transfers */
     size_t bytes;                   /* of each rank's region */
     void (*body)(struct rank *rank);
     void (*before_connect)(struct rank *rank); /* NULL: nothing */
@@ -152,6 +153,7 @@ static inline struct transfer transfer_make(struct rank *rank, enum transfer_kin
                              .to = layout,
                              .element = 1,
                              .length = bytes,
+                             .grain = rank->world->grain,
                              .limit = bytes,
                              .moved = &rank->moved};
 }
@@ -311,8 +313,8 @@ static inline struct world world_make(const struct transport *transport, int com
         .ranks = ranks,
         .lanes = 1,
         .bytes = 4 * MIB,
-        .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3],
-                   .chunk = combination % 2 ? SIZE_MAX : 100000},
+        .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3]},
+        .grain = combination % 2 ? SIZE_MAX : 100000,
     };
 }
 

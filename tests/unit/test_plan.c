@@ -115,7 +115,7 @@ static void world_open(struct world *world, const struct choice *choice,
         assert_int_equal(schedule_build(choice, problem, r, channels, &world->schedule[r]),
                          STATUS_OK);
         assert_true(world->schedule[r]->lanes <= LANES_MOST);
-        assert_int_equal(memory_kinds[0]->engine_open(step, &world->engine[r]), STATUS_OK);
+        assert_int_equal(memory_kinds[0]->engine_open(&world->engine[r]), STATUS_OK);
         struct plan_config *config = &world->config[r];
         *config = (struct plan_config){
             .schedule = world->schedule[r],
