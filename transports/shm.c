@@ -68,6 +68,8 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
         return status;
     }
     shm_endpoint_size(endpoint);
+    for (int sends = 0; sends < 2; sends++)
+        endpoint->active[sends].end = &endpoint->active[sends].first;
     endpoint->used = endpoint->segment->header_bytes;
     shm_address_fill(endpoint);
     /* Where yama guards processes from each other, the peers may read this one. Where there is no
@@ -110,21 +112,24 @@ static void shm_activate(struct channel *base)
     if (channel->is_active)
         return;
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base->endpoint;
+    struct shm_active *active = &endpoint->active[base->sends];
     channel->is_active = true;
-    channel->next_active = endpoint->active;
-    endpoint->active = channel;
+    channel->next_active = NULL;
+    *active->end = channel;
+    active->end = &channel->next_active;
 }
 
-static enum status shm_progress(struct endpoint *base)
+static enum status shm_progress_active(struct shm_active *active)
 {
-    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
-    for (struct shm_channel **link = &endpoint->active, *channel; (channel = *link);) {
+    for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
         enum status status = shm_channel_progress(channel);
         if (status)
             return status;
         if (shm_channel_is_idle(channel)) {
             channel->is_active = false;
             *link = channel->next_active;
+            if (!*link)
+                active->end = link;
         } else {
             link = &channel->next_active;
         }
@@ -132,18 +137,28 @@ static enum status shm_progress(struct endpoint *base)
     return STATUS_OK;
 }
 
+/* What peers wait for goes out first: to receive may take long. */
+static enum status shm_progress(struct endpoint *base)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    enum status status = shm_progress_active(&endpoint->active[true]);
+    return status ? status : shm_progress_active(&endpoint->active[false]);
+}
+
 static enum status shm_check(struct endpoint *base)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
     enum status status = STATUS_OK;
-    for (struct shm_channel *channel = endpoint->active; channel; channel = channel->next_active) {
-        struct shm_peer *peer = channel->peer;
-        if (!status && !peer->is_checked)
-            status = shm_peer_lost(peer);
-        peer->is_checked = true;
+    endpoint->look++;
+    for (int sends = 0; sends < 2; sends++) {
+        const struct shm_channel *channel = endpoint->active[sends].first;
+        for (; channel; channel = channel->next_active) {
+            struct shm_peer *peer = channel->peer;
+            if (!status && peer->look != endpoint->look)
+                status = shm_peer_lost(peer);
+            peer->look = endpoint->look;
+        }
     }
-    for (struct shm_channel *channel = endpoint->active; channel; channel = channel->next_active)
-        channel->peer->is_checked = false;
     return status;
 }
 
