@@ -11,7 +11,7 @@
  * where results go to memory by ordinary stores. Private memory only has to ask. A memfd is
  * refused huge pages for the asking (the kernel's default), but its small pages may be collapsed
  * into huge ones (Linux 6.1), which costs what their faults would have cost. Peers that map it see
- * huge pages too if they map it from an address that is aligned to one.
+ * huge pages too, because memory_place() aligns their mapping as well.
  */
 #include "memory.h"
 
@@ -151,9 +151,9 @@ static void memory_release(struct region *region)
     *region = (struct region){.fd = -1};
 }
 
-/* Maps whole pages, those of a huge page's size or more from the start of one; NULL, with errno. */
-static char *memory_place(size_t mapped, int fd)
+char *memory_place(size_t bytes, int fd, int protection)
 {
+    size_t mapped = memory_mapped(bytes);
     size_t slack = mapped < HUGE_PAGE ? 0 : HUGE_PAGE;
     char *space =
         mmap(NULL, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -166,7 +166,7 @@ static char *memory_place(size_t mapped, int fd)
     if (slack > before)
         munmap(base + mapped, slack - before);
     int where = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-    if (mmap(base, mapped, PROT_READ | PROT_WRITE, where | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    if (mmap(base, mapped, protection, where | MAP_FIXED, fd, 0) == MAP_FAILED) {
         int error = errno;
         munmap(base, mapped);
         errno = error;
@@ -192,7 +192,7 @@ static enum status memory_map(const struct memory_kind *kind, size_t bytes, int 
         status = memory_refuse(kind->name, bytes, strerror(errno));
         goto drop;
     }
-    region->base = memory_place(mapped, fd);
+    region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
     if (!region->base) {
         status = memory_refuse(kind->name, bytes, strerror(errno));
         goto drop;

@@ -45,6 +45,11 @@ struct memory_kind {
     void (*engine_now)(const struct transfer *transfer);
 };
 
+/* Maps `bytes` bytes (whole pages of them) of a file, or private ones if fd is -1: from the start of
+ * a huge page if they fill one, so that they can lie in huge pages. `protection`: as mmap's. The
+ * caller unmaps them. NULL: it failed, errno says why. */
+char *memory_place(size_t bytes, int fd, int protection);
+
 /* Ended by NULL; the first is the default. */
 extern const struct memory_kind *const memory_kinds[];
 const struct memory_kind *memory_find(const char *name); /* NULL if unknown */

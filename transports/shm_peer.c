@@ -198,11 +198,9 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
         if (!error &&
             (fstat(fd, &file) || !S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes))
             error = ESTALE;
-        void *mapped = MAP_FAILED;
-        if (!error) {
-            mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-            error = mapped == MAP_FAILED ? errno : 0;
-        }
+        char *mapped = error ? NULL : memory_place(bytes, fd, PROT_READ);
+        if (!error && !mapped)
+            error = errno;
         if (fd >= 0)
             close(fd);
         if (error) {
