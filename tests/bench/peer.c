@@ -4,7 +4,7 @@
  *
  * What has to be alike is: the start barrier (src/gate.c, in memory that the ranks share), the
  * clock, the sizes (bytes of the larger buffer, rounded up to whole blocks), the memory (private,
- * huge pages from 2 MiB, touched by its rank) and the statistics. It is compiled once with each
+ * huge pages from 32 KiB, touched by its rank) and the statistics. It is compiled once with each
  * library's mpicc and started with its mpirun; bench.py does both.
  *
  *     peer [options] COLLECTIVE BYTES[,BYTES...]
@@ -32,6 +32,7 @@
 #include "gate.h"
 
 #define HUGE_PAGE   ((size_t)2 << 20)
+#define HUGE_LEAST  ((size_t)32 << 10) /* cctest: 128 KiB for all of a rank's buffers together */
 #define PROBES_MOST 256 /* iterations before the timed ones, at most */
 #define BATCHES     10  /* of timed iterations; between them it is asked whether to go on */
 
@@ -144,16 +145,16 @@ static void die(const char *what)
 
 static size_t mapped_bytes(size_t bytes)
 {
-    size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 4096;
+    size_t unit = bytes >= HUGE_LEAST ? HUGE_PAGE : 4096;
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Private memory, on huge pages where it is as large as one, every page touched. */
+/* Private memory, on huge pages where it is not small, every page touched. */
 static float *memory_map(size_t bytes)
 {
     if (bytes == 0)
         return NULL;
-    size_t mapped = mapped_bytes(bytes), extra = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
+    size_t mapped = mapped_bytes(bytes), extra = bytes >= HUGE_LEAST ? HUGE_PAGE : 0;
     char *base =
         mmap(NULL, mapped + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
