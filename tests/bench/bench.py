@@ -78,8 +78,6 @@ def options_read():
     add("--budget", type=float, default=0.06, metavar="SECONDS", help="time of a cell in a round")
     add("--peers", type=listed(str), default=["openmpi", "mpich"], metavar="P,...")
     add("--algorithm", metavar="A", help="cctest's algorithm, instead of the fastest")
-    add("--in-place-broadcast", action="store_true",
-        help="cctest's broadcast in place too, as MPI_Bcast is: its root copies nothing")
     add("--cctest", default=os.path.join(programs.ROOT, "cctest"), metavar="PROGRAM")
     add("--cctest-arguments", type=shlex.split, default=[], metavar="TEXT",
         help="more options for cctest: '--chunk 256K'")
@@ -152,7 +150,7 @@ class Bench:
 
     def arguments(self, collective, transport, ranks, start):
         arguments = ["--np", str(ranks), "-x", transport, "-m", "host", "--start", start]
-        if collective == "broadcast" and self.options.in_place_broadcast:
+        if collective in programs.IN_PLACE:
             arguments.append("--in-place")
         return arguments
 
@@ -394,7 +392,7 @@ class Bench:
             "absent": self.absent,
             "options": {name: getattr(options, name) for name in (
                 "ranks", "transports", "sizes", "start", "back_to_back_most", "rounds",
-                "large_rounds", "budget", "algorithm", "in_place_broadcast", "cctest_arguments")},
+                "large_rounds", "budget", "algorithm", "cctest_arguments")},
             "limits": {str(ranks): limits for ranks, limits in self.limits.items()},
             "cells": self.cells, "shared": self.shared, "problems": self.problems,
             "seconds": {what: round(seconds, 1) for what, seconds in self.spent.items()},

@@ -7,6 +7,8 @@ into slots, waiting, the kernel's turns) is what there is left to gain.
 
 import statistics
 
+import programs
+
 PLANNED = 1 << 20  # bytes of the plans that are asked for; others are in proportion
 ELEMENT = 4  # bytes of a float, of which lengths are counted in plans
 LARGE = 32 << 20  # bytes from which a collective's buffers are taken to fit no cache
@@ -17,13 +19,14 @@ class Model:
         self.cctest = cctest
         self.plans = {}
 
-    def plan(self, collective, algorithm, ranks):
+    def plan(self, collective, algorithm, ranks, in_place):
         """For each rank, in parts of the size: what it copies (receives, or copies on the spot),
         reduces, sends and receives."""
-        key = collective, algorithm, ranks
+        key = collective, algorithm, ranks, in_place
         if key not in self.plans:
+            where = ["--in-place"] if in_place else []
             plans = self.cctest.ask("plan", collective, "-a", algorithm, "--np", str(ranks), "-b",
-                                    str(PLANNED))["plans"]
+                                    str(PLANNED), *where)["plans"]
             if not plans:
                 raise LookupError(algorithm)
             plan = plans[0]
@@ -41,7 +44,7 @@ class Model:
     def shared_limit(self, limits, collective, algorithm, ranks, size):
         """Of one algorithm where peers read each other's memory in place: the limit in us, and the
         bytes that the busiest rank copies and reduces."""
-        plan = self.plan(collective, algorithm, ranks)
+        plan = self.plan(collective, algorithm, ranks, False)
         busiest = max(plan, key=lambda rank: work(limits, "_alone", rank))
         return (memory_us(limits, plan, size), busiest["copied"] * size, busiest["reduced"] * size)
 
@@ -50,7 +53,7 @@ class Model:
         times = []
         for algorithm in self.cctest.collectives[collective]:
             try:
-                plan = self.plan(collective, algorithm, ranks)
+                plan = self.plan(collective, algorithm, ranks, collective in programs.IN_PLACE)
             except LookupError:
                 continue  # it does not serve so many ranks
             if transport == "shm":

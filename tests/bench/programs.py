@@ -20,6 +20,7 @@ CFLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Wshadow", "-D_GNU_SOU
 
 FAREWELL = 0.5  # seconds
 LAST = "done"  # peer.c's last line
+IN_PLACE = {"broadcast"}  # beside a peer: MPI_Bcast has one buffer, so its root copies nothing
 
 # What became of a run: `status` is "ok", "timeout" or "failed", `message` says why not ok.
 Outcome = collections.namedtuple("Outcome", "lines status message")

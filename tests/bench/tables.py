@@ -35,10 +35,8 @@ def print_head(document):
     print("# %s against %s" % (document["versions"]["cctest"], " and ".join(peers) or "no MPI"))
     print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, huge pages: %(huge_pages)s, "
           "load %(load).2f" % about)
-    print("# median of %d rounds; a cell takes about %g s; float, sum, root 0, %s" % (
-        options["rounds"], options["budget"],
-        "out of place but for the broadcast" if options["in_place_broadcast"] else
-        "out of place (but MPI_Bcast: its root copies nothing, cctest's does)"))
+    print("# median of %d rounds; a cell takes about %g s; float, sum, root 0, out of place but "
+          "for the broadcast" % (options["rounds"], options["budget"]))
     for line in document["absent"]:
         print("# missing: " + line)
     print(flush=True)
