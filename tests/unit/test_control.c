@@ -1,6 +1,6 @@
 /*
  * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows
- * the secret and sends nonsense; the parsers under it; and what a bootstrap reads.
+ * the secret and sends nonsense.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -335,157 +334,6 @@ static void test_flood_of_strangers(void **state)
         close(strangers[--count]);
 }
 
-/* Whatever bytes come, a parser stays inside them (the sanitizers look on). */
-static void test_parsers_on_noise(void **state)
-{
-    (void)state;
-    srandom(1);
-    for (int round = 0; round < 20000; round++) {
-        size_t size = (size_t)random() % 300;
-        unsigned char *bytes = malloc(size ? size : 1);
-        for (size_t i = 0; i < size; i++)
-            bytes[i] = (unsigned char)(random() % 3 ? random() % 12 : random());
-        struct frame frame;
-        size_t used = 0;
-        if (frame_parse(bytes, size, &frame, &used) == FRAME_WHOLE)
-            assert_true(used <= size && frame.size + 5 == used);
-        struct hello hello;
-        hello_decode(bytes, size, &hello);
-        free(bytes);
-    }
-}
-
-static void test_hello_travels(void **state)
-{
-    (void)state;
-    struct membership membership = membership_make(2, -1, 1);
-    struct hello hello, back;
-    unsigned char bytes[HANDSHAKE_HELLO_MOST];
-    char options[3000];
-    memset(options, 'o', sizeof options);
-    options[sizeof options - 1] = '\0';
-    hello_fill(&hello, &membership, options);
-    size_t size = hello_encode(&hello, bytes);
-    assert_in_range(size, 100, HANDSHAKE_HELLO_MOST);
-    assert_true(hello_decode(bytes, size, &back));
-    assert_memory_equal(&hello, &back, sizeof hello);
-    assert_false(hello_decode(bytes, size - 1, &back));
-    char why[1024];
-    assert_int_equal(STATUS_OK, hello_check(&hello, &back, why, sizeof why));
-    options[sizeof options - 2] = 'x'; /* behind what is carried as text */
-    hello_fill(&back, &membership, options);
-    assert_int_equal(STATUS_USAGE, hello_check(&hello, &back, why, sizeof why));
-}
-
-static void test_nodelist(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"node7", "node7"},
-        {"node1,node2", "node1"},
-        {"node[07-09,12],other", "node07"},
-        {"a[3,5]b[10-11]x", "a3b10x"},
-        {"n[1", "n1"},
-        {"", ""},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char host[64];
-        nodelist_first(cases[i][0], host, sizeof host);
-        assert_string_equal(cases[i][1], host);
-    }
-    char small[4];
-    nodelist_first("abcdefgh[123456]", small, sizeof small);
-    assert_string_equal("abc", small);
-}
-
-static void test_rendezvous(void **state)
-{
-    (void)state;
-    char host[32];
-    int port;
-    assert_true(rendezvous_parse("node1:5000", host, sizeof host, &port));
-    assert_string_equal("node1", host);
-    assert_int_equal(5000, port);
-    assert_true(rendezvous_parse("[fe80::1]:1", host, sizeof host, &port));
-    assert_string_equal("fe80::1", host);
-    static const char *const wrong[] = {
-        "node1",       "node1:", ":5",   "node1:0",
-        "node1:65536", "n:-1",   "n:5x", "::1:5",
-        "[]:5",        "[::1]",  "",     "a-host-name-that-is-too-long-for-it:5"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(rendezvous_parse(wrong[i], host, sizeof host, &port));
-}
-
-static const char *const variables[] = {"RANK",
-                                        "WORLD_SIZE",
-                                        "MASTER_ADDR",
-                                        "MASTER_PORT",
-                                        "SLURM_PROCID",
-                                        "SLURM_STEP_NUM_TASKS",
-                                        "SLURM_STEP_ID",
-                                        "OMPI_COMM_WORLD_RANK",
-                                        "OMPI_COMM_WORLD_SIZE",
-                                        "PMI_RANK",
-                                        "PMI_SIZE"};
-
-static enum status choose(struct job job, enum bootstrap_kind *kind)
-{
-    struct log log;
-    char why[200];
-    log_init(&log, -1, 0);
-    log_attach(&log);
-    enum status status = bootstrap_choose(&job, kind, why, sizeof why);
-    log_attach(NULL);
-    return status;
-}
-
-static void test_choice(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        unsetenv(variables[i]);
-    enum bootstrap_kind kind;
-    const struct job none = {.rank = -1, .world = -1};
-    struct job job = none;
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_LOCAL, kind);
-
-    setenv("SLURM_PROCID", "1", 1); /* a batch script: no step */
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_LOCAL, kind);
-    setenv("SLURM_STEP_ID", "0", 1);
-    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_LOCAL, kind);
-    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_TCP, kind);
-    job.np = 2; /* as told, before any launcher */
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_LOCAL, kind);
-    unsetenv("SLURM_STEP_ID");
-
-    job = none;
-    setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* known, but it says nothing of hosts */
-    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job.rendezvous = "h:1";
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    assert_int_equal(BOOTSTRAP_TCP, kind);
-    unsetenv("OMPI_COMM_WORLD_SIZE");
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job.rank = 2;
-    job.world = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job.rank = 1;
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    job.np = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job = none;
-    job.world = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,11 +346,6 @@ int main(void)
         cmocka_unit_test(test_nonsense_from_a_member),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_flood_of_strangers),
-        cmocka_unit_test(test_parsers_on_noise),
-        cmocka_unit_test(test_hello_travels),
-        cmocka_unit_test(test_nodelist),
-        cmocka_unit_test(test_rendezvous),
-        cmocka_unit_test(test_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
