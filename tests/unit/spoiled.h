@@ -1,0 +1,101 @@
+/*
+ * spoiled.h - what the tests of checking share: a right result, ways to spoil it, and what must be
+ * said of it then.
+ */
+#ifndef CCTEST_TEST_SPOILED_H
+#define CCTEST_TEST_SPOILED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "check.h"
+
+/* A rank's destination with the right result in it, to be spoiled. */
+struct bench {
+    struct pattern pattern;
+    int rank;
+    size_t size, count; /* bytes of an element; elements of the destination */
+    char *destination, *right;
+    struct finding finding;
+};
+
+static inline void bench_open(struct bench *bench, const char *collective, const char *type,
+                              const char *operator, int ranks, int rank, size_t count)
+{
+    *bench = (struct bench){
+        .pattern = {.problem = {.collective = collective_find(collective),
+                                .ranks = ranks,
+                                .count = count},
+                    .datatype = datatype_find(type),
+                    .reduction = operator? reduction_find(operator) : NULL,
+                    .seed = 42,
+                    .iteration = 7},
+        .rank = rank,
+    };
+    bench->size = bench->pattern.datatype->size;
+    bench->count = collective_extent(&bench->pattern.problem, rank, BUFFER_DESTINATION);
+    bench->destination = malloc(bench->count * bench->size);
+    bench->right = malloc(bench->count * bench->size);
+    assert_non_null(bench->destination);
+    assert_non_null(bench->right);
+    pattern_expect(&bench->pattern, rank, 0, bench->count, bench->right);
+    memcpy(bench->destination, bench->right, bench->count * bench->size);
+}
+
+static inline char *bench_at(struct bench *bench, size_t element)
+{
+    return bench->destination + element * bench->size;
+}
+
+/* Checks, and compares the number of wrong elements with a plain count. */
+static const char *bench_check(struct bench *bench)
+{
+    size_t wrong = 0, first = 0;
+    for (size_t i = bench->count; i-- > 0;) {
+        if (memcmp(bench_at(bench, i), bench->right + i * bench->size, bench->size) != 0) {
+            wrong++;
+            first = i;
+        }
+    }
+    check_result(&bench->pattern, bench->rank, bench->destination, &bench->finding);
+    assert_int_equal(bench->finding.wrong, wrong);
+    assert_int_equal(bench->finding.first, first);
+    return bench->finding.story;
+}
+
+static inline void bench_close(struct bench *bench)
+{
+    free(bench->destination);
+    free(bench->right);
+}
+
+/* Reductions: the contributions of the ranks in `set` (bits) enter as `how` says. */
+static inline void spoil(struct bench *bench, size_t first, size_t count, uint64_t set,
+                         enum contribution how)
+{
+    unsigned char entries[64];
+    for (int rank = 0; rank < bench->pattern.problem.ranks; rank++)
+        entries[rank] = (unsigned char)(set >> rank & 1 ? how : CONTRIBUTION_ONCE);
+    struct expectation expectation;
+    assert_true(pattern_expectation(&bench->pattern, bench->rank, first, &expectation));
+    assert_true(pattern_combine(&bench->pattern, entries, expectation.from + first - expectation.at,
+                                count, bench_at(bench, first)));
+}
+
+static inline void expect_story(struct bench *bench, const char *part)
+{
+    const char *story = bench_check(bench);
+    if (!strstr(story, part) || bench->finding.ambiguous)
+        fail_msg("%s %s, %d ranks: expected \"%s\", got \"%s\"", bench->pattern.datatype->name,
+                 bench->pattern.reduction ? bench->pattern.reduction->name : "moved",
+                 bench->pattern.problem.ranks, part, story);
+}
+
+#endif
