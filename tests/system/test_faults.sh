@@ -101,21 +101,28 @@ done
 
 # ---- from outside ----
 
-await_running() { # until all ranks are in the middle: they have said so in the JSON
-    await 10 grep -qs '"pid"' "$scratch/outside.json" && sleep 0.3
+# Until the table has so many lines: what every rank was to do for them is done, so that all of
+# them are in the middle of the next one.
+await_lines() { # await_lines COUNT
+    await 30 table_has "$1"
 }
+# shellcheck disable=SC2317 # called by await
+table_has() { [ "$(grep -c '^ *[0-9]' "$out")" -ge "$1" ]; }
+
 # outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: a long run, a signal in the middle to TARGET (a rank, or
 # "supervisor"), an explained end within LIMIT milliseconds, nothing left.
 outside() {
     local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took
     shift 5
     rm -f "$scratch/outside.json"
+    : >"$out" # here, since a command in the background empties it at a time of its own
     ran=("$@" "(SIG$signal to $target)")
     # A script's background commands ignore SIGINT unless told otherwise.
-    setsid env --default-signal=INT "$CCTEST" "$@" -b 256K -e 256K -n 4000000 -w 0 --timeout 2 --json "$scratch/outside.json" \
-        >"$out" 2>"$err" </dev/null &
+    # Two sizes: one that is soon done and tells that all ranks run, and one that would take very long.
+    setsid env --default-signal=INT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 10000 -w 0 --timeout 2 \
+        --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &
     pid=$!
-    if ! await_running; then
+    if ! await_lines 1; then
         failed "it did not start to run"
         kill -9 -- -$pid
         wait $pid
@@ -155,9 +162,10 @@ outside 1000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 
 # A stopped supervisor stops nobody: the ranks end well, and it does when it may.
 ran=("$CCTEST" "stopped supervisor")
-setsid "$CCTEST" allreduce -b 64K -e 64K -n 200000 --np 2 >"$out" 2>"$err" </dev/null &
+: >"$out"
+setsid "$CCTEST" allreduce -b 64 -e 64K -f 1024 -n 200000 --np 2 >"$out" 2>"$err" </dev/null &
 pid=$!
-sleep 0.3
+check "it runs" await_lines 1
 kill -STOP $pid
 check "the ranks end while it is stopped" await 30 grep -q '^# status: ok' "$out"
 kill -CONT $pid
@@ -178,13 +186,14 @@ done
 # Who was started to ignore SIGINT goes on ignoring it; SIGTERM ends it all the same.
 for as in processes threads; do
     ran=("$CCTEST" "SIGINT ignored, $as")
-    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64K -e 64K -n 4000000 --np 2 --ranks-as $as \
+    : >"$out"
+    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64 -e 64M -f 1024 -n 100000 --np 2 --ranks-as $as \
         >"$out" 2>"$err" </dev/null &
     pid=$!
-    sleep 0.5
+    check "it runs" await_lines 1
     kill -INT -- -$pid
-    sleep 0.5
-    check "SIGINT ended it" kill -TERM $pid
+    check "SIGINT ended it" await_lines 2
+    kill -TERM $pid
     wait $pid
     status=$?
     check_status 130
@@ -199,27 +208,45 @@ check_status 0
 # ---- nobody reads what is said ----
 
 cat >"$scratch/unread.py" <<'PYTHON'
-import fcntl, os, signal, subprocess, sys, time
+import fcntl, os, re, select, signal, struct, subprocess, sys, termios, time
 how, command = sys.argv[1], sys.argv[2:]
-mine, theirs = os.pipe()
-fcntl.fcntl(theirs, 1031, 4096) # F_SETPIPE_SZ
-def fill():
+def narrow_pipe():
+    mine, theirs = os.pipe()
+    fcntl.fcntl(theirs, 1031, 4096) # F_SETPIPE_SZ
+    return mine, theirs
+def fill(theirs):
     again = os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK)
     try:
         while True:
             os.write(again, b"x")
     except BlockingIOError:
         pass
+def await_line(mine): # of the table: the job is in the middle of the next one
+    said, until = b"", time.time() + 30
+    while not re.search(rb"^ *[0-9].*\n", said, re.M):
+        if not select.select([mine], [], [], max(0, until - time.time()))[0]:
+            job.kill()
+            sys.exit(f"says only {said}")
+        said += os.read(mine, 4096)
+def await_full(mine): # but for less than a line or two
+    until = time.time() + 30
+    while struct.unpack("i", fcntl.ioctl(mine, termios.FIONREAD, bytes(4)))[0] < 3950:
+        if time.time() > until:
+            job.kill()
+            sys.exit("does not fill the pipe")
+        time.sleep(0.01)
+out, err = narrow_pipe(), narrow_pipe()
 if how == "stderr":
-    fill()
-job = subprocess.Popen(command, stdout=subprocess.DEVNULL if how == "stderr" else theirs,
-                       stderr=theirs if how == "stderr" else None)
-begun = time.time()
-if how != "stdout":
-    time.sleep(1)
-    fill()
-    begun = time.time()
+    fill(err[1])
+job = subprocess.Popen(command, stdout=out[1], stderr=err[1] if how == "stderr" else None)
+if how == "stdout":
+    await_full(out[0])
+else:
+    await_line(out[0])
+    if how == "report":
+        fill(out[1])
     job.send_signal(signal.SIGTERM)
+begun = time.time()
 try:
     status = job.wait(30)
 except subprocess.TimeoutExpired:
@@ -243,7 +270,7 @@ for as in processes threads; do
     check_says "does nobody read its standard output"
     unread report 3 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
     check_says "does nobody read its standard output"
-    unread stderr 2 130 allreduce --np 2 --ranks-as $as -b 64K -e 64K -n 4000000
+    unread stderr 2 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
 done
 
 finish
