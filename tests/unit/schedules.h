@@ -63,6 +63,22 @@ static inline void program_build(struct program *program, enum collective_id col
                          STATUS_OK);
 }
 
+/* A row of a test's table of programs. */
+struct sample {
+    enum collective_id collective;
+    const char *algorithm;
+    int ranks;
+    size_t count;
+    bool in_place;
+    int channels;
+};
+
+static inline void sample_build(struct program *program, const struct sample *sample)
+{
+    program_build(program, sample->collective, sample->algorithm, sample->ranks, sample->count,
+                  sample->in_place, sample->channels);
+}
+
 /* A hand-written program: called for each rank. */
 struct page {
     struct builder *b;

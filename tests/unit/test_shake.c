@@ -1,17 +1,10 @@
 /*
  * test_shake.c - the shaker says yes to what is right in every order, and names a deadlock or a
- * difference. That it notices each missing wait is shown in test_waits.c.
+ * difference. That it notices each missing wait is shown in test_waits_noticed.c.
  */
 #include "schedules.h"
 
-static const struct {
-    enum collective_id collective;
-    const char *algorithm;
-    int ranks;
-    size_t count;
-    bool in_place;
-    int channels;
-} samples[] = {
+static const struct sample samples[] = {
     {COLLECTIVE_ALLREDUCE, "ring", 5, 12, false, 1},
     {COLLECTIVE_ALLREDUCE, "rabenseifner", 6, 9, true, 2},
     {COLLECTIVE_ALLTOALL, "pairwise", 5, 4, true, 1},
@@ -21,19 +14,13 @@ static const struct {
 };
 #define SAMPLES (sizeof(samples) / sizeof(*samples))
 
-static void sample_build(struct program *program, size_t i)
-{
-    program_build(program, samples[i].collective, samples[i].algorithm, samples[i].ranks,
-                  samples[i].count, samples[i].in_place, samples[i].channels);
-}
-
 static void right_in_every_order(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SAMPLES; i++) {
         struct program program;
 
-        sample_build(&program, i);
+        sample_build(&program, &samples[i]);
         assert_firm(&program, 200);
         program_free(&program);
     }
@@ -47,7 +34,7 @@ static void smallest_slots(void **state)
         struct program program;
         char error[512];
 
-        sample_build(&program, i);
+        sample_build(&program, &samples[i]);
         for (int lazy = -1; lazy < program.ranks; lazy++) {
             struct shaking shaking = {.seed = (uint64_t)lazy,
                                       .slots = 1,

@@ -121,14 +121,7 @@ static void take_away(struct program *program, struct graph *graph, const struct
     tally->worst = seed > tally->worst ? seed : tally->worst;
 }
 
-static const struct {
-    enum collective_id collective;
-    const char *algorithm;
-    int ranks;
-    size_t count;
-    bool in_place;
-    int channels;
-} samples[] = {
+static const struct sample samples[] = {
     {COLLECTIVE_ALLREDUCE, "ring", 4, 8, false, 1},
     {COLLECTIVE_ALLREDUCE, "ring", 3, 7, true, 2},
     {COLLECTIVE_ALLREDUCE, "rabenseifner", 5, 6, true, 1},
@@ -157,8 +150,7 @@ static void each_wait_is_noticed(void **state)
         struct graph graph;
         struct tally tally = {0};
 
-        program_build(&program, samples[s].collective, samples[s].algorithm, samples[s].ranks,
-                      samples[s].count, samples[s].in_place, samples[s].channels);
+        sample_build(&program, &samples[s]);
         graph_draw(&graph, &places, &first_wait, &program);
         for (int r = 0; r < program.ranks; r++) {
             struct operation *operations = program_open(&program, r);
