@@ -20,7 +20,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import statistics
 import tempfile
 import time
@@ -426,16 +425,9 @@ class Bench:
         tables.print_end(self.write("ok"))
 
 
-def interrupted(number, _):
-    progress("ended by %s" % signal.Signals(number).name)
-    sys.exit(128 + number)
-
-
 def main():
     options = options_read()
-    programs.adopt_orphans()
-    signal.signal(signal.SIGTERM, interrupted)
-    signal.signal(signal.SIGINT, interrupted)
+    programs.prepare()
     # Short, because some libraries make sockets in it whose names have a limit.
     directory = tempfile.mkdtemp(prefix="bench-")
     begun = time.monotonic()

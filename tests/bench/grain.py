@@ -18,7 +18,6 @@ import json
 import math
 import os
 import shutil
-import signal
 import statistics
 import tempfile
 import time
@@ -422,8 +421,7 @@ def print_streaming(grain):
 
 def main():
     options = options_read()
-    programs.adopt_orphans()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    programs.prepare()
     directory = tempfile.mkdtemp(prefix="grain-")
     grain = None
     try:
@@ -431,8 +429,6 @@ def main():
         grain.run()
     except programs.Unavailable as problem:
         sys.exit("grain: %s" % problem)
-    except KeyboardInterrupt:
-        sys.exit(130)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     bench.progress("%.0f s; all numbers are in %s" % (time.monotonic() - grain.begun,

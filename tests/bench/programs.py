@@ -1,5 +1,6 @@
 """The programs that are compared, and how each is built, started, timed out and got rid of."""
 
+import atexit
 import collections
 import ctypes
 import json
@@ -18,6 +19,7 @@ GATE = os.path.join(ROOT, "src", "gate.c")
 CFLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Wshadow", "-D_GNU_SOURCE",
           "-I" + os.path.join(ROOT, "src")]
 
+ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 FAREWELL = 0.5  # seconds
 LAST = "done"  # peer.c's last line
 IN_PLACE = {"broadcast"}  # beside a peer: MPI_Bcast has one buffer, so its root copies nothing
@@ -84,6 +86,11 @@ def end(process):
     except ProcessLookupError:
         pass
     process.wait()
+    end_children()
+
+
+def end_children():
+    """Ends what is left of them all: orphans that came here, and their children after them."""
     for _ in range(10):
         orphans = children()
         for pid in orphans:
@@ -94,6 +101,24 @@ def end(process):
                 pass
         if not orphans:
             break
+
+
+def interrupted(number, _):
+    """Ends this program and, on the way out, what it runs. Who presses Ctrl-C again is not to stop
+    that half-way, which would leave ranks that spin."""
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)
+    print("bench: ended by %s" % signal.Signals(number).name, file=sys.stderr, flush=True)
+    sys.exit(128 + number)
+
+
+def prepare():
+    """For each of the programs here that start others: none of these is to outlive it."""
+    adopt_orphans()
+    for one in ENDING:
+        if signal.getsignal(one) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(one, interrupted)
+    atexit.register(end_children)
 
 
 def shared_memory():
@@ -165,8 +190,8 @@ def run(command, silence, directory, extra=None, last=None):
         finally:
             end(process)
             process.stdout.close()
-        if process.returncode != 0:
-            remove_segments(before)
+            if process.returncode != 0:
+                remove_segments(before)
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
     lines = text.decode(errors="replace").splitlines()

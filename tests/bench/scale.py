@@ -14,7 +14,6 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import time
@@ -74,15 +73,14 @@ def measure_build(options):
     process = subprocess.Popen([options.program, "--ranks", options.ranks, "--limit",
                                 str(options.limit)], stdout=subprocess.PIPE, text=True)
     lines = []
-    with process:
-        for text in process.stdout:
-            line = json.loads(text)
-            if "ms" in line:
-                line["target"] = is_target(line)
-                line["met"] = line["ms"] <= BUILD_MS
-            lines.append(line)
-            print_build(line)
-    if process.returncode:
+    for text in process.stdout:
+        line = json.loads(text)
+        if "ms" in line:
+            line["target"] = is_target(line)
+            line["met"] = line["ms"] <= BUILD_MS
+        lines.append(line)
+        print_build(line)
+    if process.wait():
         sys.exit("scale: %s ended with %d" % (options.program, process.returncode))
     judged = [line for line in lines if line.get("target")]
     missed = [line for line in judged if not line["met"]]
@@ -231,8 +229,7 @@ def measure_start(options):
 
 def main():
     options = options_read()
-    programs.adopt_orphans()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    programs.prepare()
     document = {"schema": 1, "status": "running", "machine": tables.machine(programs.cores())}
     print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, load %(load).2f\n" %
           document["machine"])
