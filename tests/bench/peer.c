@@ -15,8 +15,10 @@
  */
 #include <mpi.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -328,6 +330,10 @@ static void bench_size(struct bench *bench, size_t bytes)
     if (blocks > 0)
         count = (long)((bytes + blocks * sizeof(float) - 1) / (blocks * sizeof(float)));
     count = agree(count);
+    if (count > INT_MAX) {
+        errno = EOVERFLOW; /* the libraries' counts are int */
+        die("a block's elements");
+    }
     size_t block = (size_t)count * sizeof(float);
     struct problem problem = {
         .source = memory_map(from * block),
@@ -409,10 +415,11 @@ static void bench_options(struct bench *bench, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < COLLECTIVES && argc == 2 && strcmp(argv[1], "--list") == 0; i++)
-        puts(collectives[i].name);
-    if (argc == 2)
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (size_t i = 0; i < COLLECTIVES; i++)
+            puts(collectives[i].name);
         return 0;
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves no spinning ranks */
     MPI_Init(&argc, &argv);
     struct bench bench = {
