@@ -87,6 +87,8 @@ def options_read():
     add("--skip-shared", action="store_true", help="no table of -m shared")
     options = parser.parse_args()
     options.sizes = sorted(set(options.sizes))
+    if not options.sizes or options.sizes[0] == 0:
+        parser.error("--sizes: there has to be one, and none of 0 bytes")
     if options.json is None:
         options.json = os.environ.get("BENCH_JSON") or os.path.join(options.build, "bench.json")
     for name, known in (("transports", {"shm", "tcp"}), ("start", {"barrier", "back-to-back"}),
@@ -236,9 +238,10 @@ class Bench:
         behind it."""
         spins = SPINS_ALONE if ranks <= len(self.cpus) else SPINS_SHARED
         silence = 30 + 3 * self.options.budget + 30 * expected * 1e-6
+        # Of the bytes that are run, which whole blocks can make more than the size.
+        most = max((run for run, starts in wanted.values() if "back-to-back" in starts), default=0)
         options = ["--budget", str(self.options.budget), "--spins", str(spins), "--least",
-                   str(LEAST), "--most", str(MOST), "--back-to-back-most",
-                   str(self.options.back_to_back_most)]
+                   str(LEAST), "--most", str(MOST), "--back-to-back-most", str(most)]
         for start in self.options.start:
             options += ["--start", start]
         times = {}
@@ -388,7 +391,7 @@ class Bench:
             "machine": tables.machine(self.cpus),
             "versions": dict([("cctest", self.cctest.version())] +
                              [(peer.name, peer.version()) for peer in self.peers]),
-            "absent": self.absent,
+            "absent": self.absent, "environment": programs.peer_environment(),
             "options": {name: getattr(options, name) for name in (
                 "ranks", "transports", "sizes", "start", "back_to_back_most", "rounds",
                 "large_rounds", "budget", "algorithm", "cctest_arguments")},

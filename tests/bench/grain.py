@@ -75,6 +75,8 @@ def options_read():
     add("--build", default=os.path.join(programs.ROOT, "build", "bench"), metavar="DIRECTORY")
     add("--json", metavar="FILE", help="for all numbers (grain.json in --build)")
     options = parser.parse_args()
+    if options.sizes and 0 in options.sizes:
+        parser.error("--sizes: none of 0 bytes")
     if options.sizes:
         options.slotted = [size for size in options.sizes if size <= max(FULL["slotted"])]
     for name, value in (QUICK if options.quick else FULL).items():

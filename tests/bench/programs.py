@@ -216,7 +216,7 @@ def compile_program(compiler, sources, target, extra=()):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     newest = max(os.path.getmtime(path) for path in sources + [
         os.path.join(HERE, "limits.h"), os.path.join(ROOT, "src", "gate.h"),
-        os.path.join(ROOT, "src", "clock.h")])
+        os.path.join(ROOT, "src", "clock.h"), os.path.abspath(__file__)])  # here: the options
     if os.path.exists(target) and os.path.getmtime(target) > newest:
         return
     command = [compiler] + CFLAGS + list(extra) + ["-o", target] + sources
@@ -225,6 +225,12 @@ def compile_program(compiler, sources, target, extra=()):
 
 
 # MPI libraries.
+
+def peer_environment():
+    """What is set here that the libraries read, and so may be why they are fast or slow."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(
+        ("OMPI_", "PMIX_", "MPIR_", "MPICH_", "UCX_", "HYDRA_", "FI_"))}
+
 
 class Peer:
     """An MPI library: `peer.c` built with it, and how its launcher is told what to use."""
@@ -264,8 +270,8 @@ class Peer:
             return command, {} if transport == "shm" else {
                 "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
         command = [self.launcher, "--allow-run-as-root", "-n", str(ranks)]
-        if alone:
-            command += ["--bind-to", "core"]
+        if alone:  # neighbours side by side, as cctest and MPICH have them; else by sockets in turn
+            command += ["--map-by", "core", "--bind-to", "core"]
         else:
             command += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         if transport == "tcp":

@@ -39,6 +39,8 @@ def print_head(document):
           "for the broadcast" % (options["rounds"], options["budget"]))
     for line in document["absent"]:
         print("# missing: " + line)
+    for setting in document["environment"].items():
+        print("# the environment tunes a library: %s=%s" % setting)
     print(flush=True)
 
 
