@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -309,8 +310,14 @@ static int bench_processes(int processes, char **names)
     pid_t pids[PROCESSES];
     for (int self = 0; self < processes; self++) {
         pids[self] = fork();
-        if (pids[self] == 0)
+        if (pids[self] < 0) {
+            perror("kernels: fork");
+            exit(1);
+        }
+        if (pids[self] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would wait for others for ever */
             exit(bench_process(processes, self, together, names));
+        }
     }
     int bad = 0, status;
     while (wait(&status) > 0) {
