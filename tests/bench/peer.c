@@ -35,8 +35,8 @@
 
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_LEAST  ((size_t)32 << 10) /* cctest: 128 KiB for all of a rank's buffers together */
-#define PROBES_MOST 256 /* iterations before the timed ones, at most */
-#define BATCHES     10  /* of timed iterations; between them it is asked whether to go on */
+#define PROBES_MOST 256                /* iterations before the timed ones, at most */
+#define BATCHES     10 /* of timed iterations; between them it is asked whether to go on */
 
 enum start { START_BARRIER, START_BACK_TO_BACK, STARTS };
 
