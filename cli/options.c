@@ -90,8 +90,9 @@ const struct option_row option_table[] = {
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (straight to where they go), "
              "'auto' (by length)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_size, FIELD(chunk), .most = SIZE_MOST, .standard = "128K",
-     .help = "grain of pipelining, bytes; 0: whole messages, nothing is pipelined"},
+     .commands = FOR_RUN, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
+     .help = "grain of pipelining, bytes; 'auto': a quarter of the message, 128K to 1M; 0: whole "
+             "messages, nothing is pipelined"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_whole, FIELD(channels), .least = 1, .most = 64,
      .standard = "1", .help = "slices of every block, each on a lane of its own"},

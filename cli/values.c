@@ -124,8 +124,9 @@ static enum status size_read_into(const struct argument *argument, size_t *bytes
     if (!why)
         return STATUS_OK;
     char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST], advice[96];
-    snprintf(advice, sizeof advice, "give bytes from %s to %s, such as 512, 4K or 64M",
-             size_format((size_t)option->least, least), size_format((size_t)option->most, most));
+    snprintf(advice, sizeof advice, "give bytes from %s to %s, such as 512, 4K or 64M%s",
+             size_format((size_t)option->least, least), size_format((size_t)option->most, most),
+             option->kind == &kind_chunk ? ", or 'auto'" : "");
     return argument_refuse(argument, why, advice);
 }
 
@@ -228,6 +229,17 @@ static json_t *root_show(const struct option_row *option, const struct job *job)
     return job->root == ROOT_ALL ? json_string("all") : json_integer(job->root);
 }
 
+static enum status chunk_read(const struct argument *argument, struct job *job)
+{
+    job->chunk = GRAIN_AUTO;
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : size_read_into(argument, &job->chunk);
+}
+
+static json_t *chunk_show(const struct option_row *option, const struct job *job)
+{
+    return job->chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, job);
+}
+
 /* Text. */
 
 static enum status text_read(const struct argument *argument, struct job *job)
@@ -283,6 +295,7 @@ const struct option_kind kind_real = {.parse = real_read, .show = real_show};
 const struct option_kind kind_text = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
+const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
 const struct option_kind kind_command = {.parse = nothing_read};

@@ -61,7 +61,7 @@ struct job {
     long iterations, warmup, checked;
     bool in_place;
     enum copy_policy copy;
-    size_t chunk; /* bytes; 0: whole messages */
+    size_t chunk; /* bytes; 0: whole messages; GRAIN_AUTO */
     int channels;
     int slots;         /* of one lane at its receiver; 0: the transport's choice */
     size_t slot_bytes; /* payload of one slot; 0: likewise */

@@ -59,7 +59,8 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, " -r %d -n %ld -w %ld -c %ld", job->root, job->iterations, job->warmup,
              job->checked);
     text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);
-    text_add(&text, " --chunk %zu", job->chunk);
+    if (job->chunk != GRAIN_AUTO)
+        text_add(&text, " --chunk %zu", job->chunk);
     if (job->slots)
         text_add(&text, " --slots %d", job->slots);
     if (job->slot_bytes)

@@ -126,12 +126,12 @@ static enum status task_make(struct plan *plan, struct task *task,
 /* A task that another one waits for is done step by step, so that the other can follow. */
 static void plan_grain(struct plan *plan)
 {
-    if (plan->config.chunk == 0)
-        return;
     for (size_t i = 0; i < plan->count; i++) {
         const struct operation *operation = plan->tasks[i].operation;
-        for (size_t w = 0; w < operation->wait_count; w++)
-            plan->tasks[operation->waits[w].operation].transfer.grain = plan->config.chunk;
+        for (size_t w = 0; w < operation->wait_count; w++) {
+            struct transfer *awaited = &plan->tasks[operation->waits[w].operation].transfer;
+            awaited->grain = grain_of(plan->config.chunk, awaited->length);
+        }
     }
 }
 
@@ -147,7 +147,7 @@ static enum status plan_make_eager(struct plan *plan)
         steps[i] = (struct eager_step){.transfer = &task->transfer, .channel = task->channel};
         if (task->channel)
             steps[i].move = task->channel->endpoint->transport->eager_move;
-        serves &= plan->config.chunk == 0 || task->transfer.length <= plan->config.chunk;
+        serves &= task->transfer.length <= task->transfer.grain;
     }
     const struct plan_config *config = &plan->config;
     if (serves && eager_serves(config->schedule, steps, config->memory))
@@ -292,8 +292,7 @@ static void task_moved(struct plan *plan, struct task *task)
         fault_finish(task->fault, &task->transfer);
         task->fault = NULL;
     }
-    size_t chunk = task->fault ? 0 : plan->config.chunk;
-    size_t visible = complete ? done : chunk ? done - done % chunk : 0;
+    size_t visible = complete ? done : task->fault ? 0 : done - done % task->transfer.grain;
     if (visible > plan->passed[index]) {
         plan->passed[index] = visible;
         struct task *watcher = task->watchers;

@@ -19,7 +19,8 @@ struct plan_config {
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
     size_t element;                  /* bytes */
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
-    size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done) */
+    size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done);
+                     GRAIN_AUTO: by their length */
     size_t stream_least; /* bytes of a buffer that is so large that no cache keeps it */
     const struct memory_kind *memory;
     struct engine *engine; /* for local operations; of that kind */

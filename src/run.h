@@ -21,12 +21,12 @@ struct runner {
     int rank, ranks;
     struct links *links;
     struct engine *engine;
-    size_t chunk;       /* bytes; 0: whole messages */
+    size_t chunk;        /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t stream_least; /* as in struct plan_config */
-    int spins;          /* idle looks before the core is given to somebody else */
-    struct tick tick;   /* for long work between runs */
-    long iteration;     /* over everything that this rank has run */
-    uint64_t last_look; /* when an idle wait last looked at the world, ns */
+    int spins;           /* idle looks before the core is given to somebody else */
+    struct tick tick;    /* for long work between runs */
+    long iteration;      /* over everything that this rank has run */
+    uint64_t last_look;  /* when an idle wait last looked at the world, ns */
     struct start start;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
     struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "layout.h"
 #include "profile.h"
@@ -27,9 +28,9 @@ struct transfer {
     enum transfer_kind kind;
     struct layout to, from, with; /* those that the kind names */
     reduce_function *reduce;
-    size_t element;           /* bytes of an element */
-    size_t length;            /* bytes, whole elements */
-    size_t grain; /* bytes: how often someone wants to hear of it; its length: when it is done */
+    size_t element; /* bytes of an element */
+    size_t length;  /* bytes, whole elements */
+    size_t grain;   /* bytes: how often someone wants to hear of it; its length: when it is done */
     struct moved_list *moved; /* where to report that done has grown */
     struct profile *profile;  /* where the time goes that is spent on it; NULL: nowhere */
 
@@ -51,6 +52,20 @@ struct transfer {
 struct moved_list {
     struct transfer *first;
 };
+
+/* A grain (--chunk) that follows the length of the message. */
+#define GRAIN_AUTO SIZE_MAX
+
+/* The grain of a message of `length` bytes, of which the user said `chunk`: a number of bytes, 0 for
+ * whole messages, or GRAIN_AUTO: a quarter, so that those who wait for it begin early, but not so
+ * few bytes that the steps cost more than the waiting (tests/bench/README.md, Grain). */
+static inline size_t grain_of(size_t chunk, size_t length)
+{
+    const size_t least = (size_t)128 << 10, most = (size_t)1 << 20, part = length / 4;
+    if (chunk != GRAIN_AUTO)
+        return chunk > 0 && chunk < length ? chunk : length;
+    return part < least ? least : part > most ? most : part;
+}
 
 /* Bytes of it to move before others have their turn: the grain, between `least` and `most`. */
 static inline size_t transfer_turn(const struct transfer *transfer, size_t least, size_t most)

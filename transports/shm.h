@@ -165,9 +165,9 @@ struct shm_peer {
     int lanes;
     struct shm_channel **channels[2]; /* [sends][lane] */
     unsigned look;                    /* of check(): the last one that looked at it */
-    bool is_measured; /* the way to it is to be: both ends want it */
-    uint64_t line_ns; /* a cache line's way to its core; 0: not measured */
-    bool is_far; /* its core shares no cache with this one */
+    bool is_measured;                 /* the way to it is to be: both ends want it */
+    uint64_t line_ns;                 /* a cache line's way to its core; 0: not measured */
+    bool is_far;                      /* its core shares no cache with this one */
 };
 
 /* Channels with something to do, in the order in which that was posted. */
@@ -181,10 +181,10 @@ struct shm_endpoint {
     size_t used, budget; /* bytes of the segment */
     struct shm_address address;
     uint64_t *cookie;
-    struct shm_peer **peers; /* by rank; NULL: not attached */
+    struct shm_peer **peers;     /* by rank; NULL: not attached */
     struct shm_active active[2]; /* [sends] */
     unsigned look;               /* number of the last check() */
-    char *bounce; /* where private memory lands before it is combined */
+    char *bounce;                /* where private memory lands before it is combined */
     char reason[512];
 };
 

@@ -372,8 +372,8 @@ static enum status shm_receive(struct shm_channel *channel)
             shm_open_cell(channel, ring);
         size_t allowed = transfer->limit - transfer->issued;
         size_t bytes = channel->left < allowed ? channel->left : allowed;
-        bytes = channel->bytes ? shm_cut(bytes, budget, transfer->element)
-                               : shm_piece(transfer, bytes);
+        bytes =
+            channel->bytes ? shm_cut(bytes, budget, transfer->element) : shm_piece(transfer, bytes);
         if (bytes == 0)
             break;
         enum path path = !channel->bytes ? PATH_ZCOPY : kind == SHM_LINES ? PATH_LINE : PATH_BCOPY;

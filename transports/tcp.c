@@ -37,7 +37,7 @@
 #define DIRECT_MOST 8     /* active channels that are tried without asking epoll */
 #define VISIT_LEAST 65536 /* bytes for one channel before the next has its turn: at least these, */
 #define VISIT_MOST  ((size_t)1 << 20) /* and at most these */
-#define VECTOR_MOST 256   /* pieces in one system call */
+#define VECTOR_MOST 256               /* pieces in one system call */
 
 static enum status tcp_lost(const struct channel *channel, const char *why)
 {

@@ -28,6 +28,7 @@ import tables
 
 K, M = 1 << 10, 1 << 20
 ALGORITHMS = {"broadcast": "chain", "allreduce": "ring", "reduce": "binomial"}
+AUTO = -1  # a --chunk
 LEAST, MOST = 3, 500  # timed iterations of a cell in a round
 SILENCE = 60          # seconds
 PHASES = (0.6, 0.85, 1)  # of the time: the chunk, the slots, streaming
@@ -91,6 +92,10 @@ def options_read():
     return options
 
 
+def chunk_text(chunk):
+    return "auto" if chunk == AUTO else tables.size_text(chunk)
+
+
 class Grain:
     """Cells, and the times that were measured of each."""
 
@@ -102,7 +107,8 @@ class Grain:
             if algorithm in self.cctest.collectives.get(name, [])]
         self.cores = len(programs.cores())
         resolved = self.cctest.ask("barrier", "--np", "2", "-n", "1", "-w", "0", "-c", "0")
-        self.standard = resolved["options"]["chunk"]
+        standard = resolved["options"]["chunk"]
+        self.standard = AUTO if standard == "auto" else standard
         self.chunks = sorted(set(options.chunks) | {0, self.standard})
         self.times = {}  # cell: [us of each round]
         self.bases = []  # of the table of slots
@@ -118,7 +124,7 @@ class Grain:
         n = max(LEAST, min(MOST, int(self.options.budget * 1e6 / guess)))
         arguments = ["-a", ALGORITHMS[cell.collective], "--np", str(cell.ranks), "-x",
                      cell.transport, "-b", str(cell.size), "-e", str(cell.size), "-n", str(n),
-                     "-w", str(max(1, n // 8)), "-c", "0", "--chunk", str(cell.chunk)]
+                     "-w", str(max(1, n // 8)), "-c", "0", "--chunk", "auto" if cell.chunk == AUTO else str(cell.chunk)]
         if cell.slots:
             arguments += ["--slots", str(cell.slots), "--slot-size", str(cell.slot_size)]
         results, problem = self.cctest.measure(cell.collective, arguments, SILENCE, self.directory)
@@ -169,7 +175,7 @@ class Grain:
     def chunk_cell(self, transport, ranks, collective, size, chunk):
         """A chunk that cuts nothing is the same as the smallest such."""
         whole = [one for one in self.chunks if one >= size]
-        if chunk and whole and chunk > whole[0]:
+        if chunk > 0 and whole and chunk > whole[0]:
             chunk = whole[0]
         return Cell(transport, ranks, collective, size, chunk)
 
@@ -325,7 +331,7 @@ def print_head(grain):
     print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, huge pages: %(huge_pages)s, "
           "load %(load).2f" % about)
     print("# us: median over at most %d rounds of p50; barrier before each iteration, -m host, "
-          "float, sum; default --chunk %s" % (options.rounds, tables.size_text(grain.standard)))
+          "float, sum; default --chunk %s" % (options.rounds, chunk_text(grain.standard)))
     print(flush=True)
 
 
@@ -337,7 +343,7 @@ def print_chunks(grain):
         print("# %s, %d ranks%s: us by --chunk; *: the fastest; .: cuts nothing, as to its left; "
               "[]: the default" % (transport, ranks, "" if ranks <= grain.cores else
                                    ", which share %d cores" % grain.cores))
-        names = [tables.size_text(chunk) for chunk in grain.chunks]
+        names = [chunk_text(chunk) for chunk in grain.chunks]
         print("%-18s%6s" % ("collective", "size") + "".join(
             "%10s" % ("[%s]" % name if chunk == grain.standard else name + " ")
             for name, chunk in zip(names, grain.chunks)) + "%9s%8s%7s" % (
@@ -384,7 +390,7 @@ def print_slots(grain):
         for i, slot_size in enumerate(grain.options.slot_sizes):
             cells = [cell for cell in grid if cell.slot_size == slot_size]
             about = (base.collective + " " + ALGORITHMS[base.collective], base.ranks,
-                     tables.size_text(base.size), tables.size_text(base.chunk))
+                     tables.size_text(base.size), chunk_text(base.chunk))
             print("%-18s%6s%6s%7s" % (("",) * 4 if i else about) +
                   "%10s" % tables.size_text(slot_size) + "".join(
                       "%10s" % (text_us(grain.us(cell)) + ("*" if cell == best else " "))
@@ -404,7 +410,7 @@ def print_slots(grain):
 
 def print_streaming(grain):
     print("# streaming (--chunk %s) against whole messages (--chunk 0); in hops: times of whole "
-          "messages between 2 ranks" % tables.size_text(grain.standard))
+          "messages between 2 ranks" % chunk_text(grain.standard))
     print("# model: a hop keeps both its ranks busy, so a rank that passes on takes 2; %d cores "
           "share the work of more ranks;" % grain.cores)
     print("# broadcast chain: whole p-1 hops, streamed at least 2; reduce binomial: ceil(log2 p), "

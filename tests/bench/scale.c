@@ -139,7 +139,7 @@ static void measure_plan(const struct schedule *schedule, struct links *links, s
         .schedule = schedule,
         .element = sizeof(float),
         .reduce = reduce_kernel(datatype_find("float"), reduction_find("sum")),
-        .chunk = (size_t)128 << 10,
+        .chunk = GRAIN_AUTO,
         .stream_least = SIZE_MAX,
         .memory = memory_kinds[0],
         .links = links,

@@ -313,7 +313,8 @@ static inline struct world world_make(const struct transport *transport, int com
         .ranks = ranks,
         .lanes = 1,
         .bytes = 4 * MIB,
-        .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3]},
+        .config = {.copy =
+                       (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3]},
         .grain = combination % 2 ? SIZE_MAX : 100000,
     };
 }

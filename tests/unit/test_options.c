@@ -83,7 +83,7 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.checked, 2);
     assert_false(o.job.in_place);
     assert_int_equal(o.job.copy, COPY_AUTO);
-    assert_int_equal(o.job.chunk, 128 << 10);
+    assert_true(o.job.chunk == GRAIN_AUTO);
     assert_int_equal(o.job.channels, 1);
     assert_int_equal(o.job.slots, 0);
     assert_int_equal(o.job.slot_bytes, 0);
