@@ -1,14 +1,9 @@
 /*
  * conformance.c - what every transport must do, asked of each that is listed: the streams of bytes.
- * (peers.c: paths, combining, many peers, strangers, the dead.)
+ * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers, the
+ * dead.)
  */
 #include "world.h"
-
-static void bend_small_slots(struct world *world)
-{
-    world->config.slot_bytes = 64;
-    world->config.slots = 1;
-}
 
 static void bend_lanes(struct world *world)
 {
@@ -54,79 +49,6 @@ static void test_ordering(void **state)
 static void test_ordering_small_slots(void **state)
 {
     run_everywhere(state, ordering, bend_small_slots, 2);
-}
-
-/* One message each way, of which each end decides by itself whether it is eager or posted; what is
- * posted goes as far as its limit, which moves in small steps. */
-struct half {
-    struct channel *channel;
-    struct transfer transfer;
-    struct piece piece;
-    bool eager, complete;
-};
-
-static bool half_turn(struct rank *me, struct half *half)
-{
-    struct transfer *transfer = &half->transfer;
-    if (half->eager && !half->complete) {
-        const struct transport *transport = me->endpoint->transport;
-        if (transport->eager_move(half->channel, transfer, &half->complete) != STATUS_OK) {
-            rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
-            return false;
-        }
-    } else if (!half->eager) {
-        size_t step = 1 + random_below(&me->random, 60);
-        transfer->limit +=
-            step < transfer->length - transfer->limit ? step : transfer->length - transfer->limit;
-        half->complete = transfer->done == transfer->length;
-    }
-    return true;
-}
-
-static void half_begin(struct rank *me, struct half *half, enum transfer_kind kind, char *at,
-                       size_t length)
-{
-    *half = (struct half){.channel = me->endpoint->transport->channel(me->endpoint, !me->number, 0,
-                                                                      kind == TRANSFER_SEND),
-                          .eager = random_below(&me->random, 2)};
-    half->transfer = transfer_make(me, kind, &half->piece, at, length);
-    if (half->eager)
-        return;
-    half->transfer.limit = 0;
-    channel_post(half->channel, &half->transfer);
-}
-
-static void eager(struct rank *me)
-{
-    const struct transport *transport = me->endpoint->transport;
-    struct channel *in = transport->channel(me->endpoint, !me->number, 0, false);
-    size_t most = transport->eager_most ? transport->eager_most(in) : 0;
-    uint64_t random = 11; /* the same on both sides */
-    bool serves = transport->eager_most && me->world->config.copy != COPY_ZCOPY;
-    require(me, !serves || most > 0);
-    char *from = rank_take(me, most + 1), *to = rank_take(me, most + 1);
-    for (uint64_t i = 0; i < 300 && most > 0; i++) {
-        size_t bound = i % 10 == 0 || most < 200 ? most : 200;
-        size_t length = 1 + random_below(&random, bound);
-        struct half out, back;
-        text_write(2 * i + (uint64_t)me->number, 0, from, length);
-        half_begin(me, &out, TRANSFER_SEND, from, length);
-        half_begin(me, &back, TRANSFER_RECV, to, length);
-        while (!out.complete || !back.complete)
-            if (!half_turn(me, &out) || !half_turn(me, &back) || !rank_turn(me))
-                return;
-        require(me, text_is(2 * i + (uint64_t)!me->number, to, length));
-    }
-}
-
-static void test_eager(void **state)
-{
-    run_everywhere(state, eager, NULL, 2);
-}
-
-static void test_eager_small_slots(void **state)
-{
-    run_everywhere(state, eager, bend_small_slots, 2);
 }
 
 /* A transfer of no bytes is complete at once, whatever stands before it. */
@@ -354,18 +276,6 @@ static size_t shape_make(struct rank *me, struct piece *pieces, size_t bytes)
     return count;
 }
 
-static bool gaps_are_intact(const struct piece *pieces, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &pieces[i];
-        for (size_t at = 0; at < piece->times * piece->stride; at++) {
-            if (at % piece->stride >= piece->run && piece->base[at] != '#')
-                return false;
-        }
-    }
-    return true;
-}
-
 static void strided(struct rank *me)
 {
     enum { BYTES = 160000, ROUNDS = 4 };
@@ -417,8 +327,6 @@ static void test_strided_small_slots(void **state)
 static const struct world_test tests[] = {
     {"ordering", test_ordering},
     {"ordering, small slots", test_ordering_small_slots},
-    {"eager and posted messages of one lane", test_eager},
-    {"eager and posted messages, one small slot", test_eager_small_slots},
     {"zero length", test_zero_length},
     {"independent lanes", test_lanes},
     {"independent lanes, small slots", test_lanes_small_slots},

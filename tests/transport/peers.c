@@ -148,16 +148,15 @@ static void test_combine(void **state)
     run_everywhere(state, combine, NULL, 2);
 }
 
-static void bend_small_slots(struct world *world)
+static void bend_small_slots_and_grain(struct world *world)
 {
-    world->config.slot_bytes = 64;
-    world->config.slots = 1;
+    bend_small_slots(world);
     world->grain = 1000;
 }
 
 static void test_combine_small_slots(void **state)
 {
-    run_everywhere(state, combine, bend_small_slots, 2);
+    run_everywhere(state, combine, bend_small_slots_and_grain, 2);
 }
 
 /* All to all, several messages on two lanes; the lanes are connected one after the other, the first

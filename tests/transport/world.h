@@ -142,6 +142,19 @@ static inline char *rank_take(struct rank *rank, size_t bytes)
     return start;
 }
 
+/* The gaps of pieces that were filled with '#' are as they were. */
+static inline bool gaps_are_intact(const struct piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct piece *piece = &pieces[i];
+        for (size_t at = 0; at < piece->times * piece->stride; at++) {
+            if (at % piece->stride >= piece->run && piece->base[at] != '#')
+                return false;
+        }
+    }
+    return true;
+}
+
 /* A transfer of contiguous bytes; `piece` must live as long. */
 static inline struct transfer transfer_make(struct rank *rank, enum transfer_kind kind,
                                             struct piece *piece, char *base, size_t bytes)
@@ -339,6 +352,12 @@ static inline void run_everywhere(void **state, void (*body)(struct rank *),
         fail_msg("%s can be used here, but serves nobody: %s", world->transport->name,
                  world->refused);
     free(world);
+}
+
+static inline void bend_small_slots(struct world *world)
+{
+    world->config.slot_bytes = 64;
+    world->config.slots = 1;
 }
 
 struct world_test {
