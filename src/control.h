@@ -109,6 +109,7 @@ struct pulse {
     _Atomic int collective, algorithm; /* index of the choice in the job */
     _Atomic uint64_t bytes;            /* size of the collective */
     _Atomic int64_t iteration;
+    _Atomic int starting; /* it is at the start barrier, before that iteration */
     /* What it waits in; operation -1: in no operation (computing, or in the control plane). */
     _Atomic int operation, kind, peer, lane, step;
     _Atomic uint64_t done, length; /* bytes of that operation */

@@ -166,18 +166,18 @@ void pulse_read(struct pulse *pulse, struct reading *reading)
 {
 #define READ(field) .field = atomic_load_explicit(&pulse->field, memory_order_relaxed)
     *reading = (struct reading){
-        READ(progress),  READ(phase),     READ(collective), READ(algorithm), READ(bytes),
-        READ(iteration), READ(operation), READ(kind),       READ(peer),      READ(lane),
-        READ(step),      READ(done),      READ(length),
+        READ(progress), READ(phase),     READ(collective), READ(algorithm), READ(starting),
+        READ(bytes),    READ(iteration), READ(operation),  READ(kind),      READ(peer),
+        READ(lane),     READ(step),      READ(done),       READ(length),
     };
 #undef READ
 }
 
 void reading_encode(const struct reading *reading, struct bytes *bytes)
 {
-    const int small[] = {reading->phase,     reading->collective, reading->algorithm,
-                         reading->operation, reading->kind,       reading->peer,
-                         reading->lane,      reading->step};
+    const int small[] = {reading->phase,    reading->collective, reading->algorithm,
+                         reading->starting, reading->operation,  reading->kind,
+                         reading->peer,     reading->lane,       reading->step};
     const uint64_t large[] = {reading->progress, reading->bytes, (uint64_t)reading->iteration,
                               reading->done, reading->length};
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
@@ -189,9 +189,9 @@ void reading_encode(const struct reading *reading, struct bytes *bytes)
 bool reading_decode(const void *data, size_t size, struct reading *reading)
 {
     struct reader reader = {.at = data, .left = size};
-    int *const small[] = {&reading->phase,     &reading->collective, &reading->algorithm,
-                          &reading->operation, &reading->kind,       &reading->peer,
-                          &reading->lane,      &reading->step};
+    int *const small[] = {&reading->phase,    &reading->collective, &reading->algorithm,
+                          &reading->starting, &reading->operation,  &reading->kind,
+                          &reading->peer,     &reading->lane,       &reading->step};
     uint64_t iteration = 0;
     uint64_t *const large[] = {&reading->progress, &reading->bytes, &iteration, &reading->done,
                                &reading->length};

@@ -145,6 +145,13 @@ static void pulse_where(struct pulse *pulse, const struct whereabouts *where)
     atomic_store_explicit(&pulse->length, where->length, memory_order_relaxed);
 }
 
+/* This rank is at its next iteration, or at the start barrier before it. */
+static void pulse_begin(const struct runner *runner, bool starting)
+{
+    atomic_store_explicit(&runner->pulse->iteration, runner->iteration, memory_order_relaxed);
+    atomic_store_explicit(&runner->pulse->starting, starting, memory_order_relaxed);
+}
+
 /* Only this thread writes it, so no read-modify-write is needed. */
 static void pulse_progress(struct pulse *pulse)
 {
@@ -227,9 +234,7 @@ static enum status runner_meet(struct runner *runner)
         if (!look)
             continue;
         struct whereabouts where = {.kind = OPERATION_RECV,
-                                    .peer = runner->start.members[gate_awaited(gate)],
-                                    .step = gate->round,
-                                    .length = 1};
+                                    .peer = runner->start.members[gate_awaited(gate)]};
         pulse_where(runner->pulse, &where);
     }
     pulse_progress(runner->pulse);
@@ -272,6 +277,7 @@ static void start_count(struct runner *runner, int sign)
 
 enum status runner_settle(struct runner *runner, uint64_t *released)
 {
+    pulse_begin(runner, true);
     enum status status = runner_meet(runner);
     if (runner->start.plan && status == STATUS_OK) {
         start_count(runner, -1);
@@ -280,6 +286,8 @@ enum status runner_settle(struct runner *runner, uint64_t *released)
     }
     if (runner->start.gates > 1 && status == STATUS_OK)
         status = runner_meet(runner);
+    if (status == STATUS_OK)
+        pulse_begin(runner, false);
     *released = clock_ns();
     return status;
 }
@@ -287,10 +295,11 @@ enum status runner_settle(struct runner *runner, uint64_t *released)
 enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
                            uint64_t *late, uint64_t *duration)
 {
-    atomic_store_explicit(&runner->pulse->iteration, runner->iteration, memory_order_relaxed);
     enum status status = STATUS_OK;
     if (runner->job->start == START_BARRIER)
         status = runner_settle(runner, released);
+    else
+        pulse_begin(runner, false);
     profile_open(runner_profile(runner));
     runner_suffer(runner);
     uint64_t begun = clock_ns();

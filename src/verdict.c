@@ -69,7 +69,7 @@ static void put_name(const struct situation *s, int rank, char *text, size_t siz
            s->members[rank].pid);
 }
 
-/* "phase time, alltoall pairwise, 64K, iteration 12" */
+/* "phase time, alltoall pairwise, 64K, iteration 12"; "..., start barrier of iteration 12" */
 static void put_place(const struct situation *s, int rank, char *text, size_t size)
 {
     const struct reading *r = &s->standings[rank].reading;
@@ -79,8 +79,8 @@ static void put_place(const struct situation *s, int rank, char *text, size_t si
     if (r->algorithm >= 0 && r->algorithm < s->algorithm_count && s->algorithms[r->algorithm])
         append(text, size, ", %s", s->algorithms[r->algorithm]);
     char bytes[SIZE_TEXT_MOST];
-    append(text, size, ", %s, iteration %lld", size_format(r->bytes, bytes),
-           (long long)r->iteration);
+    append(text, size, ", %s, %siteration %lld", size_format(r->bytes, bytes),
+           r->starting ? "start barrier of " : "", (long long)r->iteration);
 }
 
 static bool in_message(const struct standing *standing)
@@ -98,6 +98,8 @@ static void put_wait(const struct standing *standing, char *text, size_t size)
         append(text, size, "has finished and waits for the others");
     else if (standing->exchange)
         append(text, size, "waits in %s for the others", standing->exchange);
+    else if (in_message(standing) && r->starting)
+        append(text, size, "waits for rank %d", r->peer); /* no step of the algorithm */
     else if (in_message(standing))
         append(text, size, "step %d, waits to %s rank %d, %llu of %llu bytes so far", r->step,
                r->kind == OPERATION_SEND ? "send to" : "receive from", r->peer,

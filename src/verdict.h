@@ -13,7 +13,7 @@
 /* A pulse as it was read at one moment. */
 struct reading {
     uint64_t progress;
-    int phase, collective, algorithm;
+    int phase, collective, algorithm, starting;
     uint64_t bytes;
     int64_t iteration;
     int operation, kind, peer, lane, step;

@@ -99,6 +99,18 @@ for fault in kill stop; do
     lost $fault 1 allgather -a mesh -m shared --copy zcopy
 done
 
+# Who needs nothing of the stopped rank goes on to the next start barrier, and is said to wait there, not in a step.
+for as in processes threads; do
+    fault=stop:rank=2:iteration=2
+    [ $as = processes ] || fault=delay:rank=2:us=60000000 # a thread cannot be stopped by itself
+    cctest broadcast -a linear "${small[@]}" --np 3 --ranks-as $as --timeout 1 --inject "$fault"
+    check_status 5
+    for rank in 0 1; do
+        check_says "rank $rank .*, broadcast linear, 64K, start barrier of iteration [0-9]+, waits for rank 2$"
+    done
+    check_silent "step [0-9]"
+done
+
 # ---- from outside ----
 
 # Until the table has so many lines: what every rank was to do for them is done, so that all of

@@ -94,6 +94,24 @@ static void test_silent(void **state)
                                              "from rank 0, 4096 of 16384 bytes so far"));
 }
 
+/* Who waits at the start barrier is in no step of the algorithm. */
+static void test_start_barrier(void **state)
+{
+    (void)state;
+    begin(3);
+    for (int rank = 0; rank < 2; rank++) {
+        waits(rank, OPERATION_RECV, rank + 1);
+        standings[rank].reading.starting = true;
+    }
+    standings[2].silent = 9.8;
+    reach(STATUS_TIMEOUT, 2);
+    says("is silent, without a sign of life for 9.8 s (stopped, or is its host down?); it was last "
+         "seen in phase time, alltoall pairwise, 64K, iteration 7");
+    assert_string_equal("rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, start "
+                        "barrier of iteration 7, waits for rank 2",
+                        verdict.lines[1]);
+}
+
 /* Between two heartbeats everybody is silent, which is no longer than the deadline by chance. */
 static void test_short_deadline(void **state)
 {
@@ -288,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_start_barrier),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_many_silent),
         cmocka_unit_test(test_delayed),
