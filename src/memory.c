@@ -95,7 +95,7 @@ static size_t memory_free_in_group(void)
     return least;
 }
 
-static size_t memory_available(void)
+size_t memory_available(void)
 {
     size_t machine = memory_free_on_machine(), group = memory_free_in_group();
     size_t least = machine < group ? machine : group;

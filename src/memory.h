@@ -50,6 +50,10 @@ struct memory_kind {
  * caller unmaps them. NULL: it failed, errno says why. */
 char *memory_place(size_t bytes, int fd, int protection);
 
+/* Bytes that this process can still have, leaving a reserve to others: what the machine and the
+ * control groups of the process have left. */
+size_t memory_available(void);
+
 /* Ended by NULL; the first is the default. */
 extern const struct memory_kind *const memory_kinds[];
 const struct memory_kind *memory_find(const char *name); /* NULL if unknown */

@@ -43,7 +43,7 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define LONG_MOST   512
 
 /* What a user fixes may be more than the usual budget, but it must not eat up the host: all ranks of
- * it together may have this part of its memory. */
+ * it together may have this part of the memory that is left. */
 #define MEMORY_PART 4
 
 /* Bytes that a cell of a ring holds. */
@@ -103,16 +103,17 @@ static bool shm_geometry_shrink(const struct transport_config *config,
 static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
                                       const struct shm_geometry *geometry)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t ranks = config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
     size_t wanted = channels * shm_geometry_bytes(geometry);
-    size_t most = pages > 0 ? (size_t)pages * (size_t)page / MEMORY_PART / ranks : SIZE_MAX;
-    if ((!config->slots && !config->slot_bytes) || wanted <= most)
+    if (!config->slots && !config->slot_bytes)
+        return STATUS_OK;
+    size_t most = memory_available() / MEMORY_PART / ranks;
+    if (wanted <= most)
         return STATUS_OK;
     return fail(
         STATUS_USAGE,
         "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
-        "on a rank, which may have %zu MiB (1/%d of the memory for the %zu ranks here): "
+        "on a rank, which may have %zu MiB (1/%d of what is available for the %zu ranks here): "
         "give fewer --slots or a smaller --slot-size",
         geometry->cells[SHM_LONG], geometry->slot_bytes, channels, wanted >> 20, most >> 20,
         MEMORY_PART, ranks);

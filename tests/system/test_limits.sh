@@ -46,6 +46,22 @@ cctest allreduce --np 2 -x shm --slots 65536 --slot-size 64M "${small[@]}"
 check_status 2 "more slots than memory"
 check_says "^cctest: .*of shared memory on a rank, which may have .*: give fewer --slots or a smaller --slot-size"
 
+# What a control group leaves counts too: one that says so, which needs no right to make real ones.
+if [ -n "$private" ]; then
+    # shellcheck disable=SC2016
+    grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
+        group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
+        echo $((528 << 20)) >memory.max && echo 0 >memory.current && exec "$@"' grouped)
+    slots=(allreduce --np 2 -x shm "${small[@]}" --slots 16 --slot-size 4M)
+    run "${grouped[@]}" "$CCTEST" "${slots[@]}"
+    check_status 2 "more slots than the control group has left"
+    check_says "would take 6[0-9] MiB of shared memory on a rank, which may have 50 MiB \(1/4 of what is available"
+    cctest "${slots[@]}"
+    check_status 0 "the machine has more"
+else
+    echo "not tested: slots in a memory control group (no namespaces here)"
+fi
+
 # File descriptors: too few are said before anything starts; with those that it asks for it works.
 few=0
 for descriptors in 8 12 16 20 24 27 28 32; do
