@@ -20,7 +20,7 @@
 #include "tally.h"
 
 #define SPINS_ALONE  300                /* a core for each rank, if nobody else uses it */
-#define SPINS_SHARED 1                  /* more ranks than cores: spinning delays the others */
+#define SPINS_SHARED 1                  /* ranks share its core: spinning delays the others */
 #define CACHE_USUAL  ((size_t)32 << 20) /* third level, where nobody knows it */
 
 struct session {
@@ -35,7 +35,7 @@ struct session {
     unsigned char *is_peer; /* by rank */
     int lanes;
     int local_ranks; /* on this host */
-    int cores;       /* that they may run on */
+    bool has_core;   /* that no other rank runs on */
 };
 
 /* Setting up. */
@@ -85,42 +85,53 @@ static bool session_ended(void *argument)
     return control_ended(argument);
 }
 
-/* Deals the cores out: one for each rank of this host, where there are enough; where there are fewer
- * in turn, lest the kernel leaves three ranks on one and one on the other. A launcher may have given
- * each rank other cores: only those who have the same share them. */
+/* What the ranks of this host may use, in their order; *me: this rank's place among them. */
+static cpu_set_t *session_masks(struct session *session, const struct blobs *blobs, int *me)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks, rank = session->runner.rank;
+    cpu_set_t *masks = malloc((size_t)ranks * sizeof *masks);
+    session->local_ranks = 0;
+    for (int r = 0; masks && r < ranks; r++) {
+        if (members[r].node != members[rank].node || blobs->size[r] != sizeof *masks)
+            continue;
+        if (r == rank)
+            *me = session->local_ranks;
+        memcpy(&masks[session->local_ranks++], blobs->data[r], sizeof *masks);
+    }
+    return masks;
+}
+
+/* Deals the cores out to the ranks of this host; does this one have a core, or a hardware thread of
+ * one, for itself? */
 static enum status session_bind(struct session *session)
 {
     struct runner *runner = &session->runner;
-    const struct member *members = control_members(session->control);
-    const struct member *me = &members[runner->rank];
     cpu_set_t mine, all;
-    bool known = sched_getaffinity(0, sizeof mine, &mine) == 0;
-    if (!known)
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
         CPU_ZERO(&mine);
-    struct blobs masks;
-    enum status status = control_allgather(session->control, &mine, sizeof mine, &masks);
+    struct blobs blobs;
+    enum status status = control_allgather(session->control, &mine, sizeof mine, &blobs);
     if (status != STATUS_OK)
         return status;
-    int index = 0, sharing = 0;
+    int me = 0;
+    cpu_set_t *masks = session_masks(session, &blobs, &me);
+    blobs_free(&blobs);
+    if (!masks)
+        return fail(STATUS_ERROR, "out of memory for the cores of %d ranks", runner->ranks);
     CPU_ZERO(&all);
-    session->local_ranks = 0;
-    for (int r = 0; r < runner->ranks; r++) {
-        if (members[r].node != me->node || masks.size[r] != sizeof mine)
-            continue;
-        const cpu_set_t *mask = masks.data[r];
-        session->local_ranks++;
-        CPU_OR(&all, &all, mask);
-        index += r < runner->rank && CPU_EQUAL(mask, &mine);
-        sharing += CPU_EQUAL(mask, &mine);
-    }
-    blobs_free(&masks);
-    session->cores = CPU_COUNT(&all);
-    bool enough = session->cores >= session->local_ranks;
-    runner->spins = enough ? SPINS_ALONE : SPINS_SHARED;
-    int cores = known && session->job.bind == BIND_CORE ? bind_to_core(index) : 0;
-    if (cores == 0)
+    for (int i = 0; i < session->local_ranks; i++)
+        CPU_OR(&all, &all, &masks[i]);
+    struct place place = {0};
+    if (session->job.bind == BIND_CORE)
+        bind_to_core(masks, session->local_ranks, me, &place);
+    free(masks);
+    session->has_core =
+        place.bound ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
+    runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
+    if (!place.bound)
         session->job.bind = BIND_NONE;
-    session->job.cores_are_shared = cores < sharing;
+    session->job.cores_are_shared = place.sharing > 1;
     /* Source, destination and what passes through have to share the ranks' common cache. */
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     runner->stream_least =
@@ -139,7 +150,7 @@ static enum status session_link(struct session *session)
         .rank = runner->rank,
         .ranks = runner->ranks,
         .local_ranks = session->local_ranks,
-        .cores = session->cores,
+        .has_core = session->has_core,
         .copy = job->copy,
         .combines = job->collective->reduces,
         .slots = job->slots,

@@ -49,7 +49,7 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
-    int cores;       /* that they may run on; fewer: they take turns */
+    bool has_core;   /* no other rank runs on this one's core; else they take turns */
     enum copy_policy copy;
     bool combines;     /* receivers combine what comes: the collective reduces */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */

@@ -159,7 +159,7 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     desk->lanes = (uint32_t)(lanes - peer->lanes);
     desk->geometry = *geometry;
     desk->reads = peer->reads;
-    desk->measures = endpoint->base.config.local_ranks <= endpoint->base.config.cores;
+    desk->measures = endpoint->base.config.has_core;
     atomic_store_explicit(&desk->offered, ++peer->round, memory_order_release);
     return STATUS_OK;
 }

@@ -91,6 +91,24 @@ check_says 'local' "$out"
 run env SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 SLURM_STEP_NODELIST='n[1-2]' "$CCTEST" info
 check_says 'srun|[Ss]lurm' "$out"
 
+# A rank that may use one core only gets it, and leaves it to nobody else who has the choice.
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+if [ ${#cpus[@]} -ge 2 ]; then
+    for bound in 0 1; do
+        for cpu in "${cpus[0]}" "${cpus[1]}"; do
+            free_port
+            at $bound 2 && start $bound taskset -c "$cpu" "$CCTEST" "${small[@]}" "${where[@]}"
+            at $((1 - bound)) 2
+            start $((1 - bound)) taskset -c "${cpus[0]},${cpus[1]}" "$CCTEST" "${small[@]}" "${where[@]}"
+            ended 1 0
+            ended 0 0
+            check_says "; a core for each rank$" "$scratch/0.out"
+        done
+    done
+else
+    echo "not tested: ranks that may use different cores (there is one)"
+fi
+
 # ---- they do not agree ----
 
 # two STATUS REGEX ...: rank 0 and rank 1 of two, each with the words behind `0` and `1`; both end alike.

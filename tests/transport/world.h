@@ -256,7 +256,8 @@ static inline void rank_open(struct rank *rank)
     struct world *world = rank->world;
     struct transport_config config = world->config;
     config.rank = rank->number;
-    config.ranks = config.local_ranks = config.cores = world->ranks;
+    config.ranks = config.local_ranks = world->ranks;
+    config.has_core = true;
     config.regions = &rank->region;
     config.region_count = 1;
     config.secret = world_secret;
