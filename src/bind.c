@@ -1,5 +1,5 @@
 /*
- * bind.c - binding by hwloc, which knows cores from hardware threads.
+ * bind.c - binding by hwloc, which knows cores from hardware threads, and which caches they share.
  *
  * Ranks spin, and a kernel may leave two spinning processes on one core for a long time after they
  * were forked, while another core idles; what is then measured is the scheduler.
@@ -71,48 +71,78 @@ static bool cores_deal(hwloc_topology_t topology, const cpu_set_t *masks, int co
 }
 
 /* Binds to the part of `core` that the caller may use. */
-static void bind_in(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
-                    hwloc_obj_t core, struct place *place)
+static bool bind_in(hwloc_topology_t topology, const cpu_set_t *mine, hwloc_obj_t core)
 {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    for (int r = 0; r < count; r++)
-        CPU_OR(&all, &all, &masks[r]);
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    if (set && hwloc_cpuset_from_glibc_sched_affinity(topology, set, &all, sizeof all) == 0) {
+    bool bound = false;
+    if (set && hwloc_cpuset_from_glibc_sched_affinity(topology, set, mine, sizeof *mine) == 0) {
         hwloc_bitmap_and(set, set, core->cpuset);
-        place->threads = hwloc_bitmap_weight(set);
-    }
-    if (set && hwloc_cpuset_from_glibc_sched_affinity(topology, set, &masks[me], sizeof all) == 0) {
-        hwloc_bitmap_and(set, set, core->cpuset);
-        place->bound = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0;
+        bound = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0;
     }
     hwloc_bitmap_free(set);
+    return bound;
 }
 
-static void bind_deal(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
-                      struct place *place)
+/* Hardware threads of a core that some rank may use. */
+static int core_threads(const cpu_set_t *masks, int count, hwloc_obj_t core)
+{
+    int threads = 0, thread;
+    hwloc_bitmap_foreach_begin(thread, core->cpuset)
+    {
+        bool usable = false;
+        for (int r = 0; r < count && !usable; r++)
+            usable = thread < CPU_SETSIZE && CPU_ISSET((size_t)thread, &masks[r]);
+        threads += usable;
+    }
+    hwloc_bitmap_foreach_end();
+    return threads;
+}
+
+static void place_bind(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
+                       struct place *place)
 {
     int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), mine = -1;
     int *ranks_on = cores > 0 ? calloc((size_t)cores, sizeof *ranks_on) : NULL;
     if (ranks_on && cores_deal(topology, masks, count, me, ranks_on, cores, &mine) && mine >= 0) {
+        hwloc_obj_t core = core_of(topology, mine);
+        place->core = bind_in(topology, &masks[me], core) ? mine : -1;
         place->sharing = ranks_on[mine];
-        bind_in(topology, masks, count, me, core_of(topology, mine), place);
+        place->threads = core_threads(masks, count, core);
     }
     free(ranks_on);
 }
 
-void bind_to_core(const cpu_set_t *masks, int count, int me, struct place *place)
+static void place_caches(hwloc_topology_t topology, struct place *place)
+{
+    int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE), reached = 0;
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    if (set && hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0) {
+        for (int i = 0; i < all; i++) {
+            hwloc_obj_t cache = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, (unsigned)i);
+            if (!hwloc_bitmap_intersects(cache->cpuset, set))
+                continue;
+            place->cache = reached++ ? -1 : i;
+            place->cache_bytes += cache->attr->cache.size;
+        }
+    }
+    hwloc_bitmap_free(set);
+}
+
+void place_find(const cpu_set_t *masks, int count, int me, bool binds, struct place *place)
 {
     hwloc_topology_t topology;
-    *place = (struct place){0};
+    *place = (struct place){.core = -1, .cache = -1};
     if (hwloc_topology_init(&topology) != 0)
         return;
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    /* All cores, so that ranks that were given different ones deal alike. */
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    /* All of the machine, so that ranks that were given different parts of it count alike. */
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    if (hwloc_topology_load(topology) == 0)
-        bind_deal(topology, masks, count, me, place);
+    if (hwloc_topology_load(topology) == 0) {
+        if (binds)
+            place_bind(topology, masks, count, me, place);
+        place_caches(topology, place);
+    }
     hwloc_topology_destroy(topology);
 }

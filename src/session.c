@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bind.h"
 #include "burst.h"
@@ -102,6 +101,27 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
     return masks;
 }
 
+/* What is large for this rank: source, destination and what passes through have to share the
+ * third-level cache with those of the other ranks below it. */
+static enum status session_share_cache(struct session *session, const struct place *place)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 0;
+    struct blobs places;
+    enum status status = control_allgather(session->control, place, sizeof *place, &places);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < ranks; r++) {
+        const struct place *other = places.data[r];
+        sharing += members[r].node == members[rank].node && places.size[r] == sizeof *other &&
+                   (place->cache == other->cache || place->cache < 0 || other->cache < 0);
+    }
+    blobs_free(&places);
+    size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
+    session->runner.stream_least = bytes / 4 / (size_t)sharing;
+    return STATUS_OK;
+}
+
 /* Deals the cores out to the ranks of this host; does this one have a core, or a hardware thread of
  * one, for itself? */
 static enum status session_bind(struct session *session)
@@ -122,21 +142,16 @@ static enum status session_bind(struct session *session)
     CPU_ZERO(&all);
     for (int i = 0; i < session->local_ranks; i++)
         CPU_OR(&all, &all, &masks[i]);
-    struct place place = {0};
-    if (session->job.bind == BIND_CORE)
-        bind_to_core(masks, session->local_ranks, me, &place);
+    struct place place;
+    place_find(masks, session->local_ranks, me, session->job.bind == BIND_CORE, &place);
     free(masks);
     session->has_core =
-        place.bound ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
+        place.core >= 0 ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
     runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
-    if (!place.bound)
+    if (place.core < 0)
         session->job.bind = BIND_NONE;
-    session->job.cores_are_shared = place.sharing > 1;
-    /* Source, destination and what passes through have to share the ranks' common cache. */
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    runner->stream_least =
-        (cache > 0 ? (size_t)cache : CACHE_USUAL) / 4 / (size_t)session->local_ranks;
-    return STATUS_OK;
+    session->job.cores_are_shared = place.core >= 0 && place.sharing > 1;
+    return session_share_cache(session, &place);
 }
 
 static enum status session_link(struct session *session)
