@@ -52,14 +52,11 @@ static void csv_flush(struct csv_report *csv)
         csv_complain(csv);
 }
 
-static void csv_begin(struct report *report, const struct job *job, const struct member *members,
-                      int count, const char *bootstrap)
+static void csv_begin(struct report *report, const struct job *job, const struct lineup *lineup)
 {
     struct csv_report *csv = csv_report_of(report);
     (void)job;
-    (void)members;
-    (void)bootstrap;
-    csv->ranks = count;
+    csv->ranks = lineup->ranks;
     if (!csv_file_open(csv)) {
         csv_complain(csv);
         return;

@@ -39,17 +39,20 @@ static void json_deliver(struct json_report *json)
     log_attach(speaker);
 }
 
-static void json_begin(struct report *report, const struct job *job, const struct member *members,
-                       int count, const char *bootstrap)
+static void json_begin(struct report *report, const struct job *job, const struct lineup *lineup)
 {
     struct json_report *json = json_report_of(report);
     json_t *ranks = json_object_get(json->document, "ranks");
-    for (int i = 0; i < count; i++)
-        json_array_append_new(ranks, json_pack("{s:i, s:s, s:I, s:i, s:i}", "rank", members[i].rank,
-                                               "host", members[i].host, "pid",
-                                               (json_int_t)members[i].pid, "node", members[i].node,
-                                               "local_rank", members[i].local_rank));
-    json_object_set_new(json->document, "bootstrap", json_string(bootstrap));
+    for (int i = 0; i < lineup->ranks; i++) {
+        const struct member *member = &lineup->members[i];
+        int core = lineup->places[i].core;
+        json_array_append_new(ranks,
+                              json_pack("{s:i, s:s, s:I, s:i, s:i, s:o}", "rank", member->rank,
+                                        "host", member->host, "pid", (json_int_t)member->pid,
+                                        "node", member->node, "local_rank", member->local_rank,
+                                        "core", core < 0 ? json_null() : json_integer(core)));
+    }
+    json_object_set_new(json->document, "bootstrap", json_string(lineup->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     if (!output_is_stream(json->path))
         json_deliver(json);

@@ -21,13 +21,13 @@ struct printers {
 };
 
 static void printers_begin(struct report *report, const struct job *job,
-                           const struct member *members, int count, const char *bootstrap)
+                           const struct lineup *lineup)
 {
     struct printers *printers = (struct printers *)report;
     struct report *each[] = {printers->table, printers->csv, printers->json};
     for (int i = 0; i < 3; i++)
         if (each[i])
-            each[i]->begin(each[i], job, members, count, bootstrap);
+            each[i]->begin(each[i], job, lineup);
 }
 
 static void printers_result(struct report *report, const struct job *job,

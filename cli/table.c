@@ -13,6 +13,7 @@
 #include "log.h"
 #include "output.h"
 #include "size.h"
+#include "verdict.h"
 
 /* What the side-by-side table needs of a result. */
 struct cell {
@@ -59,9 +60,10 @@ static void table_flush(struct table *table)
 
 /* The head. */
 
-static void print_hosts(const struct table *table, const struct member *members, int count)
+static void print_hosts(const struct table *table, const struct lineup *lineup)
 {
-    int hosts = 0;
+    const struct member *members = lineup->members;
+    int hosts = 0, count = lineup->ranks;
     for (int i = 0; i < count; i++)
         if (members[i].node >= hosts)
             hosts = members[i].node + 1;
@@ -70,6 +72,35 @@ static void print_hosts(const struct table *table, const struct member *members,
         fprintf(table->out, "%s", count ? members[0].host : "this host");
     else
         fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[count - 1].host);
+}
+
+/* How a rank is bound, and the words for it: where all are bound alike, and where they are not. */
+enum bound { BOUND_ALONE, BOUND_SHARED, BOUND_NOT, BOUNDS };
+static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks share cores",
+                                              "ranks not bound"};
+static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
+
+static enum bound place_bound(const struct place *place)
+{
+    return place->core < 0 ? BOUND_NOT : place->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
+}
+
+static void print_places(const struct table *table, const struct lineup *lineup)
+{
+    int ranks = lineup->ranks;
+    bool *listed = calloc((size_t)ranks, sizeof *listed);
+    for (int bound = 0; listed && bound < BOUNDS; bound++) {
+        int count = 0;
+        char list[160];
+        for (int r = 0; r < ranks; r++)
+            count += listed[r] = place_bound(&lineup->places[r]) == (enum bound)bound;
+        if (count == ranks)
+            fprintf(table->out, "; %s", bound_all[bound]);
+        else if (count > 0)
+            fprintf(table->out, "; %s %s", verdict_list(listed, ranks, list, sizeof list),
+                    bound_some[bound]);
+    }
+    free(listed);
 }
 
 static void print_columns(const struct table *table, const struct job *job)
@@ -88,8 +119,7 @@ static void print_columns(const struct table *table, const struct job *job)
     }
 }
 
-static void table_begin(struct report *report, const struct job *job, const struct member *members,
-                        int count, const char *bootstrap)
+static void table_begin(struct report *report, const struct job *job, const struct lineup *lineup)
 {
     struct table *table = table_of(report);
     FILE *out = table->out;
@@ -98,8 +128,8 @@ static void table_begin(struct report *report, const struct job *job, const stru
     for (int i = 0; i < job->choice_count; i++)
         fprintf(out, "%s%s", i ? ", " : " ", job->choice_text[i]);
     fputs("\n# ", out);
-    print_hosts(table, members, count);
-    fprintf(out, " (%s%s); memory %s; transport ", bootstrap,
+    print_hosts(table, lineup);
+    fprintf(out, " (%s%s); memory %s; transport ", lineup->bootstrap,
             job->ranks_as_threads ? ", as threads" : "", job->memory->name);
     for (int i = 0; !job->transports_auto && job->transports[i]; i++)
         fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
@@ -112,13 +142,12 @@ static void table_begin(struct report *report, const struct job *job, const stru
         fputs("; every root in turn", out);
     else if (collective->rooted)
         fprintf(out, "; root %d", job->root);
-    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s; %s\n#\n", job->warmup,
+    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s", job->warmup,
             job->iterations, job->checked,
             job->start == START_BARRIER ? "barrier before each iteration"
-                                        : "iterations back to back",
-            job->bind == BIND_NONE  ? "ranks not bound"
-            : job->cores_are_shared ? "ranks share cores"
-                                    : "a core for each rank");
+                                        : "iterations back to back");
+    print_places(table, lineup);
+    fputs("\n#\n", out);
     for (int i = 0; i < job->choice_count; i++) {
         int width = (int)strlen(job->choice_text[i]);
         table->name_width = width > table->name_width ? width : table->name_width;

@@ -46,14 +46,14 @@ static void print_titles(FILE *out)
 }
 
 /* A rank and its number in one column. */
-struct place {
+struct entry {
     int rank;
     double value;
 };
 
-static int place_compare(const void *a, const void *b)
+static int entry_compare(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct entry *x = a, *y = b;
     if (x->value != y->value)
         return x->value < y->value ? -1 : 1;
     return x->rank - y->rank;
@@ -62,21 +62,21 @@ static int place_compare(const void *a, const void *b)
 static void print_spread(FILE *out, int indent, const struct result *result)
 {
     static const char *const rows[] = {"least", "median", "most", "least at", "most at"};
-    struct place *places = malloc((size_t)result->ranks * sizeof *places);
-    struct place picked[COLUMNS][3];
-    if (!places) {
+    struct entry *entries = malloc((size_t)result->ranks * sizeof *entries);
+    struct entry picked[COLUMNS][3];
+    if (!entries) {
         say("not enough memory to sum up the profile of %d ranks", result->ranks);
         return;
     }
     for (int column = 0; column < COLUMNS; column++) {
         for (int r = 0; r < result->ranks; r++)
-            places[r] = (struct place){r, column_value(&result->profile[r], column)};
-        qsort(places, (size_t)result->ranks, sizeof *places, place_compare);
-        picked[column][0] = places[0];
-        picked[column][1] = places[(result->ranks - 1) / 2];
-        picked[column][2] = places[result->ranks - 1];
+            entries[r] = (struct entry){r, column_value(&result->profile[r], column)};
+        qsort(entries, (size_t)result->ranks, sizeof *entries, entry_compare);
+        picked[column][0] = entries[0];
+        picked[column][1] = entries[(result->ranks - 1) / 2];
+        picked[column][2] = entries[result->ranks - 1];
     }
-    free(places);
+    free(entries);
     for (int row = 0; row < 5; row++) {
         fprintf(out, "# %*s", indent, rows[row]);
         for (int column = 0; column < COLUMNS; column++) {

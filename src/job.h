@@ -71,8 +71,7 @@ struct job {
     enum start_mode start;
     struct injection injections[INJECTIONS_MOST];
     int injection_count;
-    enum bind_mode bind;   /* the session sets it to what became of it ... */
-    bool cores_are_shared; /* ... and this, where ranks had to share cores */
+    enum bind_mode bind;
     const char *interface;
     int verbosity;
     /* Where the ranks come from. */

@@ -4,6 +4,7 @@
 #ifndef CCTEST_REPORT_H
 #define CCTEST_REPORT_H
 
+#include "bind.h"
 #include "job.h"
 #include "measure.h"
 
@@ -32,10 +33,17 @@ struct result {
     struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
 };
 
+/* Who takes part. */
+struct lineup {
+    int ranks;
+    const struct member *members; /* of each rank, */
+    const struct place *places;   /* likewise: what became of the job's binding */
+    const char *bootstrap;
+};
+
 /* All calls come from rank 0's main thread. */
 struct report {
-    void (*begin)(struct report *report, const struct job *job, const struct member *members,
-                  int count, const char *bootstrap);
+    void (*begin)(struct report *report, const struct job *job, const struct lineup *lineup);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
     void (*end)(struct report *report, const struct job *job, enum status status,

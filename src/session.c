@@ -33,8 +33,9 @@ struct session {
     size_t need[BUFFERS];   /* bytes, the most of any line */
     unsigned char *is_peer; /* by rank */
     int lanes;
-    int local_ranks; /* on this host */
-    bool has_core;   /* that no other rank runs on */
+    struct place *places; /* by rank */
+    int local_ranks;      /* on this host */
+    bool has_core;        /* that no other rank runs on */
 };
 
 /* Setting up. */
@@ -101,22 +102,29 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
     return masks;
 }
 
-/* What is large for this rank: source, destination and what passes through have to share the
- * third-level cache with those of the other ranks below it. */
-static enum status session_share_cache(struct session *session, const struct place *place)
+/* Everybody learns where everybody runs. What is large for this rank follows: source, destination
+ * and what passes through have to share the third-level cache with those of the other ranks below
+ * it. */
+static enum status session_share_places(struct session *session, const struct place *place)
 {
     const struct member *members = control_members(session->control);
     int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 0;
-    struct blobs places;
-    enum status status = control_allgather(session->control, place, sizeof *place, &places);
+    session->places = calloc((size_t)ranks, sizeof *session->places);
+    if (!session->places)
+        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
+    struct blobs blobs;
+    enum status status = control_allgather(session->control, place, sizeof *place, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int r = 0; r < ranks; r++) {
-        const struct place *other = places.data[r];
-        sharing += members[r].node == members[rank].node && places.size[r] == sizeof *other &&
+        struct place *other = &session->places[r];
+        *other = (struct place){.core = -1, .cache = -1};
+        if (blobs.size[r] == sizeof *other)
+            memcpy(other, blobs.data[r], sizeof *other);
+        sharing += members[r].node == members[rank].node &&
                    (place->cache == other->cache || place->cache < 0 || other->cache < 0);
     }
-    blobs_free(&places);
+    blobs_free(&blobs);
     size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
     session->runner.stream_least = bytes / 4 / (size_t)sharing;
     return STATUS_OK;
@@ -148,10 +156,7 @@ static enum status session_bind(struct session *session)
     session->has_core =
         place.core >= 0 ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
     runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
-    if (place.core < 0)
-        session->job.bind = BIND_NONE;
-    session->job.cores_are_shared = place.core >= 0 && place.sharing > 1;
-    return session_share_cache(session, &place);
+    return session_share_places(session, &place);
 }
 
 static enum status session_link(struct session *session)
@@ -219,9 +224,12 @@ static enum status session_set_up(struct session *session)
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->choice_text[c]);
         control_name_algorithm(session->control, c, name);
     }
+    const struct lineup lineup = {.ranks = runner->ranks,
+                                  .members = control_members(session->control),
+                                  .places = session->places,
+                                  .bootstrap = session->membership->bootstrap};
     if (session->report)
-        session->report->begin(session->report, job, control_members(session->control),
-                               runner->ranks, session->membership->bootstrap);
+        session->report->begin(session->report, job, &lineup);
     status = session_survey(session);
     if (status == STATUS_OK)
         status = burst_open(&session->burst, runner, session->need);
@@ -239,6 +247,7 @@ static void session_close(struct session *session)
     burst_close(&session->burst);
     ledger_free(&session->ledger);
     free(session->is_peer);
+    free(session->places);
     control_close(session->control);
 }
 

@@ -92,7 +92,10 @@ run env SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 SLU
 check_says 'srun|[Ss]lurm' "$out"
 
 # A rank that may use one core only gets it, and leaves it to nobody else who has the choice.
-mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+mapfile -t cpus < <(python3 -c '
+import os
+siblings = "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list"
+print(*{open(siblings % cpu).read(): cpu for cpu in os.sched_getaffinity(0)}.values(), sep="\n")')
 if [ ${#cpus[@]} -ge 2 ]; then
     for bound in 0 1; do
         for cpu in "${cpus[0]}" "${cpus[1]}"; do
@@ -105,6 +108,24 @@ if [ ${#cpus[@]} -ge 2 ]; then
             check_says "; a core for each rank$" "$scratch/0.out"
         done
     done
+    # Three ranks on two cores, and one that cannot be bound: not all are bound alike.
+    free_port
+    at 1 3 && start 1 taskset -c "${cpus[0]}" "$CCTEST" "${small[@]}" "${where[@]}"
+    for rank in 0 2; do
+        at $rank 3
+        start $rank taskset -c "${cpus[0]},${cpus[1]}" "$CCTEST" "${small[@]}" "${where[@]}" --json "$scratch/$rank.json"
+    done
+    for rank in 1 2 0; do ended $rank 0; done
+    check_says "; rank 0 alone on a core; ranks 1, 2 on a shared core$" "$scratch/0.out"
+    check_json "$scratch/0.json" 'd["ranks"][1]["core"] == d["ranks"][2]["core"] != d["ranks"][0]["core"]'
+    free_port
+    at 1 2 && start 1 env HWLOC_SYNTHETIC=pu:2 "$CCTEST" "${small[@]}" "${where[@]}"
+    at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --json "$scratch/0.json"
+    ended 1 0
+    ended 0 0
+    check_says "; rank 0 alone on a core; rank 1 not bound$" "$scratch/0.out"
+    check_json "$scratch/0.json" 'd["ranks"][0]["core"] is not None' 'd["ranks"][1]["core"] is None' \
+        'd["options"]["bind"] == "core"'
 else
     echo "not tested: ranks that may use different cores (there is one)"
 fi
