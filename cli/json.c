@@ -58,6 +58,33 @@ static void json_begin(struct report *report, const struct job *job, const struc
         json_deliver(json);
 }
 
+static void json_connected(struct report *report, const struct job *job,
+                           const struct connections *connections)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks"), *links = json_array();
+    (void)job;
+    for (int i = 0; i < connections->class_count; i++) {
+        const struct link_class *class = &connections->classes[i];
+        json_t *one_way = json_null();
+        if (class->most_ns > 0)
+            one_way =
+                json_pack("{s:I, s:I, s:[i, i]}", "least", (json_int_t) class->least_ns, "most",
+                          (json_int_t) class->most_ns, "slowest", class->from, class->to);
+        json_array_append_new(links, json_pack("{s:s, s:s, s:i, s:o}", "transport",
+                                               class->transport, "treated", class->words, "count",
+                                               class->count, "one_way_ns", one_way));
+    }
+    json_object_set_new(json->document, "links", links);
+    for (int r = 0; r < connections->ranks; r++)
+        json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
+                            json_integer(connections->gate[r]));
+    json_object_set_new(json->document, "start_note",
+                        connections->note[0] ? json_string(connections->note) : json_null());
+    if (!output_is_stream(json->path))
+        json_deliver(json);
+}
+
 static json_t *traffic_paths(const uint64_t bytes[PATHS])
 {
     json_t *paths = json_object();
@@ -223,13 +250,16 @@ struct report *json_open(const char *path, struct outcome *outcome)
         fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
         return NULL;
     }
-    json->report = (struct report){.begin = json_begin, .result = json_result, .end = json_end};
+    json->report = (struct report){
+        .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
     json->path = path;
     json->outcome = outcome;
     json->document = document;
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "ranks", json_array());
+    json_object_set_new(document, "links", json_array());
+    json_object_set_new(document, "start_note", json_null());
     json_object_set_new(document, "results", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;

@@ -30,6 +30,16 @@ static void printers_begin(struct report *report, const struct job *job,
             each[i]->begin(each[i], job, lineup);
 }
 
+static void printers_connected(struct report *report, const struct job *job,
+                               const struct connections *connections)
+{
+    struct printers *printers = (struct printers *)report;
+    struct report *each[] = {printers->table, printers->csv, printers->json};
+    for (int i = 0; i < 3; i++)
+        if (each[i] && each[i]->connected)
+            each[i]->connected(each[i], job, connections);
+}
+
 static void printers_result(struct report *report, const struct job *job,
                             const struct result *result)
 {
@@ -60,8 +70,10 @@ static bool is_stdout(const char *path)
 static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
     bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
-    *printers = (struct printers){
-        .report = {.begin = printers_begin, .result = printers_result, .end = printers_end}};
+    *printers = (struct printers){.report = {.begin = printers_begin,
+                                             .connected = printers_connected,
+                                             .result = printers_result,
+                                             .end = printers_end}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)

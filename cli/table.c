@@ -147,11 +147,44 @@ static void table_begin(struct report *report, const struct job *job, const stru
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back");
     print_places(table, lineup);
-    fputs("\n#\n", out);
+    fputs("\n", out);
     for (int i = 0; i < job->choice_count; i++) {
         int width = (int)strlen(job->choice_text[i]);
         table->name_width = width > table->name_width ? width : table->name_width;
     }
+    table_flush(table);
+}
+
+/* With -v: what the transports found out about the links, and how the ranks meet. */
+static void print_connections(const struct table *table, const struct connections *connections)
+{
+    FILE *out = table->out;
+    for (int i = 0; i < connections->class_count; i++) {
+        const struct link_class *class = &connections->classes[i];
+        fprintf(out, "# links: %d by %s%s%s", class->count, class->transport,
+                class->words[0] ? ", " : "", class->words);
+        if (class->most_ns > 0)
+            fprintf(out, ", %llu to %llu ns one way (most from rank %d to %d)",
+                    (unsigned long long)class->least_ns, (unsigned long long)class->most_ns,
+                    class->from, class->to);
+        fputc('\n', out);
+    }
+    if (connections->gates == 1)
+        fputs("# start barrier: in shared memory\n", out);
+    else
+        fprintf(out, "# start barrier: %d gates in shared memory, links between them\n",
+                connections->gates);
+    if (connections->note[0])
+        fprintf(out, "# start barrier: %s\n", connections->note);
+}
+
+static void table_connected(struct report *report, const struct job *job,
+                            const struct connections *connections)
+{
+    struct table *table = table_of(report);
+    if (job->verbosity >= 1)
+        print_connections(table, connections);
+    fputs("#\n", table->out);
     print_columns(table, job);
     table_flush(table);
 }
@@ -346,7 +379,10 @@ struct report *table_open(FILE *out, struct outcome *outcome)
         return NULL;
     }
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    table->report = (struct report){.begin = table_begin, .result = table_result, .end = table_end};
+    table->report = (struct report){.begin = table_begin,
+                                    .connected = table_connected,
+                                    .result = table_result,
+                                    .end = table_end};
     table->out = out;
     table->outcome = outcome;
     table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&

@@ -292,6 +292,16 @@ enum status links_check(struct links *links)
     return status;
 }
 
+const char *links_describe(struct links *links, int peer, uint64_t *ns)
+{
+    *ns = 0;
+    int i = links->serves[peer];
+    if (i < 0 || !links->link[i].used || !links_channel(links, peer, 0, true))
+        return NULL;
+    const struct link *link = &links->link[i];
+    return link->transport->describe ? link->transport->describe(link->endpoint, peer, ns) : "";
+}
+
 const struct transport *links_transport(const struct links *links, int peer)
 {
     return links->serves[peer] < 0 ? NULL : links->link[(int)links->serves[peer]].transport;

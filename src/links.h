@@ -32,6 +32,10 @@ struct channel *links_channel(struct links *links, int peer, int lane, bool send
 enum status links_progress(struct links *links); /* of all endpoints in use */
 enum status links_check(struct links *links);
 
+/* What the transport says of the link to `peer`, as its describe(); "" if it says nothing; NULL:
+ * the peer is not connected. */
+const char *links_describe(struct links *links, int peer, uint64_t *ns);
+
 /* The transport that serves `peer`; NULL for this rank itself. */
 const struct transport *links_transport(const struct links *links, int peer);
 

@@ -5,6 +5,7 @@
 #define CCTEST_REPORT_H
 
 #include "bind.h"
+#include "connections.h"
 #include "job.h"
 #include "measure.h"
 
@@ -44,6 +45,9 @@ struct lineup {
 /* All calls come from rank 0's main thread. */
 struct report {
     void (*begin)(struct report *report, const struct job *job, const struct lineup *lineup);
+    /* When the ranks are connected. NULL is allowed. */
+    void (*connected)(struct report *report, const struct job *job,
+                      const struct connections *connections);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
     void (*end)(struct report *report, const struct job *job, enum status status,

@@ -201,6 +201,16 @@ static enum status session_link(struct session *session)
     return start_link(&runner->start, &shared);
 }
 
+static enum status session_connected(struct session *session)
+{
+    struct connections connections;
+    enum status status = connections_gather(session->control, session->runner.links,
+                                            &session->runner.start, &connections);
+    if (status == STATUS_OK && session->report)
+        session->report->connected(session->report, &session->job, &connections);
+    return status;
+}
+
 static enum status session_set_up(struct session *session)
 {
     struct job *job = &session->job;
@@ -235,7 +245,9 @@ static enum status session_set_up(struct session *session)
         status = burst_open(&session->burst, runner, session->need);
     if (status == STATUS_OK)
         status = job->memory->engine_open(&runner->engine);
-    return status == STATUS_OK ? session_link(session) : status;
+    if (status == STATUS_OK)
+        status = session_link(session);
+    return status == STATUS_OK ? session_connected(session) : status;
 }
 
 static void session_close(struct session *session)

@@ -116,9 +116,12 @@ static enum status start_arrange(struct start *start, struct control *control,
     int ranks = control_ranks(control), rank = control_rank(control);
     int count = 0, me = 0, place = 0;
     int *firsts = malloc((size_t)ranks * sizeof *firsts);
+    int *gate_of_node = malloc((size_t)ranks * sizeof *gate_of_node);
     start->members = malloc((size_t)ranks * sizeof *start->members);
-    if (!firsts || !start->members) {
+    start->gate_of = malloc((size_t)ranks * sizeof *start->gate_of);
+    if (!firsts || !gate_of_node || !start->members || !start->gate_of) {
         free(firsts);
+        free(gate_of_node);
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     }
     bool alone = !start->memory, first = alone || members[rank].local_rank == 0;
@@ -130,9 +133,13 @@ static enum status start_arrange(struct start *start, struct control *control,
         }
         if (r == rank || (!alone && !other_alone && members[r].node == members[rank].node))
             start->members[count++] = r;
+        if (members[r].local_rank == 0)
+            gate_of_node[members[r].node] = start->gates;
+        start->gate_of[r] = other_alone ? start->gates : gate_of_node[members[r].node];
         if (other_alone || members[r].local_rank == 0)
             firsts[start->gates++] = r;
     }
+    free(gate_of_node);
     gate_open(&start->gate, start->memory ? (char *)start->memory + LINE : NULL, me, count);
     enum status status = STATUS_OK;
     if (start->gates > 1 && first)
@@ -196,5 +203,6 @@ void start_close(struct start *start)
     if (start->memory)
         munmap(start->memory, start->bytes);
     free(start->members);
+    free(start->gate_of);
     *start = (struct start){.region = {.fd = -1}};
 }

@@ -22,6 +22,7 @@ struct start {
     struct region region;      /* the schedule's three bytes, each in a place of its own */
     struct plan *plan;         /* the schedule, when there are links */
     int gates;
+    int *gate_of; /* by world rank: at which gate it is, counted by their first ranks */
 };
 
 /* Called by all ranks together, before there are links. `kind`: the job's kind of memory, so that

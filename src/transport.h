@@ -109,6 +109,11 @@ struct transport {
     /* The channel; NULL if it was not connected. Owned by the endpoint. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
 
+    /* What was found out about the way to a connected peer, and what follows from it: a few static
+     * words, the same for all peers that are treated alike; *ns: how long the least that travels
+     * takes one way, 0 if that was not measured. NULL: there is nothing to say of any. */
+    const char *(*describe)(const struct endpoint *endpoint, int peer, uint64_t *ns);
+
     /* Called by channel_post() when a transfer was put behind channel->last; and for a channel on
      * which an eager_move() is waited for, before check(). */
     void (*activate)(struct channel *channel);

@@ -106,6 +106,15 @@ static struct channel *shm_channel(struct endpoint *base, int rank, int lane, bo
     return peer && lane < peer->lanes ? &peer->channels[sends][lane]->base : NULL;
 }
 
+static const char *shm_describe(const struct endpoint *base, int rank, uint64_t *ns)
+{
+    const struct shm_peer *peer = ((const struct shm_endpoint *)base)->peers[rank];
+    *ns = peer->line_ns;
+    return !peer->is_measured ? "cores shared, so taken as far"
+           : peer->is_far     ? "cores taken as far"
+                              : "cores taken as near";
+}
+
 static void shm_activate(struct channel *base)
 {
     struct shm_channel *channel = (struct shm_channel *)base;
@@ -191,6 +200,7 @@ const struct transport transport_shm = {
     .attach = shm_attach,
     .connect = shm_connect,
     .channel = shm_channel,
+    .describe = shm_describe,
     .activate = shm_activate,
     .eager_most = shm_eager_most,
     .eager_move = shm_eager_move,

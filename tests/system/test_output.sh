@@ -165,6 +165,20 @@ for link in shm tcp; do
         'd["results"][0]["profile"][2]["waiting_peer"] > 0.5' 'd["results"][0]["profile"][1]["bookkeeping"] > 0.5'
 done
 
+# What the transports know of the links, and who meets where: in JSON, and with -v.
+cctest alltoall "${small[@]}" -x shm -v --json "$json"
+check_status 0
+check_says "^# links: 2 by shm, cores (taken as|shared)" "$out"
+check_says "^# start barrier: in shared memory$" "$out"
+check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm", 2)]' 'd["start_note"] is None' \
+    'all(l["one_way_ns"] is None or 0 < l["one_way_ns"]["least"] <= l["one_way_ns"]["most"] for l in d["links"])' \
+    '[r["gate"] for r in d["ranks"]] == [0, 0]' 'all(l["treated"].startswith("cores ") for l in d["links"])'
+cctest alltoall -b 1K -e 1K --np 17 -n 1 -w 0 -c 0 -x tcp -v --json "$json"
+check_says "^# links: 272 by tcp$" "$out"
+check_json "$json" 'd["links"] == [{"transport": "tcp", "treated": "", "count": 272, "one_way_ns": None}]'
+cctest allreduce "${small[@]}"
+check_silent "links|start barrier" "$out"
+
 # No colour and no progress bar where there is no terminal.
 cctest allreduce -a all "${small[@]}"
 check "no escape sequences" test -z "$(tr -d '\n[:print:]' <"$out")"

@@ -130,6 +130,22 @@ else
     echo "not tested: ranks that may use different cores (there is one)"
 fi
 
+# A rank that shares no memory with the others of its host (it sees other processes): said with -v, and in JSON.
+if [ -n "$private" ]; then
+    free_port
+    for rank in 0 1; do at $rank 3 && start $rank "$CCTEST" "${small[@]}" "${where[@]}" -v --json "$scratch/$rank.json"; done
+    at 2 3 && start 2 unshare --pid --fork --mount-proc "$CCTEST" "${small[@]}" "${where[@]}"
+    for rank in 1 2 0; do ended $rank 0; done
+    check_says "^# start barrier: 2 gates in shared memory, links between them$" "$scratch/0.out"
+    check_says "^# start barrier: rank 2 can share no memory with others of the same host" "$scratch/0.out"
+    check_says "^# links: 2 by shm, " "$scratch/0.out"
+    check_says "^# links: 4 by tcp$" "$scratch/0.out"
+    check_json "$scratch/0.json" '"rank 2" in d["start_note"]' '[r["gate"] for r in d["ranks"]] == [0, 0, 1]' \
+        '[r["node"] for r in d["ranks"]] == [0, 0, 0]'
+else
+    echo "not tested: a rank that shares no memory (no namespaces here)"
+fi
+
 # ---- they do not agree ----
 
 # two STATUS REGEX ...: rank 0 and rank 1 of two, each with the words behind `0` and `1`; both end alike.
@@ -308,6 +324,7 @@ if hosts_begin 2>"$scratch/hosts"; then
         check_json "$scratch/hosts.json" '[r["host"] for r in d["ranks"]] == ["host-a"] * 2 + ["host-b"] * 2' \
             '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 1]' \
             'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))' \
+            '[r["gate"] for r in d["ranks"]] == [0, 0, 1, 1]' 'd["start_note"] is None' \
             'd["results"][0]["wrong"] == 0'
         port=$((port + 1))
     done

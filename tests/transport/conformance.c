@@ -3,6 +3,7 @@
  * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers, the
  * dead.)
  */
+#include "connections.h"
 #include "world.h"
 
 static void bend_lanes(struct world *world)
@@ -324,6 +325,27 @@ static void test_strided_small_slots(void **state)
     run_everywhere(state, strided, bend_small_slots, 2);
 }
 
+/* What a transport says of a link can stand in a line, and costs what was measured before. */
+enum { DESCRIBED = 3 };
+static void described(struct rank *me)
+{
+    const struct transport *transport = me->world->transport;
+    for (int peer = 0; peer < DESCRIBED && transport->describe; peer++) {
+        uint64_t ns = UINT64_MAX;
+        if (peer == me->number)
+            continue;
+        const char *words = transport->describe(me->endpoint, peer, &ns);
+        require(me, words && words[0] && strlen(words) < sizeof((struct link_class *)0)->words);
+        require(me, ns < 1000000000);
+        require(me, words == transport->describe(me->endpoint, peer, &ns));
+    }
+}
+
+static void test_described(void **state)
+{
+    run_everywhere(state, described, NULL, DESCRIBED);
+}
+
 static const struct world_test tests[] = {
     {"ordering", test_ordering},
     {"ordering, small slots", test_ordering_small_slots},
@@ -335,6 +357,7 @@ static const struct world_test tests[] = {
     {"every element arrives", test_every_element},
     {"every element arrives, small slots", test_every_element_small_slots},
     {"the rest arrives", test_the_rest},
+    {"links are described", test_described},
     {"strided pieces", test_strided},
     {"strided pieces, small slots", test_strided_small_slots},
 };

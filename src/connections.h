@@ -1,0 +1,41 @@
+/*
+ * connections.h - how the ranks of a job came to be connected: what transports found out about
+ * their links, and who meets whom at the start barrier. For the report, so that nothing falls back
+ * to a slower way in silence.
+ */
+#ifndef CCTEST_CONNECTIONS_H
+#define CCTEST_CONNECTIONS_H
+
+#include <stdint.h>
+
+#include "status.h"
+
+struct control;
+struct links;
+struct start;
+
+#define LINK_CLASSES_MOST 16
+
+/* Links that are alike: by the same transport, which says the same of them. */
+struct link_class {
+    char transport[16];
+    char words[48];             /* the transport's; "": it says nothing */
+    int count;                  /* links from a rank to a peer: a pair of ranks has two */
+    uint64_t least_ns, most_ns; /* one way; both 0: not measured */
+    int from, to;               /* the ranks of the slowest */
+};
+
+struct connections {
+    struct link_class classes[LINK_CLASSES_MOST];
+    int class_count;
+    int ranks, gates;
+    const int *gate; /* of each rank, 0 .. gates-1: those with the same one share memory */
+    char note[256];  /* a sentence about ranks that fell back to the links; "" */
+};
+
+/* Called by all ranks together when they are connected; fills *connections at rank 0, as long as
+ * `start` is open. */
+enum status connections_gather(struct control *control, struct links *links,
+                               const struct start *start, struct connections *connections);
+
+#endif
