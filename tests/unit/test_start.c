@@ -126,7 +126,7 @@ static bool life_link(struct life *life)
     const struct transport_config config = {.rank = runner->rank,
                                             .ranks = runner->ranks,
                                             .local_ranks = runner->ranks,
-                                            .cores = 1,
+                                            .has_core = true,
                                             .regions = &runner->start.region,
                                             .region_count = 1,
                                             .secret = life->membership.secret,
