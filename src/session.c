@@ -173,6 +173,7 @@ static enum status session_link(struct session *session)
         .has_core = session->has_core,
         .copy = job->copy,
         .combines = job->collective->reduces,
+        .one_way = job->collective->rooted,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
         .regions = regions,

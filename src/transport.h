@@ -52,6 +52,7 @@ struct transport_config {
     bool has_core;   /* no other rank runs on this one's core; else they take turns */
     enum copy_policy copy;
     bool combines;     /* receivers combine what comes: the collective reduces */
+    bool one_way;      /* who sends much receives little: the collective has a root */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
     const struct region

@@ -24,22 +24,16 @@
 #include "stream.h"
 
 /* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
- * more for every run; the longest messages are better copied twice, the second time past the
- * cache. */
+ * more for every run; beside it slots between far cores are twice as dear as between near ones. */
+enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
 static const struct {
     size_t bcopy_most;      /* messages up to here go through slots */
-    size_t refer_most;      /* and those that are longer than this */
-    size_t reference_least; /* so does a cell whose reference would cover less */
+    size_t reference_least; /* and so does a cell whose reference would cover less */
     size_t run_least;       /* or be torn into runs shorter than this */
 } shm_auto[] = {
-    [false] = {.bcopy_most = 64 << 10,
-               .refer_most = 32 << 20,
-               .reference_least = 8 << 10,
-               .run_least = 1 << 10},
-    [true] = {.bcopy_most = SHM_BCOPY_MOST,
-              .refer_most = SIZE_MAX,
-              .reference_least = 4 << 10,
-              .run_least = 1},
+    [SHM_PRIVATE_NEAR] = {.bcopy_most = 64 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_PRIVATE_FAR] = {.bcopy_most = 32 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_SHARED] = {.bcopy_most = SHM_BCOPY_MOST, .reference_least = 4 << 10, .run_least = 1},
 };
 
 #define SHM_STREAM_LEAST ((size_t)2 << 10)
@@ -60,7 +54,7 @@ static size_t shm_cut(size_t bytes, size_t most, size_t element)
 static size_t shm_piece(const struct transfer *transfer, size_t bytes)
 {
     size_t turn = transfer_turn(transfer, TURN_LEAST, REFERENCE_MOST);
-    return bytes <= turn + shm_auto[false].reference_least
+    return bytes <= turn + shm_auto[SHM_PRIVATE_NEAR].reference_least
                ? bytes
                : shm_cut(bytes, turn, transfer->element);
 }
@@ -120,16 +114,21 @@ static size_t shm_describe(const struct cursor *cursor, size_t most,
 }
 
 /* Does --copy auto refer to this much of a message? */
-static bool shm_auto_refers(const struct shm_endpoint *endpoint, size_t length, size_t bytes,
+static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
                             const struct shm_reference *reference)
 {
-    bool shared = reference->region >= 0;
+    const struct transport_config *config = &channel->base.endpoint->config;
+    enum shm_source source = reference->region >= 0  ? SHM_SHARED
+                             : channel->peer->is_far ? SHM_PRIVATE_FAR
+                                                     : SHM_PRIVATE_NEAR;
     /* What is read by a system call cannot be combined as it comes. */
-    if (!shared && endpoint->base.config.combines)
+    if (source != SHM_SHARED && config->combines)
         return false;
-    return length > shm_auto[shared].bcopy_most && length <= shm_auto[shared].refer_most &&
-           bytes >= shm_auto[shared].reference_least &&
-           reference->run >= shm_auto[shared].run_least;
+    /* Of two ranks, each with a core, one that only sends would be idle while the other reads. */
+    if (source == SHM_PRIVATE_NEAR && config->one_way && config->local_ranks == 2)
+        return false;
+    return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
+           reference->run >= shm_auto[source].run_least;
 }
 
 /* The bytes that the next cell is to refer to; 0: it is to hold bytes itself. */
@@ -139,14 +138,14 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
     const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
     enum copy_policy policy = endpoint->base.config.copy;
     if (policy == COPY_BCOPY ||
-        (policy == COPY_AUTO && transfer->length <= shm_auto[true].bcopy_most))
+        (policy == COPY_AUTO && transfer->length <= shm_auto[SHM_SHARED].bcopy_most))
         return 0;
     size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
     size_t bytes = shm_describe(&transfer->cursor, most, reference);
     reference->region = shm_region_of(&endpoint->address, reference->address);
     if (reference->region < 0 && !channel->peer->read)
         return 0;
-    if (policy == COPY_AUTO && !shm_auto_refers(endpoint, transfer->length, bytes, reference))
+    if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer->length, bytes, reference))
         return 0;
     return bytes;
 }

@@ -399,6 +399,15 @@ static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, 
     return true;
 }
 
+/* Where there is no network there is no congestion: a control that paces what it sends (bbr) takes
+ * twice the time of one that does not. Which control the user's network has stays the user's. */
+static void tcp_spare_control(int fd)
+{
+    static const char control[] = "reno"; /* every Linux has it */
+    if (tcp_stays_here(fd))
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, sizeof(control) - 1);
+}
+
 enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int fd)
 {
     struct tcp_socket *it = calloc(1, sizeof(*it));
@@ -422,6 +431,7 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
         tcp_socket_free(it);
         return status;
     }
+    tcp_spare_control(fd);
     it->fd = fd;
     it->out.ready = it->in.ready = true; /* the first try finds out */
     endpoint->peers[peer].lanes[lane] = it;

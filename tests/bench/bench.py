@@ -72,8 +72,8 @@ def options_read():
         help="how iterations begin: barrier,back-to-back")
     add("--back-to-back-most", type=size_value, default=2 << 20, metavar="SIZE",
         help="largest size that is run back to back (2M: a barrier is nothing beside more)")
-    add("--rounds", type=int, default=3, metavar="N")
-    add("--large-rounds", type=int, default=2, metavar="N", help="rounds of 64M and more")
+    add("--rounds", type=int, default=5, metavar="N")
+    add("--large-rounds", type=int, default=3, metavar="N", help="rounds of 64M and more")
     add("--budget", type=float, default=0.06, metavar="SECONDS", help="time of a cell in a round")
     add("--peers", type=listed(str), default=["openmpi", "mpich"], metavar="P,...")
     add("--algorithm", metavar="A", help="cctest's algorithm, instead of the fastest")
@@ -291,22 +291,26 @@ class Bench:
         expected = max((choice.us for start in options.start for choice in choices[start].values()),
                        default=0)
         peers = [peer for peer in self.peers if collective in peer.collectives]
-        rounds = {}  # (program, size, start): [time_us of each round]
+        rounds = {}  # (program, size, start): {round: time_us}
         given_up = {name: {} for name in ["cctest"] + [peer.name for peer in peers]}
         for number in range(options.rounds):
             now = [size for size in wanted if size < LARGE_FROM or number < options.large_rounds]
-            for peer in peers:
-                times = self.timed(peer.name, self.peer_round, peer, collective, transport, ranks,
-                                   {size: wanted[size] for size in now}, expected,
-                                   given_up[peer.name])
-                for (size, start), time_us in times.items():
-                    rounds.setdefault((peer.name, size, start), []).append(time_us)
-            for start in options.start:
-                choice = {size: choices[start][size] for size in now if size in choices[start]}
-                times = self.timed("cctest", self.cctest_round, collective, transport, ranks,
-                                   start, choice, given_up["cctest"])
-                for size, time_us in times.items():
-                    rounds.setdefault(("cctest", size, start), []).append(time_us)
+            # Each is the first in its turn.
+            order = [None] + peers
+            for peer in order[number % len(order):] + order[:number % len(order)]:
+                if peer:
+                    times = self.timed(peer.name, self.peer_round, peer, collective, transport,
+                                       ranks, {size: wanted[size] for size in now}, expected,
+                                       given_up[peer.name])
+                    for (size, start), time_us in times.items():
+                        rounds.setdefault((peer.name, size, start), {})[number] = time_us
+                    continue
+                for start in options.start:
+                    choice = {size: choices[start][size] for size in now if size in choices[start]}
+                    times = self.timed("cctest", self.cctest_round, collective, transport, ranks,
+                                       start, choice, given_up["cctest"])
+                    for size, time_us in times.items():
+                        rounds.setdefault(("cctest", size, start), {})[number] = time_us
         for start in options.start:
             for size in sizes:
                 if start in starts_of[size]:
@@ -319,25 +323,31 @@ class Bench:
         size, start, ranks = cell["size"], cell["start"], cell["ranks"]
         cell["programs"] = {}
         for name, bad_sizes in given_up.items():
-            got = rounds.get((name, size, start), [])
-            medians = [one["p50"] for one in got]
+            got = rounds.get((name, size, start), {})
             bad = bad_sizes.get(size, [])
-            about = {"status": bad[0] if bad else "ok" if medians else "failed", "rounds": got}
-            if medians:
-                middle = statistics.median(medians)
-                about.update(us=middle, spread=(max(medians) - min(medians)) / middle)
+            about = {"status": bad[0] if bad else "ok" if got else "failed", "rounds": got}
+            if got:
+                about["us"] = statistics.median(one["p50"] for one in got.values())
             cell["programs"][name] = about
         if choice:
             cell.update(bytes=choice.bytes, algorithm=choice.algorithm, choosing_us=choice.us)
-        better = {name: about["us"] for name, about in cell["programs"].items()
-                  if name != "cctest" and "us" in about}
-        if better and "us" in cell["programs"]["cctest"]:
-            cell["better"] = min(better, key=better.get)
-            cell["ratio"] = cell["programs"]["cctest"]["us"] / better[cell["better"]]
+        ratios = sorted(self.round_ratios(cell["programs"]))
+        if ratios:
+            cell.update(ratio=statistics.median(ratios), ratios=ratios)
         if choice and size >= LIMITED_FROM and self.limits.get(ranks):
             cell["limit_us"] = self.model.limit(self.limits[ranks], cell["collective"],
                                                 cell["transport"], ranks, choice.bytes)
         return cell
+
+    @staticmethod
+    def round_ratios(about):
+        """Of each round: cctest's time / that of the faster MPI. What the machine does to all
+        programs for a while is in both, which a ratio of medians could not promise."""
+        for number, mine in about["cctest"]["rounds"].items():
+            others = [program["rounds"][number]["p50"] for name, program in about.items()
+                      if name != "cctest" and number in program["rounds"]]
+            if others:
+                yield mine["p50"] / min(others)
 
     # -m shared beside memory's bandwidth.
 

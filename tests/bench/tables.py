@@ -102,16 +102,15 @@ def print_times(cells):
     peers = [name for name in cells[0]["programs"] if name != "cctest"]
     print("%-15s%8s%14s" % ("collective", "size", "cctest us") + "".join(
         "%14s" % (name + " us") for name in peers) +
-        "%8s %8s%14s%7s  %s" % ("ratio", "spread", "limit us", "share", "algorithm"))
+        "%8s %14s%14s%7s  %s" % ("ratio", "lowest-highest", "limit us", "share", "algorithm"))
     for cell in cells:
         limit, mine = cell.get("limit_us"), cell["programs"]["cctest"]
-        spread = "/".join("%.0f" % (100 * cell["programs"][name]["spread"])
-                          for name in ("cctest", cell.get("better")) if name and
-                          "spread" in cell["programs"][name])
+        ratios = cell.get("ratios")
+        spread = "%.2f-%.2f" % (ratios[0], ratios[-1]) if ratios else ""
         print("%-15s%8s%14s" % (cell["collective"], size_text(cell["size"]),
                                 program_text(cell, "cctest")) +
               "".join("%14s" % program_text(cell, name) for name in peers) +
-              "%9s%7s%%%14s%7s  %s" % (
+              "%9s%14s%14s%7s  %s" % (
                   ratio_text(cell), spread, "%.2f" % limit if limit else "",
                   "%.2f" % (limit / mine["us"]) if limit and "us" in mine else "",
                   cell.get("algorithm", "-")))
@@ -125,11 +124,10 @@ def print_group(cells):
     for start in dict.fromkeys(cell["start"] for cell in cells):
         mine = [cell for cell in cells if cell["start"] == start]
         how = "barrier before each iteration" if start == "barrier" else "back to back"
-        print("# %s, %s: time of cctest / time of the faster MPI\n"
+        print("# %s, %s: time of cctest / time of the faster MPI, median of rounds\n"
               "# (*: slower; !: a program timed out or failed in some round)" % (where, how))
         print_ratios(mine)
-        print("#\n# %s, %s: times; spread over the rounds: cctest's/the faster MPI's; "
-              "share of the limit" % (where, how))
+        print("#\n# %s, %s: times; the ratios of all rounds; share of the limit" % (where, how))
         print_times(mine)
         print(flush=True)
 
