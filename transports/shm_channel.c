@@ -121,8 +121,9 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
     enum shm_source source = reference->region >= 0  ? SHM_SHARED
                              : channel->peer->is_far ? SHM_PRIVATE_FAR
                                                      : SHM_PRIVATE_NEAR;
-    /* What is read by a system call cannot be combined as it comes. */
-    if (source != SHM_SHARED && config->combines)
+    /* What is read by a system call cannot be combined as it comes, which takes longer than to copy
+     * it twice where both ranks have a core to do so. */
+    if (source != SHM_SHARED && config->combines && (config->has_core || config->one_way))
         return false;
     /* Of two ranks, each with a core, one that only sends would be idle while the other reads. */
     if (source == SHM_PRIVATE_NEAR && config->one_way && config->local_ranks == 2)
