@@ -111,11 +111,12 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
         (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
 }
 
-/* Bytes that are mapped for a region: whole pages, at least one, and huge ones for more than a few. */
+/* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole huge
+ * pages. What is mapped for that many bytes is as many again. */
 static size_t memory_mapped(size_t bytes)
 {
-    size_t page = bytes < HUGE_LEAST ? PAGE : HUGE_PAGE;
-    return bytes == 0 ? PAGE : (bytes + page - 1) / page * page;
+    size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
+    return pages < HUGE_LEAST ? pages : (pages + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
 static enum status memory_populate(const char *kind, char *base, int fd, size_t bytes,
@@ -148,7 +149,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
 static void memory_release(struct region *region)
 {
     if (region->base)
-        munmap(region->base, memory_mapped(region->bytes));
+        memory_unplace(region->base, region->bytes);
     if (region->fd >= 0)
         close(region->fd);
     *region = (struct region){.fd = -1};
@@ -178,6 +179,11 @@ char *memory_place(size_t bytes, int fd, int protection)
     if (fd < 0 && slack > 0)
         madvise(base, mapped, MADV_HUGEPAGE); /* refused: then it lies in small ones */
     return base;
+}
+
+void memory_unplace(char *base, size_t bytes)
+{
+    munmap(base, memory_mapped(bytes));
 }
 
 /* A memfd is given its length at once and its pages by memory_populate(). */

@@ -45,10 +45,10 @@ struct memory_kind {
     void (*engine_now)(const struct transfer *transfer);
 };
 
-/* Maps `bytes` bytes (whole pages of them) of a file, or private ones if fd is -1: from the start of
- * a huge page if they fill one, so that they can lie in huge pages. `protection`: as mmap's. The
- * caller unmaps them. NULL: it failed, errno says why. */
+/* Maps a region's bytes of a file, or private ones if fd is -1: whole pages, from 128 KiB whole huge
+ * pages, so that they can lie in such. `protection`: as mmap's. NULL: it failed, errno says why. */
 char *memory_place(size_t bytes, int fd, int protection);
+void memory_unplace(char *base, size_t bytes); /* what memory_place() has mapped */
 
 /* Bytes that this process can still have, leaving a reserve to others: what the machine and the
  * control groups of the process have left. */

@@ -128,20 +128,27 @@ static void shm_activate(struct channel *base)
     active->end = &channel->next_active;
 }
 
+/* The link to the next channel of the list; the one that `link` leads to is taken off if it has
+ * nothing more to do. */
+static struct shm_channel **shm_active_next(struct shm_active *active, struct shm_channel **link)
+{
+    struct shm_channel *channel = *link;
+    if (!shm_channel_is_idle(channel))
+        return &channel->next_active;
+    channel->is_active = false;
+    *link = channel->next_active;
+    if (!*link)
+        active->end = link;
+    return link;
+}
+
 static enum status shm_progress_active(struct shm_active *active)
 {
     for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
         enum status status = shm_channel_progress(channel);
         if (status)
             return status;
-        if (shm_channel_is_idle(channel)) {
-            channel->is_active = false;
-            *link = channel->next_active;
-            if (!*link)
-                active->end = link;
-        } else {
-            link = &channel->next_active;
-        }
+        link = shm_active_next(active, link);
     }
     return STATUS_OK;
 }
@@ -160,12 +167,13 @@ static enum status shm_check(struct endpoint *base)
     enum status status = STATUS_OK;
     endpoint->look++;
     for (int sends = 0; sends < 2; sends++) {
-        const struct shm_channel *channel = endpoint->active[sends].first;
-        for (; channel; channel = channel->next_active) {
+        struct shm_active *active = &endpoint->active[sends];
+        for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
             struct shm_peer *peer = channel->peer;
             if (!status && peer->look != endpoint->look)
                 status = shm_peer_lost(peer);
             peer->look = endpoint->look;
+            link = shm_active_next(active, link); /* eager messages are waited for until here */
         }
     }
     return status;

@@ -42,6 +42,7 @@ static const struct {
 #define TURN_LEAST     ((size_t)4 << 10)
 #define TURN_MOST      ((size_t)256 << 10)
 #define REFERENCE_MOST ((size_t)4 << 20)
+#define REST_MOST      ((size_t)8 << 10) /* goes along: it is not worth a call of its own */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
 
@@ -50,13 +51,11 @@ static size_t shm_cut(size_t bytes, size_t most, size_t element)
     return bytes <= most ? bytes : most - most % element;
 }
 
-/* How many of so many bytes one reference covers, and are read at once: a short rest goes along. */
+/* How many of so many bytes one reference covers, and are read at once. */
 static size_t shm_piece(const struct transfer *transfer, size_t bytes)
 {
     size_t turn = transfer_turn(transfer, TURN_LEAST, REFERENCE_MOST);
-    return bytes <= turn + shm_auto[SHM_PRIVATE_NEAR].reference_least
-               ? bytes
-               : shm_cut(bytes, turn, transfer->element);
+    return bytes <= turn + REST_MOST ? bytes : shm_cut(bytes, turn, transfer->element);
 }
 
 /* Takes note of the cells that the receiver has given back. */
@@ -113,6 +112,14 @@ static size_t shm_describe(const struct cursor *cursor, size_t most,
     return run * times;
 }
 
+/* Has this rank nothing to do but to send on this channel? */
+static bool shm_only_sends(const struct shm_channel *channel)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    return endpoint->active[true].first == channel && !channel->next_active &&
+           !endpoint->active[false].first;
+}
+
 /* Does --copy auto refer to this much of a message? */
 static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
                             const struct shm_reference *reference)
@@ -121,12 +128,12 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
     enum shm_source source = reference->region >= 0  ? SHM_SHARED
                              : channel->peer->is_far ? SHM_PRIVATE_FAR
                                                      : SHM_PRIVATE_NEAR;
-    /* What is read by a system call cannot be combined as it comes, which takes longer than to copy
-     * it twice where both ranks have a core to do so. */
-    if (source != SHM_SHARED && config->combines && (config->has_core || config->one_way))
+    /* What is read by a system call cannot be combined as it comes. To copy it twice takes less time
+     * where both ranks have a core to do so, or where the sender has little else to do. */
+    if (source != SHM_SHARED && config->combines && (channel->peer->is_measured || config->one_way))
         return false;
-    /* Of two ranks, each with a core, one that only sends would be idle while the other reads. */
-    if (source == SHM_PRIVATE_NEAR && config->one_way && config->local_ranks == 2)
+    /* Slots make use of both cores, if the sender's would be idle while the other reads. */
+    if (source == SHM_PRIVATE_NEAR && shm_only_sends(channel))
         return false;
     return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
            reference->run >= shm_auto[source].run_least;

@@ -244,7 +244,7 @@ void shm_peer_drop(struct shm_peer *peer)
     free(peer->channels[1]);
     for (int i = 0; i < peer->region_count; i++) {
         if (peer->regions[i].mapped)
-            munmap(peer->regions[i].mapped, peer->regions[i].bytes);
+            memory_unplace(peer->regions[i].mapped, peer->regions[i].bytes);
     }
     shm_mappings_drop(&peer->blocks);
     if (peer->header && peer->same_process && peer->fd < 0)
