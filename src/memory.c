@@ -30,7 +30,7 @@
 
 #define PAGE           ((size_t)4096)
 #define HUGE_PAGE      ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
-#define HUGE_LEAST     ((size_t)128 << 10) /* that lie in huge pages, even if they do not fill one */
+#define HUGE_LEAST     ((size_t)128 << 10) /* that lie in huge pages, even if they fill none */
 #define POPULATE_STEP  ((size_t)16 << 20)  /* whole huge pages */
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
 #define TURN_MOST      ((size_t)4 << 20)   /* bytes of one operation before the next has its turn */
@@ -111,8 +111,8 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
         (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
 }
 
-/* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole huge
- * pages. What is mapped for that many bytes is as many again. */
+/* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole
+ * huge pages. What is mapped for that many bytes is as many again. */
 static size_t memory_mapped(size_t bytes)
 {
     size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;

@@ -45,8 +45,9 @@ struct memory_kind {
     void (*engine_now)(const struct transfer *transfer);
 };
 
-/* Maps a region's bytes of a file, or private ones if fd is -1: whole pages, from 128 KiB whole huge
- * pages, so that they can lie in such. `protection`: as mmap's. NULL: it failed, errno says why. */
+/* Maps a region's bytes of a file, or private ones if fd is -1: whole pages, from 128 KiB whole
+ * huge pages, so that they can lie in such. `protection`: as mmap's. NULL: it failed, errno says
+ * why. */
 char *memory_place(size_t bytes, int fd, int protection);
 void memory_unplace(char *base, size_t bytes); /* what memory_place() has mapped */
 

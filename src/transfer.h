@@ -56,9 +56,9 @@ struct moved_list {
 /* A grain (--chunk) that follows the length of the message. */
 #define GRAIN_AUTO SIZE_MAX
 
-/* The grain of a message of `length` bytes, of which the user said `chunk`: a number of bytes, 0 for
- * whole messages, or GRAIN_AUTO: a quarter, so that those who wait for it begin early, but not so
- * few bytes that the steps cost more than the waiting (tests/bench/README.md, Grain). */
+/* The grain of a message of `length` bytes, of which the user said `chunk`: a number of bytes, 0
+ * for whole messages, or GRAIN_AUTO: a quarter, so that those who wait for it begin early, but not
+ * so few bytes that the steps cost more than the waiting (tests/bench/README.md, Grain). */
 static inline size_t grain_of(size_t chunk, size_t length)
 {
     const size_t least = (size_t)128 << 10, most = (size_t)1 << 20, part = length / 4;

@@ -10,8 +10,9 @@
  * time) -> connect again when more peers or lanes are needed -> settle -> channel, post, progress
  * ... -> close.
  *
- * How a message travels depends on its length and the --copy policy alone, since a sender cannot
- * know what its peer will do with it.
+ * A sender cannot know what its peer will do with a message. So whatever both ends must agree on
+ * (of shm: which ring it takes) follows from its length and the --copy policy alone, and the rest
+ * is said on the way: each cell of a ring says itself whether it holds bytes or refers to them.
  */
 #ifndef CCTEST_TRANSPORT_H
 #define CCTEST_TRANSPORT_H
@@ -25,7 +26,7 @@
 #include "transfer.h"
 
 enum copy_policy {
-    COPY_AUTO,  /* bcopy up to a threshold of the transport's, zcopy above */
+    COPY_AUTO,  /* as the transport finds best, message by message */
     COPY_BCOPY, /* every message through the receiver's slots */
     COPY_ZCOPY, /* every message straight to where it goes */
 };
@@ -120,8 +121,8 @@ struct transport {
     void (*activate)(struct channel *channel);
 
     /* For plans of short messages, whole messages without posting: eager_move() sends or receives
-     * all of `transfer` at once (*moved) or nothing of it yet; what travels is the same as that of a
-     * posted transfer. Not to be called while transfers are posted on the channel. eager_most():
+     * all of `transfer` at once (*moved) or nothing of it yet; what travels is the same as that of
+     * a posted transfer. Not to be called while transfers are posted on the channel. eager_most():
      * the longest message for which it serves, in bytes; 0: none. Both NULL: not offered. */
     size_t (*eager_most)(const struct channel *channel);
     enum status (*eager_move)(struct channel *channel, const struct transfer *transfer,

@@ -128,8 +128,8 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
     enum shm_source source = reference->region >= 0  ? SHM_SHARED
                              : channel->peer->is_far ? SHM_PRIVATE_FAR
                                                      : SHM_PRIVATE_NEAR;
-    /* What is read by a system call cannot be combined as it comes. To copy it twice takes less time
-     * where both ranks have a core to do so, or where the sender has little else to do. */
+    /* What is read by a system call cannot be combined as it comes. To copy it twice takes less
+     * time where both ranks have a core to do so, or where the sender has little else to do. */
     if (source != SHM_SHARED && config->combines && (channel->peer->is_measured || config->one_way))
         return false;
     /* Slots make use of both cores, if the sender's would be idle while the other reads. */

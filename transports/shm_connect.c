@@ -42,8 +42,8 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define RING_CACHES 2
 #define LONG_MOST   512
 
-/* What a user fixes may be more than the usual budget, but it must not eat up the host: all ranks of
- * it together may have this part of the memory that is left. */
+/* What a user fixes may be more than the usual budget, but it must not eat up the host: all ranks
+ * of it together may have this part of the memory that is left. */
 #define MEMORY_PART 4
 
 /* Bytes that a cell of a ring holds. */

@@ -62,7 +62,7 @@ socklen_t tcp_sockaddr(const struct tcp_address *address, struct sockaddr_storag
 #define TCP_ADDRESS_TEXT (INET6_ADDRSTRLEN + 8)
 const char *tcp_address_text(const struct tcp_address *address, char text[TCP_ADDRESS_TEXT]);
 
-/* Do both ends of a connection have the same address, so that what is sent never leaves the host? */
+/* Have both ends of a connection the same address, so that what is sent never leaves the host? */
 bool tcp_stays_here(int fd);
 
 struct tcp_socket;

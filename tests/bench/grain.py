@@ -124,7 +124,8 @@ class Grain:
         n = max(LEAST, min(MOST, int(self.options.budget * 1e6 / guess)))
         arguments = ["-a", ALGORITHMS[cell.collective], "--np", str(cell.ranks), "-x",
                      cell.transport, "-b", str(cell.size), "-e", str(cell.size), "-n", str(n),
-                     "-w", str(max(1, n // 8)), "-c", "0", "--chunk", "auto" if cell.chunk == AUTO else str(cell.chunk)]
+                     "-w", str(max(1, n // 8)), "-c", "0", "--chunk",
+                     "auto" if cell.chunk == AUTO else str(cell.chunk)]
         if cell.slots:
             arguments += ["--slots", str(cell.slots), "--slot-size", str(cell.slot_size)]
         results, problem = self.cctest.measure(cell.collective, arguments, SILENCE, self.directory)

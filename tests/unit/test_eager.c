@@ -213,8 +213,8 @@ static void rank_step(struct world *world, int rank, bool expected)
     assert_int_equal(moved, expected);
 }
 
-/* To and from rank 1, behind a fence to rank 2, and behind another to rank 3; to rank 3 on a lane of
- * its own. */
+/* To and from rank 1, behind a fence to rank 2, and behind another to rank 3; to rank 3 on a lane
+ * of its own. */
 static void fenced(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
