@@ -12,8 +12,8 @@
 
 #include "log.h"
 #include "output.h"
+#include "ranks_text.h"
 #include "size.h"
-#include "verdict.h"
 
 /* What the side-by-side table needs of a result. */
 struct cell {
@@ -91,13 +91,13 @@ static void print_places(const struct table *table, const struct lineup *lineup)
     bool *listed = calloc((size_t)ranks, sizeof *listed);
     for (int bound = 0; listed && bound < BOUNDS; bound++) {
         int count = 0;
-        char list[160];
+        char list[RANKS_TEXT_MOST];
         for (int r = 0; r < ranks; r++)
             count += listed[r] = place_bound(&lineup->places[r]) == (enum bound)bound;
         if (count == ranks)
             fprintf(table->out, "; %s", bound_all[bound]);
         else if (count > 0)
-            fprintf(table->out, "; %s %s", verdict_list(listed, ranks, list, sizeof list),
+            fprintf(table->out, "; %s %s", ranks_text(listed, ranks, list, sizeof list),
                     bound_some[bound]);
     }
     free(listed);

@@ -12,8 +12,8 @@
 #include "control.h"
 #include "links.h"
 #include "log.h"
+#include "ranks_text.h"
 #include "start.h"
-#include "verdict.h"
 
 /* Adds links to those that are like them. */
 static void class_add(struct connections *connections, const struct link_class *more)
@@ -71,12 +71,12 @@ static enum status connections_note(struct connections *connections, const struc
     }
     for (int r = 0; r < ranks && !status; r++)
         count += listed[r] = at_gate[connections->gate[r]] == 1 && on_node[members[r].node] > 1;
-    char list[160];
+    char list[RANKS_TEXT_MOST];
     if (count > 0)
         snprintf(connections->note, sizeof connections->note,
                  "%s can share no memory with others of the same host: the start barrier takes the "
                  "links there, so iterations begin less evenly",
-                 verdict_list(listed, ranks, list, sizeof list));
+                 ranks_text(listed, ranks, list, sizeof list));
     free(listed);
     free(at_gate);
     free(on_node);

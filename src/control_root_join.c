@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "control_root.h"
+#include "ranks_text.h"
 
 static void refusal_encode(struct bytes *bytes, enum status status, bool personal,
                            const char *sentence)
@@ -142,12 +143,12 @@ void root_admit(void *argument, int fd, const struct hello *hello)
 /* Names the ranks that are not here at the deadline. */
 static void tell_missing(struct root *root, char *text, size_t size)
 {
-    char list[160] = "ranks";
+    char list[RANKS_TEXT_MOST] = "ranks";
     bool *missing = calloc((size_t)root->ranks, sizeof *missing);
     for (int rank = 0; missing && rank < root->ranks; rank++)
         missing[rank] = root->peers[rank].state == PEER_ABSENT;
     if (missing)
-        verdict_list(missing, root->ranks, list, sizeof list);
+        ranks_text(missing, root->ranks, list, sizeof list);
     free(missing);
     snprintf(text, size,
              "%d of %d ranks did not join within %.3g s: %s; were they started, and can they reach "

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranks_text.h"
 #include "schedule.h"
 #include "size.h"
 
@@ -29,7 +30,7 @@ const char *const phase_names[PHASES] = {
 
 #define NOBODY       (-1)
 #define SILENT_BEATS 3 /* heartbeats that a living rank does not miss in a row */
-#define LISTED_MOST  8
+#define CIRCLE_MOST  8 /* ranks of a circle that are named */
 
 static const char *phase_of(const struct standing *standing)
 {
@@ -47,20 +48,6 @@ static void append(char *text, size_t size, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + end, size - end, format, arguments);
     va_end(arguments);
-}
-
-char *verdict_list(const bool *listed, int ranks, char *text, size_t size)
-{
-    int count = 0, shown = 0;
-    for (int rank = 0; rank < ranks; rank++)
-        count += listed[rank];
-    snprintf(text, size, "%s", count == 1 ? "rank" : "ranks");
-    for (int rank = 0; rank < ranks && shown < LISTED_MOST; rank++)
-        if (listed[rank])
-            append(text, size, "%s %d", shown++ ? "," : "", rank);
-    if (count > shown)
-        append(text, size, " and %d more", count - shown);
-    return text;
 }
 
 static void put_name(const struct situation *s, int rank, char *text, size_t size)
@@ -308,10 +295,10 @@ static void tell_silent(struct graph *graph, int rank, char *text, size_t size)
         graph->listed[other] = other != rank && graph_silent(graph, other);
         others += graph->listed[other];
     }
-    char list[160];
+    char list[RANKS_TEXT_MOST];
     if (others > 0)
         append(text, size, "; so %s %s", others == 1 ? "is" : "are",
-               verdict_list(graph->listed, s->ranks, list, sizeof list));
+               ranks_text(graph->listed, s->ranks, list, sizeof list));
 }
 
 static void tell_busy(struct graph *graph, int rank, char *text, size_t size)
@@ -351,8 +338,8 @@ static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
            s->standings[rank].finished ? "has finished" : "went on to an exchange with all ranks");
     for (int other = 0; other < s->ranks; other++)
         graph->listed[other] = waits_for(graph, other) == rank;
-    char list[160];
-    verdict_list(graph->listed, s->ranks, list, sizeof list);
+    char list[RANKS_TEXT_MOST];
+    ranks_text(graph->listed, s->ranks, list, sizeof list);
     append(text, size, "%s still wait%s for its messages: they do not run the same schedules", list,
            strncmp(list, "ranks", 5) == 0 ? "" : "s");
 }
@@ -362,9 +349,9 @@ static void tell_circle(struct graph *graph, int rank, char *text, size_t size)
     append(text, size, "ranks wait for each other in a circle: %d", rank);
     int shown = 1;
     for (int at = waits_for(graph, rank);; at = waits_for(graph, at), shown++) {
-        if (shown < LISTED_MOST || at == rank)
+        if (shown < CIRCLE_MOST || at == rank)
             append(text, size, " -> %d", at);
-        else if (shown == LISTED_MOST)
+        else if (shown == CIRCLE_MOST)
             append(text, size, " -> ...");
         if (at == rank)
             break;

@@ -65,7 +65,4 @@ struct verdict {
 
 void verdict_reach(const struct situation *situation, struct verdict *verdict);
 
-/* "ranks 1, 4, 7 and 9 more"; `listed` says of each rank whether it belongs. Returns `text`. */
-char *verdict_list(const bool *listed, int ranks, char *text, size_t size);
-
 #endif
