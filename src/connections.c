@@ -15,30 +15,50 @@
 #include "ranks_text.h"
 #include "start.h"
 
-/* Adds links to those that are like them. */
-static void class_add(struct connections *connections, const struct link_class *more)
+static struct link_class *class_find(struct connections *connections, const struct link_class *like)
 {
-    int at = 0;
-    while (at < connections->class_count &&
-           (strcmp(connections->classes[at].transport, more->transport) != 0 ||
-            strcmp(connections->classes[at].words, more->words) != 0))
-        at++;
-    if (at == LINK_CLASSES_MOST)
-        return;
-    struct link_class *class = &connections->classes[at];
-    if (at == connections->class_count) {
-        connections->class_count++;
-        *class = *more;
-        return;
+    for (int i = 0; i < connections->class_count; i++) {
+        struct link_class *class = &connections->classes[i];
+        if (strcmp(class->transport, like->transport) == 0 &&
+            strcmp(class->words, like->words) == 0)
+            return class;
     }
+    return NULL;
+}
+
+/* Those that were not measured say nothing of the times. */
+static void class_merge(struct link_class *class, const struct link_class *more)
+{
     class->count += more->count;
-    if (more->least_ns < class->least_ns)
+    if (more->most_ns > 0 && (class->most_ns == 0 || more->least_ns < class->least_ns))
         class->least_ns = more->least_ns;
     if (more->most_ns > class->most_ns) {
         class->most_ns = more->most_ns;
         class->from = more->from;
         class->to = more->to;
     }
+}
+
+void connections_add(struct connections *connections, const struct link_class *more)
+{
+    struct link_class link = *more, *class = class_find(connections, more);
+    struct link_class *end = &connections->classes[connections->class_count];
+    bool summed_up = connections->class_count > 0 && strcmp(end[-1].transport, LINK_OTHERS) == 0;
+    if (!class && connections->class_count - summed_up == LINK_CLASSES_MOST) {
+        snprintf(link.transport, sizeof link.transport, LINK_OTHERS);
+        snprintf(link.words, sizeof link.words, LINK_OTHERS_WORDS);
+        class = class_find(connections, &link);
+    }
+    if (class) {
+        class_merge(class, &link);
+        return;
+    }
+    if (summed_up) { /* they stay the last */
+        *end = end[-1];
+        end--;
+    }
+    *end = link;
+    connections->class_count++;
 }
 
 static void connections_sum_up(struct links *links, int rank, int ranks, struct connections *own)
@@ -51,7 +71,7 @@ static void connections_sum_up(struct links *links, int rank, int ranks, struct 
         snprintf(link.transport, sizeof link.transport, "%s", links_transport(links, peer)->name);
         snprintf(link.words, sizeof link.words, "%s", words);
         link.most_ns = link.least_ns;
-        class_add(own, &link);
+        connections_add(own, &link);
     }
 }
 
@@ -99,7 +119,7 @@ enum status connections_gather(struct control *control, struct links *links,
     for (int r = 0; r < blobs.count; r++) {
         const struct link_class *classes = blobs.data[r];
         for (size_t i = 0; i < blobs.size[r] / sizeof *classes; i++)
-            class_add(connections, &classes[i]);
+            connections_add(connections, &classes[i]);
     }
     bool root = blobs.count > 0;
     blobs_free(&blobs);

@@ -14,7 +14,9 @@ struct control;
 struct links;
 struct start;
 
-#define LINK_CLASSES_MOST 16
+#define LINK_CLASSES_MOST 16 /* beside a last one that sums up those for which there is no room: */
+#define LINK_OTHERS       "others"
+#define LINK_OTHERS_WORDS "all further kinds together"
 
 /* Links that are alike: by the same transport, which says the same of them. */
 struct link_class {
@@ -26,12 +28,15 @@ struct link_class {
 };
 
 struct connections {
-    struct link_class classes[LINK_CLASSES_MOST];
+    struct link_class classes[LINK_CLASSES_MOST + 1];
     int class_count;
     int ranks, gates;
     const int *gate; /* of each rank, 0 .. gates-1: those with the same one share memory */
     char note[256];  /* a sentence about ranks that fell back to the links; "" */
 };
+
+/* Adds links to those that are like them. */
+void connections_add(struct connections *connections, const struct link_class *more);
 
 /* Called by all ranks together when they are connected; fills *connections at rank 0, as long as
  * `start` is open. */
