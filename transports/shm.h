@@ -27,8 +27,8 @@
 
 #define SHM_CACHE_LINE   64
 #define SHM_REGIONS_MOST 8
-#define SHM_SLOT_MOST    ((size_t)1 << 29) /* what a cell's length field can tell */
-#define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more is referred to */
+#define SHM_SLOT_MOST    ((size_t)1 << 29)   /* what a cell's length field can tell */
+#define SHM_BCOPY_MOST   ((size_t)8 << 10)   /* of shared memory under auto; more is referred to */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* a call costs 2 us, and then reads 10 GB/s */
 
 /* Which ring a message takes follows from its length: one line; one slot; more. Short messages have
