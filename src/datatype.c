@@ -19,12 +19,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "independent.h"
+
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* of loops that AddressSanitizer keeps scalar */
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLLED /* it does so by itself */
 #else
-#define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
-#pragma GCC optimize("O3")
+#define UNROLLED _Pragma("GCC unroll 4")
 #endif
 
 #ifdef __x86_64__
@@ -38,7 +38,7 @@
     {                                                                                              \
         type *out = to;                                                                            \
         const type *left = a, *right = b;                                                          \
-        INDEPENDENT for (size_t i = 0; i < elements; i++)                                          \
+        INDEPENDENT UNROLLED for (size_t i = 0; i < elements; i++)                                 \
         {                                                                                          \
             const type x = left[i], y = right[i];                                                  \
             out[i] = (type)(expression);                                                           \

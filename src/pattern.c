@@ -35,15 +35,7 @@
 
 #include <string.h>
 
-/* The loops here are to become vector code, which gcc makes of them from -O3 on only, and clang
- * from -O2 on; and each compiler is told in its own words that no element depends on another. */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* of loops that AddressSanitizer keeps scalar */
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#pragma GCC optimize("O3")
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include "independent.h"
 
 #define PAGE   4096u /* elements that share their keys; a power of two */
 #define BLOCK  512u  /* elements made at a time: all that they need stays in the first cache */
