@@ -74,7 +74,8 @@ bench: $(binary)
 grain: $(binary)
 	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)
 
-$(BUILD)/tests/bench/scale: $(BUILD)/tests/bench/scale.o $(library)
+# Programs for studies, which need no cmocka.
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)
 
