@@ -15,7 +15,7 @@ struct tally_wire {
     int32_t hop_peer, hop_step;
     struct traffic traffic[TRANSPORTS_MOST];
     double shares[ACTIVITIES]; /* summed over the iterations */
-    double duration;           /* median, us */
+    double duration;           /* median, us; 0 without --profile */
     char transport[TRANSPORTS_MOST][16];
     bool used[TRANSPORTS_MOST];
     char story[768];

@@ -163,8 +163,9 @@ static int time_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static struct tally_wire *tally_pack(struct tally *tally, long iterations, size_t *size)
+static struct tally_wire *tally_pack(struct tally *tally, const struct job *job, size_t *size)
 {
+    long iterations = job->iterations;
     *size = sizeof(struct tally_wire) + (size_t)iterations * sizeof(uint64_t);
     struct tally_wire *wire = calloc(1, *size);
     if (!wire)
@@ -181,7 +182,9 @@ static struct tally_wire *tally_pack(struct tally *tally, long iterations, size_
     memcpy(wire->used, tally->used, sizeof wire->used);
     snprintf(wire->story, sizeof wire->story, "%s", tally->story);
     memcpy(wire->samples, tally->samples, (size_t)iterations * sizeof(uint64_t));
-    wire->duration = statistics_of(tally->samples, (size_t)iterations).p50;
+    /* Sorts them, and so comes after the copy: rank 0 takes the slowest of each iteration. */
+    if (job->profile)
+        wire->duration = statistics_of(tally->samples, (size_t)iterations).p50;
     return wire;
 }
 
@@ -189,7 +192,7 @@ enum status tally_gather(struct tally *tally, struct ledger *ledger, struct cont
                          const struct job *job, struct report *report)
 {
     size_t size;
-    struct tally_wire *wire = tally_pack(tally, job->iterations, &size);
+    struct tally_wire *wire = tally_pack(tally, job, &size);
     if (!wire)
         return fail(STATUS_ERROR, "out of memory for %ld samples", job->iterations);
     struct blobs blobs;
