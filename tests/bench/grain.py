@@ -327,10 +327,9 @@ def text_us(us):
 
 
 def print_head(grain):
-    about, options = tables.machine(programs.cores()), grain.options
+    options = grain.options
     print("# %s: grain and slots" % grain.cctest.version())
-    print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, huge pages: %(huge_pages)s, "
-          "load %(load).2f" % about)
+    tables.print_machine(tables.machine(programs.cores()))
     print("# us: median over at most %d rounds of p50; barrier before each iteration, -m host, "
           "float, sum; default --chunk %s" % (options.rounds, chunk_text(grain.standard)))
     print(flush=True)

@@ -20,21 +20,30 @@ def machine(cpus):
     except OSError:
         pass
     try:
+        with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
+            control = file.read().strip()
+    except OSError:
+        control = "unknown"
+    try:
         with open("/sys/kernel/mm/transparent_hugepage/enabled") as file:
             huge = file.read().split("[")[1].split("]")[0]
     except (OSError, IndexError):
         huge = "unknown"
     return {"processor": model or platform.machine(), "cores": len(cpus),
             "kernel": platform.release(), "huge_pages": huge,
-            "load": os.getloadavg()[0]}
+            "congestion_control": control, "load": os.getloadavg()[0]}
+
+
+def print_machine(about):
+    print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, huge pages: %(huge_pages)s, "
+          "TCP: %(congestion_control)s, load %(load).2f" % about)
 
 
 def print_head(document):
-    about, options = document["machine"], document["options"]
+    options = document["options"]
     peers = [version for name, version in document["versions"].items() if name != "cctest"]
     print("# %s against %s" % (document["versions"]["cctest"], " and ".join(peers) or "no MPI"))
-    print("# %(processor)s, %(cores)d cores, Linux %(kernel)s, huge pages: %(huge_pages)s, "
-          "load %(load).2f" % about)
+    print_machine(document["machine"])
     print("# median of %d rounds; a cell takes about %g s; float, sum, root 0, out of place but "
           "for the broadcast" % (options["rounds"], options["budget"]))
     for line in document["absent"]:
