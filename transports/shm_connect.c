@@ -42,8 +42,9 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define RING_CACHES 2
 #define LONG_MOST   512
 
-/* What a user fixes may be more than the usual budget, but it must not eat up the host: all ranks
- * of it together may have this part of the memory that is left. */
+/* What a user fixes may be more than the usual budget, and so may the smallest rings of very many
+ * channels; but nothing must eat up the host: all ranks of it together may have this part of the
+ * memory that is left. */
 #define MEMORY_PART 4
 
 /* Bytes that a cell of a ring holds. */
@@ -99,17 +100,32 @@ static bool shm_geometry_shrink(const struct transport_config *config,
     return false;
 }
 
-/* Does what the user fixed fit? Memory that is not there would not be refused, but end a rank. */
+static size_t shm_local_ranks(const struct transport_config *config)
+{
+    return config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
+}
+
+/* Bytes that one of them may have at most. */
+static size_t shm_share(const struct transport_config *config)
+{
+    return memory_available() / MEMORY_PART / shm_local_ranks(config);
+}
+
+/* Does it fit, after all shrinking? Memory that is not there would not be refused, but end a
+ * rank. */
 static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
                                       const struct shm_geometry *geometry)
 {
-    size_t ranks = config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
+    size_t ranks = shm_local_ranks(config), most = shm_share(config);
     size_t wanted = channels * shm_geometry_bytes(geometry);
-    if (!config->slots && !config->slot_bytes)
-        return STATUS_OK;
-    size_t most = memory_available() / MEMORY_PART / ranks;
     if (wanted <= most)
         return STATUS_OK;
+    if (!config->slots && !config->slot_bytes)
+        return fail(STATUS_ERROR,
+                    "%zu channels would take at least %zu KiB of shared memory on a rank, which "
+                    "may have %zu KiB (1/%d of what is available for the %zu ranks here): "
+                    "use fewer --channels or ranks, or another transport (-x tcp)",
+                    channels, wanted >> 10, most >> 10, MEMORY_PART, ranks);
     return fail(
         STATUS_USAGE,
         "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
@@ -138,6 +154,8 @@ static enum status shm_geometry_choose(const struct transport_config *config, si
     }
     if (config->slots)
         geometry->cells[SHM_SHORT] = geometry->cells[SHM_LONG] = (uint32_t)config->slots;
+    size_t most = shm_share(config);
+    room = room < most ? room : most;
     while (channels * shm_geometry_bytes(geometry) > room && shm_geometry_shrink(config, geometry))
         continue;
     return shm_geometry_check(config, channels, geometry);

@@ -51,13 +51,23 @@ if [ -n "$private" ]; then
     # shellcheck disable=SC2016
     grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
         group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
-        echo $((528 << 20)) >memory.max && echo 0 >memory.current && exec "$@"' grouped)
+        echo $(($0 << 20)) >memory.max && echo 0 >memory.current && exec "$@"')
     slots=(allreduce --np 2 -x shm "${small[@]}" --slots 16 --slot-size 4M)
-    run "${grouped[@]}" "$CCTEST" "${slots[@]}"
+    run "${grouped[@]}" 528 "$CCTEST" "${slots[@]}"
     check_status 2 "more slots than the control group has left"
     check_says "would take 6[0-9] MiB of shared memory on a rank, which may have 50 MiB \(1/4 of what is available"
     cctest "${slots[@]}"
     check_status 0 "the machine has more"
+    channels=(alltoall --np 8 -b 64K -e 64K -n 1 -w 0 -c 1)
+    run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" -x shm --channels 64
+    check_status 1 "more channels than the control group has memory for"
+    check_says "^cctest: .*448 channels would take at least [67][0-9]{2} KiB of shared memory on a rank, which may have\
+ 256 KiB \(1/4 of what is available for the 8 ranks here\): use fewer --channels or ranks, or .*-x tcp"
+    for fewer in "-x shm --channels 8" "-x tcp --channels 4"; do
+        # shellcheck disable=SC2086
+        run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" $fewer
+        check_status 0 "with little memory, $fewer"
+    done
 else
     echo "not tested: slots in a memory control group (no namespaces here)"
 fi
