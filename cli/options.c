@@ -88,7 +88,7 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_words,
      .standard = "auto",
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (straight to where they go), "
-             "'auto' (by length)"},
+             "'auto' (by length, memory and cores)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
      .help = "grain of pipelining, bytes; 'auto': a quarter of the message, 128K to 1M; 0: whole "
