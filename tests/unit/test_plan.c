@@ -62,6 +62,68 @@ static void forward_advances_by_the_grain(void **state)
     world_close(&world);
 }
 
+/* What the user said; else a quarter of the message, but neither very few bytes nor very many. */
+static void grain_follows_the_message(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t chunk, length, grain;
+    } cases[] = {
+        {64, 1000, 64},
+        {1000, 1000, 1000},
+        {1001, 1000, 1000},
+        {1, 0, 0},
+        {0, 0, 0},
+        {0, 1000, 1000},
+        {0, 64 << 20, 64 << 20},
+        {GRAIN_AUTO - 1, 1000, 1000},
+        {GRAIN_AUTO, 0, 128 << 10},
+        {GRAIN_AUTO, 4096, 128 << 10},
+        {GRAIN_AUTO, 512 << 10, 128 << 10},
+        {GRAIN_AUTO, (512 << 10) + 4, (128 << 10) + 1},
+        {GRAIN_AUTO, 2 << 20, 512 << 10},
+        {GRAIN_AUTO, (4 << 20) - 4, (1 << 20) - 1},
+        {GRAIN_AUTO, 4 << 20, 1 << 20},
+        {GRAIN_AUTO, (4 << 20) + 4, 1 << 20},
+        {GRAIN_AUTO, SIZE_MAX, 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(grain_of(cases[i].chunk, cases[i].length), cases[i].grain);
+}
+
+/* How much of a message of `bytes` bytes rank 1 of a chain may forward when it begins to. */
+static size_t forwarded_first(size_t chunk, size_t bytes)
+{
+    struct problem problem = {
+        .collective = collective_find("broadcast"), .ranks = 3, .count = bytes / 4};
+    struct choice choice = chain_choice();
+    struct world world;
+    size_t first = 0;
+    world_open(&world, &choice, &problem, &(struct world_config){.chunk = chunk, .step = 64});
+    world_start(&world, 0);
+    for (bool more = true; more; more = world_step(&world)) {
+        const struct transfer *in = world.links[1].receives[0][0].channel.first;
+        const struct transfer *out = world.links[1].sends[2][0].channel.first;
+        if (first == 0 && out)
+            first = out->limit;
+        if (in && in->done < in->grain)
+            assert_int_equal(first, 0);
+    }
+    world_expect(&world, 0, "chain");
+    world_close(&world);
+    return first;
+}
+
+static void forward_begins_after_the_first_grain(void **state)
+{
+    (void)state;
+    assert_int_equal(forwarded_first(GRAIN_AUTO, 1 << 20), 256 << 10);
+    assert_int_equal(forwarded_first(GRAIN_AUTO, 256 << 10), 128 << 10);
+    assert_int_equal(forwarded_first(GRAIN_AUTO, 64 << 10), 64 << 10);
+    assert_int_equal(forwarded_first(96 << 10, 1 << 20), 96 << 10);
+    assert_int_equal(forwarded_first(0, 256 << 10), 256 << 10);
+}
+
 static void every_algorithm_runs(void **state)
 {
     (void)state;
@@ -114,6 +176,8 @@ int main(void)
         cmocka_unit_test(forward_begins_before_its_receive_ends),
         cmocka_unit_test(whole_messages_do_not_stream),
         cmocka_unit_test(forward_advances_by_the_grain),
+        cmocka_unit_test(grain_follows_the_message),
+        cmocka_unit_test(forward_begins_after_the_first_grain),
         cmocka_unit_test(every_algorithm_runs),
         cmocka_unit_test(whereabouts_name_the_wait),
         cmocka_unit_test(injected_drop_is_felt_once),

@@ -1,0 +1,151 @@
+/*
+ * test_memory.c - regions have the room that was asked for, and leave no page mapped behind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "memory.h"
+
+#define PAGE ((size_t)4096)
+#define HUGE ((size_t)2 << 20)
+
+/* Bytes asked for, and those that are mapped for them. */
+static const struct {
+    size_t bytes, mapped;
+} cases[] = {
+    {0, PAGE},
+    {1, PAGE},
+    {PAGE, PAGE},
+    {PAGE + 1, 2 * PAGE},
+    {31 * PAGE, 31 * PAGE},
+    {31 * PAGE + 1, HUGE},
+    {32 * PAGE - 1, HUGE},
+    {32 * PAGE, HUGE},
+    {HUGE - 1, HUGE},
+    {HUGE, HUGE},
+    {HUGE + 1, 2 * HUGE},
+};
+#define CASES (sizeof cases / sizeof *cases)
+
+/* Bytes of address space that this process has. Nothing is allocated to find that out. */
+static size_t space_bytes(void)
+{
+    char text[128] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    return strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* No page of it is mapped. */
+static bool is_unmapped(char *base, size_t bytes)
+{
+    unsigned char there;
+    for (size_t at = 0; at < bytes; at += PAGE) {
+        if (mincore(base + at, PAGE, &there) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void lies_well(const char *base, size_t mapped)
+{
+    assert_int_equal((uintptr_t)base % (mapped < HUGE ? PAGE : HUGE), 0);
+}
+
+/* All of it is zero, and can be written. */
+static void is_writable(char *base, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        assert_int_equal(base[i], 0);
+        base[i] = '#';
+    }
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(base[i], '#');
+}
+
+static void regions_leave_nothing_behind(void **state)
+{
+    (void)state;
+    struct region region;
+    for (const struct memory_kind *const *kind = memory_kinds; *kind; kind++) {
+        assert_int_equal((*kind)->allocate(HUGE, NULL, &region), STATUS_OK);
+        (*kind)->release(&region); /* what the C library needs for it is there from now on */
+        for (size_t i = 0; i < CASES; i++) {
+            size_t before = space_bytes();
+            assert_int_equal((*kind)->allocate(cases[i].bytes, NULL, &region), STATUS_OK);
+            char *base = region.base;
+            int fd = region.fd;
+            assert_int_equal(region.bytes, cases[i].bytes);
+            assert_int_equal(space_bytes() - before, cases[i].mapped);
+            lies_well(base, cases[i].mapped);
+            is_writable(base, cases[i].mapped);
+            (*kind)->release(&region);
+            assert_int_equal(space_bytes(), before);
+            assert_true(is_unmapped(base, cases[i].mapped));
+            assert_null(region.base);
+            assert_true(fd < 0 || fcntl(fd, F_GETFD) < 0);
+        }
+    }
+}
+
+/* As a peer maps another's region: to be read only, and all of it. */
+static void mapped_files_leave_nothing_behind(void **state)
+{
+    (void)state;
+    const struct memory_kind *shared = memory_find("shared");
+    for (size_t i = 0; i < CASES; i++) {
+        struct region region;
+        assert_int_equal(shared->allocate(cases[i].bytes, NULL, &region), STATUS_OK);
+        memset(region.base, '#', cases[i].mapped);
+        size_t before = space_bytes();
+        char *seen = memory_place(cases[i].bytes, region.fd, PROT_READ);
+        assert_non_null(seen);
+        assert_int_equal(space_bytes() - before, cases[i].mapped);
+        lies_well(seen, cases[i].mapped);
+        assert_memory_equal(seen, region.base, cases[i].mapped);
+        region.base[cases[i].mapped - 1] = '!';
+        assert_int_equal(seen[cases[i].mapped - 1], '!');
+        memory_unplace(seen, cases[i].bytes);
+        assert_int_equal(space_bytes(), before);
+        assert_true(is_unmapped(seen, cases[i].mapped));
+        shared->release(&region);
+    }
+}
+
+/* What cannot be mapped says why, and leaves nothing behind either. */
+static void refused_files_leave_nothing_behind(void **state)
+{
+    (void)state;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC); /* no file that can be mapped */
+    for (size_t i = 0; i < CASES; i++) {
+        size_t before = space_bytes();
+        errno = 0;
+        assert_null(memory_place(cases[i].bytes, fd, PROT_READ));
+        assert_int_not_equal(errno, 0);
+        assert_int_equal(space_bytes(), before);
+    }
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_leave_nothing_behind),
+        cmocka_unit_test(mapped_files_leave_nothing_behind),
+        cmocka_unit_test(refused_files_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
