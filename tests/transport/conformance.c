@@ -1,7 +1,7 @@
 /*
  * conformance.c - what every transport must do, asked of each that is listed: the streams of bytes.
- * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers, the
- * dead.)
+ * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers.
+ * processes.c: the dead.)
  */
 #include "connections.h"
 #include "world.h"

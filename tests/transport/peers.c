@@ -1,7 +1,7 @@
 /*
  * peers.c - what every transport must do, asked of each that is listed: which way the bytes went,
- * that they are combined, and how it copes with many peers, strangers and the dead. (conformance.c:
- * the streams of bytes.)
+ * that they are combined, and how it copes with many peers and strangers. (conformance.c: the
+ * streams of bytes. processes.c: the dead.)
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -334,136 +334,6 @@ static void test_many_strangers(void **state)
     run_everywhere(state, among_many_strangers, bend_unconnected, 2);
 }
 
-/* A peer is killed in the middle of a message. Who waits for it is told within a second, by
- * progress() or by check(), whether it sends or receives, and may or may not go on. */
-struct death {
-    bool sends;   /* the survivor */
-    bool blocked; /* ... by its own limit */
-};
-
-static void pair_begin(struct rank *me, struct world *world, int number, int line)
-{
-    me->world = world;
-    me->number = number;
-    me->region.fd = -1;
-    me->deadline = clock_seconds() + WORLD_SECONDS;
-    log_init(&me->log, number, 0);
-    log_attach(&me->log);
-    rank_open(me);
-    int peer = !number;
-    char blob[TRANSPORT_ADDRESS_MOST];
-    require(me, write(line, world->blob[number], sizeof(blob)) == (ssize_t)sizeof(blob));
-    require(me, recv(line, blob, sizeof(blob), MSG_WAITALL) == (ssize_t)sizeof(blob));
-    memcpy(world->blob[peer], blob, sizeof(blob));
-    world->blob_size[peer] = world->blob_size[number];
-    rank_attach(me);
-    if (!world->refused[0])
-        require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
-    rank_settle(me);
-}
-
-/* Half of the message goes over: `transfer` has come to its limit on both sides. */
-static void pair_half(struct rank *me, struct transfer *transfer, struct piece *piece, bool sends)
-{
-    *transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, piece, me->region.base,
-                              me->region.bytes);
-    transfer->limit /= 2;
-    rank_post(me, !me->number, 0, transfer);
-    while (transfer->done < transfer->limit && rank_turn(me))
-        continue;
-}
-
-static void victim_live(struct world *world, int line, bool sends)
-{
-    struct transfer transfer;
-    struct piece piece;
-    struct rank *me = &world->rank[1];
-    pair_begin(me, world, 1, line);
-    if (!world->failed && !world->refused[0])
-        pair_half(me, &transfer, &piece, sends);
-    char ready = 'r';
-    if (write(line, &ready, 1) == 1) {
-        while (true) /* alive, and of no use */
-            pause();
-    }
-}
-
-/* What the survivor hears, and how long after its peer's death. */
-static enum status survivor_wait(struct rank *me, double *took)
-{
-    double begin = clock_seconds();
-    enum status status = STATUS_OK;
-    do {
-        status = me->endpoint->transport->progress(me->endpoint);
-        if (status == STATUS_OK && me->endpoint->transport->check)
-            status = me->endpoint->transport->check(me->endpoint);
-        while (moved_take(&me->moved))
-            continue;
-        usleep(1000);
-        *took = clock_seconds() - begin;
-    } while (status == STATUS_OK && *took < 5);
-    return status;
-}
-
-static bool death_observe(struct world *world, const struct death *death)
-{
-    int lines[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines), 0);
-    pthread_mutex_init(&world->lock, NULL);
-    pid_t victim = fork();
-    assert_true(victim >= 0);
-    if (victim == 0) {
-        close(lines[0]);
-        victim_live(world, lines[1], !death->sends);
-        _exit(1);
-    }
-    close(lines[1]);
-    struct rank *me = &world->rank[0];
-    struct transfer transfer;
-    struct piece piece;
-    char ready = 0;
-    double took = 0;
-    enum status status = STATUS_OK;
-    pair_begin(me, world, 0, lines[0]);
-    bool alive = !world->failed && !world->refused[0];
-    if (alive)
-        pair_half(me, &transfer, &piece, death->sends);
-    if (alive && read(lines[0], &ready, 1) == 1 && !death->blocked)
-        transfer.limit = transfer.length;
-    kill(victim, SIGKILL);
-    waitpid(victim, NULL, 0);
-    if (alive)
-        status = survivor_wait(me, &took);
-    world->transport->close(me->endpoint);
-    world->memory->release(&me->region);
-    log_attach(NULL);
-    close(lines[0]);
-    pthread_mutex_destroy(&world->lock);
-    if (world->failed)
-        fail_msg("%s", world->message);
-    if (!alive)
-        return false;
-    assert_int_equal(ready, 'r');
-    assert_int_equal(status, STATUS_TIMEOUT);
-    assert_true(took < 1);
-    assert_non_null(strstr(me->log.message, "rank 1"));
-    return true;
-}
-
-static void test_death(void **state)
-{
-    static const struct death deaths[] = {
-        {false, false}, {false, true}, {true, false}, {true, true}};
-    struct world *world = malloc(sizeof(*world));
-    int served = 0;
-    for (int i = 0; i < 4 * COMBINATIONS; i++) {
-        *world = world_make(*state, i / 4, 2);
-        served += death_observe(world, &deaths[i % 4]);
-    }
-    free(world);
-    assert_true(served > 0);
-}
-
 static const struct world_test tests[] = {
     {"sizes and paths", test_sizes},
     {"combining", test_combine},
@@ -471,7 +341,6 @@ static const struct world_test tests[] = {
     {"many peers", test_many_peers},
     {"strangers", test_strangers},
     {"many strangers", test_many_strangers},
-    {"a peer that dies", test_death},
 };
 
 int main(void)

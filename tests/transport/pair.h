@@ -1,0 +1,112 @@
+/*
+ * pair.h - a world of two ranks that are processes: rank 1 is a child of rank 0, and can be killed.
+ */
+#ifndef CCTEST_TEST_PAIR_H
+#define CCTEST_TEST_PAIR_H
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "world.h"
+
+struct pair {
+    struct world world; /* first: a rank's world is its pair. Its body is run by both */
+    const void *argument;
+    int line;    /* to the other process */
+    pid_t other; /* rank 0's: rank 1; 0: it is no more */
+};
+
+static inline struct pair *pair_of(const struct rank *me)
+{
+    return (struct pair *)(void *)me->world;
+}
+
+static inline void pair_begin(struct rank *me, struct world *world, int number)
+{
+    int line = pair_of(me)->line, peer = !number;
+    char blob[TRANSPORT_ADDRESS_MOST];
+    me->number = number;
+    me->region.fd = -1;
+    me->deadline = clock_seconds() + WORLD_SECONDS;
+    log_init(&me->log, number, 0);
+    log_attach(&me->log);
+    rank_open(me);
+    require(me, !world->failed);
+    require(me, write(line, world->blob[number], sizeof(blob)) == (ssize_t)sizeof(blob));
+    require(me, recv(line, blob, sizeof(blob), MSG_WAITALL) == (ssize_t)sizeof(blob));
+    memcpy(world->blob[peer], blob, sizeof(blob));
+    world->blob_size[peer] = world->blob_size[number];
+    rank_attach(me);
+    if (!world->refused[0])
+        require(me, rank_connect(me, &peer, 1, world->lanes) == STATUS_OK);
+    rank_settle(me);
+}
+
+/* Both are here. False: the other one has failed. */
+static inline bool pair_meet(struct rank *me)
+{
+    char word = 'm';
+    int line = pair_of(me)->line;
+    return write(line, &word, 1) == 1 && recv(line, &word, 1, MSG_WAITALL) == 1;
+}
+
+/* Of rank 0: the other one dies. */
+static inline void pair_kill(struct pair *pair)
+{
+    if (pair->other > 0) {
+        kill(pair->other, SIGKILL);
+        waitpid(pair->other, NULL, 0);
+    }
+    pair->other = 0;
+}
+
+/* Rank 1 lives on when its body is done, and does nothing any more. */
+static inline void pair_live(struct pair *pair, int number)
+{
+    struct world *world = &pair->world;
+    struct rank *me = &world->rank[number];
+    me->world = world;
+    pair_begin(me, world, number);
+    if (!world->failed && !world->refused[0])
+        world->body(me);
+    while (number == 1 && !world->failed)
+        pause();
+}
+
+/* Runs the body in both and asserts that nothing failed. False: the transport refuses this
+ * configuration. */
+static inline bool pair_run(struct pair *pair)
+{
+    int lines[2];
+    struct world *world = &pair->world;
+    const struct rank *me = &world->rank[0];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines), 0);
+    pthread_mutex_init(&world->lock, NULL);
+    pair->other = fork();
+    assert_true(pair->other >= 0);
+    int number = pair->other == 0;
+    pair->line = lines[number];
+    close(lines[!number]);
+    if (number == 1) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pair_live(pair, 1);
+        fprintf(stderr, "%s\n", world->message);
+        _exit(1);
+    }
+    pair_live(pair, 0);
+    pair_kill(pair);
+    world->transport->close(me->endpoint);
+    if (me->region.base)
+        world->memory->release(&world->rank[0].region);
+    log_attach(NULL);
+    close(pair->line);
+    pthread_mutex_destroy(&world->lock);
+    if (world->failed)
+        fail_msg("%s", world->message);
+    return !world->refused[0];
+}
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * processes.c - what every transport must do between ranks that are processes of their own: who dies
+ * is noticed by those who wait for it, and by nobody else.
+ */
+#include "pair.h"
+
+/* A peer is killed in the middle of a message. Who waits for it is told within a second, by
+ * progress() or by check(), whether it sends or receives, and may or may not go on. */
+struct death {
+    bool sends;   /* the survivor */
+    bool blocked; /* ... by its own limit */
+};
+
+/* What the survivor hears, and how long after its peer's death. */
+static enum status survivor_wait(struct rank *me, double *took)
+{
+    double begin = clock_seconds();
+    enum status status = STATUS_OK;
+    do {
+        status = me->endpoint->transport->progress(me->endpoint);
+        if (status == STATUS_OK && me->endpoint->transport->check)
+            status = me->endpoint->transport->check(me->endpoint);
+        while (moved_take(&me->moved))
+            continue;
+        usleep(1000);
+        *took = clock_seconds() - begin;
+    } while (status == STATUS_OK && *took < 5);
+    return status;
+}
+
+/* Half of the message goes over: the transfer has come to its limit on both sides. */
+static void death(struct rank *me)
+{
+    const struct death *death = pair_of(me)->argument;
+    struct transfer transfer;
+    struct piece piece;
+    double took = 0;
+    bool sends = death->sends == (me->number == 0);
+    transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &piece, me->region.base,
+                             me->region.bytes);
+    transfer.limit /= 2;
+    rank_post(me, !me->number, 0, &transfer);
+    while (transfer.done < transfer.limit && rank_turn(me))
+        continue;
+    require(me, pair_meet(me));
+    if (me->number == 1) {
+        while (true) /* alive, and of no use; the transfer must not go away */
+            pause();
+    }
+    if (!death->blocked)
+        transfer.limit = transfer.length;
+    pair_kill(pair_of(me));
+    require(me, survivor_wait(me, &took) == STATUS_TIMEOUT);
+    require(me, took < 1);
+    require(me, strstr(me->log.message, "rank 1"));
+}
+
+static void test_death(void **state)
+{
+    static const struct death deaths[] = {
+        {false, false}, {false, true}, {true, false}, {true, true}};
+    struct pair *pair = malloc(sizeof(*pair));
+    int served = 0;
+    for (int i = 0; i < 4 * COMBINATIONS; i++) {
+        *pair = (struct pair){.world = world_make(*state, i / 4, 2), .argument = &deaths[i % 4]};
+        pair->world.body = death;
+        served += pair_run(pair);
+    }
+    free(pair);
+    assert_true(served > 0);
+}
+
+static const struct world_test tests[] = {
+    {"a peer that dies", test_death},
+};
+
+int main(void)
+{
+    return world_tests(tests, sizeof(tests) / sizeof(tests[0]));
+}
