@@ -15,6 +15,8 @@
 struct pair {
     struct world world; /* first: a rank's world is its pair. Its body is run by both */
     const void *argument;
+    struct transfer transfer; /* for the bodies: one that may still be posted when they end */
+    struct piece piece;
     int line;    /* to the other process */
     pid_t other; /* rank 0's: rank 1; 0: it is no more */
 };

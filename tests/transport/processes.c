@@ -32,23 +32,22 @@ static enum status survivor_wait(struct rank *me, double *took)
 static void death(struct rank *me)
 {
     const struct death *death = pair_of(me)->argument;
-    struct transfer transfer;
-    struct piece piece;
+    struct transfer *transfer = &pair_of(me)->transfer;
     double took = 0;
     bool sends = death->sends == (me->number == 0);
-    transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &piece, me->region.base,
-                             me->region.bytes);
-    transfer.limit /= 2;
-    rank_post(me, !me->number, 0, &transfer);
-    while (transfer.done < transfer.limit && rank_turn(me))
+    *transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &pair_of(me)->piece,
+                              me->region.base, me->region.bytes);
+    transfer->limit /= 2;
+    rank_post(me, !me->number, 0, transfer);
+    while (transfer->done < transfer->limit && rank_turn(me))
         continue;
     require(me, pair_meet(me));
     if (me->number == 1) {
-        while (true) /* alive, and of no use; the transfer must not go away */
+        while (true) /* alive, and of no use */
             pause();
     }
     if (!death->blocked)
-        transfer.limit = transfer.length;
+        transfer->limit = transfer->length;
     pair_kill(pair_of(me));
     require(me, survivor_wait(me, &took) == STATUS_TIMEOUT);
     require(me, took < 1);
@@ -70,8 +69,84 @@ static void test_death(void **state)
     assert_true(served > 0);
 }
 
+/* An eager message is waited for from activate() until the next check(): afterwards nobody minds
+ * that the peer has died, until it is waited for again. */
+static void wait_once(struct rank *me, enum status expected)
+{
+    const struct transport *transport = me->endpoint->transport;
+    for (int lane = 0; lane < me->world->lanes; lane++) {
+        for (int sends = 0; sends < 2; sends++)
+            transport->activate(transport->channel(me->endpoint, !me->number, lane, sends));
+    }
+    require(me, transport->check(me->endpoint) == expected);
+}
+
+static void eager_wait(struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    if (!transport->eager_move)
+        return;
+    require(me, pair_meet(me));
+    if (me->number == 1)
+        return;
+    wait_once(me, STATUS_OK);
+    wait_once(me, STATUS_OK);
+    pair_kill(pair_of(me));
+    for (int i = 0; i < 3; i++)
+        require(me, transport->check(me->endpoint) == STATUS_OK);
+    wait_once(me, STATUS_TIMEOUT);
+    require(me, strstr(me->log.message, "rank 1"));
+    require(me, transport->check(me->endpoint) == STATUS_OK);
+    wait_once(me, STATUS_TIMEOUT);
+}
+
+/* The wait for one message does not end that for another, which is posted. */
+static void eager_wait_and_posted(struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    struct transfer *transfer = &pair_of(me)->transfer;
+    if (!transport->eager_move)
+        return;
+    require(me, pair_meet(me));
+    if (me->number == 1)
+        return;
+    *transfer = transfer_make(me, TRANSFER_RECV, &pair_of(me)->piece, rank_take(me, 100), 100);
+    rank_post(me, 1, 1, transfer);
+    wait_once(me, STATUS_OK);
+    require(me, transport->check(me->endpoint) == STATUS_OK);
+    pair_kill(pair_of(me));
+    for (int i = 0; i < 3; i++)
+        require(me, transport->check(me->endpoint) == STATUS_TIMEOUT);
+}
+
+static void run_pairs(void **state, void (*body)(struct rank *))
+{
+    struct pair *pair = malloc(sizeof(*pair));
+    int served = 0;
+    for (int i = 0; i < COMBINATIONS; i++) {
+        *pair = (struct pair){.world = world_make(*state, i, 2)};
+        pair->world.body = body;
+        pair->world.lanes = 3;
+        served += pair_run(pair);
+    }
+    free(pair);
+    assert_true(served > 0);
+}
+
+static void test_eager_wait(void **state)
+{
+    run_pairs(state, eager_wait);
+}
+
+static void test_eager_wait_and_posted(void **state)
+{
+    run_pairs(state, eager_wait_and_posted);
+}
+
 static const struct world_test tests[] = {
     {"a peer that dies", test_death},
+    {"an eager wait ends", test_eager_wait},
+    {"an eager wait ends, a posted one does not", test_eager_wait_and_posted},
 };
 
 int main(void)

@@ -53,6 +53,7 @@ struct world {
     struct transport_config config; /* copy, slot_bytes, slots */
     size_t grain;                   /* of the transfers */
     size_t bytes;                   /* of each rank's region */
+    unsigned coreless;              /* a bit for each rank: it shares its core */
     void (*body)(struct rank *rank);
     void (*before_connect)(struct rank *rank); /* NULL: nothing */
     void (*after_connect)(struct rank *rank);
@@ -257,7 +258,7 @@ static inline void rank_open(struct rank *rank)
     struct transport_config config = world->config;
     config.rank = rank->number;
     config.ranks = config.local_ranks = world->ranks;
-    config.has_core = true;
+    config.has_core = !(world->coreless >> rank->number & 1);
     config.regions = &rank->region;
     config.region_count = 1;
     config.secret = world_secret;
