@@ -1,10 +1,11 @@
 /*
  * tcp.c - what only tcp can be asked: a rank that gives a connection up when all but the last word
- * is said, because its peer had slept, and comes again.
+ * is said, because its peer had slept, and comes again; and who controls a connection's congestion.
  */
 #include "../../transports/tcp.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "handshake.h"
@@ -48,10 +49,91 @@ static void test_second_try(void **state)
     assert_true(world_run(&world));
 }
 
+/* A connection between two addresses of this host's loopback device, in `ends`. */
+static bool line_make(const char *from, const char *to, int ends[2])
+{
+    struct sockaddr_in here = {.sin_family = AF_INET}, there = here;
+    socklen_t size = sizeof(there);
+    inet_pton(AF_INET, from, &here.sin_addr);
+    inet_pton(AF_INET, to, &there.sin_addr);
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ends[1] = -1;
+    if (!bind(door, (struct sockaddr *)&there, sizeof(there)) && !listen(door, 1) &&
+        !getsockname(door, (struct sockaddr *)&there, &size) &&
+        !bind(ends[0], (struct sockaddr *)&here, sizeof(here)) &&
+        !connect(ends[0], (struct sockaddr *)&there, sizeof(there)))
+        ends[1] = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+    close(door);
+    return ends[1] >= 0;
+}
+
+static void line_close(const int ends[2])
+{
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_stays_here(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_true(line_make("127.0.0.1", "127.0.0.1", ends));
+    assert_true(tcp_stays_here(ends[0]) && tcp_stays_here(ends[1]));
+    line_close(ends);
+    assert_true(line_make("127.0.0.1", "127.0.0.2", ends));
+    assert_false(tcp_stays_here(ends[0]) || tcp_stays_here(ends[1]));
+    line_close(ends);
+    int alone = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_false(tcp_stays_here(alone));
+    close(alone);
+}
+
+enum { CONTROL_ROOM = 16 }; /* TCP_CA_NAME_MAX */
+static void control_of(int fd, char name[CONTROL_ROOM])
+{
+    socklen_t size = CONTROL_ROOM;
+    memset(name, 0, CONTROL_ROOM);
+    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size);
+}
+
+/* What stays on this host is not paced; what does not keeps the control that it had. (That has to be
+ * another for this test to say anything: cubic, if this kernel has it.) */
+static void controlled(struct rank *me)
+{
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)me->endpoint;
+    char before[CONTROL_ROOM], after[CONTROL_ROOM];
+    int ends[2];
+    for (int lane = 0; lane < me->world->lanes; lane++) {
+        control_of(tcp_socket_find(endpoint, !me->number, lane)->fd, after);
+        require(me, !strcmp(after, "reno"));
+    }
+    for (int same = 0; same < 2; same++) {
+        int lane = me->world->lanes + same;
+        require(me, line_make("127.0.0.1", same ? "127.0.0.1" : "127.0.0.2", ends));
+        setsockopt(ends[0], IPPROTO_TCP, TCP_CONGESTION, "cubic", strlen("cubic"));
+        control_of(ends[0], before);
+        require(me, tcp_install(endpoint, !me->number, lane, ends[0]) == STATUS_OK);
+        control_of(ends[0], after);
+        require(me, !strcmp(after, same ? "reno" : before));
+        close(ends[1]); /* the other end is the endpoint's */
+    }
+}
+
+static void test_control(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.body = controlled;
+    world.lanes = 2;
+    assert_true(world_run(&world));
+}
+
 int main(void)
 {
     const void *tcp = transport_find("tcp");
-    struct CMUnitTest list[] = {cmocka_unit_test(test_second_try)};
-    memcpy(&list[0].initial_state, &tcp, sizeof(tcp));
+    struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
+                                cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control)};
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);
 }
