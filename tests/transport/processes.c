@@ -1,6 +1,6 @@
 /*
- * processes.c - what every transport must do between ranks that are processes of their own: who dies
- * is noticed by those who wait for it, and by nobody else.
+ * processes.c - what every transport must do between ranks that are processes of their own: who
+ * dies is noticed by those who wait for it, and by nobody else.
  */
 #include "pair.h"
 

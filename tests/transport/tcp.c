@@ -97,8 +97,8 @@ static void control_of(int fd, char name[CONTROL_ROOM])
     getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size);
 }
 
-/* What stays on this host is not paced; what does not keeps the control that it had. (That has to be
- * another for this test to say anything: cubic, if this kernel has it.) */
+/* What stays on this host is not paced; what does not keeps the control that it had. (That has to
+ * be another for this test to say anything: cubic, if this kernel has it.) */
 static void controlled(struct rank *me)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)me->endpoint;
