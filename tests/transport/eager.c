@@ -1,13 +1,13 @@
 /*
- * eager.c - what every transport must do that offers eager messages: each is understood whatever the
- * other end does with it, in all places that it goes through.
+ * eager.c - what every transport must do that offers eager messages: each is understood whatever
+ * the other end does with it, in all places that it goes through.
  */
 #include "datatype.h"
 #include "world.h"
 
 /* One message each way, of which each end decides by itself whether it is eager or posted, and
- * combined or only received, and where its pieces lie; what is posted goes as far as its limit, which
- * moves in small steps. */
+ * combined or only received, and where its pieces lie; what is posted goes as far as its limit,
+ * which moves in small steps. */
 struct half {
     struct channel *channel;
     struct transfer transfer;
@@ -86,7 +86,7 @@ static bool half_turn(struct rank *me, struct half *half)
     return true;
 }
 
-/* The text that was sent; or its sums with the text that stood there, which is the receiver's own. */
+/* The text that was sent; or its sums with the text that stood there, the receiver's own. */
 static void half_check(struct rank *me, const struct half *half, uint64_t sent, uint64_t own)
 {
     const struct transfer *transfer = &half->transfer;
