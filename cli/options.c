@@ -103,7 +103,8 @@ const struct option_row option_table[] = {
     {.name = "slot-size", .argument = "SIZE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
      .most = SLOT_MOST, .standard_note = "the transport's choice",
-     .help = "payload bytes of one slot, for what travels by bcopy"},
+     .help = "payload bytes of one slot, for what travels by bcopy; over tcp also for what is "
+             "combined"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_text, FIELD(interface),
      .standard_note = "any; loopback if all ranks are on one host",

@@ -79,18 +79,19 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
     return TRANSFER_COPY;
 }
 
-/* Results that no later operation touches, in buffers that no cache would keep, are written past
- * it. */
+/* Results that no later operation touches are written past the cache, if it could not keep what the
+ * plan touches. */
 static void plan_stream(struct plan *plan)
 {
     const struct schedule *schedule = plan->config.schedule;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct message *to = &schedule->operations[i].to;
-        if (to->count > 0)
-            plan->tasks[i].transfer.to.streams =
-                schedule->extent[to->spans[0].buffer] * plan->config.element >=
-                plan->config.stream_least;
-    }
+    size_t bytes[BUFFERS], touched = 0;
+    schedule_bytes(schedule, plan->config.element, bytes);
+    for (int b = 0; b < BUFFERS; b++)
+        touched += bytes[b];
+    if (touched < plan->config.stream_least)
+        return;
+    for (size_t i = 0; i < plan->count; i++)
+        plan->tasks[i].transfer.to.streams = schedule->operations[i].to.count > 0;
     for (size_t i = 0; i < plan->count; i++)
         for (size_t w = 0; w < schedule->operations[i].wait_count; w++)
             plan->tasks[schedule->operations[i].waits[w].operation].transfer.to.streams = false;

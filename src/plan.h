@@ -21,7 +21,7 @@ struct plan_config {
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
     size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done);
                      GRAIN_AUTO: by their length */
-    size_t stream_least; /* bytes of a buffer that is so large that no cache keeps it */
+    size_t stream_least; /* bytes of all buffers together that no cache keeps */
     const struct memory_kind *memory;
     struct engine *engine; /* for local operations; of that kind */
     struct links *links;

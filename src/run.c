@@ -21,16 +21,6 @@ struct plan *line_plan(const struct line *line, int root, int set)
     return line->plan[set * line->plans + root];
 }
 
-void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS])
-{
-    memset(bytes, 0, BUFFERS * sizeof *bytes);
-    for (int b = 0; b < BUFFERS; b++) {
-        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
-        size_t *room = &bytes[schedule->storage[b]];
-        *room = end > *room ? end : *room;
-    }
-}
-
 enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
                            int rank, int ranks, struct line *line)
 {

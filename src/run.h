@@ -51,9 +51,6 @@ void runner_tick_open(struct runner *runner);
 /* The plan of root number `root` (of line->plans) on set `set`. */
 struct plan *line_plan(const struct line *line, int root, int set);
 
-/* Bytes of each storage that a schedule uses; in place the inner buffer is part of the outer. */
-void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS]);
-
 /* Ready to run on as many of the `count` sets as are large enough, but at least the first. */
 enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
                       const struct buffers *sets, int count, struct line *line);

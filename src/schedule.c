@@ -3,6 +3,8 @@
  */
 #include "schedule.h"
 
+#include <string.h>
+
 #include "arena.h"
 
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
@@ -27,6 +29,16 @@ size_t operation_limit(const struct operation *operation, const size_t *done, si
         }
     }
     return limit;
+}
+
+void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS])
+{
+    memset(bytes, 0, BUFFERS * sizeof *bytes);
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
+        size_t *room = &bytes[schedule->storage[b]];
+        *room = end > *room ? end : *room;
+    }
 }
 
 const char *operation_name(enum operation_kind kind)

@@ -102,9 +102,8 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
     return masks;
 }
 
-/* Everybody learns where everybody runs. What is large for this rank follows: source, destination
- * and what passes through have to share the third-level cache with those of the other ranks below
- * it. */
+/* Everybody learns where everybody runs. What is large for this rank follows: its buffers have to
+ * share the third-level cache with those of the other ranks below it, and with all else. */
 static enum status session_share_places(struct session *session, const struct place *place)
 {
     const struct member *members = control_members(session->control);
@@ -126,7 +125,7 @@ static enum status session_share_places(struct session *session, const struct pl
     }
     blobs_free(&blobs);
     size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
-    session->runner.stream_least = bytes / 4 / (size_t)sharing;
+    session->runner.stream_least = bytes / 2 / (size_t)sharing;
     return STATUS_OK;
 }
 
@@ -171,6 +170,7 @@ static enum status session_link(struct session *session)
         .ranks = runner->ranks,
         .local_ranks = session->local_ranks,
         .has_core = session->has_core,
+        .is_bound = session->places[runner->rank].core >= 0,
         .copy = job->copy,
         .combines = job->collective->reduces,
         .one_way = job->collective->rooted,

@@ -50,7 +50,8 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
-    bool has_core;   /* no other rank runs on this one's core; else they take turns */
+    bool has_core;   /* there is a core for each rank of this host; else they take turns */
+    bool is_bound;   /* it stays on its core, so that what is measured of it will hold */
     enum copy_policy copy;
     bool combines;     /* receivers combine what comes: the collective reduces */
     bool one_way;      /* who sends much receives little: the collective has a root */

@@ -110,9 +110,10 @@ static const char *shm_describe(const struct endpoint *base, int rank, uint64_t 
 {
     const struct shm_peer *peer = ((const struct shm_endpoint *)base)->peers[rank];
     *ns = peer->line_ns;
-    return !peer->is_measured ? "cores shared, so taken as far"
-           : peer->is_far     ? "cores taken as far"
-                              : "cores taken as near";
+    return !peer->have_cores    ? "cores shared, so taken as far"
+           : !peer->is_measured ? "not bound to cores, so taken as near"
+           : peer->is_far       ? "cores taken as far"
+                                : "cores taken as near";
 }
 
 static void shm_activate(struct channel *base)

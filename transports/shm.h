@@ -61,9 +61,9 @@ struct shm_desk {
     uint64_t address;          /* of the block in the owner's address space */
     uint32_t first_lane, lanes;
     struct shm_geometry geometry;
-    uint16_t reads;        /* the owner can read the peer's private memory */
-    uint16_t measures;     /* it has a core for itself, so that the way to it can be measured */
-    _Atomic uint32_t ball; /* thrown to and fro to measure how far apart the two are */
+    uint8_t reads;              /* the owner can read the peer's private memory */
+    uint8_t has_core, is_bound; /* of the owner's transport_config */
+    _Atomic uint32_t ball;      /* thrown to and fro to measure how far apart the two are */
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
 struct shm_header {
@@ -165,7 +165,8 @@ struct shm_peer {
     int lanes;
     struct shm_channel **channels[2]; /* [sends][lane] */
     unsigned look;                    /* of check(): the last one that looked at it */
-    bool is_measured;                 /* the way to it is to be: both ends want it */
+    bool have_cores;                  /* both ends, each its own */
+    bool is_measured;                 /* the way to it is to be: both stay on their cores */
     uint64_t line_ns;                 /* a cache line's way to its core; 0: not measured */
     bool is_far;                      /* its core shares no cache with this one */
 };

@@ -130,7 +130,7 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
                                                      : SHM_PRIVATE_NEAR;
     /* What is read by a system call cannot be combined as it comes. To copy it twice takes less
      * time where both ranks have a core to do so, or where the sender has little else to do. */
-    if (source != SHM_SHARED && config->combines && (channel->peer->is_measured || config->one_way))
+    if (source != SHM_SHARED && config->combines && (channel->peer->have_cores || config->one_way))
         return false;
     /* Slots make use of both cores, if the sender's would be idle while the other reads. */
     if (source == SHM_PRIVATE_NEAR && shm_only_sends(channel))

@@ -177,7 +177,8 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     desk->lanes = (uint32_t)(lanes - peer->lanes);
     desk->geometry = *geometry;
     desk->reads = peer->reads;
-    desk->measures = endpoint->base.config.has_core;
+    desk->has_core = endpoint->base.config.has_core;
+    desk->is_bound = endpoint->base.config.is_bound;
     atomic_store_explicit(&desk->offered, ++peer->round, memory_order_release);
     return STATUS_OK;
 }
@@ -300,8 +301,9 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
         }
     }
     peer->read = other->reads;
-    peer->is_measured = own->measures && other->measures;
-    peer->is_far = !peer->is_measured;
+    peer->have_cores = own->has_core && other->has_core;
+    peer->is_measured = peer->have_cores && own->is_bound && other->is_bound;
+    peer->is_far = !peer->have_cores;
     const struct shm_desk *const desks[2] = {own, other};
     char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
     enum status status = shm_channels_create(endpoint, peer, desks, blocks);

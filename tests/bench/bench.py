@@ -86,6 +86,10 @@ def options_read():
     add("--skip-peers", action="store_true", help="only limits and -m shared")
     add("--skip-shared", action="store_true", help="no table of -m shared")
     options = parser.parse_args()
+    for name, least in (("ranks", 2), ("rounds", 1), ("large_rounds", 1)):
+        value = getattr(options, name)
+        if min(value if isinstance(value, list) else [value]) < least:
+            parser.error("--%s: at least %d" % (name.replace("_", "-"), least))
     options.sizes = sorted(set(options.sizes))
     if not options.sizes or options.sizes[0] == 0:
         parser.error("--sizes: there has to be one, and none of 0 bytes")
@@ -409,7 +413,6 @@ class Bench:
             "cells": self.cells, "shared": self.shared, "problems": self.problems,
             "seconds": {what: round(seconds, 1) for what, seconds in self.spent.items()},
         }
-        os.makedirs(os.path.dirname(os.path.abspath(options.json)), exist_ok=True)
         with open(options.json + ".new", "w") as file:
             json.dump(document, file, indent=1)
         os.replace(options.json + ".new", options.json)
@@ -436,11 +439,17 @@ class Bench:
             self.timed("shared", self.measure_shared, ranks)
         tables.print_shared(self.shared)
         tables.print_end(self.write("ok"))
+        if not self.shared and not any("ratio" in cell for cell in self.cells) and (
+                not options.skip_peers or not options.skip_shared):
+            raise programs.Unavailable("nothing could be compared")
 
 
 def main():
     options = options_read()
     programs.prepare()
+    os.makedirs(options.build, exist_ok=True)
+    if not os.access(os.path.dirname(os.path.abspath(options.json)), os.W_OK):
+        sys.exit("bench: --json %s: its directory cannot be written to" % options.json)
     # Short, because some libraries make sockets in it whose names have a limit.
     directory = tempfile.mkdtemp(prefix="bench-")
     begun = time.monotonic()
@@ -450,8 +459,7 @@ def main():
         sys.exit("bench: %s" % problem)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    progress("%.0f s; all numbers are in %s" % (time.monotonic() - begun,
-                                                os.path.relpath(options.json)))
+    progress("%.0f s; all numbers are in %s" % (time.monotonic() - begun, options.json))
 
 
 if __name__ == "__main__":

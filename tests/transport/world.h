@@ -259,6 +259,7 @@ static inline void rank_open(struct rank *rank)
     config.rank = rank->number;
     config.ranks = config.local_ranks = world->ranks;
     config.has_core = !(world->coreless >> rank->number & 1);
+    config.is_bound = true;
     config.regions = &rank->region;
     config.region_count = 1;
     config.secret = world_secret;
