@@ -42,6 +42,7 @@ static const struct {
 #define TURN_LEAST     ((size_t)4 << 10)
 #define TURN_MOST      ((size_t)256 << 10)
 #define REFERENCE_MOST ((size_t)4 << 20)
+#define HELP_MOST      ((size_t)4 << 20) /* messages that an idle sender helps to copy */
 #define REST_MOST      ((size_t)8 << 10) /* goes along: it is not worth a call of its own */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
@@ -132,8 +133,9 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
      * time where both ranks have a core to do so, or where the sender has little else to do. */
     if (source != SHM_SHARED && config->combines && (channel->peer->have_cores || config->one_way))
         return false;
-    /* Slots make use of both cores, if the sender's would be idle while the other reads. */
-    if (source == SHM_PRIVATE_NEAR && shm_only_sends(channel))
+    /* Slots make use of both cores, if the sender's would be idle while the other reads; but what
+     * does not stay in the cache on its way takes twice the way through memory. */
+    if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
         return false;
     return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
            reference->run >= shm_auto[source].run_least;

@@ -103,7 +103,7 @@ done
 for as in processes threads; do
     fault=stop:rank=2:iteration=2
     [ $as = processes ] || fault=delay:rank=2:us=60000000 # a thread cannot be stopped by itself
-    cctest broadcast -a linear "${small[@]}" --np 3 --ranks-as $as --timeout 1 --inject "$fault"
+    cctest broadcast -a linear "${small[@]}" --copy bcopy --np 3 --ranks-as $as --timeout 1 --inject "$fault"
     check_status 5
     for rank in 0 1; do
         check_says "rank $rank .*, broadcast linear, 64K, start barrier of iteration [0-9]+, waits for rank 2$"
