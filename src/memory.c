@@ -112,7 +112,7 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
 }
 
 /* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole
- * huge pages. What is mapped for that many bytes is as many again. */
+ * huge pages. memory_mapped(memory_mapped(n)) == memory_mapped(n). */
 static size_t memory_mapped(size_t bytes)
 {
     size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;

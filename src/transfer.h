@@ -73,6 +73,22 @@ static inline size_t transfer_turn(const struct transfer *transfer, size_t least
     return transfer->grain < least ? least : transfer->grain > most ? most : transfer->grain;
 }
 
+/* Places, or combines, bytes [at, at + count) of a message that was not posted; whole elements. */
+static inline void transfer_place(const struct transfer *transfer, size_t at, const char *bytes,
+                                  size_t count)
+{
+    struct cursor to, with;
+    cursor_start(&to, transfer->to);
+    cursor_advance(&to, at);
+    if (transfer->kind == TRANSFER_RECV) {
+        cursor_scatter(&to, bytes, count);
+        return;
+    }
+    cursor_start(&with, transfer->with);
+    cursor_advance(&with, at);
+    cursor_reduce(&to, &with, bytes, count, transfer->reduce, transfer->element);
+}
+
 /* What an engine does when it moves bytes of it. */
 static inline enum activity transfer_activity(const struct transfer *transfer)
 {

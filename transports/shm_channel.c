@@ -52,6 +52,13 @@ static size_t shm_cut(size_t bytes, size_t most, size_t element)
     return bytes <= most ? bytes : most - most % element;
 }
 
+/* Bytes that the channel may copy before the others have their turn. */
+static size_t shm_budget(const struct shm_channel *channel)
+{
+    const struct transfer *first = channel->base.first;
+    return first ? transfer_turn(first, TURN_LEAST, TURN_MOST) : 0;
+}
+
 /* How many of so many bytes one reference covers, and are read at once. */
 static size_t shm_piece(const struct transfer *transfer, size_t bytes)
 {
@@ -212,8 +219,7 @@ static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
 static enum status shm_send(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
-    size_t budget =
-        channel->base.first ? transfer_turn(channel->base.first, TURN_LEAST, TURN_MOST) : 0;
+    size_t budget = shm_budget(channel);
     for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->out > 0; kind++)
         shm_collect(channel, (enum shm_ring_kind)kind);
     for (struct transfer *transfer;
@@ -371,8 +377,7 @@ static enum status shm_take(struct shm_channel *channel, struct transfer *transf
 static enum status shm_receive(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
-    size_t budget =
-        channel->base.first ? transfer_turn(channel->base.first, TURN_LEAST, TURN_MOST) : 0;
+    size_t budget = shm_budget(channel);
     for (struct transfer *transfer;
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);

@@ -35,22 +35,6 @@ static bool shm_eager_send(struct shm_channel *channel, const struct transfer *t
     return true;
 }
 
-/* Places bytes [at, at + count) of a message. */
-static void shm_eager_place(const struct transfer *transfer, size_t at, const char *bytes,
-                            size_t count)
-{
-    struct cursor to, with;
-    cursor_start(&to, transfer->to);
-    cursor_advance(&to, at);
-    if (transfer->kind == TRANSFER_RECV) {
-        cursor_scatter(&to, bytes, count);
-        return;
-    }
-    cursor_start(&with, transfer->with);
-    cursor_advance(&with, at);
-    cursor_reduce(&to, &with, bytes, count, transfer->reduce, transfer->element);
-}
-
 /* The message comes in one cell, but from a sender that had to post it perhaps in several. */
 static enum status shm_eager_receive(struct shm_channel *channel, const struct transfer *transfer,
                                      bool *moved)
@@ -67,7 +51,7 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
             return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
                         channel->base.peer);
         profile_enter(transfer->profile, transfer_activity(transfer));
-        shm_eager_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
+        transfer_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
         profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         shm_ring_next(ring);
         atomic_store_explicit(ring->credit, ring->position, memory_order_release);

@@ -109,21 +109,6 @@ static inline void wire_take(struct wire *wire)
     memmove(wire->bytes, wire->bytes + 1, wire->count * sizeof wire->bytes[0]);
 }
 
-static inline void stepped_place(const struct transfer *transfer, size_t at, const char *bytes,
-                                 size_t count)
-{
-    struct cursor to, with;
-    cursor_start(&to, transfer->to);
-    cursor_advance(&to, at);
-    if (transfer->kind == TRANSFER_RECV) {
-        cursor_scatter(&to, bytes, count);
-        return;
-    }
-    cursor_start(&with, transfer->with);
-    cursor_advance(&with, at);
-    cursor_reduce(&to, &with, bytes, count, transfer->reduce, transfer->element);
-}
-
 static inline void posted_advance(struct channel *channel, size_t bytes)
 {
     struct transfer *transfer = channel->first;
@@ -141,7 +126,7 @@ static inline bool stepped_receive(struct stepped_channel *in, struct stepped_ch
     if (wire->count > 0 && in->came == 0) {
         assert_int_equal(wire->length[0], transfer->length);
         assert_int_equal(wire->taken, 0);
-        stepped_place(transfer, 0, wire->bytes[0], transfer->length);
+        transfer_place(transfer, 0, wire->bytes[0], transfer->length);
         wire_take(wire);
         return true;
     }
@@ -151,7 +136,7 @@ static inline bool stepped_receive(struct stepped_channel *in, struct stepped_ch
     char bytes[CELL_BYTES];
     size_t ready = from->limit - from->done;
     cursor_gather(&from->cursor, bytes, ready);
-    stepped_place(transfer, in->came, bytes, ready);
+    transfer_place(transfer, in->came, bytes, ready);
     in->came += ready;
     if (ready > 0)
         posted_advance(&out->channel, ready);
