@@ -22,29 +22,28 @@
  */
 #include "algorithms.h"
 
-/* The phase of weight w. Slots come in ascending order, so those without a higher digit, which go
- * to their destination, are the first of a message. `from` and `to` have room for p spans. */
-static void phase_write(struct builder *b, const struct call *call, struct span *at,
-                        struct span *from, struct span *to, long w, long radix)
+/* The phase of weight w: `at` says where the block of each slot lies, before and after. Slots come
+ * in ascending order, so those without a higher digit, which go to their destination, are the first
+ * of a message. */
+static void phase_write(struct builder *b, const struct call *call, struct message *at, long w,
+                        long radix)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
-    for (long j = 1; j < radix && j * w < p; j++) {
+    struct message *from = message_array(b, p), *to = message_array(b, p);
+    for (long j = 1; to && j < radix && j * w < p; j++) {
         int count = 0, arrived = 0;
         for (long turn = j * w; turn < p; turn += radix * w)
             for (long i = turn; i < turn + w && i < p; i++)
                 from[count++] = at[i];
         for (; arrived < w && j * w + arrived < p; arrived++)
-            to[arrived] = call->destination.spans[(r - j * w - arrived + p) % p];
-        size_t run = from[0].run;
+            to[arrived] = view_block(&call->destination, (int)(r - j * w - arrived));
+        size_t run = message_length(from[0]);
         struct view area = view_scratch_block(b, (size_t)(count - arrived) * run);
-        for (int i = arrived; i < count && area.spans; i++) {
-            to[i] = area.spans[0];
-            to[i].offset += (size_t)(i - arrived) * run;
-            to[i].run = to[i].stride = run;
-        }
-        put_send(b, g, (int)((r + j * w) % p), (struct message){from, (size_t)count});
-        put_recv(b, g, (int)((r - j * w + p) % p), (struct message){to, (size_t)count});
+        for (int i = arrived; i < count; i++)
+            to[i] = message_part(b, view_all(b, &area), (size_t)(i - arrived) * run, run);
+        put_send(b, g, (int)((r + j * w) % p), message_join(b, from, count));
+        put_recv(b, g, (int)((r - j * w + p) % p), message_join(b, to, count));
         count = 0;
         for (long turn = j * w; turn < p; turn += radix * w)
             for (long i = turn; i < turn + w && i < p; i++)
@@ -58,23 +57,23 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     int p = g->size, r = g->rank;
     long radix = call_option(call, "radix");
     struct view source = view_source_apart(b, call);
-    struct span *at = span_array(b, p), *from = span_array(b, p), *to = span_array(b, p);
-    if (!to)
+    struct message *at = message_array(b, p);
+    if (!at)
         return;
     for (int i = 0; i < p; i++)
-        at[i] = source.spans[(r + i) % p];
+        at[i] = view_block(&source, r + i);
 
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
     for (long w = 1; w < p; w *= radix) {
         put_step(b, g);
-        phase_write(b, call, at, from, to, w, radix);
+        phase_write(b, call, at, w, radix);
     }
 }
 
 const struct algorithm alltoall_bruck = {
     .name = "bruck",
     .aliases = {"brucks", "modified-bruck"},
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL),
     .summary = "blocks travel by the digits of their distance, aggregated",
     .rounds = "ceil(log_k p)",
     .sent = "b * (non-zero base-k digits of 1 .. p-1)",

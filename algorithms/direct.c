@@ -69,10 +69,12 @@ static void fullmesh_alltoall(struct builder *b, const struct call *call)
     }
 }
 
-static const char *fullmesh_refuses(int ranks, const long *options, char *why, size_t size)
+static const char *fullmesh_refuses(const struct problem *problem, const struct choice *choice,
+                                    char *why, size_t size)
 {
-    (void)ranks, (void)why, (void)size;
-    if (options[0] == 1 || options[0] % 2 == 0)
+    (void)problem, (void)why, (void)size;
+    long concurrency = choice_option(choice, "concurrency");
+    if (concurrency == 1 || concurrency % 2 == 0)
         return NULL;
     return "peers come in pairs, one on each side, so concurrency must be 1 or even";
 }
@@ -126,12 +128,12 @@ static void mesh_combine(struct builder *b, const struct group *g, const struct 
 
 static void mesh_allgather(struct builder *b, const struct call *call)
 {
-    mesh_gather(b, call->group, view_all(&call->source), &call->destination);
+    mesh_gather(b, call->group, view_all(b, &call->source), &call->destination);
 }
 
 static void mesh_reduce_scatter(struct builder *b, const struct call *call)
 {
-    mesh_combine(b, call->group, &call->source, view_all(&call->destination));
+    mesh_combine(b, call->group, &call->source, view_all(b, &call->destination));
 }
 
 static void mesh_allreduce(struct builder *b, const struct call *call)
@@ -151,7 +153,7 @@ static void oneshot_allreduce(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
     struct view source = view_source_apart(b, call);
-    struct message own = view_all(&source), to = view_all(&call->destination);
+    struct message own = view_all(b, &source), to = view_all(b, &call->destination);
     put_step(b, g);
     for (int k = 1; k < p; k++)
         put_send(b, g, (r + k) % p, own);
@@ -175,7 +177,7 @@ static void oneshot_allreduce(struct builder *b, const struct call *call)
 const struct algorithm alltoall_linear = {
     .name = "linear",
     .aliases = {"direct", "allpairs"},
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "all sends and receives at once",
     .rounds = "1",
     .sent = "(p-1)b",
@@ -185,7 +187,7 @@ const struct algorithm alltoall_linear = {
 
 const struct algorithm alltoall_fullmesh = {
     .name = "fullmesh",
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "rounds of C peers, the nearest on both sides first",
     .rounds = "ceil(floor(p/2)/(C/2))",
     .sent = "(p-1)b",
@@ -198,7 +200,7 @@ const struct algorithm alltoall_fullmesh = {
 const struct algorithm alltoall_scattered = {
     .name = "scattered",
     .aliases = {"linear-sync", "windowed"},
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "batches of C peers: send to r-k, receive from r+k",
     .rounds = "ceil((p-1)/C)",
     .sent = "(p-1)b",
@@ -210,7 +212,7 @@ const struct algorithm alltoall_scattered = {
 const struct algorithm allgather_mesh = {
     .name = "mesh",
     .aliases = {"linear", "direct"},
-    .collective = COLLECTIVE_ALLGATHER,
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "the own block to every peer at once",
     .rounds = "1",
     .sent = "(p-1)b",
@@ -221,7 +223,7 @@ const struct algorithm allgather_mesh = {
 const struct algorithm reduce_scatter_mesh = {
     .name = "mesh",
     .aliases = {"direct"},
-    .collective = COLLECTIVE_REDUCE_SCATTER,
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "every peer's block straight to it, combined on arrival",
     .rounds = "1",
     .sent = "(p-1)b",
@@ -232,7 +234,7 @@ const struct algorithm reduce_scatter_mesh = {
 const struct algorithm allreduce_mesh = {
     .name = "mesh",
     .aliases = {"two-shot", "allpairs", "direct"},
-    .collective = COLLECTIVE_ALLREDUCE,
+    .collectives = SERVES(ALLREDUCE),
     .summary = "direct reduce_scatter, then direct allgather",
     .rounds = "2",
     .sent = "2(p-1)b",
@@ -243,7 +245,7 @@ const struct algorithm allreduce_mesh = {
 const struct algorithm allreduce_oneshot = {
     .name = "oneshot",
     .aliases = {"one-shot", "allgather-reduce"},
-    .collective = COLLECTIVE_ALLREDUCE,
+    .collectives = SERVES(ALLREDUCE),
     .summary = "the whole vector to every peer; each combines all in rank order",
     .rounds = "1",
     .sent = "(p-1)n",

@@ -22,11 +22,11 @@ static void dissemination_barrier(struct builder *b, const struct call *call)
     long radix = call_option(call, "radix");
     struct view source = view_source_apart(b, call);
     struct view areas[2] = {view_scratch(b, &source), view_scratch(b, &source)};
-    struct message heard = view_all(&source);
+    struct message heard = view_all(b, &source);
     int phase = 0;
     for (long w = 1; w < p; w *= radix, phase++) {
         struct message sum =
-            w * radix < p ? view_all(&areas[phase % 2]) : view_all(&call->destination);
+            w * radix < p ? view_all(b, &areas[phase % 2]) : view_all(b, &call->destination);
         struct message before = heard;
         put_step(b, g);
         for (long j = 1; j < radix && j * w < p; j++)
@@ -37,13 +37,13 @@ static void dissemination_barrier(struct builder *b, const struct call *call)
         }
     }
     if (p == 1)
-        put_copy(b, g, view_all(&call->destination), heard);
+        put_copy(b, g, view_all(b, &call->destination), heard);
 }
 
 const struct algorithm barrier_dissemination = {
     .name = "dissemination",
     .aliases = {"bruck"},
-    .collective = COLLECTIVE_BARRIER,
+    .collectives = SERVES(BARRIER),
     .summary = "signals to r+1, r+k, r+k^2, ... ranks ahead",
     .rounds = "ceil(log_k p)",
     .sent = "at most (k-1) ceil(log_k p) signals",

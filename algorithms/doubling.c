@@ -64,10 +64,10 @@ static void fold_away(struct builder *b, const struct call *call, const struct f
                       int steps)
 {
     put_step(b, call->group);
-    put_send(b, call->group, fold->partner, view_all(&call->source));
+    put_send(b, call->group, fold->partner, view_all(b, &call->source));
     for (int k = 0; k <= steps; k++)
         put_step(b, call->group);
-    put_recv(b, call->group, fold->partner, view_all(&call->destination));
+    put_recv(b, call->group, fold->partner, view_all(b, &call->destination));
 }
 
 static void recursive_doubling_allreduce(struct builder *b, const struct call *call)
@@ -84,8 +84,8 @@ static void recursive_doubling_allreduce(struct builder *b, const struct call *c
     bool into_itself = call->in_place && fold.partner < 0 && results % 2 == 1;
     struct view own = into_itself ? view_source_apart(b, call) : call->source;
     struct view other = view_scratch(b, &call->destination);
-    struct message targets[2] = {view_all(&call->destination), view_all(&other)};
-    struct message have = view_all(&own);
+    struct message targets[2] = {view_all(b, &call->destination), view_all(b, &other)};
+    struct message have = view_all(b, &own);
     if (results == 0)
         put_copy(b, g, targets[0], have);
     if (fold.rest > 0)
@@ -109,13 +109,6 @@ static void recursive_doubling_allreduce(struct builder *b, const struct call *c
         put_send(b, g, fold.partner, have);
 }
 
-/* The blocks first .. first + count - 1 of a view: neighbours, so one contiguous message. */
-static struct message window_of(const struct view *view, int first, int count)
-{
-    return (struct message){.spans = view->blocks ? view->spans + first : NULL,
-                            .count = view->blocks ? (size_t)count : 0};
-}
-
 /* Halving: the lower half of the window is kept where bit k of v is 0. Doubling takes the same
  * partners in reverse and sends back what was kept. */
 static void rabenseifner_exchange(struct builder *b, const struct call *call,
@@ -129,8 +122,9 @@ static void rabenseifner_exchange(struct builder *b, const struct call *call,
         bool upper = fold->index >> k & 1;
         int kept = first + (upper ? half : 0), given = first + (upper ? 0 : half);
         put_step(b, g);
-        put_send(b, g, peer, window_of(&have, given, half));
-        put_recv_reduce(b, g, peer, window_of(result, kept, half), window_of(&have, kept, half));
+        put_send(b, g, peer, view_blocks(b, &have, given, 1, half));
+        put_recv_reduce(b, g, peer, view_blocks(b, result, kept, 1, half),
+                        view_blocks(b, &have, kept, 1, half));
         have = *result;
         first = kept;
         count = half;
@@ -139,8 +133,8 @@ static void rabenseifner_exchange(struct builder *b, const struct call *call,
         int peer = fold_rank(fold, fold->index ^ (1 << k));
         int back = fold->index >> k & 1 ? first - count : first + count;
         put_step(b, g);
-        put_send(b, g, peer, window_of(result, first, count));
-        put_recv(b, g, peer, window_of(result, back, count));
+        put_send(b, g, peer, view_blocks(b, result, first, 1, count));
+        put_recv(b, g, peer, view_blocks(b, result, back, 1, count));
         first = first < back ? first : back;
         count *= 2;
     }
@@ -154,18 +148,18 @@ static void rabenseifner_allreduce(struct builder *b, const struct call *call)
         fold_away(b, call, &fold, 2 * log2_of(fold.power));
         return;
     }
-    struct message whole = view_all(&call->destination);
+    struct message whole = view_all(b, &call->destination);
     struct view source = call->source;
     if (fold.rest > 0)
         put_step(b, g);
     if (fold.partner >= 0) {
-        put_recv_reduce(b, g, fold.partner, whole, view_all(&source));
+        put_recv_reduce(b, g, fold.partner, whole, view_all(b, &source));
         source = call->destination;
     }
     struct view have = view_cut(b, &source, fold.power);
     struct view result = view_cut(b, &call->destination, fold.power);
     if (fold.power == 1)
-        put_copy(b, g, whole, view_all(&source));
+        put_copy(b, g, whole, view_all(b, &source));
     rabenseifner_exchange(b, call, &fold, have, &result);
     if (fold.rest > 0)
         put_step(b, g);
@@ -176,7 +170,7 @@ static void rabenseifner_allreduce(struct builder *b, const struct call *call)
 const struct algorithm allreduce_recursive_doubling = {
     .name = "recursive-doubling",
     .aliases = {"rd", "hd-oneshot"},
-    .collective = COLLECTIVE_ALLREDUCE,
+    .collectives = SERVES(ALLREDUCE),
     .summary = "the whole vector is exchanged with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",
     .sent = "n log2 P (+n)",
@@ -187,7 +181,7 @@ const struct algorithm allreduce_recursive_doubling = {
 const struct algorithm allreduce_rabenseifner = {
     .name = "rabenseifner",
     .aliases = {"rhd", "halving-doubling"},
-    .collective = COLLECTIVE_ALLREDUCE,
+    .collectives = SERVES(ALLREDUCE),
     .summary = "recursive halving, then recursive doubling",
     .rounds = "2 log2 P (+2)",
     .sent = "2(P-1)/P n (+n)",

@@ -50,9 +50,11 @@ static void xor_alltoall(struct builder *b, const struct call *call)
         round_write(b, call, &source, r ^ k, r ^ k);
 }
 
-static const char *xor_refuses(int ranks, const long *options, char *why, size_t size)
+static const char *xor_refuses(const struct problem *problem, const struct choice *choice,
+                               char *why, size_t size)
 {
-    (void)options;
+    int ranks = problem->ranks;
+    (void)choice;
     if ((ranks & (ranks - 1)) == 0)
         return NULL;
     snprintf(why, size, "it pairs rank r with r xor k, so it needs a power of two, not %d ranks",
@@ -62,7 +64,7 @@ static const char *xor_refuses(int ranks, const long *options, char *why, size_t
 
 const struct algorithm alltoall_pairwise = {
     .name = "pairwise",
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "p-1 rounds with one partner each: send to r+k, receive from r-k",
     .rounds = "p-1",
     .sent = "(p-1)b",
@@ -73,7 +75,7 @@ const struct algorithm alltoall_pairwise = {
 const struct algorithm alltoall_pairwise_xor = {
     .name = "pairwise-xor",
     .aliases = {"xor"},
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "p-1 rounds, in each an exchange with r xor k; powers of two",
     .rounds = "p-1",
     .sent = "(p-1)b",

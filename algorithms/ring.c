@@ -55,22 +55,30 @@ static void ring_allgather_on(struct builder *b, const struct group *g, const st
 static void ring_allgather(struct builder *b, const struct call *call)
 {
     put_copy(b, call->group, view_block(&call->destination, call->group->rank),
-             view_all(&call->source));
+             view_all(b, &call->source));
     ring_allgather_on(b, call->group, &call->destination);
 }
 
 static void ring_reduce_scatter(struct builder *b, const struct call *call)
 {
     int p = call->group->size, r = call->group->rank;
-    struct view areas[2] = {view_scratch(b, &call->destination),
-                            view_scratch(b, &call->destination)};
-    struct span *spans = span_array(b, p);
-    if (!spans)
+    struct message *partials = message_array(b, p);
+    if (!partials)
         return;
-    for (int k = 0; k < p - 1; k++)
-        spans[(2 * p + r - 2 - k) % p] = areas[k % 2].spans[0];
-    spans[r] = call->destination.spans[0];
-    struct view partial = {spans, p};
+    /* Areas as large as the largest block, since blocks may differ in length. */
+    size_t most = 0;
+    for (int i = 0; i < p; i++) {
+        size_t length = message_length(view_block(&call->source, i));
+        most = length > most ? length : most;
+    }
+    struct view areas[2] = {view_scratch_block(b, most), view_scratch_block(b, most)};
+    for (int k = 0; k < p - 1; k++) {
+        int block = (2 * p + r - 2 - k) % p;
+        partials[block] = message_part(b, view_all(b, &areas[k % 2]), 0,
+                                       message_length(view_block(&call->source, block)));
+    }
+    partials[r] = view_all(b, &call->destination);
+    struct view partial = {partials, p};
     ring_reduce_scatter_on(b, call->group, &call->source, &partial);
 }
 
@@ -96,22 +104,19 @@ static void ring_alltoall(struct builder *b, const struct call *call)
     put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
     struct message going = view_blocks(b, &source, r + 1, 1, p - 1);
     for (int k = 0; k < p - 1; k++) {
-        struct span *coming = span_array(b, 2); /* one for us, then what goes on */
-        if (!coming)
-            return;
-        coming[0] = call->destination.spans[(r + p - 1 - k) % p];
-        coming[1] = areas[k % 2].spans[0];
-        coming[1].run = coming[1].stride = ((size_t)p - 2 - (size_t)k) * block;
+        struct message passes =
+            message_part(b, view_all(b, &areas[k % 2]), 0, ((size_t)p - 2 - (size_t)k) * block);
+        struct message coming[2] = {view_block(&call->destination, r + p - 1 - k), passes};
         put_step(b, g);
         put_send(b, g, next, going);
-        put_recv(b, g, previous, (struct message){coming, 2});
-        going = (struct message){&coming[1], 1};
+        put_recv(b, g, previous, message_join(b, coming, 2));
+        going = passes;
     }
 }
 
 const struct algorithm allgather_ring = {
     .name = "ring",
-    .collective = COLLECTIVE_ALLGATHER,
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "blocks go round the ring",
     .rounds = "p-1",
     .sent = "(p-1)b",
@@ -121,7 +126,7 @@ const struct algorithm allgather_ring = {
 
 const struct algorithm reduce_scatter_ring = {
     .name = "ring",
-    .collective = COLLECTIVE_REDUCE_SCATTER,
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "partial sums go round the ring",
     .rounds = "p-1",
     .sent = "(p-1)b",
@@ -132,7 +137,7 @@ const struct algorithm reduce_scatter_ring = {
 const struct algorithm allreduce_ring = {
     .name = "ring",
     .aliases = {"segmented-ring"},
-    .collective = COLLECTIVE_ALLREDUCE,
+    .collectives = SERVES(ALLREDUCE),
     .summary = "ring reduce_scatter, then ring allgather",
     .rounds = "2(p-1)",
     .sent = "2(p-1)b",
@@ -142,7 +147,7 @@ const struct algorithm allreduce_ring = {
 
 const struct algorithm alltoall_ring = {
     .name = "ring",
-    .collective = COLLECTIVE_ALLTOALL,
+    .collectives = SERVES(ALLTOALL),
     .summary = "blocks are stored and forwarded along the ring",
     .rounds = "p-1",
     .sent = "p(p-1)/2 b",

@@ -23,13 +23,13 @@
 static void root_copies(struct builder *b, const struct call *call)
 {
     if (call->group->rank == call->root)
-        put_copy(b, call->group, view_all(&call->destination), view_all(&call->source));
+        put_copy(b, call->group, view_all(b, &call->destination), view_all(b, &call->source));
 }
 
 /* What this rank hands on: the root its source, the others what they received. */
-static struct message handed_on(const struct call *call)
+static struct message handed_on(struct builder *b, const struct call *call)
 {
-    return view_all(call->group->rank == call->root ? &call->source : &call->destination);
+    return view_all(b, call->group->rank == call->root ? &call->source : &call->destination);
 }
 
 static void linear_broadcast(struct builder *b, const struct call *call)
@@ -38,11 +38,11 @@ static void linear_broadcast(struct builder *b, const struct call *call)
     put_step(b, g);
     root_copies(b, call);
     if (g->rank != call->root) {
-        put_recv(b, g, call->root, view_all(&call->destination));
+        put_recv(b, g, call->root, view_all(b, &call->destination));
         return;
     }
     for (int k = 1; k < g->size; k++)
-        put_send(b, g, (call->root + k) % g->size, handed_on(call));
+        put_send(b, g, (call->root + k) % g->size, handed_on(b, call));
 }
 
 static void chain_broadcast(struct builder *b, const struct call *call)
@@ -53,9 +53,9 @@ static void chain_broadcast(struct builder *b, const struct call *call)
     for (int k = 0; k < p - 1; k++) {
         put_step(b, g);
         if (v == k + 1)
-            put_recv(b, g, (g->rank + p - 1) % p, view_all(&call->destination));
+            put_recv(b, g, (g->rank + p - 1) % p, view_all(b, &call->destination));
         if (v == k)
-            put_send(b, g, (g->rank + 1) % p, handed_on(call));
+            put_send(b, g, (g->rank + 1) % p, handed_on(b, call));
     }
 }
 
@@ -69,9 +69,9 @@ static void binomial_broadcast(struct builder *b, const struct call *call)
     for (int d = reach / 2; d >= 1; d /= 2) {
         put_step(b, g);
         if (v % (2 * d) == d)
-            put_recv(b, g, (g->rank - d + p) % p, view_all(&call->destination));
+            put_recv(b, g, (g->rank - d + p) % p, view_all(b, &call->destination));
         if (v % (2 * d) == 0 && v + d < p)
-            put_send(b, g, (g->rank + d) % p, handed_on(call));
+            put_send(b, g, (g->rank + d) % p, handed_on(b, call));
     }
 }
 
@@ -85,22 +85,22 @@ static void binomial_reduce(struct builder *b, const struct call *call)
     if (v > 0 && v % 2 == 0 && v + 1 < p)
         partial = view_scratch(b, &call->source);
     if (p == 1)
-        put_copy(b, g, view_all(&partial), view_all(&so_far));
+        put_copy(b, g, view_all(b, &partial), view_all(b, &so_far));
     for (int d = 1; d < p; d *= 2) {
         put_step(b, g);
         if (v % (2 * d) == 0 && v + d < p) {
-            put_recv_reduce(b, g, (g->rank + d) % p, view_all(&partial), view_all(&so_far));
+            put_recv_reduce(b, g, (g->rank + d) % p, view_all(b, &partial), view_all(b, &so_far));
             so_far = partial;
         }
         if (v % (2 * d) == d)
-            put_send(b, g, (g->rank - d + p) % p, view_all(&so_far));
+            put_send(b, g, (g->rank - d + p) % p, view_all(b, &so_far));
     }
 }
 
 const struct algorithm broadcast_linear = {
     .name = "linear",
     .aliases = {"star", "flat"},
-    .collective = COLLECTIVE_BROADCAST,
+    .collectives = SERVES(BROADCAST),
     .summary = "the root sends to everybody",
     .rounds = "1",
     .sent = "(p-1)n",
@@ -111,7 +111,7 @@ const struct algorithm broadcast_linear = {
 const struct algorithm broadcast_chain = {
     .name = "chain",
     .aliases = {"ring", "pipeline"},
-    .collective = COLLECTIVE_BROADCAST,
+    .collectives = SERVES(BROADCAST),
     .summary = "from neighbour to neighbour, streamed",
     .rounds = "p-1",
     .sent = "n",
@@ -122,7 +122,7 @@ const struct algorithm broadcast_chain = {
 const struct algorithm broadcast_binomial = {
     .name = "binomial",
     .aliases = {"nhr-oneshot", "tree"},
-    .collective = COLLECTIVE_BROADCAST,
+    .collectives = SERVES(BROADCAST),
     .summary = "the number of ranks that have it doubles in each step",
     .rounds = "ceil(log2 p)",
     .sent = "n ceil(log2 p)",
@@ -133,7 +133,7 @@ const struct algorithm broadcast_binomial = {
 const struct algorithm reduce_binomial = {
     .name = "binomial",
     .aliases = {"nhr-oneshot", "tree"},
-    .collective = COLLECTIVE_REDUCE,
+    .collectives = SERVES(REDUCE),
     .summary = "up the tree, streamed: the number of partial results halves in each step",
     .rounds = "ceil(log2 p)",
     .sent = "n",

@@ -19,13 +19,6 @@ bool list_next(const char **list, char item[ITEM_MOST])
 
 /* Algorithms: name[:key=value]... */
 
-static void choice_standard(const struct algorithm *algorithm, struct choice *choice)
-{
-    choice->algorithm = algorithm;
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        choice->options[i] = algorithm->options[i].standard;
-}
-
 static enum status choice_add(struct job *job, const struct choice *choice, const char *text)
 {
     if (job->choice_count == CHOICES_MOST)
@@ -58,37 +51,139 @@ static enum status option_unknown(const struct algorithm *algorithm, const char 
     return unknown_name(key, what, names, NULL);
 }
 
+static enum status number_read(const struct algorithm *algorithm,
+                               const struct algorithm_option *option, const char *text, long *to)
+{
+    long long value;
+    const char *why = whole_parse(text, option->least, option->most, &value);
+    if (why)
+        return fail(STATUS_USAGE, "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld",
+                    option->name, text, algorithm->name, why, option->least, option->most);
+    *to = (long)value;
+    return STATUS_OK;
+}
+
+static enum status word_read(const struct algorithm *algorithm,
+                             const struct algorithm_option *option, const char *text, long *to)
+{
+    for (*to = 0; option->words[*to]; ++*to)
+        if (strcmp(option->words[*to], text) == 0)
+            return STATUS_OK;
+    char what[96];
+    snprintf(what, sizeof what, "value of %s of algorithm %s", option->name, algorithm->name);
+    return unknown_name(text, what, option->words, NULL);
+}
+
+/* An algorithm that serves all the collectives of the part. */
+static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
+                             const char *text, struct part *part)
+{
+    unsigned left = option->collectives;
+    *part = (struct part){0};
+    for (int i = 0; collectives[i]; i++) {
+        if (!(left >> collectives[i]->id & 1))
+            continue;
+        const struct algorithm *algorithm = algorithm_find(collectives[i]->id, text);
+        if (!algorithm)
+            return unknown_algorithm(text, collectives[i]);
+        if (algorithm->grouped)
+            return fail(STATUS_USAGE,
+                        "%s=%s of algorithm %s: %s needs groups of its own: choose a "
+                        "flat one",
+                        option->name, text, choice->algorithm->name, text);
+        if (part->algorithm)
+            continue;
+        struct choice standard = choice_of(algorithm);
+        part->algorithm = algorithm;
+        memcpy(part->options, standard.options, sizeof part->options);
+    }
+    return STATUS_OK;
+}
+
+/* "4": all groups; "2+3": each. */
+static enum status groups_read(const char *text, struct choice *choice)
+{
+    const char *rest = text;
+    choice->group_count = 0;
+    while (rest) {
+        char item[ITEM_MOST];
+        const char *plus = strchr(rest, '+');
+        snprintf(item, sizeof item, "%.*s", plus ? (int)(plus - rest) : ITEM_MOST, rest);
+        long long value;
+        const char *why = whole_parse(item, 1, 65536, &value);
+        if (!why && choice->group_count == CHOICE_GROUPS_MOST)
+            why = "is one group too many";
+        if (why)
+            return fail(STATUS_USAGE,
+                        "groups=%s of algorithm %s: '%s' %s: give ranks per group, such as 4, or "
+                        "the size of each, such as 2+3",
+                        text, choice->algorithm->name, item, why);
+        choice->groups[choice->group_count++] = (int)value;
+        rest = plus ? plus + 1 : NULL;
+    }
+    return STATUS_OK;
+}
+
+static int option_place(const struct algorithm *algorithm, const char *name, size_t length)
+{
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        if (strlen(algorithm->options[i].name) == length &&
+            strncmp(algorithm->options[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* "inter.radix=4": an option of the algorithm that was chosen for a part. */
+static enum status part_option(struct choice *choice, const char *key, const char *value)
+{
+    size_t length = strcspn(key, ".");
+    int index = option_place(choice->algorithm, key, length);
+    if (index < 0 || choice->algorithm->options[index].kind != OPTION_PART)
+        return option_unknown(choice->algorithm, key);
+    struct part *part = &choice->parts[index];
+    const char *name = key + length + 1;
+    int place = option_place(part->algorithm, name, strlen(name));
+    if (place < 0)
+        return option_unknown(part->algorithm, name);
+    const struct algorithm_option *option = &part->algorithm->options[place];
+    if (option->kind == OPTION_WORD)
+        return word_read(part->algorithm, option, value, &part->options[place]);
+    return number_read(part->algorithm, option, value, &part->options[place]);
+}
+
 /* One "radix=4". Sets the bit of the option in *seen. */
-static enum status choice_option(struct choice *choice, const char *text, unsigned *seen)
+static enum status choice_option_read(struct choice *choice, const char *text, unsigned *seen)
 {
     const struct algorithm *algorithm = choice->algorithm;
     const char *equals = strchr(text, '=');
     if (!equals)
         return fail(STATUS_USAGE,
-                    "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=%ld", text,
+                    "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=VALUE", text,
                     algorithm->name, algorithm->name,
-                    algorithm->options[0].name ? algorithm->options[0].name : "key",
-                    algorithm->options[0].standard);
+                    algorithm->options[0].name ? algorithm->options[0].name : "key");
     char key[ITEM_MOST];
     snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
-        const struct algorithm_option *option = &algorithm->options[i];
-        if (strcmp(option->name, key) != 0)
-            continue;
-        if (*seen >> i & 1)
-            return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
-                        algorithm->name);
-        *seen |= 1u << i;
-        long long value;
-        const char *why = whole_parse(equals + 1, option->least, option->most, &value);
-        if (why)
-            return fail(STATUS_USAGE,
-                        "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld", key,
-                        equals + 1, algorithm->name, why, option->least, option->most);
-        choice->options[i] = (long)value;
-        return STATUS_OK;
+    if (strchr(key, '.'))
+        return part_option(choice, key, equals + 1);
+    int i = option_place(algorithm, key, strlen(key));
+    if (i < 0)
+        return option_unknown(algorithm, key);
+    if (*seen >> i & 1)
+        return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
+                    algorithm->name);
+    *seen |= 1u << i;
+    const struct algorithm_option *option = &algorithm->options[i];
+    switch (option->kind) {
+    case OPTION_NUMBER:
+        return number_read(algorithm, option, equals + 1, &choice->options[i]);
+    case OPTION_WORD:
+        return word_read(algorithm, option, equals + 1, &choice->options[i]);
+    case OPTION_PART:
+        return part_read(choice, option, equals + 1, &choice->parts[i]);
+    case OPTION_GROUPS:
+        return groups_read(equals + 1, choice);
     }
-    return option_unknown(algorithm, key);
+    return STATUS_ERROR;
 }
 
 static enum status choice_read(struct job *job, char *text)
@@ -100,8 +195,7 @@ static enum status choice_read(struct job *job, char *text)
     const struct algorithm *algorithm = algorithm_find(job->collective->id, text);
     if (!algorithm)
         return unknown_algorithm(text, job->collective);
-    struct choice choice = {.algorithm = NULL};
-    choice_standard(algorithm, &choice);
+    struct choice choice = choice_of(algorithm);
     snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
              colon ? colon + 1 : "");
     unsigned seen = 0;
@@ -110,7 +204,7 @@ static enum status choice_read(struct job *job, char *text)
         colon = strchr(option, ':');
         if (colon)
             *colon = '\0';
-        enum status status = choice_option(&choice, option, &seen);
+        enum status status = choice_option_read(&choice, option, &seen);
         if (status != STATUS_OK)
             return status;
     }
@@ -120,10 +214,9 @@ static enum status choice_read(struct job *job, char *text)
 static enum status choices_all(struct job *job, bool only_first)
 {
     for (int i = 0; algorithms[i]; i++) {
-        if (algorithms[i]->collective != job->collective->id)
+        if (!algorithm_serves(algorithms[i], job->collective->id))
             continue;
-        struct choice choice = {.algorithm = NULL};
-        choice_standard(algorithms[i], &choice);
+        struct choice choice = choice_of(algorithms[i]);
         enum status status = choice_add(job, &choice, algorithms[i]->name);
         if (status != STATUS_OK || only_first)
             return status;
@@ -209,5 +302,44 @@ static json_t *transport_show(const struct option_row *option, const struct job 
     return names;
 }
 
+/* Counts and groups. */
+
+static enum status counts_parse(const struct argument *argument, struct job *job)
+{
+    job->counts_text = argument->text;
+    return counts_read(argument->text, &job->counts);
+}
+
+static json_t *counts_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return json_string(job->counts_text);
+}
+
+static enum status shape_parse(const struct argument *argument, struct job *job)
+{
+    const char *cross = strchr(argument->text, 'x');
+    char groups[32];
+    long long number[2];
+    snprintf(groups, sizeof groups, "%.*s", (int)strcspn(argument->text, "x"), argument->text);
+    if (!cross || whole_parse(groups, 1, 65536, &number[0]) ||
+        whole_parse(cross + 1, 1, 65536, &number[1]))
+        return argument_refuse(argument, "is not NODESxRANKS",
+                               "give both from 1 to 65536, such as 2x4");
+    job->shape_groups = (int)number[0];
+    job->shape_ranks = (int)number[1];
+    return STATUS_OK;
+}
+
+static json_t *shape_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    if (job->shape_groups == 0)
+        return json_null();
+    return json_sprintf("%dx%d", job->shape_groups, job->shape_ranks);
+}
+
+const struct option_kind kind_counts = {.parse = counts_parse, .show = counts_show};
+const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
 const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
 const struct option_kind kind_transport = {.parse = transport_read, .show = transport_show};

@@ -90,7 +90,7 @@ static void print_collective(const struct collective *collective)
         "more):\n",
         collective->name, collective->summary, collective->name);
     for (int i = 0; algorithms[i]; i++)
-        if (algorithms[i]->collective == collective->id)
+        if (algorithm_serves(algorithms[i], collective->id))
             print_wrapped(algorithms[i]->summary, printf("  %s", algorithms[i]->name));
     print_options(FOR_RUN);
 }

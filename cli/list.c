@@ -13,13 +13,13 @@
 
 #define PROBED_MOST 128
 
-static bool accepts(const struct algorithm *algorithm, int ranks)
+static bool accepts(const struct algorithm *algorithm, const struct collective *collective,
+                    int ranks)
 {
-    long options[ALGORITHM_OPTIONS_MOST] = {0};
+    struct choice choice = choice_of(algorithm);
+    struct problem problem = {.collective = collective, .ranks = ranks};
     char why[256];
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        options[i] = algorithm->options[i].standard;
-    return !algorithm->refuses || !algorithm->refuses(ranks, options, why, sizeof why);
+    return !choice_refuses(&choice, &problem, why, sizeof why);
 }
 
 static bool is_any(int ranks)
@@ -43,7 +43,8 @@ static bool is_even(int ranks)
 }
 
 /* "any", "powers of 2" ...; with its default options. Returns `text`. */
-static const char *accepted_ranks(const struct algorithm *algorithm, char *text, size_t size)
+static const char *accepted_ranks(const struct algorithm *algorithm,
+                                  const struct collective *collective, char *text, size_t size)
 {
     static const struct {
         const char *words;
@@ -54,9 +55,12 @@ static const char *accepted_ranks(const struct algorithm *algorithm, char *text,
         {"powers of 2", is_power_of_two},
         {"even", is_even},
     };
+    if (algorithm->grouped)
+        return "groups";
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         int ranks = 1;
-        while (ranks <= PROBED_MOST && rules[r].includes(ranks) == accepts(algorithm, ranks))
+        while (ranks <= PROBED_MOST &&
+               rules[r].includes(ranks) == accepts(algorithm, collective, ranks))
             ranks++;
         if (ranks > PROBED_MOST)
             return rules[r].words;
@@ -64,7 +68,7 @@ static const char *accepted_ranks(const struct algorithm *algorithm, char *text,
     size_t used = 0;
     text[0] = '\0';
     for (int ranks = 1; ranks <= PROBED_MOST && used + 8 < size; ranks++)
-        if (accepts(algorithm, ranks))
+        if (accepts(algorithm, collective, ranks))
             used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", ranks);
     return text;
 }
@@ -79,11 +83,12 @@ static void print_names(const char *title, const char *const *names, int most)
         putchar('\n');
 }
 
-static void print_algorithm(const struct algorithm *algorithm)
+static void print_algorithm(const struct algorithm *algorithm, const struct collective *collective)
 {
     char text[64];
-    printf("  %-20s%-13s%-26s%s\n", algorithm->name, accepted_ranks(algorithm, text, sizeof text),
-           algorithm->rounds, algorithm->sent);
+    printf("  %-20s%-13s%-26s%s\n", algorithm->name,
+           accepted_ranks(algorithm, collective, text, sizeof text), algorithm->rounds,
+           algorithm->sent);
     printf("%*s%s\n", INDENT, "", algorithm->summary);
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
         const struct algorithm_option *option = &algorithm->options[i];
@@ -103,12 +108,13 @@ static void print_collective(const struct collective *collective)
     print_names("  also called ", collective->aliases, 4);
     printf("  %-20s%-13s%-26s%s\n", "ALGORITHM", "RANKS", "ROUNDS", "ELEMENTS SENT");
     for (int i = 0; algorithms[i]; i++)
-        if (algorithms[i]->collective == collective->id)
-            print_algorithm(algorithms[i]);
+        if (algorithm_serves(algorithms[i], collective->id))
+            print_algorithm(algorithms[i], collective);
     putchar('\n');
 }
 
-static json_t *algorithm_json(const struct algorithm *algorithm)
+static json_t *algorithm_json(const struct algorithm *algorithm,
+                              const struct collective *collective)
 {
     char text[64];
     json_t *options = json_array();
@@ -121,7 +127,7 @@ static json_t *algorithm_json(const struct algorithm *algorithm)
     }
     return json_pack("{s:s, s:o, s:s, s:s, s:s?, s:s?, s:s?, s:o}", "name", algorithm->name,
                      "aliases", json_strings(algorithm->aliases, 6), "summary", algorithm->summary,
-                     "ranks", accepted_ranks(algorithm, text, sizeof text), "rounds",
+                     "ranks", accepted_ranks(algorithm, collective, text, sizeof text), "rounds",
                      algorithm->rounds, "sent", algorithm->sent, "users", algorithm->users,
                      "options", options);
 }
@@ -130,8 +136,8 @@ static json_t *collective_json(const struct collective *collective)
 {
     json_t *list = json_array();
     for (int i = 0; algorithms[i]; i++)
-        if (algorithms[i]->collective == collective->id)
-            json_array_append_new(list, algorithm_json(algorithms[i]));
+        if (algorithm_serves(algorithms[i], collective->id))
+            json_array_append_new(list, algorithm_json(algorithms[i], collective));
     return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o}", "name", collective->name, "aliases",
                      json_strings(collective->aliases, 4), "summary", collective->summary,
                      "reduces", collective->reduces, "rooted", collective->rooted, "algorithms",

@@ -71,7 +71,7 @@ enum status unknown_algorithm(const char *subject, const struct collective *coll
     struct names names = {.valid_count = 0};
     char what[64];
     for (int i = 0; algorithms[i]; i++)
-        if (algorithms[i]->collective == collective->id)
+        if (algorithm_serves(algorithms[i], collective->id))
             names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
                       LENGTH(algorithms[i]->aliases));
     snprintf(what, sizeof what, "algorithm for %s", collective->name);

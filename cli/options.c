@@ -49,6 +49,15 @@ const struct option_row option_table[] = {
      .kind = &kind_switch, FIELD(in_place),
      .help = "source and destination share memory"},
 
+    {.name = "counts", .argument = "SPEC", .group = GROUP_WHAT,
+     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_counts, .standard = "spread",
+     .help = "how long the blocks of alltoallv and the other forms with counts are: uniform, "
+             "zipf:S, hot:F, spread, or a file with elements (a line for each sender)"},
+    {.name = "shape", .argument = "NODESxRANKS", .group = GROUP_WHAT,
+     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_shape,
+     .help = "groups of consecutive ranks for hierarchical algorithms, instead of the nodes that "
+             "the ranks run on"},
+
     {.name = "min-bytes", .letter = 'b', .argument = "SIZE", .group = GROUP_SWEEP,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
      .standard = "1K", .help = "smallest size: bytes of the larger buffer of one rank"},

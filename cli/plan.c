@@ -25,32 +25,21 @@ void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elem
 
 /* Without -b, blocks are as small as they can be: one element, so that element numbers are block
  * numbers. */
-static struct problem plan_problem(const struct command_line *line, const struct job *job)
+static size_t plan_bytes(const struct command_line *line, const struct job *job, int ranks)
 {
-    struct problem problem = {
-        .collective = job->collective,
-        .ranks = job->np ? job->np : RANKS_STANDARD,
-        .root = job->collective->rooted ? job->root : 0,
-        .in_place = job->in_place,
-    };
-    size_t element = job->datatype->size;
-    size_t bytes = (size_t)problem.ranks * (size_t)job->channels * element;
-    if (!job->collective->sized)
-        bytes = element;
-    else if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
-        bytes = job->smallest;
-    problem.count = collective_count(job->collective, bytes, element, problem.ranks);
-    return problem;
+    if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
+        return job->smallest;
+    return (size_t)ranks * (size_t)job->channels * job->datatype->size;
 }
 
-static enum status plan_check(struct job *job, int ranks)
+static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
 {
     if (job->root == ROOT_ALL)
         return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
     if (job->rank >= ranks)
         return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
                     job->rank, ranks, ranks - 1);
-    return job_check_ranks(job, ranks);
+    return job_check_ranks(job, ranks, shape);
 }
 
 static void print_head(const struct job *job, const struct problem *problem, const char *choice)
@@ -112,17 +101,30 @@ enum status plan_command(const struct command_line *line, struct job *job)
 {
     if (!job->collective->sized)
         job->datatype = datatype_find("uint8");
-    struct problem problem = plan_problem(line, job);
-    enum status status = plan_check(job, problem.ranks);
-    if (status != STATUS_OK)
+    int ranks = job->np ? job->np : RANKS_STANDARD;
+    struct shape *shape;
+    enum status status = job_shape(job, ranks, NULL, &shape);
+    if (status == STATUS_OK)
+        status = plan_check(job, ranks, shape);
+    if (status != STATUS_OK) {
+        shape_free(shape);
         return status;
+    }
     bool text = !job->json || strcmp(job->json, "-") != 0;
     json_t *document = job->json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)
         json_object_set_new(document, "plans", plans);
-    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++)
-        status = plan_choice(job, &problem, i, text, plans);
+    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++) {
+        struct problem problem;
+        struct counts *counts;
+        status = job_problem(job, &job->choices[i], plan_bytes(line, job, ranks), ranks, shape,
+                             &problem, &counts);
+        if (status == STATUS_OK)
+            status = plan_choice(job, &problem, i, text, plans);
+        counts_free(counts);
+    }
+    shape_free(shape);
     if (document && status == STATUS_OK)
         status = json_put(document, job->json);
     json_decref(document);

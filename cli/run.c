@@ -4,6 +4,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -112,7 +113,16 @@ static enum status find_ranks(struct job *job, enum bootstrap_kind *kind)
         return status;
     say_verbose(1, "%s", why);
     int ranks = *kind == BOOTSTRAP_LOCAL ? bootstrap_local_ranks(job) : job->world;
-    return ranks > 0 ? job_check_ranks(job, ranks) : STATUS_OK;
+    if (ranks <= 0)
+        return STATUS_OK;
+    struct shape *shape;
+    int *here = *kind == BOOTSTRAP_LOCAL ? calloc((size_t)ranks, sizeof *here) : NULL;
+    status = job_shape(job, ranks, here, &shape);
+    if (status == STATUS_OK)
+        status = job_check_ranks(job, ranks, shape);
+    shape_free(shape);
+    free(here);
+    return status;
 }
 
 enum status run_command(const struct command_line *line, struct job *job)

@@ -3,66 +3,258 @@
  */
 #include "builder_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "counts.h"
 #include "log.h"
+#include "shape.h"
 
-enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
-                           int channels, struct schedule **schedule)
+/* Names. */
+
+bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective)
+{
+    return algorithm->collectives >> collective & 1;
+}
+
+const struct algorithm *algorithm_find(enum collective_id collective, const char *name)
+{
+    for (int i = 0; algorithms[i]; i++) {
+        if (!algorithm_serves(algorithms[i], collective))
+            continue;
+        if (strcmp(algorithms[i]->name, name) == 0)
+            return algorithms[i];
+        for (int a = 0; a < ALGORITHM_ALIASES_MOST && algorithms[i]->aliases[a]; a++)
+            if (strcmp(algorithms[i]->aliases[a], name) == 0)
+                return algorithms[i];
+    }
+    return NULL;
+}
+
+static const struct collective *collective_of(enum collective_id id)
+{
+    int i = 0;
+    while (collectives[i]->id != id)
+        i++;
+    return collectives[i];
+}
+
+/* Options. */
+
+static int option_index(const struct algorithm *algorithm, const char *name)
+{
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        if (strcmp(algorithm->options[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static enum collective_id first_of(unsigned set)
+{
+    return (enum collective_id)__builtin_ctz(set);
+}
+
+struct choice choice_of(const struct algorithm *algorithm)
+{
+    struct choice choice = {.algorithm = algorithm};
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
+        const struct algorithm_option *option = &algorithm->options[i];
+        choice.options[i] = option->standard;
+        if (option->kind != OPTION_PART)
+            continue;
+        const struct algorithm *part =
+            algorithm_find(first_of(option->collectives), option->standard_part);
+        choice.parts[i].algorithm = part;
+        for (int j = 0; part && j < ALGORITHM_OPTIONS_MOST && part->options[j].name; j++)
+            choice.parts[i].options[j] = part->options[j].standard;
+    }
+    return choice;
+}
+
+long choice_option(const struct choice *choice, const char *name)
+{
+    int index = option_index(choice->algorithm, name);
+    return index < 0 ? 0 : choice->options[index];
+}
+
+long call_option(const struct call *call, const char *name)
+{
+    return choice_option(call->choice, name);
+}
+
+/* The part's choice for one of the collectives that it serves. */
+static struct choice part_choice(const struct part *part, enum collective_id collective)
+{
+    struct choice choice = choice_of(algorithm_find(collective, part->algorithm->name));
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && part->algorithm->options[i].name; i++) {
+        int index = option_index(choice.algorithm, part->algorithm->options[i].name);
+        if (index >= 0)
+            choice.options[index] = part->options[i];
+    }
+    return choice;
+}
+
+/* Refusing. */
+
+static const char *shape_refuses(const struct choice *choice, const struct problem *problem,
+                                 char *why, size_t size)
+{
+    if (!choice->algorithm->grouped || (problem->shape && problem->shape->groups > 1))
+        return NULL;
+    if (problem->shape && choice->group_count > 0)
+        return NULL; /* one group, but the user says so */
+    snprintf(why, size,
+             "it needs groups of ranks, and all %d are on one node: give --shape NODESxRANKS, or "
+             "groups= behind its name",
+             problem->ranks);
+    return why;
+}
+
+static const char *shaped_choice_refuses(const struct choice *choice, const struct problem *problem,
+                                         char *why, size_t size)
 {
     const struct algorithm *algorithm = choice->algorithm;
-    char why[200];
-    const char *refusal = algorithm->refuses
-                              ? algorithm->refuses(problem->ranks, choice->options, why, sizeof why)
-                              : NULL;
-    if (refusal)
-        return fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, algorithm->name, refusal);
+    const char *refusal = shape_refuses(choice, problem, why, size);
+    if (!refusal && algorithm->refuses)
+        refusal = algorithm->refuses(problem, choice, why, size);
+    return refusal;
+}
+
+const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
+                           size_t size)
+{
+    if (choice->group_count == 0)
+        return shaped_choice_refuses(choice, problem, why, size);
+    struct problem shaped = *problem;
+    struct shape *shape =
+        shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, size);
+    if (!shape)
+        return why;
+    shaped.shape = shape;
+    const char *refusal = shaped_choice_refuses(choice, &shaped, why, size);
+    shape_free(shape);
+    return refusal;
+}
+
+const char *part_refuses(const struct choice *choice, const char *option,
+                         enum collective_id collective, int ranks, char *why, size_t size)
+{
+    const struct part *part = &choice->parts[option_index(choice->algorithm, option)];
+    struct problem problem = {.collective = collective_of(collective), .ranks = ranks, .count = 1};
+    struct choice inner = part_choice(part, collective);
+    char reason[160];
+    const char *refusal = choice_refuses(&inner, &problem, reason, sizeof reason);
+    if (!refusal)
+        return NULL;
+    snprintf(why, size, "%s=%s cannot serve a group of %d: %s", option, part->algorithm->name,
+             ranks, refusal);
+    return why;
+}
+
+/* Writing. */
+
+size_t call_length(const struct call *call, int from, int to)
+{
+    size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
+    size_t base = length / (size_t)call->channels, extra = length % (size_t)call->channels;
+    return base + ((size_t)call->channel < extra);
+}
+
+/* Do two views share memory? By hulls: too often rather than not often enough. */
+static bool views_overlap(const struct builder *b, const struct view *x, const struct view *y)
+{
+    size_t low[2] = {SIZE_MAX, SIZE_MAX}, high[2] = {0, 0};
+    const struct view *views[2] = {x, y};
+    int storage[2] = {-1, -1};
+    for (int v = 0; v < 2; v++)
+        for (int i = 0; i < views[v]->blocks; i++)
+            for (size_t s = 0; s < views[v]->messages[i].count; s++) {
+                const struct span *span = &views[v]->messages[i].spans[s];
+                if (span->run == 0 || span->times == 0)
+                    continue;
+                size_t at = b->schedule->base[span->buffer] + span->offset;
+                size_t end = at + (span->times - 1) * span->stride + span->run;
+                low[v] = at < low[v] ? at : low[v];
+                high[v] = end > high[v] ? end : high[v];
+                storage[v] = b->schedule->storage[span->buffer];
+            }
+    return storage[0] == storage[1] && low[0] < high[1] && low[1] < high[0];
+}
+
+void call_part(struct builder *b, const struct call *call, const char *option,
+               enum collective_id collective, const struct group *group, struct view source,
+               struct view destination, int root)
+{
+    const struct part *part = &call->choice->parts[option_index(call->choice->algorithm, option)];
+    struct choice choice = part_choice(part, collective);
+    struct problem problem = {
+        .collective = collective_of(collective), .ranks = group->size, .root = root, .count = 1};
+    struct call inner = {
+        .problem = &problem,
+        .group = group,
+        .source = source,
+        .destination = destination,
+        .root = root,
+        .in_place = views_overlap(b, &source, &destination),
+        .choice = &choice,
+        .channels = 1,
+    };
+    size_t scratch = b->schedule->extent[BUFFER_SCRATCH];
+    choice.algorithm->write(b, &inner);
+    if (group->absent) /* nothing of it was used */
+        b->schedule->extent[BUFFER_SCRATCH] = scratch;
+}
+
+/* The problem is the schedule's, which outlives this function; the shape does not. */
+static enum status write_shaped(const struct choice *choice, const struct problem *problem,
+                                int rank, int channels, struct schedule **schedule)
+{
     struct builder *b = builder_create(problem, rank);
     if (!b)
         return STATUS_ERROR;
-
-    const struct collective *collective = problem->collective;
-    struct view source = builder_view(b, BUFFER_SOURCE,
-                                      collective_blocks(collective, BUFFER_SOURCE, problem->ranks));
-    struct view destination = builder_view(
-        b, BUFFER_DESTINATION, collective_blocks(collective, BUFFER_DESTINATION, problem->ranks));
+    struct view source = builder_view(b, BUFFER_SOURCE);
+    struct view destination = builder_view(b, BUFFER_DESTINATION);
     /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
     struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
     for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
         struct call call = {
+            .problem = problem,
             .group = &groups[c],
             .source = channels == 1 ? source : view_channel(b, &source, c, channels),
             .destination = channels == 1 ? destination : view_channel(b, &destination, c, channels),
             .root = problem->root,
             .in_place = problem->in_place,
-            .algorithm = algorithm,
-            .options = choice->options,
+            .choice = choice,
+            .channel = c,
+            .channels = channels,
         };
-        algorithm->write(b, &call);
+        choice->algorithm->write(b, &call);
     }
+    b->schedule->problem.shape = NULL;
     return builder_finish(b, schedule);
 }
 
-long call_option(const struct call *call, const char *name)
+enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
+                           int channels, struct schedule **schedule)
 {
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && call->algorithm->options[i].name; i++)
-        if (strcmp(call->algorithm->options[i].name, name) == 0)
-            return call->options[i];
-    return 0;
-}
-
-const struct algorithm *algorithm_find(enum collective_id collective, const char *name)
-{
-    for (int i = 0; algorithms[i]; i++) {
-        if (algorithms[i]->collective != collective)
-            continue;
-        if (strcmp(algorithms[i]->name, name) == 0)
-            return algorithms[i];
-        for (int a = 0; a < 6 && algorithms[i]->aliases[a]; a++)
-            if (strcmp(algorithms[i]->aliases[a], name) == 0)
-                return algorithms[i];
+    char why[256];
+    const char *refusal = choice_refuses(choice, problem, why, sizeof why);
+    struct problem shaped = *problem;
+    struct shape *shape = NULL;
+    if (!refusal && choice->group_count > 0) {
+        shape =
+            shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, sizeof why);
+        shaped.shape = shape;
+        refusal = shape ? NULL : why;
     }
-    return NULL;
+    enum status status;
+    if (refusal)
+        status = fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, choice->algorithm->name,
+                      refusal);
+    else
+        status = write_shaped(choice, &shaped, rank, channels, schedule);
+    shape_free(shape);
+    return status;
 }

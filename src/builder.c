@@ -123,6 +123,24 @@ struct group group_on_lane(struct builder *b, const struct group *group)
     return other;
 }
 
+struct group group_part(struct builder *b, const struct group *group, const int *places, int count)
+{
+    struct group part = *group;
+    int *ranks = place_array(b, count);
+    part.size = count;
+    part.ranks = ranks;
+    part.rank = 0;
+    part.absent = true;
+    for (int i = 0; ranks && i < count; i++) {
+        ranks[i] = group->ranks ? group->ranks[places[i]] : places[i];
+        if (places[i] == group->rank) {
+            part.rank = i;
+            part.absent = group->absent;
+        }
+    }
+    return part;
+}
+
 /* Operations. */
 
 static bool span_inside(const struct builder *b, const struct span *span)
@@ -181,7 +199,7 @@ static int scope_epoch(struct builder *b, struct scope *scope)
 
 static void put(struct builder *b, const struct group *g, struct operation operation)
 {
-    if (b->status != STATUS_OK)
+    if (b->status != STATUS_OK || g->absent)
         return;
     bool writes = operation.kind != OPERATION_SEND,
          reads = operation.kind != OPERATION_RECV && operation.kind != OPERATION_RECV_REDUCE;
@@ -284,7 +302,8 @@ void put_finish(struct builder *b, const struct group *g, struct message to, str
 
 void put_fence(struct builder *b, const struct group *g)
 {
-    b->scopes[g->scope].fenced = true;
+    if (!g->absent)
+        b->scopes[g->scope].fenced = true;
 }
 
 void put_step(struct builder *b, const struct group *g)

@@ -7,8 +7,9 @@
  * means.
  *
  * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast, reduce
- * and barrier; one block (what one rank sends to, or gets from, one other) for allgather,
- * reduce_scatter and alltoall.
+ * sendrecv and barrier; one block (what one rank sends to, or gets from, one other) for allgather,
+ * gather, scatter, reduce_scatter and alltoall. The forms with counts (allgatherv, ...) have blocks
+ * of the lengths that problem->counts says, and `count` is their mean, rounded up.
  */
 #ifndef CCTEST_COLLECTIVE_H
 #define CCTEST_COLLECTIVE_H
@@ -24,17 +25,35 @@ enum collective_id {
     COLLECTIVE_ALLTOALL,
     COLLECTIVE_BROADCAST,
     COLLECTIVE_REDUCE,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER,
+    COLLECTIVE_ALLTOALLV,
+    COLLECTIVE_ALLGATHERV,
+    COLLECTIVE_REDUCE_SCATTERV,
+    COLLECTIVE_GATHERV,
+    COLLECTIVE_SCATTERV,
+    COLLECTIVE_SENDRECV,
     COLLECTIVE_BARRIER,
 };
 
+/* What a rank's source or destination is. */
+struct extent_side {
+    bool blocks;    /* a block for each rank; else one vector, or one block */
+    bool root_only; /* only the root has it */
+};
+
+#define COLLECTIVE_ALIASES_MOST 6
+
 struct collective {
     enum collective_id id;
-    const char *name;       /* "reduce_scatter" */
-    const char *aliases[4]; /* "reducescatter", "reduce-scatter", ..., NULL */
-    const char *summary;    /* one line for `cctest list` */
-    bool reduces;           /* it has an operator */
-    bool rooted;            /* it has a root */
-    bool sized;             /* it moves data whose size the user chooses (not barrier) */
+    const char *name;                             /* "reduce_scatter" */
+    const char *aliases[COLLECTIVE_ALIASES_MOST]; /* "reducescatter", "reduce-scatter", ..., NULL */
+    const char *summary;                          /* one line for `cctest list` */
+    struct extent_side source, destination;
+    bool counted; /* blocks have lengths of their own: problem->counts */
+    bool reduces; /* it has an operator */
+    bool rooted;  /* it has a root */
+    bool sized;   /* it moves data whose size the user chooses (not barrier) */
 };
 
 /* Ended by NULL. */
@@ -48,21 +67,28 @@ struct problem {
     int root;      /* rooted collectives; else 0 */
     size_t count;  /* elements, see above */
     bool in_place; /* source and destination share memory as collective_alias() says */
+    const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
+    const struct shape *shape;   /* which ranks belong together; NULL: not known. Not owned */
 };
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 
-/* Elements of a rank's source or destination. Broadcast: only the root has a source; reduce: a
- * destination. */
+/* Elements of a rank's source or destination. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
 
 /* Into how many blocks a source or destination falls, one for each rank: `ranks`, or 1. */
 int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks);
 
+/* Elements of block `index` of a rank's source or destination, and where it begins there. Also for
+ * ranks that do not have that buffer: as if they were the root. */
+size_t collective_block(const struct problem *problem, int rank, enum buffer buffer, int index,
+                        size_t *offset);
+
 /* In-place: the smaller buffer lies inside the larger one. Returns the one that is inside
  * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are
- * those of NCCL: reduce_scatter's destination is block `rank` of the source, allgather's source is
- * block `rank` of the destination; elsewhere both begin at the same place. */
+ * those of NCCL and MPI: reduce_scatter's and scatter's destination is block `rank` of the source,
+ * allgather's and gather's source is block `rank` of the destination; elsewhere both begin at the
+ * same place. */
 enum buffer collective_alias(const struct problem *problem, int rank, size_t *offset);
 
 /* What a run of destination elements must be. */
@@ -88,8 +114,8 @@ size_t collective_count(const struct collective *collective, size_t bytes, size_
 size_t collective_bytes(const struct problem *problem, size_t element);
 
 /* busbw = algbw * factor, with the factors of nccl-tests (doc/PERFORMANCE.md): allreduce 2(n-1)/n;
- * allgather, reduce_scatter, alltoall (n-1)/n; broadcast and reduce 1. 0 where bandwidth has no
- * meaning. */
+ * allgather, gather, scatter, reduce_scatter, alltoall and their forms with counts (n-1)/n;
+ * broadcast, reduce and sendrecv 1. 0 where bandwidth has no meaning. */
 double collective_bus_factor(const struct collective *collective, int ranks);
 
 #endif

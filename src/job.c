@@ -23,20 +23,76 @@ size_t job_next_size(const struct job *job, size_t bytes)
     return next > bytes && next <= job->largest ? next : 0;
 }
 
-static const char *choice_refusal(const struct choice *choice, int ranks, char *why, size_t size)
+enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape)
 {
-    const struct algorithm *algorithm = choice->algorithm;
-    return algorithm->refuses ? algorithm->refuses(ranks, choice->options, why, size) : NULL;
+    int groups = job->shape_groups, each = job->shape_ranks;
+    char why[160] = "";
+    *shape = NULL;
+    if (groups > 0 && groups * each != ranks)
+        return fail(STATUS_USAGE, "--shape %dx%d is for %d ranks, not %d: let them agree", groups,
+                    each, groups * each, ranks);
+    if (groups > 0)
+        *shape = shape_of_sizes(&each, 1, ranks, why, sizeof why);
+    else if (node)
+        *shape = shape_create(node, ranks);
+    if (!*shape && (groups > 0 || node))
+        return fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
+    return STATUS_OK;
+}
+
+static int choice_partner(const void *context, int rank, int ranks)
+{
+    const struct choice *choice = context;
+    return choice->algorithm->partner(choice, rank, ranks);
+}
+
+enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
+                        const struct shape *shape, struct problem *problem, struct counts **counts)
+{
+    const struct collective *collective = job->collective;
+    *counts = NULL;
+    *problem = (struct problem){
+        .collective = collective,
+        .ranks = ranks,
+        .root = collective->rooted && job->root != ROOT_ALL ? job->root : 0,
+        .count = collective_count(collective, bytes, job->datatype->size, ranks),
+        .in_place = job->in_place,
+        .shape = shape,
+    };
+    enum status status = STATUS_OK;
+    if (choice->algorithm->partner)
+        status = counts_of_partners(ranks, choice_partner, choice, counts);
+    else if (collective->counted)
+        status = counts_create(&job->counts,
+                               collective->source.blocks && collective->destination.blocks
+                                   ? COUNTS_MATRIX
+                                   : COUNTS_VECTOR,
+                               ranks, problem->count * (size_t)ranks, job->seed, counts);
+    problem->counts = *counts;
+    return status;
+}
+
+/* A grouped algorithm is not judged before the groups are known. */
+static const char *choice_refusal(const struct job *job, const struct choice *choice, int ranks,
+                                  const struct shape *shape, char *why, size_t size)
+{
+    struct problem problem = {.collective = job->collective,
+                              .ranks = ranks,
+                              .root = job->root == ROOT_ALL ? 0 : job->root,
+                              .shape = shape};
+    if (choice->algorithm->grouped && !shape && choice->group_count == 0)
+        return NULL;
+    return choice_refuses(choice, &problem, why, size);
 }
 
 /* Takes out what refuses, where the user asked for whatever there is. */
-static enum status check_choices(struct job *job, int ranks)
+static enum status check_choices(struct job *job, int ranks, const struct shape *shape)
 {
     const char *name = job->collective->name;
     int kept = 0;
     for (int i = 0; i < job->choice_count; i++) {
         char text[256];
-        const char *why = choice_refusal(&job->choices[i], ranks, text, sizeof text);
+        const char *why = choice_refusal(job, &job->choices[i], ranks, shape, text, sizeof text);
         if (why && !job->choices_all)
             return fail(STATUS_USAGE, "%s %s: %s", name, job->choice_text[i], why);
         if (why) {
@@ -56,7 +112,7 @@ static enum status check_choices(struct job *job, int ranks)
     return STATUS_OK;
 }
 
-enum status job_check_ranks(struct job *job, int ranks)
+enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape)
 {
     if (job->collective->rooted && job->root != ROOT_ALL && job->root >= ranks)
         return fail(STATUS_USAGE, "root %d is not among the %d ranks: choose one from 0 to %d",
@@ -66,7 +122,14 @@ enum status job_check_ranks(struct job *job, int ranks)
             return fail(STATUS_USAGE,
                         "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
                         job->injections[i].rank, ranks, ranks - 1);
-    return check_choices(job, ranks);
+    enum status status = check_choices(job, ranks, shape);
+    struct problem problem;
+    struct counts *counts;
+    if (status != STATUS_OK || !job->collective->counted)
+        return status;
+    status = job_problem(job, &job->choices[0], job->smallest, ranks, shape, &problem, &counts);
+    counts_free(counts);
+    return status;
 }
 
 bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best)

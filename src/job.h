@@ -7,8 +7,10 @@
 #include "builder.h"
 #include "collective.h"
 #include "control.h"
+#include "counts.h"
 #include "datatype.h"
 #include "memory.h"
+#include "shape.h"
 #include "transport.h"
 
 enum start_mode {
@@ -40,14 +42,15 @@ struct injection {
 };
 #define INJECTIONS_MOST 8
 
-#define CHOICES_MOST    64
-#define TRANSPORTS_MOST 8
-#define ROOT_ALL        (-1)
+#define CHOICES_MOST     64
+#define CHOICE_TEXT_MOST 128
+#define TRANSPORTS_MOST  8
+#define ROOT_ALL         (-1)
 
 struct job {
     const struct collective *collective;
     struct choice choices[CHOICES_MOST];
-    char choice_text[CHOICES_MOST][64]; /* as shown: "bruck:radix=4" */
+    char choice_text[CHOICES_MOST][CHOICE_TEXT_MOST]; /* as shown: "bruck:radix=4" */
     int choice_count;
     bool choices_all; /* `-a all`: algorithms that refuse the number of ranks are left out */
     const struct transport *transports[TRANSPORTS_MOST + 1]; /* ended by NULL */
@@ -58,6 +61,9 @@ struct job {
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL unless the collective reduces; barrier: bor */
     int root;                          /* or ROOT_ALL: rotates with the iterations */
+    struct counts_spec counts;         /* --counts */
+    const char *counts_text;           /* as the user wrote it */
+    int shape_groups, shape_ranks;     /* --shape GROUPSxRANKS; 0: not given */
     long iterations, warmup, checked;
     bool in_place;
     enum copy_policy copy;
@@ -87,10 +93,20 @@ struct job {
 /* The size after `bytes` in the job's sweep; 0 when there are no more. */
 size_t job_next_size(const struct job *job, size_t bytes);
 
-/* Can this job run with `ranks` ranks? Looks at root, injections, and asks each algorithm; under
- * `-a all` those that refuse are taken out of the job, otherwise a refusal is an error. Called as
- * soon as the number of ranks is known; may be called again. STATUS_USAGE, with the reason. */
-enum status job_check_ranks(struct job *job, int ranks);
+/* Which ranks belong together: as --shape says, else those of one node. `node`: of each rank, NULL:
+ * not known yet, then *shape may become NULL. STATUS_USAGE if --shape does not suit the ranks. */
+enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape);
+
+/* Can this job run with `ranks` ranks? Looks at root, injections, counts, and asks each algorithm;
+ * under `-a all` those that refuse are taken out of the job, otherwise a refusal is an error.
+ * Called as soon as the number of ranks is known, and again when the shape is (before: NULL).
+ * STATUS_USAGE, with the reason. */
+enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
+
+/* The problem of one size (bytes, as asked) of one algorithm, with root 0 where the root rotates.
+ * *counts: what it refers to, or NULL; the caller's, to be freed with counts_free(). */
+enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
+                        const struct shape *shape, struct problem *problem, struct counts **counts);
 
 /* Everything that all ranks of a job must agree on, as text that looks like a command line: what
  * differs between two texts is what a user has to look for. Cut off at `size`. */

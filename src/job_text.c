@@ -56,6 +56,13 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, " -d %s", job->datatype->name);
     if (job->reduction)
         text_add(&text, " -o %s", job->reduction->name);
+    if (job->collective->counted)
+        text_add(&text, " --counts %s", job->counts_text);
+    if (job->collective->counted && job->counts.numbers)
+        text_add(&text, " (numbers %016llx)",
+                 (unsigned long long)counts_fingerprint(&job->counts));
+    if (job->shape_groups)
+        text_add(&text, " --shape %dx%d", job->shape_groups, job->shape_ranks);
     text_add(&text, " -r %d -n %ld -w %ld -c %ld", job->root, job->iterations, job->warmup,
              job->checked);
     text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);

@@ -21,29 +21,24 @@ struct plan *line_plan(const struct line *line, int root, int set)
     return line->plan[set * line->plans + root];
 }
 
-enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
-                           int rank, int ranks, struct line *line)
+enum status line_schedules(const struct runner *runner, const struct choice *choice, size_t bytes,
+                           struct line *line)
 {
+    const struct job *job = runner->job;
     bool rotates = job->collective->rooted && job->root == ROOT_ALL;
-    *line = (struct line){
-        .choice = choice,
-        .plans = rotates ? ranks : 1,
-        .sets = 1,
-        .problem = {.collective = job->collective,
-                    .ranks = ranks,
-                    .root = job->collective->rooted && !rotates ? job->root : 0,
-                    .count = collective_count(job->collective, bytes, job->datatype->size, ranks),
-                    .in_place = job->in_place},
-    };
+    *line = (struct line){.choice = choice, .plans = rotates ? runner->ranks : 1, .sets = 1};
+    enum status status = job_problem(job, choice, bytes, runner->ranks, runner->shape,
+                                     &line->problem, &line->counts);
+    if (status != STATUS_OK)
+        return status;
     line->schedules = calloc((size_t)line->plans, sizeof *line->schedules);
     line->plan = calloc((size_t)line->plans * BURST_MOST, sizeof *line->plan);
-    enum status status = STATUS_OK;
     if (!line->schedules || !line->plan)
         status = fail(STATUS_ERROR, "out of memory for %d schedules", line->plans);
     for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
         struct problem problem = line->problem;
         problem.root += i;
-        status = schedule_build(choice, &problem, rank, job->channels, &line->schedules[i]);
+        status = schedule_build(choice, &problem, runner->rank, job->channels, &line->schedules[i]);
     }
     if (status != STATUS_OK)
         line_close(line);
@@ -58,6 +53,7 @@ void line_close(struct line *line)
         schedule_free(line->schedules[i]);
     free(line->plan);
     free(line->schedules);
+    counts_free(line->counts);
     *line = (struct line){0};
 }
 
@@ -109,7 +105,7 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
                       const struct buffers *sets, int count, struct line *line)
 {
     const struct job *job = runner->job;
-    enum status status = line_schedules(job, choice, bytes, runner->rank, runner->ranks, line);
+    enum status status = line_schedules(runner, choice, bytes, line);
     if (status != STATUS_OK)
         return status;
     while (line->sets < count && set_is_enough(&sets[line->sets], line, job->datatype->size))

@@ -19,6 +19,7 @@ struct runner {
     struct control *control;
     struct pulse *pulse;
     int rank, ranks;
+    struct shape *shape; /* owned by the session */
     struct links *links;
     struct engine *engine;
     size_t chunk;        /* bytes; 0: whole messages; GRAIN_AUTO */
@@ -39,6 +40,7 @@ struct runner {
 struct line {
     const struct choice *choice;
     struct problem problem; /* of the first schedule */
+    struct counts *counts;  /* what it refers to, or NULL */
     int plans;              /* schedules */
     int sets;
     struct schedule **schedules;
@@ -57,8 +59,8 @@ enum status line_open(struct runner *runner, const struct choice *choice, size_t
 void line_close(struct line *line);
 
 /* The schedules of a line without the plans: what memory, peers and lanes it will need. */
-enum status line_schedules(const struct job *job, const struct choice *choice, size_t bytes,
-                           int rank, int ranks, struct line *line);
+enum status line_schedules(const struct runner *runner, const struct choice *choice, size_t bytes,
+                           struct line *line);
 
 /* What all plans of this rank have in common; the rest is zero. */
 struct plan_config runner_plan_config(const struct runner *runner);

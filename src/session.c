@@ -57,14 +57,14 @@ static void schedule_needs(struct session *session, const struct schedule *sched
 static enum status session_survey(struct session *session)
 {
     const struct job *job = &session->job;
-    int ranks = session->runner.ranks, rank = session->runner.rank;
+    int ranks = session->runner.ranks;
     session->is_peer = calloc((size_t)ranks, 1);
     if (!session->is_peer)
         return fail(STATUS_ERROR, "out of memory for %d peers", ranks);
     for (int c = 0; c < job->choice_count; c++) {
         struct line line;
         enum status status =
-            line_schedules(job, &job->choices[c], job->largest, rank, ranks, &line);
+            line_schedules(&session->runner, &job->choices[c], job->largest, &line);
         if (status != STATUS_OK)
             return status;
         for (int i = 0; i < line.plans; i++)
@@ -212,6 +212,21 @@ static enum status session_connected(struct session *session)
     return status;
 }
 
+/* Which ranks belong together. */
+static enum status session_shape(struct session *session)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks;
+    int *node = malloc((size_t)ranks * sizeof *node);
+    if (!node)
+        return fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", ranks);
+    for (int r = 0; r < ranks; r++)
+        node[r] = members[r].node;
+    enum status status = job_shape(&session->job, ranks, node, &session->runner.shape);
+    free(node);
+    return status;
+}
+
 static enum status session_set_up(struct session *session)
 {
     struct job *job = &session->job;
@@ -224,7 +239,9 @@ static enum status session_set_up(struct session *session)
     runner_tick_open(runner);
     runner->chunk = job->chunk;
     control_enter(session->control, PHASE_SETUP);
-    enum status status = job_check_ranks(job, runner->ranks);
+    enum status status = session_shape(session);
+    if (status == STATUS_OK)
+        status = job_check_ranks(job, runner->ranks, runner->shape);
     if (status != STATUS_OK)
         return status;
     status = session_bind(session);
@@ -261,6 +278,7 @@ static void session_close(struct session *session)
     ledger_free(&session->ledger);
     free(session->is_peer);
     free(session->places);
+    shape_free(session->runner.shape);
     control_close(session->control);
 }
 

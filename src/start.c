@@ -86,10 +86,7 @@ static enum status start_schedule(struct start *start, const int *firsts, int pl
                                   int rank)
 {
     struct problem problem = {.collective = collective_find("barrier"), .ranks = ranks, .count = 1};
-    const struct algorithm *algorithm = algorithm_find(COLLECTIVE_BARRIER, "dissemination");
-    long options[ALGORITHM_OPTIONS_MOST];
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
-        options[i] = algorithm->options[i].standard;
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BARRIER, "dissemination"));
     struct builder *b = builder_create(&problem, rank);
     if (!b)
         return STATUS_ERROR;
@@ -98,13 +95,14 @@ static enum status start_schedule(struct start *start, const int *firsts, int pl
     group.rank = place;
     group.ranks = firsts;
     struct call call = {
+        .problem = &problem,
         .group = &group,
-        .source = builder_view(b, BUFFER_SOURCE, 1),
-        .destination = builder_view(b, BUFFER_DESTINATION, 1),
-        .algorithm = algorithm,
-        .options = options,
+        .source = builder_view(b, BUFFER_SOURCE),
+        .destination = builder_view(b, BUFFER_DESTINATION),
+        .choice = &choice,
+        .channels = 1,
     };
-    algorithm->write(b, &call);
+    choice.algorithm->write(b, &call);
     return builder_finish(b, &start->schedule);
 }
 

@@ -194,16 +194,15 @@ static void measure_algorithm(const struct algorithm *algorithm, const struct li
 {
     const struct collective *collective = NULL;
     struct cost costs[RANKS_LISTED];
-    struct choice choice = {.algorithm = algorithm};
+    struct choice choice = choice_of(algorithm);
     int known = 0;
-    for (int i = 0; collectives[i]; i++)
-        collective = collectives[i]->id == algorithm->collective ? collectives[i] : collective;
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        choice.options[i] = algorithm->options[i].standard;
+    for (int i = 0; !collective; i++)
+        collective = algorithm_serves(algorithm, collectives[i]->id) ? collectives[i] : NULL;
     for (int i = 0; i < listed->count; i++) {
         int p = listed->ranks[i];
         char why[200];
-        if (algorithm->refuses && algorithm->refuses(p, choice.options, why, sizeof why))
+        struct problem asked = {.collective = collective, .ranks = p};
+        if (choice_refuses(&choice, &asked, why, sizeof why))
             continue;
         printf("{\"collective\": \"%s\", \"algorithm\": \"%s\", \"ranks\": %d, ", collective->name,
                algorithm->name, p);

@@ -21,6 +21,7 @@
 #include "plan.h"
 #include "builder.h"
 #include "pattern.h"
+#include "problems.h"
 
 #define RANKS_MOST 9
 #define LANES_MOST 4
@@ -372,14 +373,6 @@ static inline void world_expect(const struct world *world, uint64_t iteration, c
     }
 }
 
-static inline struct choice choice_of(const struct algorithm *algorithm)
-{
-    struct choice choice = {.algorithm = algorithm};
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
-        choice.options[i] = algorithm->options[i].standard;
-    return choice;
-}
-
 /* Three runs of one plan. `look` is asked to look at each world before it closes; may be NULL. */
 static inline void world_runs(const struct choice *choice, const struct problem *problem,
                               const struct world_config *config, void (*look)(const struct world *))
@@ -401,21 +394,33 @@ static inline void world_runs(const struct choice *choice, const struct problem 
 static inline void world_runs_all(const struct world_config *config, bool in_place,
                                   void (*look)(const struct world *))
 {
-    for (int a = 0; algorithms[a]; a++) {
-        struct choice choice = choice_of(algorithms[a]);
-        for (int ranks = 1; ranks <= RANKS_MOST; ranks++) {
-            if (algorithms[a]->refuses &&
-                algorithms[a]->refuses(ranks, choice.options, (char[200]){0}, 200))
+    static const struct counts_spec spread = {.distribution = DISTRIBUTION_SPREAD};
+
+    for (int i = 0; collectives[i]; i++) {
+        for (int a = 0; algorithms[a]; a++) {
+            if (!algorithm_serves(algorithms[a], collectives[i]->id))
                 continue;
-            struct problem problem = {
-                .ranks = ranks, .count = (size_t)ranks + 3, .in_place = in_place};
-            for (int c = 0; collectives[c]; c++)
-                if (collectives[c]->id == algorithms[a]->collective)
-                    problem.collective = collectives[c];
-            if (problem.collective->id == COLLECTIVE_BARRIER)
-                problem.count = 1;
-            problem.root = problem.collective->rooted ? ranks - 1 : 0;
-            world_runs(&choice, &problem, config, look);
+            struct choice choice = choice_of(algorithms[a]);
+            for (int ranks = 1; ranks <= RANKS_MOST; ranks++) {
+                char why[160];
+                struct shape *shape = shape_of_sizes(&(int){ranks % 2 ? ranks : ranks / 2}, 1,
+                                                     ranks, why, sizeof(why));
+                struct problem problem = {
+                    .collective = collectives[i],
+                    .ranks = ranks,
+                    .count = collectives[i]->sized ? (size_t)ranks + 3 : 1,
+                    .in_place = in_place,
+                    .root = collectives[i]->rooted ? ranks - 1 : 0,
+                    .shape = shape,
+                };
+                if (choice_serves(&choice, &problem)) {
+                    struct counts *counts = problem_counts(&problem, &choice, &spread);
+
+                    world_runs(&choice, &problem, config, look);
+                    counts_free(counts);
+                }
+                shape_free(shape);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "builder.h"
 #include "log.h"
+#include "problems.h"
 #include "verify.h"
 
 #include <setjmp.h>
@@ -28,14 +29,6 @@ struct program {
 
 #define PROGRAM(program) (const struct schedule *const *)(program)->schedules, (program)->ranks
 
-static inline const struct collective *collective_of(enum collective_id id)
-{
-    for (int i = 0; collectives[i]; i++)
-        if (collectives[i]->id == id)
-            return collectives[i];
-    return NULL;
-}
-
 static inline void program_free(struct program *program)
 {
     for (int r = 0; r < program->ranks; r++)
@@ -48,15 +41,14 @@ static inline void program_build(struct program *program, enum collective_id col
                                  const char *algorithm, int ranks, size_t count, bool in_place,
                                  int channels)
 {
-    struct choice choice = {.algorithm = algorithm_find(collective, algorithm)};
+    struct choice choice;
     struct problem problem = {.collective = collective_of(collective),
                               .ranks = ranks,
                               .count = count,
                               .in_place = in_place};
 
-    assert_non_null(choice.algorithm);
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice.algorithm->options[i].name; i++)
-        choice.options[i] = choice.algorithm->options[i].standard;
+    assert_non_null(algorithm_find(collective, algorithm));
+    choice = choice_of(algorithm_find(collective, algorithm));
     program->ranks = ranks;
     for (int r = 0; r < ranks; r++)
         assert_int_equal(schedule_build(&choice, &problem, r, channels, &program->schedules[r]),
@@ -102,13 +94,10 @@ static inline void program_write(struct program *program, enum collective_id col
         struct builder *b = builder_create(&problem, r);
 
         assert_non_null(b);
-        bool blocks = collective == COLLECTIVE_ALLTOALL;
-        bool scatters = blocks || collective == COLLECTIVE_REDUCE_SCATTER;
-        bool gathers = blocks || collective == COLLECTIVE_ALLGATHER;
         struct page page = {.b = b,
                             .g = builder_group(b),
-                            .source = builder_view(b, BUFFER_SOURCE, scatters ? ranks : 1),
-                            .destination = builder_view(b, BUFFER_DESTINATION, gathers ? ranks : 1),
+                            .source = builder_view(b, BUFFER_SOURCE),
+                            .destination = builder_view(b, BUFFER_DESTINATION),
                             .p = ranks,
                             .r = r,
                             .variant = variant};

@@ -17,13 +17,13 @@ struct coverage {
     double seconds;
 };
 
-struct shape {
+struct trial {
     struct choice choice;
     struct problem problem;
     int channels;
 };
 
-static void shape_text(const struct shape *shape, char *text, size_t size)
+static void shape_text(const struct trial *shape, char *text, size_t size)
 {
     const struct algorithm *algorithm = shape->choice.algorithm;
     const struct problem *problem = &shape->problem;
@@ -37,7 +37,7 @@ static void shape_text(const struct shape *shape, char *text, size_t size)
              problem->in_place ? "in place" : "out of place", shape->channels);
 }
 
-static void shape_fails(const struct shape *shape, const char *error)
+static void shape_fails(const struct trial *shape, const char *error)
 {
     char text[256];
 
@@ -45,7 +45,7 @@ static void shape_fails(const struct shape *shape, const char *error)
     fail_msg("%s: %s", text, error);
 }
 
-static void shape_build(const struct shape *shape, struct program *program)
+static void shape_build(const struct trial *shape, struct program *program)
 {
     program->ranks = shape->problem.ranks;
     for (int r = 0; r < program->ranks; r++) {
@@ -61,17 +61,13 @@ static void shape_build(const struct shape *shape, struct program *program)
 }
 
 /* An algorithm that refuses a shape says why in a sentence, and schedule_build() passes it on. */
-static bool shape_refused(const struct shape *shape)
+static bool shape_refused(const struct trial *shape)
 {
-    const struct algorithm *algorithm = shape->choice.algorithm;
     char why[512] = "";
     struct log log;
     struct schedule *schedule = NULL;
 
-    if (!algorithm->refuses)
-        return false;
-    const char *reason =
-        algorithm->refuses(shape->problem.ranks, shape->choice.options, why, sizeof(why));
+    const char *reason = choice_refuses(&shape->choice, &shape->problem, why, sizeof(why));
     if (!reason)
         return false;
     if (!strchr(reason, ' '))
@@ -86,7 +82,7 @@ static bool shape_refused(const struct shape *shape)
     return true;
 }
 
-static void shape_prove(const struct shape *shape, struct coverage *coverage)
+static void shape_prove(const struct trial *shape, struct coverage *coverage)
 {
     struct program program;
     struct verification verification;
@@ -109,7 +105,7 @@ static void shape_prove(const struct shape *shape, struct coverage *coverage)
 
 /* What to try. */
 
-static size_t counts_of(const struct shape *shape, size_t counts[])
+static size_t counts_of(const struct trial *shape, size_t counts[])
 {
     size_t p = (size_t)shape->problem.ranks, n = 0;
     const size_t wanted[] = {0, 1, 3, p - 1, p, p + 1, 2 * p + 3};
@@ -136,7 +132,7 @@ static bool root_wanted(const struct problem *problem, int root)
     return problem->ranks <= 8 || root <= 1 || root == problem->ranks - 1;
 }
 
-static void prove_choice(struct shape *shape, struct coverage *coverage)
+static void prove_choice(struct trial *shape, struct coverage *coverage)
 {
     size_t counts[8], count = counts_of(shape, counts);
 
@@ -175,7 +171,7 @@ static bool option_value(const struct algorithm_option *option, int ranks, int i
 }
 
 /* All combinations of option values from option `next` on. */
-static void prove_options(struct shape *shape, int next, struct coverage *coverage)
+static void prove_options(struct trial *shape, int next, struct coverage *coverage)
 {
     const struct algorithm_option *option = &shape->choice.algorithm->options[next];
 
@@ -199,35 +195,43 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+static void prove_algorithm(const struct collective *collective, const struct algorithm *algorithm,
+                            struct coverage *all)
+{
+    struct coverage one = {.seconds = -seconds_now()};
+
+    for (int p = 1; p <= RANKS_MOST; p++) {
+        struct trial shape = {
+            .choice = choice_of(algorithm),
+            .problem = {.collective = collective, .ranks = p, .count = 1},
+            .channels = 1,
+        };
+        prove_options(&shape, 0, &one);
+    }
+    one.seconds += seconds_now();
+    print_message("    %-14s %-20s %6ld shapes verified, %6ld runs shaken, %3ld refused, %.1f s\n",
+                  collective->name, algorithm->name, one.verified, one.shaken, one.refused,
+                  one.seconds);
+    assert_true(one.verified > 0);
+    all->verified += one.verified;
+    all->shaken += one.shaken;
+    all->refused += one.refused;
+    all->seconds += one.seconds;
+}
+
 static void every_algorithm(void **state)
 {
     struct coverage all = {0};
     int count = 0;
 
     (void)state;
-    for (; algorithms[count]; count++) {
-        struct coverage one = {.seconds = -seconds_now()};
-
-        for (int p = 1; p <= RANKS_MOST; p++) {
-            struct shape shape = {
-                .choice.algorithm = algorithms[count],
-                .problem = {.collective = collective_of(algorithms[count]->collective), .ranks = p},
-                .channels = 1,
-            };
-            shape.problem.count = 1;
-            prove_options(&shape, 0, &one);
+    for (int c = 0; collectives[c]; c++)
+        for (int a = 0; algorithms[a]; a++) {
+            if (!algorithm_serves(algorithms[a], collectives[c]->id))
+                continue;
+            prove_algorithm(collectives[c], algorithms[a], &all);
+            count++;
         }
-        one.seconds += seconds_now();
-        print_message(
-            "    %-14s %-20s %6ld shapes verified, %6ld runs shaken, %3ld refused, %.1f s\n",
-            collective_of(algorithms[count]->collective)->name, algorithms[count]->name,
-            one.verified, one.shaken, one.refused, one.seconds);
-        assert_true(one.verified > 0);
-        all.verified += one.verified;
-        all.shaken += one.shaken;
-        all.refused += one.refused;
-        all.seconds += one.seconds;
-    }
     print_message(
         "    coverage: %d algorithms, %ld shapes verified, %ld runs shaken, %ld refused with "
         "a reason, %.1f s\n",
@@ -410,7 +414,7 @@ static const struct {
     {COLLECTIVE_BARRIER, "dissemination", dissemination_cost},
 };
 
-static struct cost shape_cost(const struct shape *shape)
+static struct cost shape_cost(const struct trial *shape)
 {
     struct program program;
     struct verification verification;
@@ -434,7 +438,7 @@ static struct cost shape_cost(const struct shape *shape)
 static void check_cost(size_t row, int p, int option)
 {
     const struct algorithm *algorithm = algorithm_find(costs[row].collective, costs[row].name);
-    struct shape shape = {
+    struct trial shape = {
         .choice = {.algorithm = algorithm},
         .problem = {.collective = collective_of(costs[row].collective), .ranks = p},
         .channels = 1,

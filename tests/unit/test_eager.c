@@ -201,7 +201,7 @@ static void world_open_for(struct world *world, struct algorithm *algorithm, int
     struct problem problem = {
         .collective = collective_find("alltoall"), .ranks = ranks, .count = 2};
     algorithm->name = "of this test";
-    algorithm->collective = COLLECTIVE_ALLTOALL;
+    algorithm->collectives = SERVES(ALLTOALL);
     world_open(world, &(struct choice){.algorithm = algorithm}, &problem, &easy);
     world_start(world, 0);
 }

@@ -273,7 +273,10 @@ static void bad_input_is_one_sentence(void **state)
         {"alltoall --json -v", "looks like an option"},
         {"alltoall --interface=", "is empty"},
         {"alltoall --json=", "is empty"},
-        {"alltoall -a bruck:radix=00000000000000000000000000000000000000000000000000000000004",
+        {"alltoall -a "
+         "bruck:radix="
+         "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+         "000000000000000000000000000000000000000004",
          "is too long"},
         {"alltoall --json - --csv -", "cannot both"},
         {"alltoall --json f --csv f", "same file"},
@@ -314,7 +317,7 @@ static enum status check_ranks(struct outcome *o, const char *words, int ranks)
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = job_check_ranks(&o->job, ranks);
+    enum status status = job_check_ranks(&o->job, ranks, NULL);
     snprintf(o->message, sizeof o->message, "%s", log.message);
     log_attach(NULL);
     return status;
@@ -340,7 +343,7 @@ static void ranks_must_suit(void **state)
         assert_string_equal(o.job.choice_text[i], o.job.choices[i].algorithm->name);
     }
     int left = o.job.choice_count;
-    assert_int_equal(job_check_ranks(&o.job, 6), STATUS_OK);
+    assert_int_equal(job_check_ranks(&o.job, 6, NULL), STATUS_OK);
     assert_int_equal(o.job.choice_count, left);
 }
 

@@ -12,12 +12,9 @@
 
 enum { TWO_LANES, ONE_LANE };
 
-static struct message part(const struct view *view, int index, struct span *span)
+static struct message part(const struct page *page, const struct view *view, int index)
 {
-    *span = view->spans[0];
-    span->offset += (size_t)index * LENGTH;
-    span->run = LENGTH;
-    return (struct message){span, 1};
+    return message_part(page->b, view_all(page->b, view), (size_t)index * LENGTH, LENGTH);
 }
 
 static void overtaking_page(const struct page *page)
@@ -25,18 +22,18 @@ static void overtaking_page(const struct page *page)
     struct group other = group_on_lane(page->b, &page->g);
     const struct group *last = page->variant == TWO_LANES ? &other : &page->g;
     struct view area = view_scratch_block(page->b, LENGTH);
-    struct span span;
 
     if (page->r == 0) {
-        put_copy(page->b, &page->g, view_all(&page->destination), view_all(&page->source));
+        put_copy(page->b, &page->g, view_all(page->b, &page->destination),
+                 view_all(page->b, &page->source));
         for (int i = 1; i < MESSAGES; i++)
-            put_send(page->b, &page->g, 1, part(&page->source, i, &span));
-        put_send(page->b, last, 1, part(&page->source, 0, &span));
+            put_send(page->b, &page->g, 1, part(page, &page->source, i));
+        put_send(page->b, last, 1, part(page, &page->source, 0));
         return;
     }
     for (int i = 0; i < MESSAGES; i++) {
-        put_recv(page->b, i == 0 ? last : &page->g, 0, view_all(&area));
-        put_copy(page->b, &page->g, part(&page->destination, i, &span), view_all(&area));
+        put_recv(page->b, i == 0 ? last : &page->g, 0, view_all(page->b, &area));
+        put_copy(page->b, &page->g, part(page, &page->destination, i), view_all(page->b, &area));
     }
 }
 

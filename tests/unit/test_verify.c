@@ -95,20 +95,16 @@ static void lengths_differ(void **state)
 /* Two messages of equal length on one lane in the wrong order, and one on the wrong lane. */
 static void two_messages_page(const struct page *page)
 {
-    struct span half[2];
-
     put_copy(page->b, &page->g, view_block(&page->destination, page->r),
              view_block(&page->source, page->r));
     for (int i = 0; i < 2; i++) {
         int which = page->variant == LANE_ORDER && page->r == 0 ? 1 - i : i;
 
-        half[0] = page->source.spans[1 - page->r];
-        half[1] = page->destination.spans[1 - page->r];
-        half[0].offset += (size_t)which * 2;
-        half[1].offset += (size_t)i * 2;
-        half[0].run = half[1].run = 2;
-        put_send(page->b, &page->g, 1 - page->r, (struct message){&half[0], 1});
-        put_recv(page->b, &page->g, 1 - page->r, (struct message){&half[1], 1});
+        struct message from = view_block(&page->source, 1 - page->r);
+        struct message to = view_block(&page->destination, 1 - page->r);
+
+        put_send(page->b, &page->g, 1 - page->r, message_part(page->b, from, (size_t)which * 2, 2));
+        put_recv(page->b, &page->g, 1 - page->r, message_part(page->b, to, (size_t)i * 2, 2));
     }
 }
 
@@ -144,19 +140,20 @@ static void allreduce_page(const struct page *page)
 {
     int p = page->p, r = page->r, odd = r == 1 ? page->variant : RIGHT;
     struct view areas[RANKS_MOST];
-    struct message to = view_all(&page->destination), so_far = view_all(&page->source);
+    struct message to = view_all(page->b, &page->destination),
+                   so_far = view_all(page->b, &page->source);
 
     for (int k = 1; k < p; k++) {
         areas[k] = odd == SUM_ONE_AREA && k == 2 ? areas[1] : view_scratch(page->b, &page->source);
-        put_send(page->b, &page->g, (r + k) % p, view_all(&page->source));
+        put_send(page->b, &page->g, (r + k) % p, view_all(page->b, &page->source));
     }
     if (odd == SUM_TOO_EARLY)
-        put_reduce(page->b, &page->g, to, view_all(&areas[1]), so_far);
+        put_reduce(page->b, &page->g, to, view_all(page->b, &areas[1]), so_far);
     for (int k = 1; k < p; k++)
-        put_recv(page->b, &page->g, (r - k + p) % p, view_all(&areas[k]));
+        put_recv(page->b, &page->g, (r - k + p) % p, view_all(page->b, &areas[k]));
     for (int k = 1; k < p; k++) {
-        struct span halves[2] = {areas[k].spans[0], areas[k].spans[0]};
-        struct message with = view_all(&areas[k]);
+        struct span halves[2] = {areas[k].messages->spans[0], areas[k].messages->spans[0]};
+        struct message with = view_all(page->b, &areas[k]);
 
         halves[0].offset += 2;
         halves[0].run = halves[1].run = 2;
@@ -240,12 +237,13 @@ enum { CHAIN_FORGOTTEN = 1, CHAIN_IN_SOURCE };
 static void reduce_page(const struct page *page)
 {
     int r = page->r, odd = r == 1 ? page->variant : RIGHT;
-    struct message so_far = view_all(&page->source), to = view_all(&page->destination);
+    struct message so_far = view_all(page->b, &page->source),
+                   to = view_all(page->b, &page->destination);
     struct view scratch;
 
     if (r > 0) {
         scratch = view_scratch(page->b, &page->source);
-        to = odd == CHAIN_IN_SOURCE ? so_far : view_all(&scratch);
+        to = odd == CHAIN_IN_SOURCE ? so_far : view_all(page->b, &scratch);
     }
     if (r < page->p - 1) {
         put_recv_reduce(page->b, &page->g, r + 1, to, so_far);
@@ -282,20 +280,21 @@ enum { ONE_AREA = 1, STALE_FORWARD };
 static void ring_page(const struct page *page)
 {
     int p = page->p, r = page->r;
-    struct view like = {page->destination.spans, 1};
-    struct view areas[2] = {view_scratch(page->b, &like), view_scratch(page->b, &like)};
+    struct view areas[2] = {view_scratch(page->b, &page->destination),
+                            view_scratch(page->b, &page->destination)};
     struct message going = view_block(&page->source, r - 1);
 
     for (int k = 0; k < p - 1; k++) {
         const struct view *area = &areas[page->variant == ONE_AREA ? 0 : k % 2];
-        struct message coming = k == p - 2 ? view_all(&page->destination) : view_all(area);
+        struct message coming =
+            k == p - 2 ? view_all(page->b, &page->destination) : view_all(page->b, area);
 
         put_send(page->b, &page->g, (r + 1) % p, going);
         put_recv_reduce(page->b, &page->g, (r + p - 1) % p, coming,
                         view_block(&page->source, r - 2 - k));
         going = coming;
         if (page->variant == STALE_FORWARD && r == 2 && k == 1)
-            going = view_all(&areas[0]); /* last step's partial instead of this one's */
+            going = view_all(page->b, &areas[0]); /* last step's partial instead of this one's */
     }
 }
 

@@ -1,0 +1,334 @@
+/*
+ * counts.c - counts from a distribution or a file.
+ */
+#include "counts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+/* Reading what the user wrote. */
+
+static enum status parameter_read(const char *text, const char *name, double most, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    if (!isdigit((unsigned char)*text) || *end || errno || !(*value <= most))
+        return fail(STATUS_USAGE,
+                    "--counts %s:%s is not a number from 0 to %g: give one, as in %s:%s", name,
+                    text, most, name, most > 1 ? "1.2" : "0.5");
+    return STATUS_OK;
+}
+
+/* A file that is being read. */
+struct reader {
+    const char *path;
+    long line;
+    struct counts_spec *spec;
+    size_t room, used;
+};
+
+static enum status number_add(struct reader *reader, size_t number)
+{
+    if (reader->used == reader->room) {
+        reader->room = reader->room ? 2 * reader->room : 256;
+        size_t *grown = realloc(reader->spec->numbers, reader->room * sizeof *grown);
+        if (!grown)
+            return fail(STATUS_ERROR, "out of memory for the numbers in %s", reader->path);
+        reader->spec->numbers = grown;
+    }
+    reader->spec->numbers[reader->used++] = number;
+    return STATUS_OK;
+}
+
+static enum status reader_fail(const struct reader *reader, const char *text, const char *why)
+{
+    int length = (int)strcspn(text, " \t\r\n,");
+    return fail(STATUS_USAGE, "%s, line %ld: '%.*s' %s: give elements, as whole numbers",
+                reader->path, reader->line, length > 40 ? 40 : length, text, why);
+}
+
+/* The numbers of one line; '#' begins a comment. */
+static enum status line_read(struct reader *reader, const char *text)
+{
+    size_t before = reader->used;
+    for (;;) {
+        text += strspn(text, " \t\r\n,");
+        if (*text == '\0' || *text == '#')
+            break;
+        if (*text == '-')
+            return reader_fail(reader, text, "is negative");
+        char *end;
+        errno = 0;
+        unsigned long long number = strtoull(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || !strchr(" \t\r\n,#", *end))
+            return reader_fail(reader, text, "is not a number");
+        if (errno || number > SIZE_MAX / 64)
+            return reader_fail(reader, text, "is too large");
+        enum status status = number_add(reader, (size_t)number);
+        if (status != STATUS_OK)
+            return status;
+        text = end;
+    }
+    size_t columns = reader->used - before;
+    if (columns == 0)
+        return STATUS_OK;
+    if (reader->spec->rows > 0 && columns != reader->spec->columns)
+        return fail(STATUS_USAGE,
+                    "%s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
+                    "many as there are ranks",
+                    reader->path, reader->line, columns, reader->spec->columns);
+    reader->spec->rows++;
+    reader->spec->columns = columns;
+    return STATUS_OK;
+}
+
+static enum status file_read(const char *path, struct counts_spec *spec)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return fail(STATUS_USAGE,
+                    "--counts '%s' is no distribution, and no file that can be read: %s. Give "
+                    "uniform, zipf:S, hot:F, spread, or a file",
+                    path, strerror(errno));
+    struct reader reader = {.path = path, .spec = spec};
+    char *text = NULL;
+    size_t room = 0;
+    enum status status = STATUS_OK;
+    errno = 0;
+    while (status == STATUS_OK && getline(&text, &room, file) >= 0) {
+        reader.line++;
+        status = line_read(&reader, text);
+    }
+    if (status == STATUS_OK && ferror(file))
+        status = fail(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
+    if (status == STATUS_OK && spec->rows == 0)
+        status = fail(STATUS_USAGE, "%s holds no numbers: give a line for each rank", path);
+    free(text);
+    fclose(file);
+    return status;
+}
+
+enum status counts_read(const char *text, struct counts_spec *spec)
+{
+    *spec = (struct counts_spec){.distribution = DISTRIBUTION_UNIFORM};
+    if (strcmp(text, "uniform") == 0)
+        return STATUS_OK;
+    spec->distribution = DISTRIBUTION_SPREAD;
+    if (strcmp(text, "spread") == 0)
+        return STATUS_OK;
+    spec->distribution = DISTRIBUTION_ZIPF;
+    if (strncmp(text, "zipf:", 5) == 0)
+        return parameter_read(text + 5, "zipf", 10, &spec->parameter);
+    spec->distribution = DISTRIBUTION_HOT;
+    if (strncmp(text, "hot:", 4) == 0)
+        return parameter_read(text + 4, "hot", 1, &spec->parameter);
+    spec->distribution = DISTRIBUTION_FILE;
+    spec->path = text;
+    return file_read(text, spec);
+}
+
+uint64_t counts_fingerprint(const struct counts_spec *spec)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, over numbers instead of bytes */
+    for (size_t i = 0; i < spec->rows * spec->columns; i++)
+        hash = (hash ^ spec->numbers[i]) * 0x100000001b3u;
+    return (hash ^ spec->columns) * 0x100000001b3u;
+}
+
+/* Making counts. */
+
+/* The ranks in the order of their popularity: a shuffle that is drawn from the seed. */
+static void popularity_draw(uint64_t seed, int ranks, int *order)
+{
+    for (int i = 0; i < ranks; i++)
+        order[i] = i;
+    for (int i = ranks - 1; i > 0; i--) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        int other = (int)((seed >> 33) % ((uint64_t)i + 1)), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
+/* What each rank weighs as a receiver. Whole numbers, so that all ranks cut alike. */
+static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights)
+{
+    int *order = malloc((size_t)ranks * sizeof *order);
+    for (int r = 0; r < ranks; r++)
+        weights[r] = 1;
+    if (spec->distribution == DISTRIBUTION_SPREAD)
+        for (int r = 0; r < ranks; r++)
+            weights[r] = ranks > 1 ? (uint64_t)r : 1;
+    if (spec->distribution == DISTRIBUTION_HOT && ranks > 1) {
+        uint64_t hot = (uint64_t)llround(spec->parameter * (1 << 20));
+        for (int r = 0; r < ranks; r++)
+            weights[r] = r == 0 ? hot * ((uint64_t)ranks - 1) : (1u << 20) - hot;
+    }
+    if (spec->distribution == DISTRIBUTION_ZIPF && order) {
+        popularity_draw(seed, ranks, order);
+        for (int k = 0; k < ranks; k++)
+            weights[order[k]] = (uint64_t)llround((1 << 30) / pow(k + 1, spec->parameter));
+    }
+    free(order);
+}
+
+/* before[i] = total * (sum of the weights before i) / (sum of all): what is lost to rounding in one
+ * place is given in the next, so that the whole is exact. `first`: the weight that comes first. */
+static void cut_by_weights(const uint64_t *weights, int ranks, int first, size_t total,
+                           size_t *before)
+{
+    unsigned __int128 sum = 0, so_far = 0;
+    for (int r = 0; r < ranks; r++)
+        sum += weights[r];
+    for (int r = 0; r <= ranks; r++) {
+        before[r] = sum ? (size_t)(so_far * total / sum) : 0;
+        if (r < ranks)
+            so_far += weights[(first + r) % ranks];
+    }
+}
+
+/* Of `numbers`, the sum before each; false: too large. */
+static bool sum_up(const size_t *numbers, size_t stride, int ranks, size_t *before)
+{
+    before[0] = 0;
+    for (int r = 0; r < ranks; r++)
+        if (__builtin_add_overflow(before[r], numbers[(size_t)r * stride], &before[r + 1]) ||
+            before[r + 1] > SIZE_MAX / 64)
+            return false;
+    return true;
+}
+
+static enum status file_fits(const struct counts_spec *spec, enum counts_kind kind, int ranks)
+{
+    size_t p = (size_t)ranks;
+    bool matrix = kind == COUNTS_MATRIX;
+    if (matrix ? spec->rows == p && spec->columns == p : spec->rows * spec->columns == p)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                matrix
+                    ? "%s holds %zu lines of %zu numbers, but %d ranks need as many lines and as "
+                      "many numbers in each: run as many ranks, or change the file"
+                    : "%s holds %zu lines of %zu numbers, but %d ranks need one number each: run "
+                      "as many ranks, or change the file",
+                spec->path, spec->rows, spec->columns, ranks);
+}
+
+static enum status counts_from_file(const struct counts_spec *spec, struct counts *counts)
+{
+    int p = counts->ranks;
+    enum status status = file_fits(spec, counts->kind, p);
+    if (status != STATUS_OK)
+        return status;
+    bool fits = true;
+    for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
+        fits &= sum_up(spec->numbers + (size_t)row * (size_t)p, 1, p,
+                       counts->before + (size_t)row * ((size_t)p + 1));
+    if (!fits)
+        return fail(STATUS_USAGE, "%s: the numbers of a line add up to too much: make them smaller",
+                    spec->path);
+    return STATUS_OK;
+}
+
+static enum status counts_from_weights(const struct counts_spec *spec, size_t total, uint64_t seed,
+                                       struct counts *counts)
+{
+    int p = counts->ranks;
+    uint64_t *weights = malloc((size_t)p * sizeof *weights);
+    if (!weights)
+        return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", p);
+    weights_of(spec, p, seed, weights);
+    bool by_distance = spec->distribution == DISTRIBUTION_SPREAD;
+    for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
+        cut_by_weights(weights, p, by_distance ? (p - row) % p : 0, total,
+                       counts->before + (size_t)row * ((size_t)p + 1));
+    free(weights);
+    return STATUS_OK;
+}
+
+/* What each receiver gets, from what each sender has. */
+static enum status matrix_turn(struct counts *counts)
+{
+    size_t p = (size_t)counts->ranks;
+    for (size_t to = 0; to < p; to++) {
+        size_t *column = counts->received + to * (p + 1);
+        column[0] = 0;
+        for (size_t from = 0; from < p; from++) {
+            const size_t *row = counts->before + from * (p + 1);
+            if (__builtin_add_overflow(column[from], row[to + 1] - row[to], &column[from + 1]) ||
+                column[from + 1] > SIZE_MAX / 64)
+                return fail(STATUS_USAGE,
+                            "--counts: what rank %zu receives adds up to too much: make it smaller",
+                            to);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
+                          size_t total, uint64_t seed, struct counts **counts)
+{
+    size_t p = (size_t)ranks, rows = kind == COUNTS_MATRIX ? p : 1;
+    struct counts *made = calloc(1, sizeof *made);
+    *counts = NULL;
+    if (made) {
+        *made = (struct counts){.kind = kind, .ranks = ranks};
+        made->before = malloc(rows * (p + 1) * sizeof *made->before);
+        if (kind == COUNTS_MATRIX)
+            made->received = malloc(rows * (p + 1) * sizeof *made->received);
+    }
+    if (!made || !made->before || (kind == COUNTS_MATRIX && !made->received)) {
+        counts_free(made);
+        return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", ranks);
+    }
+    enum status status = spec->distribution == DISTRIBUTION_FILE
+                             ? counts_from_file(spec, made)
+                             : counts_from_weights(spec, total, seed, made);
+    if (status == STATUS_OK && kind == COUNTS_MATRIX)
+        status = matrix_turn(made);
+    if (status == STATUS_OK)
+        *counts = made;
+    else
+        counts_free(made);
+    return status;
+}
+
+enum status counts_of_partners(int ranks, int (*partner)(const void *context, int rank, int ranks),
+                               const void *context, struct counts **counts)
+{
+    struct counts *made = calloc(1, sizeof *made);
+    int *both = malloc(2 * (size_t)ranks * sizeof *both);
+    *counts = made;
+    if (!made || !both) {
+        free(made);
+        free(both);
+        *counts = NULL;
+        return fail(STATUS_ERROR, "out of memory for the partners of %d ranks", ranks);
+    }
+    *made =
+        (struct counts){.kind = COUNTS_PARTNERS, .ranks = ranks, .to = both, .from = both + ranks};
+    for (int r = 0; r < ranks; r++)
+        made->from[r] = -1;
+    for (int r = 0; r < ranks; r++) {
+        made->to[r] = partner(context, r, ranks);
+        if (made->to[r] >= 0)
+            made->from[made->to[r]] = r;
+    }
+    return STATUS_OK;
+}
+
+void counts_free(struct counts *counts)
+{
+    if (!counts)
+        return;
+    free(counts->before);
+    free(counts->received);
+    free(counts->to);
+    free(counts);
+}

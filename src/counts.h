@@ -1,0 +1,82 @@
+/*
+ * counts.h - who has how much for whom, where the collective alone does not say.
+ *
+ * The forms with counts (alltoallv, allgatherv, gatherv, scatterv, reduce_scatterv) take them from
+ * a distribution or a file, and sendrecv's patterns say who sends to whom. All ranks hold the same.
+ */
+#ifndef CCTEST_COUNTS_H
+#define CCTEST_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+
+enum counts_kind {
+    COUNTS_VECTOR,   /* one number for each rank: how long its block is */
+    COUNTS_MATRIX,   /* one for each pair: what `from` has for `to` */
+    COUNTS_PARTNERS, /* sendrecv: whom each rank sends to, and whom it receives from */
+};
+
+struct counts {
+    enum counts_kind kind;
+    int ranks;
+    size_t *before;   /* vector: [ranks + 1], elements of all blocks before it. Matrix: [from]
+                         [ranks + 1], what `from` has for the ranks before `to` */
+    size_t *received; /* matrix: [to][ranks + 1], what ranks before `from` have for `to` */
+    int *to, *from;   /* partners: -1: none */
+};
+
+enum distribution {
+    DISTRIBUTION_UNIFORM, /* the same for all */
+    DISTRIBUTION_ZIPF,    /* the k-th most popular rank gets 1/k^S of the most popular one's */
+    DISTRIBUTION_HOT,     /* rank 0 gets the fraction F of everything, the others the rest */
+    DISTRIBUTION_SPREAD,  /* rank r gets in proportion to r; in a matrix, to the distance from the
+                             sender: from nothing to twice the mean */
+    DISTRIBUTION_FILE,    /* elements, as in a file: ranks lines of as many numbers (matrix), or
+                             as many numbers as ranks (vector) */
+};
+
+/* --counts, read. */
+struct counts_spec {
+    enum distribution distribution;
+    double parameter;     /* S or F */
+    const char *path;     /* of a file */
+    size_t *numbers;      /* of a file, in its order */
+    size_t rows, columns; /* of a file: lines with numbers, numbers in each */
+};
+
+/* "uniform", "zipf:S", "hot:F", "spread", or the path of a file, which is read. STATUS_USAGE, in a
+ * sentence that names the file and the line. spec->numbers is the caller's. */
+enum status counts_read(const char *text, struct counts_spec *spec);
+
+/* Counts for `ranks` ranks: `total` elements in all blocks together (vector), or in those of each
+ * sender (matrix); a file has its own. Zipf's popular ranks are drawn from the seed. STATUS_USAGE
+ * if the file does not suit the number of ranks. Free with counts_free(). */
+enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
+                          size_t total, uint64_t seed, struct counts **counts);
+/* Of kind COUNTS_PARTNERS: partner(r) is whom r sends to, -1: nobody; nobody is sent to twice. */
+enum status counts_of_partners(int ranks, int (*partner)(const void *context, int rank, int ranks),
+                               const void *context, struct counts **counts);
+void counts_free(struct counts *counts); /* NULL is allowed */
+
+/* A number that differs where the contents of two files differ. */
+uint64_t counts_fingerprint(const struct counts_spec *spec);
+
+/* Elements that `from` has for `to`, and where they begin in from's source and to's destination.
+ * Matrix. */
+static inline size_t counts_sent(const struct counts *counts, int from, int to, size_t *offset)
+{
+    const size_t *row = counts->before + (size_t)from * ((size_t)counts->ranks + 1);
+    *offset = row[to];
+    return row[to + 1] - row[to];
+}
+
+static inline size_t counts_received(const struct counts *counts, int from, int to, size_t *offset)
+{
+    const size_t *column = counts->received + (size_t)to * ((size_t)counts->ranks + 1);
+    *offset = column[from];
+    return column[from + 1] - column[from];
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * problems.h - what tests that go through all algorithms need to pose a problem to each.
+ */
+#ifndef CCTEST_TESTS_PROBLEMS_H
+#define CCTEST_TESTS_PROBLEMS_H
+
+#include "builder.h"
+#include "counts.h"
+#include "shape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static inline const struct collective *collective_of(enum collective_id id)
+{
+    for (int i = 0; collectives[i]; i++)
+        if (collectives[i]->id == id)
+            return collectives[i];
+    return NULL;
+}
+
+/* Does an algorithm serve this collective in this shape? */
+static inline bool choice_serves(const struct choice *choice, const struct problem *problem)
+{
+    char why[256];
+
+    return !choice_refuses(choice, problem, why, sizeof(why));
+}
+
+static inline int choice_partner_of(const void *choice, int rank, int ranks)
+{
+    return ((const struct choice *)choice)->algorithm->partner(choice, rank, ranks);
+}
+
+/* Gives a problem the counts that it needs, if any; count is then the mean. Free with
+ * counts_free(). */
+static inline struct counts *problem_counts(struct problem *problem, const struct choice *choice,
+                                            const struct counts_spec *spec)
+{
+    const struct collective *collective = problem->collective;
+    bool matrix = collective->source.blocks && collective->destination.blocks;
+    struct counts *counts = NULL;
+
+    if (choice->algorithm->partner)
+        assert_int_equal(counts_of_partners(problem->ranks, choice_partner_of, choice, &counts),
+                         STATUS_OK);
+    else if (collective->counted)
+        assert_int_equal(counts_create(spec, matrix ? COUNTS_MATRIX : COUNTS_VECTOR, problem->ranks,
+                                       problem->count * (size_t)problem->ranks, 1, &counts),
+                         STATUS_OK);
+    problem->counts = counts;
+    return counts;
+}
+
+#endif
