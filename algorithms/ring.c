@@ -25,14 +25,14 @@
  */
 #include "algorithms.h"
 
+#include "compose.h"
+
 /* partial block r of rank r becomes the combination of all ranks' source block r. `partial` says
  * where the partial of each block lies on this rank while it passes. */
 static void ring_reduce_scatter_on(struct builder *b, const struct group *g,
                                    const struct view *source, const struct view *partial)
 {
     int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
-    if (p == 1)
-        put_copy(b, g, view_block(partial, 0), view_block(source, 0));
     for (int k = 0; k < p - 1; k++) {
         put_step(b, g);
         put_send(b, g, next, view_block(k == 0 ? source : partial, r - 1 - k));
@@ -54,9 +54,7 @@ static void ring_allgather_on(struct builder *b, const struct group *g, const st
 
 static void ring_allgather(struct builder *b, const struct call *call)
 {
-    put_copy(b, call->group, view_block(&call->destination, call->group->rank),
-             view_all(b, &call->source));
-    ring_allgather_on(b, call->group, &call->destination);
+    compose_allgather(b, call, ring_allgather_on);
 }
 
 static void ring_reduce_scatter(struct builder *b, const struct call *call)
@@ -79,15 +77,14 @@ static void ring_reduce_scatter(struct builder *b, const struct call *call)
     }
     partials[r] = view_all(b, &call->destination);
     struct view partial = {partials, p};
+    if (p == 1)
+        put_copy(b, call->group, partials[r], view_block(&call->source, r));
     ring_reduce_scatter_on(b, call->group, &call->source, &partial);
 }
 
 static void ring_allreduce(struct builder *b, const struct call *call)
 {
-    struct view source = view_cut(b, &call->source, call->group->size);
-    struct view destination = view_cut(b, &call->destination, call->group->size);
-    ring_reduce_scatter_on(b, call->group, &source, &destination);
-    ring_allgather_on(b, call->group, &destination);
+    compose_allreduce(b, call, ring_reduce_scatter_on, ring_allgather_on);
 }
 
 /* Step k carries the blocks that started k ranks back and have more than k hops to go, the one for

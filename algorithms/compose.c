@@ -1,0 +1,97 @@
+/*
+ * compose.c - collectives made of one kernel, or of two.
+ */
+#include "compose.h"
+
+/* Scratch for a block of every rank, but for the own one, which belongs into `own`. */
+static struct view apart_from_own(struct builder *b, const struct group *g, const struct view *like,
+                                  struct message own)
+{
+    struct view scratch = view_scratch(b, like);
+    struct message *messages = message_array(b, like->blocks);
+    for (int i = 0; messages && i < like->blocks; i++)
+        messages[i] = i == g->rank ? own : view_block(&scratch, i);
+    return (struct view){messages, messages ? like->blocks : 0};
+}
+
+void compose_reduce_scatter(struct builder *b, const struct call *call,
+                            reduce_scatter_kernel *kernel)
+{
+    struct message own = view_all(b, &call->destination);
+    struct view partial = apart_from_own(b, call->group, &call->source, own);
+    if (call->group->size == 1)
+        put_copy(b, call->group, own, view_block(&call->source, 0));
+    else
+        kernel(b, call->group, &call->source, &partial);
+}
+
+void compose_allgather(struct builder *b, const struct call *call, allgather_kernel *kernel)
+{
+    put_copy(b, call->group, view_block(&call->destination, call->group->rank),
+             view_all(b, &call->source));
+    kernel(b, call->group, &call->destination);
+}
+
+void compose_scatter(struct builder *b, const struct call *call, scatter_kernel *kernel)
+{
+    const struct group *g = call->group;
+    struct message own = view_all(b, &call->destination);
+    struct view kept = call->source;
+    if (g->rank == call->root)
+        put_copy(b, g, own, view_block(&call->source, g->rank));
+    else
+        kept = apart_from_own(b, g, &call->source, own);
+    kernel(b, g, call->root, &kept);
+}
+
+void compose_gather(struct builder *b, const struct call *call, gather_kernel *kernel)
+{
+    const struct group *g = call->group;
+    struct message own = view_all(b, &call->source);
+    struct view kept = call->destination;
+    if (g->rank == call->root)
+        put_copy(b, g, view_block(&call->destination, g->rank), own);
+    else
+        kept = apart_from_own(b, g, &call->destination, own);
+    kernel(b, g, call->root, &kept);
+}
+
+void compose_allreduce(struct builder *b, const struct call *call, reduce_scatter_kernel *first,
+                       allgather_kernel *second)
+{
+    const struct group *g = call->group;
+    struct view source = view_cut(b, &call->source, g->size);
+    struct view destination = view_cut(b, &call->destination, g->size);
+    if (g->size == 1)
+        put_copy(b, g, view_all(b, &destination), view_all(b, &source));
+    else
+        first(b, g, &source, &destination);
+    second(b, g, &destination);
+}
+
+void compose_broadcast(struct builder *b, const struct call *call, scatter_kernel *first,
+                       allgather_kernel *second)
+{
+    const struct group *g = call->group;
+    bool is_root = g->rank == call->root;
+    struct view destination = view_cut(b, &call->destination, g->size);
+    struct view source = is_root ? view_cut(b, &call->source, g->size) : destination;
+    if (is_root)
+        put_copy(b, g, view_block(&destination, g->rank), view_block(&source, g->rank));
+    first(b, g, call->root, &source);
+    second(b, g, &destination);
+}
+
+void compose_reduce(struct builder *b, const struct call *call, reduce_scatter_kernel *first,
+                    gather_kernel *second)
+{
+    const struct group *g = call->group;
+    struct view source = view_cut(b, &call->source, g->size);
+    struct view partial =
+        g->rank == call->root ? view_cut(b, &call->destination, g->size) : view_scratch(b, &source);
+    if (g->size == 1)
+        put_copy(b, g, view_all(b, &partial), view_all(b, &source));
+    else
+        first(b, g, &source, &partial);
+    second(b, g, call->root, &partial);
+}
