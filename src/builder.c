@@ -341,6 +341,9 @@ static enum status builder_freeze(struct builder *b)
         memcpy(epochs, b->epochs, b->epoch_count * sizeof *epochs);
         epochs_list(b, epochs, members);
     }
+    scratch_compact(b, operations);
+    if (b->status != STATUS_OK)
+        return b->status;
     schedule->operations = operations;
     schedule->count = b->count;
     schedule->epochs = epochs;
