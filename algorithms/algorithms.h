@@ -27,6 +27,10 @@ extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_binom
     reduce_binomial;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
+/* hier.c */
+extern const struct algorithm allreduce_hier, reduce_scatter_hier, allgather_hier, broadcast_hier,
+    reduce_hier, scatter_hier, gather_hier, allreduce_hier_leader, broadcast_hier_leader,
+    reduce_hier_leader;
 
 /* Pieces that several families share. */
 

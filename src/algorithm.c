@@ -136,19 +136,24 @@ const char *choice_refuses(const struct choice *choice, const struct problem *pr
     return refusal;
 }
 
-const char *part_refuses(const struct choice *choice, const char *option,
-                         enum collective_id collective, int ranks, char *why, size_t size)
+const char *part_refuses(const struct choice *choice, const char *option, int ranks, char *why,
+                         size_t size)
 {
-    const struct part *part = &choice->parts[option_index(choice->algorithm, option)];
-    struct problem problem = {.collective = collective_of(collective), .ranks = ranks, .count = 1};
-    struct choice inner = part_choice(part, collective);
-    char reason[160];
-    const char *refusal = choice_refuses(&inner, &problem, reason, sizeof reason);
-    if (!refusal)
-        return NULL;
-    snprintf(why, size, "%s=%s cannot serve a group of %d: %s", option, part->algorithm->name,
-             ranks, refusal);
-    return why;
+    int index = option_index(choice->algorithm, option);
+    unsigned left = choice->algorithm->options[index].collectives;
+    for (; left; left &= left - 1) {
+        enum collective_id collective = first_of(left);
+        struct problem problem = {.collective = collective_of(collective), .ranks = ranks};
+        struct choice inner = part_choice(&choice->parts[index], collective);
+        char reason[160];
+        const char *refusal = choice_refuses(&inner, &problem, reason, sizeof reason);
+        if (!refusal)
+            continue;
+        snprintf(why, size, "%s=%s cannot serve a group of %d: %s", option,
+                 choice->parts[index].algorithm->name, ranks, refusal);
+        return why;
+    }
+    return NULL;
 }
 
 /* Writing. */

@@ -107,7 +107,7 @@ struct group builder_group(struct builder *b)
     return (struct group){.size = b->schedule->problem.ranks, .rank = b->schedule->rank};
 }
 
-struct group group_on_lane(struct builder *b, const struct group *group)
+struct group group_beside(struct builder *b, const struct group *group)
 {
     struct group other = *group;
     struct scope *scopes = realloc(b->scopes, ((size_t)b->scope_count + 1) * sizeof *scopes);
@@ -119,6 +119,19 @@ struct group group_on_lane(struct builder *b, const struct group *group)
     b->scopes = scopes;
     scopes[b->scope_count] = (struct scope){.epoch = -1, .step = scopes[group->scope].step};
     other.scope = b->scope_count++;
+    return other;
+}
+
+void group_join(struct builder *b, const struct group *group, const struct group *beside)
+{
+    struct scope *scope = &b->scopes[group->scope];
+    int reached = b->scopes[beside->scope].step;
+    scope->step = reached > scope->step ? reached : scope->step;
+}
+
+struct group group_on_lane(struct builder *b, const struct group *group)
+{
+    struct group other = group_beside(b, group);
     other.lane = b->schedule->lanes++;
     return other;
 }

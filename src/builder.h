@@ -43,6 +43,12 @@ struct group group_on_lane(struct builder *builder, const struct group *group);
 struct group group_part(struct builder *builder, const struct group *group, const int *places,
                         int count);
 
+/* A copy of `group` with a scope of its own on the same lane, whose rounds begin where those of
+ * `group` are: for parts that run side by side. Afterwards group_join() lets the rounds of `group`
+ * go on behind the last of either. */
+struct group group_beside(struct builder *builder, const struct group *group);
+void group_join(struct builder *builder, const struct group *group, const struct group *beside);
+
 /* Block i of some data: a message, since what belongs together need not lie together. */
 struct view {
     const struct message *messages; /* one for each block */
@@ -214,10 +220,10 @@ void call_part(struct builder *builder, const struct call *call, const char *opt
  * and that the choice's own ones fit the ranks. */
 const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
                            size_t size);
-/* Why part `option` of the choice cannot serve a group of `ranks` for `collective`; NULL: it can.
- * For a composed algorithm's refuses(). */
-const char *part_refuses(const struct choice *choice, const char *option,
-                         enum collective_id collective, int ranks, char *why, size_t size);
+/* Why part `option` of the choice cannot serve a group of `ranks`; NULL: it can. For a composed
+ * algorithm's refuses(). */
+const char *part_refuses(const struct choice *choice, const char *option, int ranks, char *why,
+                         size_t size);
 
 /* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
 extern const struct algorithm *const algorithms[];

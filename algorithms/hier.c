@@ -1,0 +1,400 @@
+/*
+ * hier.c - hierarchical collectives: any algorithm inside the nodes, any other one between them.
+ *
+ *        place 0      1      2           intra: inside a node, over the fast links
+ *   node 0    [0]----[1]----[2]          inter: along a rail (the ranks at one place of every
+ *              |      |      |           node), over the slow ones; all rails at the same time,
+ *   node 1    [3]----[4]----[5]          each with its share of the data
+ *
+ * N nodes of L ranks. `hier` splits the data over the rails, so that every network card carries
+ * 1/L of it:
+ *
+ *   allreduce        reduce_scatter in the node, allreduce on the rail, allgather in the node
+ *   reduce_scatter   on the rail (whole node blocks), then in the node; or the other way round
+ *   allgather        in the node, then on the rail; or the other way round
+ *   broadcast        scatter in the root's node, broadcast on every rail, allgather in the nodes
+ *   reduce           reduce_scatter in the nodes, reduce on every rail, gather in the root's node
+ *   scatter          node blocks along the root's rail, then in the nodes
+ *   gather           in the nodes, then node blocks along the root's rail
+ *
+ * `hier-leader` lets one rank of each node speak for it: reduce in the node to its leader, the
+ * collective among the leaders, broadcast in the node. Its nodes may differ in size. Leaders need
+ * not stand at the same place: on the diagonal of 4 x 4, they are the ranks 3, 6, 9 and 12.
+ *
+ * Rounds and volume are those of the parts: an allreduce sends 2(L-1)/L n inside and 2(N-1)/(NL) n
+ * between the nodes with parts that are optimal in themselves.
+ *
+ * Used by: HCCL (all of `hier`, with mesh or ring inside and ring, NHR or NB between), UCC
+ * (split_rail; rab and 2step), MPICH (smp), MSCCL. Source: Cho, Finkler, Serrano, Kung, Hunter,
+ * "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network hierarchy", 2019.
+ */
+#include "algorithms.h"
+
+#include "nodes.h"
+
+/* hier: the nodes are of one size, and the parts serve them. */
+static const char *hier_refuses(const struct problem *problem, const struct choice *choice,
+                                char *why, size_t size)
+{
+    static const char *const parts[] = {"intra", "inter"};
+    const char *refusal = nodes_uneven(problem, why, size);
+    int ranks[] = {shape_size(problem->shape, 0), problem->shape->groups};
+    for (int i = 0; !refusal && i < 2; i++)
+        refusal = part_refuses(choice, parts[i], ranks[i], why, size);
+    return refusal;
+}
+
+static void hier_allreduce(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct view source = view_cut(b, &call->source, nodes.each);
+    struct view all = view_cut(b, &call->destination, nodes.each);
+    struct view own = view_of(b, view_block(&all, nodes.place));
+    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
+    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE, &rail, own, own, 0);
+    call_part(b, call, "intra", COLLECTIVE_ALLGATHER, &nodes.own, own, all, 0);
+}
+
+/* reduce_scatter in two stages: first among `outer` with bundles of `each` blocks of `source`, then
+ * among `inner` with the blocks of the own bundle. */
+static void combine_twice(struct builder *b, const struct call *call, struct view source, int each,
+                          const char *first, const struct group *outer, const char *second,
+                          const struct group *inner)
+{
+    struct view bundles = view_bundle(b, &source, each);
+    struct view mine = {source.messages + outer->rank * each, each};
+    struct view kept = view_scratch(b, &mine);
+    struct view whole = view_of(b, view_all(b, &kept));
+    call_part(b, call, first, COLLECTIVE_REDUCE_SCATTER, outer, bundles, whole, 0);
+    call_part(b, call, second, COLLECTIVE_REDUCE_SCATTER, inner, kept, call->destination, 0);
+}
+
+static void hier_reduce_scatter(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    if (call_option(call, "first") == 0)
+        combine_twice(b, call, nodes_by_node(b, &nodes, &call->source), nodes.each, "inter", &rail,
+                      "intra", &nodes.own);
+    else
+        combine_twice(b, call, nodes_by_place(b, &nodes, &call->source), nodes.count, "intra",
+                      &nodes.own, "inter", &rail);
+}
+
+/* allgather in two stages: first among `inner` the blocks of the own bundle of `all`, then among
+ * `outer` whole bundles of `each` blocks. */
+static void gather_twice(struct builder *b, const struct call *call, struct view all, int each,
+                         const char *first, const struct group *inner, const char *second,
+                         const struct group *outer)
+{
+    struct view bundles = view_bundle(b, &all, each);
+    struct view mine = {all.messages + outer->rank * each, each};
+    struct view whole = view_of(b, view_block(&bundles, outer->rank));
+    call_part(b, call, first, COLLECTIVE_ALLGATHER, inner, call->source, mine, 0);
+    call_part(b, call, second, COLLECTIVE_ALLGATHER, outer, whole, bundles, 0);
+}
+
+static void hier_allgather(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    if (call_option(call, "first") == 0)
+        gather_twice(b, call, nodes_by_node(b, &nodes, &call->destination), nodes.each, "intra",
+                     &nodes.own, "inter", &rail);
+    else
+        gather_twice(b, call, nodes_by_place(b, &nodes, &call->destination), nodes.count, "inter",
+                     &rail, "intra", &nodes.own);
+}
+
+static void hier_broadcast(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    const struct shape *shape = nodes.shape;
+    int root_node = shape->group[call->root], root_place = shape->place[call->root];
+    struct group root_group = nodes_group(b, call->group, &nodes, root_node);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct view all = view_cut(b, &call->destination, nodes.each);
+    struct view own = view_of(b, view_block(&all, nodes.place));
+    bool is_root = call->group->rank == call->root;
+    struct view source = is_root ? view_cut(b, &call->source, nodes.each) : all;
+    call_part(b, call, "intra", COLLECTIVE_SCATTER, &root_group, source, own, root_place);
+    call_part(b, call, "inter", COLLECTIVE_BROADCAST, &rail, own, own, root_node);
+    call_part(b, call, "intra", COLLECTIVE_ALLGATHER, &nodes.own, own, all, 0);
+}
+
+static void hier_reduce(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    const struct shape *shape = nodes.shape;
+    int root_node = shape->group[call->root], root_place = shape->place[call->root];
+    struct group root_group = nodes_group(b, call->group, &nodes, root_node);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct view source = view_cut(b, &call->source, nodes.each);
+    bool is_root = call->group->rank == call->root;
+    struct view all =
+        is_root ? view_cut(b, &call->destination, nodes.each) : view_scratch(b, &source);
+    struct view own = view_of(b, view_block(&all, nodes.place));
+    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
+    call_part(b, call, "inter", COLLECTIVE_REDUCE, &rail, own, own, root_node);
+    call_part(b, call, "intra", COLLECTIVE_GATHER, &root_group, own, all, root_place);
+}
+
+/* What a rank holds of its node's blocks: the root has them where they belong anyway, the others on
+ * its rail in scratch. */
+static struct view node_blocks(struct builder *b, const struct call *call,
+                               const struct nodes *nodes, const struct view *blocks)
+{
+    struct view mine = {blocks->messages + nodes->shape->start[nodes->node], nodes->each};
+    return call->group->rank == call->root ? mine : view_scratch(b, &mine);
+}
+
+static void hier_scatter(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    int root_node = nodes.shape->group[call->root], root_place = nodes.shape->place[call->root];
+    struct group rail = nodes_rail(b, call->group, &nodes, root_place);
+    struct view blocks = nodes_by_node(b, &nodes, &call->source);
+    struct view bundles = view_bundle(b, &blocks, nodes.each);
+    struct view mine = node_blocks(b, call, &nodes, &blocks);
+    struct view whole = view_of(b, view_all(b, &mine));
+    call_part(b, call, "inter", COLLECTIVE_SCATTER, &rail, bundles, whole, root_node);
+    call_part(b, call, "intra", COLLECTIVE_SCATTER, &nodes.own, mine, call->destination,
+              root_place);
+}
+
+static void hier_gather(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    int root_node = nodes.shape->group[call->root], root_place = nodes.shape->place[call->root];
+    struct group rail = nodes_rail(b, call->group, &nodes, root_place);
+    struct view blocks = nodes_by_node(b, &nodes, &call->destination);
+    struct view bundles = view_bundle(b, &blocks, nodes.each);
+    struct view mine = node_blocks(b, call, &nodes, &blocks);
+    struct view whole = view_of(b, view_all(b, &mine));
+    call_part(b, call, "intra", COLLECTIVE_GATHER, &nodes.own, call->source, mine, root_place);
+    call_part(b, call, "inter", COLLECTIVE_GATHER, &rail, whole, bundles, root_node);
+}
+
+/* Leaders. */
+
+static const char *leader_refuses(const struct problem *problem, const struct choice *choice,
+                                  char *why, size_t size)
+{
+    const struct shape *shape = problem->shape;
+    const char *refusal = part_refuses(choice, "inter", shape->groups, why, size);
+    for (int a = 0; !refusal && a < shape->groups; a++)
+        refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
+    return refusal;
+}
+
+static void leader_allreduce(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    int place = call_option(call, "leader") == 0 ? 0 : DIAGONAL;
+    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    struct view all = call->destination;
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE, call->source, all, place);
+    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE, &leaders, all, all, 0);
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST, all, all, place);
+}
+
+/* The root is the leader of its node, and those at its place lead the others. */
+static void leader_broadcast(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    int place = nodes.shape->place[call->root];
+    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    struct view source = call->group->rank == call->root ? call->source : call->destination;
+    call_part(b, call, "inter", COLLECTIVE_BROADCAST, &leaders, source, call->destination,
+              nodes.shape->group[call->root]);
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST, source, call->destination, place);
+}
+
+static void leader_reduce(struct builder *b, const struct call *call)
+{
+    struct nodes nodes = nodes_of(b, call);
+    int place = nodes.shape->place[call->root];
+    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    struct view sum =
+        call->group->rank == call->root ? call->destination : view_scratch(b, &call->source);
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE, call->source, sum, place);
+    call_part(b, call, "inter", COLLECTIVE_REDUCE, &leaders, sum, sum,
+              nodes.shape->group[call->root]);
+}
+
+#define INTRA(set, standard)                                                                       \
+    {                                                                                              \
+        .name = "intra", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
+        .help = "the algorithm inside a node"                                                      \
+    }
+#define INTER(set, standard)                                                                       \
+    {                                                                                              \
+        .name = "inter", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
+        .help = "the algorithm between the nodes"                                                  \
+    }
+#define NODE_GROUPS                                                                                \
+    {                                                                                              \
+        .name = "groups", .kind = OPTION_GROUPS,                                                   \
+        .help = "ranks of a node, or of each: 2+3, instead of the nodes there are"                 \
+    }
+
+static const char *const first_of_reduce_scatter[] = {"inter", "intra", NULL};
+static const char *const first_of_allgather[] = {"intra", "inter", NULL};
+static const char *const leader_words[] = {"first", "diagonal", NULL};
+
+const struct algorithm allreduce_hier = {
+    .name = "hier",
+    .aliases = {"rs-ar-ag", "split-rail", "blueconnect"},
+    .collectives = SERVES(ALLREDUCE),
+    .grouped = true,
+    .summary = "reduce_scatter in the node, allreduce on every rail, allgather in the node",
+    .rounds = "intra RS(L) + inter AR(N) + intra AG(L)",
+    .sent = "2(p-1)b in all, 2(N-1)/N n/L between nodes",
+    .users = "HCCL, UCC (split_rail), MSCCL, BlueConnect",
+    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "mesh"),
+                INTER(SERVES(ALLREDUCE), "ring"), NODE_GROUPS},
+    .refuses = hier_refuses,
+    .write = hier_allreduce,
+};
+
+const struct algorithm reduce_scatter_hier = {
+    .name = "hier",
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .grouped = true,
+    .summary = "reduce_scatter of node blocks on every rail, then in the node",
+    .rounds = "inter RS(N) + intra RS(L)",
+    .sent = "(N-1)L b + (L-1)b; first=intra: (L-1)N b + (N-1)b",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(REDUCE_SCATTER), "mesh"),
+                INTER(SERVES(REDUCE_SCATTER), "ring"),
+                NODE_GROUPS,
+                {.name = "first",
+                 .kind = OPTION_WORD,
+                 .words = first_of_reduce_scatter,
+                 .help = "which stage comes first"}},
+    .refuses = hier_refuses,
+    .write = hier_reduce_scatter,
+};
+
+const struct algorithm allgather_hier = {
+    .name = "hier",
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
+    .grouped = true,
+    .summary = "allgather in the node, then of node blocks on every rail",
+    .rounds = "intra AG(L) + inter AG(N)",
+    .sent = "(L-1)b + (N-1)L b; first=inter: (N-1)b + (L-1)N b",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(ALLGATHER), "mesh"),
+                INTER(SERVES(ALLGATHER), "ring"),
+                NODE_GROUPS,
+                {.name = "first",
+                 .kind = OPTION_WORD,
+                 .words = first_of_allgather,
+                 .help = "which stage comes first"}},
+    .refuses = hier_refuses,
+    .write = hier_allgather,
+};
+
+const struct algorithm broadcast_hier = {
+    .name = "hier",
+    .collectives = SERVES(BROADCAST),
+    .grouped = true,
+    .summary = "scatter in the root's node, broadcast on every rail, allgather in the nodes",
+    .rounds = "intra scatter(L) + inter broadcast(N) + intra AG(L)",
+    .sent = "n/L for each hop between nodes",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(SCATTER) | SERVES(ALLGATHER), "ring"),
+                INTER(SERVES(BROADCAST), "binomial"), NODE_GROUPS},
+    .refuses = hier_refuses,
+    .write = hier_broadcast,
+};
+
+const struct algorithm reduce_hier = {
+    .name = "hier",
+    .collectives = SERVES(REDUCE),
+    .grouped = true,
+    .summary = "reduce_scatter in the nodes, reduce on every rail, gather in the root's node",
+    .rounds = "intra RS(L) + inter reduce(N) + intra gather(L)",
+    .sent = "n/L for each hop between nodes",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(GATHER), "ring"),
+                INTER(SERVES(REDUCE), "binomial"), NODE_GROUPS},
+    .refuses = hier_refuses,
+    .write = hier_reduce,
+};
+
+const struct algorithm scatter_hier = {
+    .name = "hier",
+    .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
+    .grouped = true,
+    .summary = "node blocks along the root's rail, then in the nodes",
+    .rounds = "inter scatter(N) + intra scatter(L)",
+    .sent = "(N-1)L b + (L-1)b",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(SCATTER), "linear"), INTER(SERVES(SCATTER), "binomial"), NODE_GROUPS},
+    .refuses = hier_refuses,
+    .write = hier_scatter,
+};
+
+const struct algorithm gather_hier = {
+    .name = "hier",
+    .collectives = SERVES(GATHER) | SERVES(GATHERV),
+    .grouped = true,
+    .summary = "in the nodes, then node blocks along the root's rail",
+    .rounds = "intra gather(L) + inter gather(N)",
+    .sent = "up to N/2 L b with binomial trees",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(GATHER), "linear"), INTER(SERVES(GATHER), "binomial"), NODE_GROUPS},
+    .refuses = hier_refuses,
+    .write = hier_gather,
+};
+
+const struct algorithm allreduce_hier_leader = {
+    .name = "hier-leader",
+    .aliases = {"reduce-ar-bcast", "rab", "smp", "2step"},
+    .collectives = SERVES(ALLREDUCE),
+    .grouped = true,
+    .summary = "reduce to a leader of each node, allreduce among the leaders, broadcast",
+    .rounds = "intra reduce(L) + inter AR(N) + intra broadcast(L)",
+    .sent = "leaders 2(N-1)/N n between nodes",
+    .users = "UCC (rab), MPICH (smp), HCCL (4 x 4)",
+    .options = {INTRA(SERVES(REDUCE) | SERVES(BROADCAST), "binomial"),
+                INTER(SERVES(ALLREDUCE), "ring"),
+                NODE_GROUPS,
+                {.name = "leader",
+                 .kind = OPTION_WORD,
+                 .words = leader_words,
+                 .help = "which rank of a node leads it: its first, or one on the diagonal"}},
+    .refuses = leader_refuses,
+    .write = leader_allreduce,
+};
+
+const struct algorithm broadcast_hier_leader = {
+    .name = "hier-leader",
+    .aliases = {"smp", "2step"},
+    .collectives = SERVES(BROADCAST),
+    .grouped = true,
+    .summary = "broadcast to a leader of each node, then in the nodes",
+    .rounds = "inter broadcast(N) + intra broadcast(L)",
+    .sent = "n for each hop",
+    .users = "MPICH (smp), UCC (2step)",
+    .options = {INTRA(SERVES(BROADCAST), "binomial"), INTER(SERVES(BROADCAST), "binomial"),
+                NODE_GROUPS},
+    .refuses = leader_refuses,
+    .write = leader_broadcast,
+};
+
+const struct algorithm reduce_hier_leader = {
+    .name = "hier-leader",
+    .aliases = {"smp", "2step"},
+    .collectives = SERVES(REDUCE),
+    .grouped = true,
+    .summary = "reduce to a leader of each node, then among the leaders",
+    .rounds = "intra reduce(L) + inter reduce(N)",
+    .sent = "n",
+    .users = "MPICH (smp), UCC (2step)",
+    .options = {INTRA(SERVES(REDUCE), "binomial"), INTER(SERVES(REDUCE), "binomial"), NODE_GROUPS},
+    .refuses = leader_refuses,
+    .write = leader_reduce,
+};
