@@ -31,6 +31,8 @@ extern const struct algorithm barrier_dissemination;
 extern const struct algorithm allreduce_hier, reduce_scatter_hier, allgather_hier, broadcast_hier,
     reduce_hier, scatter_hier, gather_hier, allreduce_hier_leader, broadcast_hier_leader,
     reduce_hier_leader;
+/* ahc.c */
+extern const struct algorithm allreduce_ahc, allreduce_ahc_broke, reduce_scatter_ahc, allgather_ahc;
 
 /* Pieces that several families share. */
 

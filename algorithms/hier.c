@@ -223,22 +223,6 @@ static void leader_reduce(struct builder *b, const struct call *call)
               nodes.shape->group[call->root]);
 }
 
-#define INTRA(set, standard)                                                                       \
-    {                                                                                              \
-        .name = "intra", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
-        .help = "the algorithm inside a node"                                                      \
-    }
-#define INTER(set, standard)                                                                       \
-    {                                                                                              \
-        .name = "inter", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
-        .help = "the algorithm between the nodes"                                                  \
-    }
-#define NODE_GROUPS                                                                                \
-    {                                                                                              \
-        .name = "groups", .kind = OPTION_GROUPS,                                                   \
-        .help = "ranks of a node, or of each: 2+3, instead of the nodes there are"                 \
-    }
-
 static const char *const first_of_reduce_scatter[] = {"inter", "intra", NULL};
 static const char *const first_of_allgather[] = {"intra", "inter", NULL};
 static const char *const leader_words[] = {"first", "diagonal", NULL};

@@ -47,6 +47,23 @@ struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const st
 /* ... or of the places: place 0 of node 0, place 0 of node 1, ... Nodes of one size. */
 struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const struct view *view);
 
+/* The options of composed algorithms. `set`: SERVES() of what the part must serve. */
+#define INTRA(set, standard)                                                                       \
+    {                                                                                              \
+        .name = "intra", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
+        .help = "the algorithm inside a node"                                                      \
+    }
+#define INTER(set, standard)                                                                       \
+    {                                                                                              \
+        .name = "inter", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
+        .help = "the algorithm between the nodes"                                                  \
+    }
+#define NODE_GROUPS                                                                                \
+    {                                                                                              \
+        .name = "groups", .kind = OPTION_GROUPS,                                                   \
+        .help = "ranks of a node, or of each: 2+3, instead of the nodes there are"                 \
+    }
+
 /* For refuses(): why nodes of different sizes will not do; NULL: they are of one size. */
 const char *nodes_uneven(const struct problem *problem, char *why, size_t size);
 

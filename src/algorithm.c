@@ -186,6 +186,16 @@ static bool views_overlap(const struct builder *b, const struct view *x, const s
     return storage[0] == storage[1] && low[0] < high[1] && low[1] < high[0];
 }
 
+/* For a part that this rank has no share in: as many blocks as it should have, all empty. */
+static struct view view_nothing(struct builder *b, int blocks)
+{
+    static const struct span nothing = {.times = 1};
+    struct message *messages = message_array(b, blocks);
+    for (int i = 0; messages && i < blocks; i++)
+        messages[i] = (struct message){.spans = &nothing, .count = 1};
+    return (struct view){messages, messages ? blocks : 0};
+}
+
 void call_part(struct builder *b, const struct call *call, const char *option,
                enum collective_id collective, const struct group *group, struct view source,
                struct view destination, int root)
@@ -194,6 +204,11 @@ void call_part(struct builder *b, const struct call *call, const char *option,
     struct choice choice = part_choice(part, collective);
     struct problem problem = {
         .collective = collective_of(collective), .ranks = group->size, .root = root, .count = 1};
+    if (group->absent) {
+        source = view_nothing(b, collective_blocks(problem.collective, BUFFER_SOURCE, group->size));
+        destination =
+            view_nothing(b, collective_blocks(problem.collective, BUFFER_DESTINATION, group->size));
+    }
     struct call inner = {
         .problem = &problem,
         .group = group,
@@ -204,10 +219,7 @@ void call_part(struct builder *b, const struct call *call, const char *option,
         .choice = &choice,
         .channels = 1,
     };
-    size_t scratch = b->schedule->extent[BUFFER_SCRATCH];
     choice.algorithm->write(b, &inner);
-    if (group->absent) /* nothing of it was used */
-        b->schedule->extent[BUFFER_SCRATCH] = scratch;
 }
 
 /* The problem is the schedule's, which outlives this function; the shape does not. */

@@ -1,0 +1,372 @@
+/*
+ * ahc.c - Asymmetric Hierarchical Concatenate: hierarchical collectives for nodes of any sizes.
+ *
+ * Nodes of different sizes have no rails. Cut the data into U units, U the least common multiple of
+ * the sizes m: place j of a node owns the units [j U/m, (j+1) U/m). Where any node has a boundary,
+ * all are cut. In each interval between two cuts every node has exactly one owner; the owners of an
+ * interval are its rail.
+ *
+ *   sizes 2 and 3, U = 6         units  0   1   2   3   4   5   6
+ *                      node 0           |     0     |     1     |
+ *                      node 1           |   0   |   1   |   2   |
+ *                      intervals        |   A   | B | C |   D   |     A: owners 0 and 0,
+ *                                                                     B: 0 and 1, C: 1 and 1 ...
+ *
+ *   allreduce       reduce_scatter in the node, allreduce of each interval among its owners,
+ *                   allgather in the node
+ *   reduce_scatter  the blocks of each node are a region, cut at the same boundaries (scaled so that
+ *                   each rank's own portion of its own region is its block): reduce_scatter of all
+ *                   regions in the node, then of each interval among its owners
+ *   allgather       the same backwards
+ *
+ * `ahc-broke` is simpler: only the first m_min places of each node own anything, and rails are
+ * those of equal places; the links of the others stay idle between the nodes.
+ *
+ * With NB inside and outside, G nodes, the largest of M ranks: allreduce takes 2(ceil(log2 M) +
+ * ceil(log2 G)) rounds. A rank with several intervals works on them side by side.
+ *
+ * Used by: HCCL (AHC, AHC_BROKE). Source: HCCL's asymmetric_hierarchical_concatenate_base.
+ */
+#include "algorithms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nodes.h"
+
+#define UNITS_MOST 1000000000L
+
+/* The rule by which data is cut. */
+struct cut {
+    struct nodes nodes;
+    long units; /* U */
+    int owners; /* how many places of a node own something: its size, or m_min for all */
+    bool broke;
+};
+
+/* Interval [from, to) of the units, and the ranks that own it, in the order of the nodes. */
+struct interval {
+    long from, to;
+    const int *ranks;
+};
+
+static long units_of(const struct shape *shape)
+{
+    long units = 1;
+    for (int a = 0; a < shape->groups && units <= UNITS_MOST; a++) {
+        long size = shape_size(shape, a), x = units, y = size;
+        while (y != 0) {
+            long rest = x % y;
+            x = y;
+            y = rest;
+        }
+        units = units / x * size;
+    }
+    return units;
+}
+
+static int least_size(const struct shape *shape)
+{
+    int least = shape_size(shape, 0);
+    for (int a = 1; a < shape->groups; a++)
+        least = shape_size(shape, a) < least ? shape_size(shape, a) : least;
+    return least;
+}
+
+static const char *ahc_refuses(const struct problem *problem, const struct choice *choice,
+                               char *why, size_t size)
+{
+    const struct shape *shape = problem->shape;
+    const char *refusal = part_refuses(choice, "inter", shape->groups, why, size);
+    for (int a = 0; !refusal && a < shape->groups; a++)
+        refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
+    if (!refusal && units_of(shape) > UNITS_MOST)
+        refusal = "the sizes of the groups have too large a least common multiple: use ahc-broke "
+                  "or hier-leader where there is one";
+    return refusal;
+}
+
+static struct cut cut_of(struct builder *b, const struct call *call, bool broke)
+{
+    struct cut cut = {.nodes = nodes_of(b, call), .broke = broke};
+    int least = least_size(cut.nodes.shape);
+    cut.units = broke ? least : units_of(cut.nodes.shape);
+    cut.owners = broke ? least : cut.nodes.each;
+    return cut;
+}
+
+/* Where the share of place `place` begins, for a node with `owners` owners. */
+static long share_from(const struct cut *cut, int place, int owners)
+{
+    return place < owners ? cut->units / owners * place : cut->units;
+}
+
+/* The interval that begins at `from`, inside this rank's share. */
+static struct interval interval_at(struct builder *b, const struct cut *cut, long from)
+{
+    const struct shape *shape = cut->nodes.shape;
+    struct interval interval = {.from = from, .to = cut->units};
+    int *ranks = place_array(b, shape->groups);
+    for (int a = 0; ranks && a < shape->groups; a++) {
+        int owners = cut->broke ? cut->owners : shape_size(shape, a);
+        long share = cut->units / owners;
+        int place = (int)(from / share);
+        long end = share * (place + 1);
+        ranks[a] = shape_rank(shape, a, place);
+        interval.to = end < interval.to ? end : interval.to;
+    }
+    interval.ranks = ranks;
+    return interval;
+}
+
+/* x * length / units, rounded down. */
+static size_t scale(size_t length, long x, long units)
+{
+    size_t u = (size_t)units, at = (size_t)x;
+    return length / u * at + length % u * at / u;
+}
+
+/* Units [from, to) of one vector. */
+static struct message vector_units(struct builder *b, const struct cut *cut, struct message whole,
+                                   long from, long to)
+{
+    size_t length = message_length(whole);
+    size_t begin = scale(length, from, cut->units), end = scale(length, to, cut->units);
+    return message_part(b, whole, begin, end - begin);
+}
+
+/* The shares of all places of the own node. */
+static struct view vector_shares(struct builder *b, const struct cut *cut, const struct view *whole)
+{
+    struct message all = view_all(b, whole);
+    int each = cut->nodes.each;
+    struct message *shares = message_array(b, each);
+    for (int j = 0; shares && j < each; j++)
+        shares[j] = vector_units(b, cut, all, share_from(cut, j, cut->owners),
+                                 share_from(cut, j + 1, cut->owners));
+    return (struct view){shares, shares ? each : 0};
+}
+
+/* Runs the part on every interval of this rank's share, side by side; a rank without one counts the
+ * rounds. `views`: what the part works on. */
+typedef void interval_views(struct builder *b, const struct cut *cut, const void *context,
+                            const struct interval *interval, struct view *source,
+                            struct view *destination);
+
+static void on_intervals(struct builder *b, const struct call *call, const struct cut *cut,
+                         enum collective_id collective, interval_views *views, const void *context)
+{
+    int place = cut->nodes.place;
+    long from = share_from(cut, place, cut->owners), end = share_from(cut, place + 1, cut->owners);
+    struct group begin = group_beside(b, call->group);
+    if (from == end) /* it counts the rounds of a rail that it is not on */
+        from = 0, end = 1;
+    while (from < end) {
+        struct interval interval = interval_at(b, cut, from);
+        if (!interval.ranks)
+            return;
+        struct group beside = group_beside(b, &begin);
+        struct group rail = group_part(b, &beside, interval.ranks, cut->nodes.count);
+        struct view source, destination;
+        views(b, cut, context, &interval, &source, &destination);
+        call_part(b, call, "inter", collective, &rail, source, destination, 0);
+        group_join(b, call->group, &beside);
+        from = interval.to;
+    }
+}
+
+/* Allreduce. */
+
+static void allreduce_views(struct builder *b, const struct cut *cut, const void *context,
+                            const struct interval *interval, struct view *source,
+                            struct view *destination)
+{
+    struct message all = view_all(b, context);
+    *source = view_of(b, vector_units(b, cut, all, interval->from, interval->to));
+    *destination = *source;
+}
+
+static void allreduce_cut(struct builder *b, const struct call *call, bool broke)
+{
+    struct cut cut = cut_of(b, call, broke);
+    struct view source = vector_shares(b, &cut, &call->source);
+    struct view all = vector_shares(b, &cut, &call->destination);
+    struct view own = view_of(b, view_block(&all, cut.nodes.place));
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, source, own, 0);
+    on_intervals(b, call, &cut, COLLECTIVE_ALLREDUCE, allreduce_views, &call->destination);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, all, 0);
+}
+
+static void ahc_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_cut(b, call, false);
+}
+
+static void ahc_broke_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_cut(b, call, true);
+}
+
+/* Reduce_scatter and allgather. A region is the blocks of one node's ranks. */
+
+/* Element of region `a` at which unit x begins: inside the block that owns the unit, in proportion.
+ */
+static size_t region_at(const struct cut *cut, const struct view *region, long x)
+{
+    long share = cut->units / region->blocks;
+    size_t at = 0;
+    int block = 0;
+    for (; block < region->blocks && x >= share * (block + 1); block++)
+        at += message_length(view_block(region, block));
+    if (block < region->blocks)
+        at += scale(message_length(view_block(region, block)), x - share * block, share);
+    return at;
+}
+
+/* `blocks` in the order of the nodes. */
+static struct view region_of(const struct cut *cut, const struct view *blocks, int node)
+{
+    const struct shape *shape = cut->nodes.shape;
+    return (struct view){blocks->messages + shape->start[node], shape_size(shape, node)};
+}
+
+/* Units [from, to) of the regions of every node: a block for each. */
+static struct view regions_units(struct builder *b, const struct cut *cut,
+                                 const struct view *blocks, long from, long to)
+{
+    int count = cut->nodes.count;
+    struct message *parts = message_array(b, count);
+    for (int a = 0; parts && a < count; a++) {
+        struct view region = region_of(cut, blocks, a);
+        size_t begin = region_at(cut, &region, from), end = region_at(cut, &region, to);
+        parts[a] = message_part(b, view_all(b, &region), begin, end - begin);
+    }
+    return (struct view){parts, parts ? count : 0};
+}
+
+/* The shares of all places of the own node, in all regions. */
+static struct view regions_shares(struct builder *b, const struct cut *cut,
+                                  const struct view *blocks)
+{
+    int each = cut->nodes.each;
+    struct message *shares = message_array(b, each);
+    for (int j = 0; shares && j < each; j++) {
+        struct view parts =
+            regions_units(b, cut, blocks, share_from(cut, j, each), share_from(cut, j + 1, each));
+        shares[j] = view_all(b, &parts);
+    }
+    return (struct view){shares, shares ? each : 0};
+}
+
+/* What an interval works on: the regions in the order of the nodes, and the own block. */
+struct regions {
+    struct view blocks, own;
+};
+
+/* The part of the own block that belongs to an interval. */
+static struct view own_part(struct builder *b, const struct cut *cut, const struct regions *regions,
+                            const struct interval *interval)
+{
+    struct view region = region_of(cut, &regions->blocks, cut->nodes.node);
+    size_t first = region_at(cut, &region, share_from(cut, cut->nodes.place, cut->owners));
+    size_t begin = region_at(cut, &region, interval->from);
+    size_t end = region_at(cut, &region, interval->to);
+    return view_of(b, message_part(b, view_all(b, &regions->own), begin - first, end - begin));
+}
+
+static void reduce_scatter_views(struct builder *b, const struct cut *cut, const void *context,
+                                 const struct interval *interval, struct view *source,
+                                 struct view *destination)
+{
+    const struct regions *regions = context;
+    *source = regions_units(b, cut, &regions->blocks, interval->from, interval->to);
+    *destination = own_part(b, cut, regions, interval);
+}
+
+static void ahc_reduce_scatter(struct builder *b, const struct call *call)
+{
+    struct cut cut = cut_of(b, call, false);
+    struct view source = nodes_by_node(b, &cut.nodes, &call->source);
+    struct view sums = view_scratch(b, &source);
+    struct view shares = regions_shares(b, &cut, &source), kept = regions_shares(b, &cut, &sums);
+    struct view own = view_of(b, view_block(&kept, cut.nodes.place));
+    struct regions regions = {.blocks = sums, .own = call->destination};
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, shares, own, 0);
+    on_intervals(b, call, &cut, COLLECTIVE_REDUCE_SCATTER, reduce_scatter_views, &regions);
+}
+
+static void allgather_views(struct builder *b, const struct cut *cut, const void *context,
+                            const struct interval *interval, struct view *source,
+                            struct view *destination)
+{
+    const struct regions *regions = context;
+    *source = own_part(b, cut, regions, interval);
+    *destination = regions_units(b, cut, &regions->blocks, interval->from, interval->to);
+}
+
+static void ahc_allgather(struct builder *b, const struct call *call)
+{
+    struct cut cut = cut_of(b, call, false);
+    struct view all = nodes_by_node(b, &cut.nodes, &call->destination);
+    struct view shares = regions_shares(b, &cut, &all);
+    struct view own = view_of(b, view_block(&shares, cut.nodes.place));
+    struct regions regions = {.blocks = all, .own = call->source};
+    on_intervals(b, call, &cut, COLLECTIVE_ALLGATHER, allgather_views, &regions);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, shares, 0);
+}
+
+const struct algorithm allreduce_ahc = {
+    .name = "ahc",
+    .aliases = {"asymmetric-hierarchical-concatenate"},
+    .collectives = SERVES(ALLREDUCE),
+    .grouped = true,
+    .summary = "hierarchical for nodes of any sizes: each interval has one owner in every node",
+    .rounds = "intra RS(M) + inter AR(G) + intra AG(M)",
+    .sent = "2((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "ring"),
+                INTER(SERVES(ALLREDUCE), "ring"), NODE_GROUPS},
+    .refuses = ahc_refuses,
+    .write = ahc_allreduce,
+};
+
+const struct algorithm allreduce_ahc_broke = {
+    .name = "ahc-broke",
+    .collectives = SERVES(ALLREDUCE),
+    .grouped = true,
+    .summary = "the same with as many rails as the smallest node has ranks; the others are idle",
+    .rounds = "intra RS(M) + inter AR(G) + intra AG(M)",
+    .sent = "2((M-1)/m + (G-1)/(G m)) n with parts that are optimal",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "ring"),
+                INTER(SERVES(ALLREDUCE), "ring"), NODE_GROUPS},
+    .refuses = ahc_refuses,
+    .write = ahc_broke_allreduce,
+};
+
+const struct algorithm reduce_scatter_ahc = {
+    .name = "ahc",
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .grouped = true,
+    .summary = "in the node for all regions, then each interval among its owners",
+    .rounds = "intra RS(M) + inter RS(G)",
+    .sent = "((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(REDUCE_SCATTER), "ring"), INTER(SERVES(REDUCE_SCATTER), "ring"),
+                NODE_GROUPS},
+    .refuses = ahc_refuses,
+    .write = ahc_reduce_scatter,
+};
+
+const struct algorithm allgather_ahc = {
+    .name = "ahc",
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
+    .grouped = true,
+    .summary = "each interval among its owners, then in the node for all regions",
+    .rounds = "inter AG(G) + intra AG(M)",
+    .sent = "((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .users = "HCCL",
+    .options = {INTRA(SERVES(ALLGATHER), "ring"), INTER(SERVES(ALLGATHER), "ring"), NODE_GROUPS},
+    .refuses = ahc_refuses,
+    .write = ahc_allgather,
+};
