@@ -33,6 +33,11 @@ extern const struct algorithm allreduce_hier, reduce_scatter_hier, allgather_hie
     reduce_hier_leader;
 /* ahc.c */
 extern const struct algorithm allreduce_ahc, allreduce_ahc_broke, reduce_scatter_ahc, allgather_ahc;
+/* pipeline.c */
+extern const struct algorithm allreduce_pipeline, reduce_scatter_pipeline, allgather_pipeline,
+    alltoall_pipeline;
+/* staged.c */
+extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 
 /* Pieces that several families share. */
 

@@ -3,9 +3,8 @@
  */
 #include "compose.h"
 
-/* Scratch for a block of every rank, but for the own one, which belongs into `own`. */
-static struct view apart_from_own(struct builder *b, const struct group *g, const struct view *like,
-                                  struct message own)
+struct view view_apart(struct builder *b, const struct group *g, const struct view *like,
+                       struct message own)
 {
     struct view scratch = view_scratch(b, like);
     struct message *messages = message_array(b, like->blocks);
@@ -18,7 +17,7 @@ void compose_reduce_scatter(struct builder *b, const struct call *call,
                             reduce_scatter_kernel *kernel)
 {
     struct message own = view_all(b, &call->destination);
-    struct view partial = apart_from_own(b, call->group, &call->source, own);
+    struct view partial = view_apart(b, call->group, &call->source, own);
     if (call->group->size == 1)
         put_copy(b, call->group, own, view_block(&call->source, 0));
     else
@@ -40,7 +39,7 @@ void compose_scatter(struct builder *b, const struct call *call, scatter_kernel 
     if (g->rank == call->root)
         put_copy(b, g, own, view_block(&call->source, g->rank));
     else
-        kept = apart_from_own(b, g, &call->source, own);
+        kept = view_apart(b, g, &call->source, own);
     kernel(b, g, call->root, &kept);
 }
 
@@ -52,7 +51,7 @@ void compose_gather(struct builder *b, const struct call *call, gather_kernel *k
     if (g->rank == call->root)
         put_copy(b, g, view_block(&call->destination, g->rank), own);
     else
-        kept = apart_from_own(b, g, &call->destination, own);
+        kept = view_apart(b, g, &call->destination, own);
     kernel(b, g, call->root, &kept);
 }
 

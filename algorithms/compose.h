@@ -31,6 +31,11 @@ typedef void scatter_kernel(struct builder *b, const struct group *g, int root,
 typedef void gather_kernel(struct builder *b, const struct group *g, int root,
                            const struct view *kept);
 
+/* Scratch for a block of every rank, as long as those of `like`, but for the own one, which lies at
+ * `own`. */
+struct view view_apart(struct builder *b, const struct group *g, const struct view *like,
+                       struct message own);
+
 /* The collectives of one kernel. */
 void compose_reduce_scatter(struct builder *b, const struct call *call,
                             reduce_scatter_kernel *kernel);
