@@ -34,6 +34,11 @@ static enum status choice_add(struct job *job, const struct choice *choice, cons
     return STATUS_OK;
 }
 
+enum status choices_default(struct job *job)
+{
+    return choice_add(job, &(struct choice){.algorithm = NULL}, "auto");
+}
+
 static enum status option_unknown(const struct algorithm *algorithm, const char *key)
 {
     const char *names[ALGORITHM_OPTIONS_MOST + 1];
@@ -193,6 +198,8 @@ static enum status choice_read(struct job *job, char *text)
     if (colon)
         *colon = '\0';
     const struct algorithm *algorithm = algorithm_find(job->collective->id, text);
+    if (!algorithm && strcmp(text, "auto") == 0 && !colon)
+        return choices_default(job);
     if (!algorithm)
         return unknown_algorithm(text, job->collective);
     struct choice choice = choice_of(algorithm);
@@ -211,29 +218,22 @@ static enum status choice_read(struct job *job, char *text)
     return choice_add(job, &choice, shown);
 }
 
-static enum status choices_all(struct job *job, bool only_first)
+static enum status choices_all(struct job *job)
 {
-    for (int i = 0; algorithms[i]; i++) {
-        if (!algorithm_serves(algorithms[i], job->collective->id))
-            continue;
+    enum status status = STATUS_OK;
+    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
         struct choice choice = choice_of(algorithms[i]);
-        enum status status = choice_add(job, &choice, algorithms[i]->name);
-        if (status != STATUS_OK || only_first)
-            return status;
+        if (algorithm_serves(algorithms[i], job->collective->id))
+            status = choice_add(job, &choice, algorithms[i]->name);
     }
-    return STATUS_OK;
-}
-
-enum status choices_default(struct job *job)
-{
-    return choices_all(job, true);
+    return status;
 }
 
 static enum status algorithm_read(const struct argument *argument, struct job *job)
 {
     if (strcmp(argument->text, "all") == 0) {
         job->choices_all = true;
-        return choices_all(job, false);
+        return choices_all(job);
     }
     const char *list = argument->text;
     char item[ITEM_MOST];

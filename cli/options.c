@@ -34,8 +34,8 @@ const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_algorithm,
      .help = "algorithms, each with its options: bruck:radix=4,pairwise; 'all' for all of them; "
-             "several are compared side by side",
-     .standard_note = "the first that `cctest list` shows"},
+             "several are compared side by side; 'auto' picks one for each size by a rule",
+     .standard_note = "auto"},
     {.name = "datatype", .letter = 'd', .argument = "TYPE", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
      .help = "type of the elements"},

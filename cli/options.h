@@ -108,7 +108,7 @@ enum status unknown_reduction(const char *subject);
 #define ITEM_MOST 200
 bool list_next(const char **list, char item[ITEM_MOST]);
 
-/* Without -a: the first of the collective's algorithms in the list of all. */
+/* Without -a, or -a auto: what suits the ranks and each size, once they are known. */
 enum status choices_default(struct job *job);
 
 #endif

@@ -4,6 +4,7 @@
 #include "plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
@@ -102,8 +103,13 @@ enum status plan_command(const struct command_line *line, struct job *job)
     if (!job->collective->sized)
         job->datatype = datatype_find("uint8");
     int ranks = job->np ? job->np : RANKS_STANDARD;
+    int *here = calloc((size_t)ranks, sizeof *here);
     struct shape *shape;
-    enum status status = job_shape(job, ranks, NULL, &shape);
+    if (!here)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    job->smallest = job->largest = plan_bytes(line, job, ranks);
+    enum status status = job_shape(job, ranks, here, &shape);
+    free(here);
     if (status == STATUS_OK)
         status = plan_check(job, ranks, shape);
     if (status != STATUS_OK) {
@@ -118,8 +124,7 @@ enum status plan_command(const struct command_line *line, struct job *job)
     for (int i = 0; i < job->choice_count && status == STATUS_OK; i++) {
         struct problem problem;
         struct counts *counts;
-        status = job_problem(job, &job->choices[i], plan_bytes(line, job, ranks), ranks, shape,
-                             &problem, &counts);
+        status = job_problem(job, &job->choices[i], job->smallest, ranks, shape, &problem, &counts);
         if (status == STATUS_OK)
             status = plan_choice(job, &problem, i, text, plans);
         counts_free(counts);

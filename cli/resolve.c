@@ -27,6 +27,7 @@ static void settle_contract(const struct command_line *line, struct job *job)
     const struct collective *collective = job->collective;
     note_unused(line, job, "op", collective->reduces && collective->sized, "combines nothing");
     note_unused(line, job, "root", collective->rooted, "has no root");
+    note_unused(line, job, "counts", collective->counted, "has blocks of one length");
     note_unused(line, job, "datatype", collective->sized, "moves no data");
     note_unused(line, job, "min-bytes", collective->sized, "moves no data");
     note_unused(line, job, "max-bytes", collective->sized, "moves no data");
@@ -59,6 +60,20 @@ static enum status settle_bounds(const struct command_line *line, struct job *jo
     char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
     return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: exchange them",
                 size_format(job->smallest, least), size_format(job->largest, most));
+}
+
+/* A file says how long the blocks are: there is one size. */
+static enum status settle_counts(const struct command_line *line, struct job *job)
+{
+    if (!job->collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
+        return STATUS_OK;
+    if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
+        return fail(STATUS_USAGE,
+                    "--counts %s says how long the blocks are: leave --min-bytes and --max-bytes "
+                    "out",
+                    job->counts.path);
+    job->largest = job->smallest;
+    return STATUS_OK;
 }
 
 static enum status settle_steps(const struct command_line *line, struct job *job)
@@ -138,6 +153,8 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     enum status status = settle_bounds(line, job);
     if (status == STATUS_OK)
         status = settle_steps(line, job);
+    if (status == STATUS_OK)
+        status = settle_counts(line, job);
     if (status != STATUS_OK)
         return status;
     settle_contract(line, job);

@@ -119,6 +119,22 @@ static void print_columns(const struct table *table, const struct job *job)
     }
 }
 
+/* What auto picked, and why. */
+static void print_picks(FILE *out, const struct job *job)
+{
+    for (int i = 0; i < job->choice_count; i++) {
+        const struct choice_sizes *sizes = &job->choice_sizes[i];
+        char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+        if (!sizes->why)
+            continue;
+        fprintf(out, "auto picks %s", job->choice_text[i]);
+        if (job->collective->sized)
+            fprintf(out, " from %s to %s", size_format(sizes->least, least),
+                    size_format(sizes->most, most));
+        fprintf(out, ": %s\n# ", sizes->why);
+    }
+}
+
 static void table_begin(struct report *report, const struct job *job, const struct lineup *lineup)
 {
     struct table *table = table_of(report);
@@ -128,6 +144,7 @@ static void table_begin(struct report *report, const struct job *job, const stru
     for (int i = 0; i < job->choice_count; i++)
         fprintf(out, "%s%s", i ? ", " : " ", job->choice_text[i]);
     fputs("\n# ", out);
+    print_picks(out, job);
     print_hosts(table, lineup);
     fprintf(out, " (%s%s); memory %s; transport ", lineup->bootstrap,
             job->ranks_as_threads ? ", as threads" : "", job->memory->name);
@@ -304,7 +321,10 @@ static void table_result(struct report *report, const struct job *job, const str
         release_held(table, job);
     table->held[table->held_count++] = *result;
     remember_cell(table, result);
-    if (table->held_count == job->choice_count || table->held_count == CHOICES_MOST)
+    int running = 0;
+    for (int c = 0; c < job->choice_count; c++)
+        running += job_runs_at(job, c, result->asked);
+    if (table->held_count == running || table->held_count == CHOICES_MOST)
         release_held(table, job);
 }
 
@@ -337,6 +357,15 @@ static void print_side_by_side_row(const struct table *table, const struct job *
             best ? job->choice_text[best->choice] : "-", paint(table, PLAIN));
 }
 
+/* Was there a size that more than one algorithm ran? */
+static bool has_several(const struct table *table)
+{
+    for (size_t i = 1; i < table->cell_count; i++)
+        if (table->cells[i].bytes == table->cells[i - 1].bytes)
+            return true;
+    return false;
+}
+
 static void print_side_by_side(const struct table *table, const struct job *job)
 {
     fprintf(table->out, "#\n# %s by size and algorithm:\n# %10s",
@@ -358,7 +387,7 @@ static void table_end(struct report *report, const struct job *job, enum status 
     release_held(table, job);
     if (table->cell_count == 0)
         return;
-    if (job->choice_count > 1 && job->iterations > 0)
+    if (has_several(table) && job->iterations > 0)
         print_side_by_side(table, job);
     fputs("#\n# bytes received by way:", table->out);
     for (int p = 0; p < PATHS; p++)

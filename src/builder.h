@@ -228,6 +228,10 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 /* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
 extern const struct algorithm *const algorithms[];
 bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
+/* What `-a auto` picks for a problem of `bytes` bytes, as tables print them; *why: in a few words.
+ * algorithms/auto.c holds the rule. NULL: no rule has an algorithm that accepts the shape. */
+const struct algorithm *algorithm_auto(const struct problem *problem, size_t bytes,
+                                       const char **why);
 /* By collective and name or alias; NULL if unknown. */
 const struct algorithm *algorithm_find(enum collective_id collective, const char *name);
 

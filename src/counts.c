@@ -323,6 +323,16 @@ enum status counts_of_partners(int ranks, int (*partner)(const void *context, in
     return STATUS_OK;
 }
 
+size_t counts_mean(const struct counts *counts)
+{
+    size_t p = (size_t)counts->ranks, rows = counts->kind == COUNTS_MATRIX ? p : 1,
+           blocks = p * rows;
+    double sum = 0; /* of what may be too large for a size_t */
+    for (size_t row = 0; row < rows; row++)
+        sum += (double)counts->before[row * (p + 1) + p];
+    return (size_t)ceil(sum / (double)blocks);
+}
+
 void counts_free(struct counts *counts)
 {
     if (!counts)

@@ -60,6 +60,9 @@ enum status counts_of_partners(int ranks, int (*partner)(const void *context, in
                                const void *context, struct counts **counts);
 void counts_free(struct counts *counts); /* NULL is allowed */
 
+/* Elements in all blocks together, divided by their number, rounded up. */
+size_t counts_mean(const struct counts *counts);
+
 /* A number that differs where the contents of two files differ. */
 uint64_t counts_fingerprint(const struct counts_spec *spec);
 

@@ -7,6 +7,8 @@
 #include "log.h"
 #include "report.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t job_next_size(const struct job *job, size_t bytes)
@@ -69,6 +71,8 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
                                    : COUNTS_VECTOR,
                                ranks, problem->count * (size_t)ranks, job->seed, counts);
     problem->counts = *counts;
+    if (status == STATUS_OK && collective->counted)
+        problem->count = counts_mean(*counts);
     return status;
 }
 
@@ -80,9 +84,87 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
                               .ranks = ranks,
                               .root = job->root == ROOT_ALL ? 0 : job->root,
                               .shape = shape};
-    if (choice->algorithm->grouped && !shape && choice->group_count == 0)
+    if (!choice->algorithm || (choice->algorithm->grouped && !shape && choice->group_count == 0))
         return NULL;
     return choice_refuses(choice, &problem, why, size);
+}
+
+bool job_runs_at(const struct job *job, int choice, size_t bytes)
+{
+    return bytes >= job->choice_sizes[choice].least && bytes <= job->choice_sizes[choice].most;
+}
+
+/* What a job chose, while it is being rewritten. */
+struct chosen {
+    struct choice choices[CHOICES_MOST];
+    struct choice_sizes sizes[CHOICES_MOST];
+    char text[CHOICES_MOST][CHOICE_TEXT_MOST];
+    int count;
+};
+
+static enum status chosen_add(struct chosen *chosen, const struct choice *choice,
+                              const struct choice_sizes *sizes, const char *text)
+{
+    if (chosen->count == CHOICES_MOST)
+        return fail(STATUS_USAGE, "there are more than %d algorithms to run: compare fewer at once",
+                    CHOICES_MOST);
+    int index = chosen->count++;
+    chosen->choices[index] = *choice;
+    chosen->sizes[index] = *sizes;
+    snprintf(chosen->text[index], CHOICE_TEXT_MOST, "%s", text);
+    return STATUS_OK;
+}
+
+/* What auto picks for each size of the sweep. */
+static enum status auto_expand(const struct job *job, int ranks, const struct shape *shape,
+                               struct chosen *chosen)
+{
+    struct problem problem = {.collective = job->collective, .ranks = ranks, .shape = shape};
+    struct choice_sizes *last = NULL;
+    size_t bytes = job->smallest, next;
+    do {
+        const char *why;
+        const struct algorithm *algorithm = algorithm_auto(&problem, bytes, &why);
+        if (!algorithm)
+            return fail(STATUS_USAGE,
+                        "auto knows no algorithm for %s on %d ranks: name one with -a",
+                        job->collective->name, ranks);
+        if (!last || chosen->choices[chosen->count - 1].algorithm != algorithm) {
+            struct choice choice = choice_of(algorithm);
+            struct choice_sizes sizes = {.least = bytes, .why = why};
+            enum status status = chosen_add(chosen, &choice, &sizes, algorithm->name);
+            if (status != STATUS_OK)
+                return status;
+            last = &chosen->sizes[chosen->count - 1];
+        }
+        last->most = bytes;
+        next = job_next_size(job, bytes);
+        bytes = next;
+    } while (next != 0);
+    return STATUS_OK;
+}
+
+static enum status choices_expand(struct job *job, int ranks, const struct shape *shape)
+{
+    static const struct choice_sizes all = {.most = SIZE_MAX};
+    struct chosen *chosen = calloc(1, sizeof *chosen);
+    enum status status = chosen ? STATUS_OK : fail(STATUS_ERROR, "out of memory for algorithms");
+    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++) {
+        if (job->choices[i].algorithm)
+            status = chosen_add(chosen, &job->choices[i],
+                                job->choice_sizes[i].why ? &job->choice_sizes[i] : &all,
+                                job->choice_text[i]);
+        else
+            status = auto_expand(job, ranks, shape, chosen);
+    }
+    if (status == STATUS_OK) {
+        memcpy(job->choices, chosen->choices, sizeof job->choices);
+        memcpy(job->choice_sizes, chosen->sizes, sizeof job->choice_sizes);
+        memcpy(job->choice_text, chosen->text, sizeof job->choice_text);
+        job->choice_count = chosen->count;
+    }
+    free(chosen);
+    return status;
 }
 
 /* Takes out what refuses, where the user asked for whatever there is. */
@@ -101,6 +183,7 @@ static enum status check_choices(struct job *job, int ranks, const struct shape 
         }
         if (kept != i) {
             job->choices[kept] = job->choices[i];
+            job->choice_sizes[kept] = job->choice_sizes[i];
             memcpy(job->choice_text[kept], job->choice_text[i], sizeof job->choice_text[kept]);
         }
         kept++;
@@ -122,10 +205,12 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
             return fail(STATUS_USAGE,
                         "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
                         job->injections[i].rank, ranks, ranks - 1);
-    enum status status = check_choices(job, ranks, shape);
+    enum status status = shape ? choices_expand(job, ranks, shape) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = check_choices(job, ranks, shape);
     struct problem problem;
     struct counts *counts;
-    if (status != STATUS_OK || !job->collective->counted)
+    if (status != STATUS_OK || !job->collective->counted || !job->choices[0].algorithm)
         return status;
     status = job_problem(job, &job->choices[0], job->smallest, ranks, shape, &problem, &counts);
     counts_free(counts);

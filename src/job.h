@@ -47,9 +47,16 @@ struct injection {
 #define TRANSPORTS_MOST  8
 #define ROOT_ALL         (-1)
 
+/* The sizes that a choice is for: all, unless `-a auto` picked it for some. */
+struct choice_sizes {
+    size_t least, most; /* bytes, as asked */
+    const char *why;    /* auto picked it; NULL: the user did */
+};
+
 struct job {
     const struct collective *collective;
-    struct choice choices[CHOICES_MOST];
+    struct choice choices[CHOICES_MOST]; /* algorithm NULL: auto, before the ranks are known */
+    struct choice_sizes choice_sizes[CHOICES_MOST];
     char choice_text[CHOICES_MOST][CHOICE_TEXT_MOST]; /* as shown: "bruck:radix=4" */
     int choice_count;
     bool choices_all; /* `-a all`: algorithms that refuse the number of ranks are left out */
@@ -99,9 +106,13 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
 
 /* Can this job run with `ranks` ranks? Looks at root, injections, counts, and asks each algorithm;
  * under `-a all` those that refuse are taken out of the job, otherwise a refusal is an error.
- * Called as soon as the number of ranks is known, and again when the shape is (before: NULL).
+ * Called as soon as the number of ranks is known, and again when the shape is (before: NULL); then
+ * `-a auto` becomes what it picks.
  * STATUS_USAGE, with the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
+
+/* Does a choice run at this size (bytes, as asked)? */
+bool job_runs_at(const struct job *job, int choice, size_t bytes);
 
 /* The problem of one size (bytes, as asked) of one algorithm, with root 0 where the root rotates.
  * *counts: what it refers to, or NULL; the caller's, to be freed with counts_free(). */

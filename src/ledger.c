@@ -183,6 +183,7 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
     struct result *result = &more[ledger->result_count++];
     *result = (struct result){
         .choice = mine->choice,
+        .asked = mine->bytes,
         .count = mine->problem.count,
         .bytes = collective_bytes(&mine->problem, job->datatype->size),
         .root = job->root,

@@ -53,6 +53,12 @@ static void schedule_needs(struct session *session, const struct schedule *sched
         session->lanes = schedule->lanes;
 }
 
+static size_t choice_largest(const struct job *job, int choice)
+{
+    size_t most = job->choice_sizes[choice].most;
+    return most < job->largest ? most : job->largest;
+}
+
 /* What all lines will need: known from the largest size, since everything grows with it. */
 static enum status session_survey(struct session *session)
 {
@@ -64,7 +70,7 @@ static enum status session_survey(struct session *session)
     for (int c = 0; c < job->choice_count; c++) {
         struct line line;
         enum status status =
-            line_schedules(&session->runner, &job->choices[c], job->largest, &line);
+            line_schedules(&session->runner, &job->choices[c], choice_largest(job, c), &line);
         if (status != STATUS_OK)
             return status;
         for (int i = 0; i < line.plans; i++)
@@ -306,6 +312,27 @@ static enum status line_time(struct session *session, const struct line *line, s
     return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
 }
 
+/* On how many sets of buffers can all ranks run the line? Ranks may need buffers of different
+ * sizes, but must check the same iterations together. */
+static enum status line_agree(struct session *session, struct line *line)
+{
+    struct blobs blobs;
+    if (session->burst.set_count == 1)
+        return STATUS_OK;
+    enum status status =
+        control_allgather(session->control, &line->sets, sizeof line->sets, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < blobs.count; r++) {
+        int sets = line->sets;
+        if (blobs.size[r] == sizeof sets)
+            memcpy(&sets, blobs.data[r], sizeof sets);
+        line->sets = sets < line->sets ? sets : line->sets;
+    }
+    blobs_free(&blobs);
+    return STATUS_OK;
+}
+
 static enum status session_line(struct session *session, int choice, size_t bytes)
 {
     struct runner *runner = &session->runner;
@@ -317,7 +344,9 @@ static enum status session_line(struct session *session, int choice, size_t byte
                                    session->burst.sets, session->burst.set_count, &line);
     if (status != STATUS_OK)
         return status;
-    status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
+    status = line_agree(session, &line);
+    if (status == STATUS_OK)
+        status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_WARMUP);
         status = line_warm_up(session, &line);
@@ -346,7 +375,8 @@ static enum status session_sweep(struct session *session)
     size_t bytes = job->smallest;
     for (;;) {
         for (int c = 0; c < job->choice_count; c++) {
-            enum status status = session_line(session, c, bytes);
+            enum status status =
+                job_runs_at(job, c, bytes) ? session_line(session, c, bytes) : STATUS_OK;
             if (status != STATUS_OK)
                 return status;
         }

@@ -1,0 +1,104 @@
+/*
+ * auto.c - what `-a auto` picks: the first row that fits.
+ *
+ * A rule of thumb that holds on most machines, in the spirit of the tables of MPICH, Open MPI, NCCL
+ * and HCCL: few steps for small messages, few bytes for large ones, and between them log p steps
+ * that still send the least; where there are several nodes, large messages respect them. It knows
+ * nothing about the machine: to know what is fastest here, run `-a all`.
+ *
+ * Sizes are those of the table, but of one block for alltoall, gather and scatter.
+ */
+#include "algorithms.h"
+
+#include "shape.h"
+
+enum nodes_wanted { ANY_NODES, EVEN_NODES, UNEVEN_NODES };
+
+struct rule {
+    unsigned collectives;
+    size_t bytes_most; /* 0: any */
+    int ranks_most;    /* 0: any */
+    enum nodes_wanted nodes;
+    const char *algorithm;
+    const char *why;
+};
+
+#define K               1024u
+#define COMBINES_ALL    (SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV))
+#define GATHERS_ALL     (SERVES(ALLGATHER) | SERVES(ALLGATHERV))
+#define EXCHANGES       (SERVES(ALLTOALL) | SERVES(ALLTOALLV))
+#define FROM_OR_TO_ROOT (SERVES(GATHER) | SERVES(GATHERV) | SERVES(SCATTER) | SERVES(SCATTERV))
+
+/* clang-format off */
+static const struct rule rules[] = {
+    {SERVES(ALLREDUCE), 8 * K, 8, ANY_NODES, "oneshot", "small, few ranks: one step"},
+    {SERVES(ALLREDUCE), 32 * K, 0, ANY_NODES, "recursive-doubling", "small: log2 p steps"},
+    {SERVES(ALLREDUCE), 512 * K, 0, ANY_NODES, "rabenseifner", "medium: 2 log2 p steps, little to send"},
+    {SERVES(ALLREDUCE), 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
+    {SERVES(ALLREDUCE), 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
+    {SERVES(ALLREDUCE), 0, 0, ANY_NODES, "ring", "large: the least to send, to neighbours only"},
+
+    {COMBINES_ALL | GATHERS_ALL, 32 * K, 8, ANY_NODES, "mesh", "small, few ranks: one step"},
+    {COMBINES_ALL | GATHERS_ALL, 512 * K, 0, ANY_NODES, "nhr", "medium: log2 p steps, the least to send"},
+    {COMBINES_ALL | GATHERS_ALL, 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
+    {COMBINES_ALL | GATHERS_ALL, 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
+    {COMBINES_ALL | GATHERS_ALL, 0, 0, ANY_NODES, "ring", "large: the least to send, to neighbours only"},
+
+    {SERVES(BROADCAST) | SERVES(REDUCE), 32 * K, 0, ANY_NODES, "binomial", "small: log2 p steps"},
+    {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
+    {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, UNEVEN_NODES, "hier-leader", "large, on nodes of several sizes"},
+    {SERVES(BROADCAST), 0, 0, ANY_NODES, "chain", "large: streamed, every rank sends it once"},
+    {SERVES(REDUCE), 0, 0, ANY_NODES, "rabenseifner", "large: little to send, the work is shared"},
+
+    {FROM_OR_TO_ROOT, 2 * K, 0, ANY_NODES, "binomial", "small blocks: log2 p steps"},
+    {FROM_OR_TO_ROOT, 0, 0, ANY_NODES, "linear", "large blocks: nothing is sent twice"},
+
+    {EXCHANGES, 512, 8, ANY_NODES, "linear", "small blocks, few ranks: one step"},
+    {SERVES(ALLTOALL), 512, 0, ANY_NODES, "bruck", "small blocks: log2 p steps"},
+    {EXCHANGES, 8 * K, 0, EVEN_NODES, "staged", "small blocks, on several nodes: few messages between them"},
+    {EXCHANGES, 32 * K, 0, ANY_NODES, "scattered", "medium blocks: many peers at a time"},
+    {EXCHANGES, 0, 0, ANY_NODES, "pairwise", "large blocks: one partner at a time, no contention"},
+
+    {SERVES(SENDRECV), 0, 0, ANY_NODES, "ring-shift", "what nccl-tests measures"},
+    {SERVES(BARRIER), 0, 0, ANY_NODES, "dissemination", "log2 p steps"},
+};
+/* clang-format on */
+
+static bool nodes_fit(const struct problem *problem, enum nodes_wanted wanted)
+{
+    const struct shape *shape = problem->shape;
+    if (wanted == ANY_NODES)
+        return true;
+    return shape && shape->groups > 1 && shape->groups < problem->ranks &&
+           shape->uniform == (wanted == EVEN_NODES);
+}
+
+/* The size that the rules go by. */
+static size_t rule_bytes(const struct problem *problem, size_t bytes)
+{
+    bool by_block = (EXCHANGES | FROM_OR_TO_ROOT) >> problem->collective->id & 1;
+    return by_block ? bytes / (size_t)problem->ranks : bytes;
+}
+
+const struct algorithm *algorithm_auto(const struct problem *problem, size_t bytes,
+                                       const char **why)
+{
+    size_t size = rule_bytes(problem, bytes);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct rule *rule = &rules[i];
+        char refusal[256];
+        if (!(rule->collectives >> problem->collective->id & 1) ||
+            (rule->bytes_most && size > rule->bytes_most) ||
+            (rule->ranks_most && problem->ranks > rule->ranks_most) ||
+            !nodes_fit(problem, rule->nodes))
+            continue;
+        const struct algorithm *algorithm =
+            algorithm_find(problem->collective->id, rule->algorithm);
+        struct choice choice = choice_of(algorithm);
+        if (choice_refuses(&choice, problem, refusal, sizeof refusal))
+            continue;
+        *why = rule->why;
+        return algorithm;
+    }
+    return NULL;
+}
