@@ -28,38 +28,37 @@ bool output_is_stream(const char *path)
 }
 
 /* Writes to an open file, and closes it unless it is standard output. */
-static bool document_write(const json_t *document, FILE *file)
+static bool text_write(const char *text, size_t length, FILE *file)
 {
-    bool good = json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
-    good = fputc('\n', file) != EOF && good;
+    bool good = fwrite(text, 1, length, file) == length;
     good = fflush(file) == 0 && good;
     if (file != stdout)
         good = fclose(file) == 0 && good;
     return good;
 }
 
-static bool document_write_to(const json_t *document, const char *path)
+static bool text_write_to(const char *text, size_t length, const char *path)
 {
     FILE *file = fopen(path, "w");
-    return file && document_write(document, file);
+    return file && text_write(text, length, file);
 }
 
 /* A symbolic link stays one: what it points to is replaced. */
-static bool document_replace(const json_t *document, const char *path)
+static bool text_replace(const char *text, size_t length, const char *path)
 {
     char *target = realpath(path, NULL);
     const char *name = target ? target : path;
     char temporary[PATH_MAX];
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
-    if (good && document_write_to(document, temporary)) {
+    if (good && text_write_to(text, length, temporary)) {
         good = rename(temporary, name) == 0;
         if (!good)
             unlink(temporary);
     } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
         /* The folder takes no new file, but the file that is there may well be written. */
         int why = errno;
-        good = access(name, W_OK) == 0 && document_write_to(document, name);
+        good = access(name, W_OK) == 0 && text_write_to(text, length, name);
         if (!good && errno == ENOENT)
             errno = why;
     } else if (good) {
@@ -72,12 +71,25 @@ static bool document_replace(const json_t *document, const char *path)
     return good;
 }
 
+enum status output_put(const char *text, size_t length, const char *path)
+{
+    bool good = strcmp(path, "-") == 0   ? text_write(text, length, stdout)
+                : output_is_stream(path) ? text_write_to(text, length, path)
+                                         : text_replace(text, length, path);
+    return good ? STATUS_OK : write_failed(path);
+}
+
 enum status json_put(const json_t *document, const char *path)
 {
-    bool good = strcmp(path, "-") == 0   ? document_write(document, stdout)
-                : output_is_stream(path) ? document_write_to(document, path)
-                                         : document_replace(document, path);
-    return good ? STATUS_OK : write_failed(path);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    bool good = file && json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+    good = file && fputc('\n', file) != EOF && good;
+    good = file && fclose(file) == 0 && good;
+    enum status status = good ? output_put(text, length, path) : write_failed(path);
+    free(text);
+    return status;
 }
 
 json_t *json_document(void)

@@ -9,9 +9,11 @@
 
 #include "report.h"
 
-/* Writes a document to `path`: "-" is standard output; a regular file, or one that is not there
+/* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
  * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to. STATUS_ERROR,
  * with the reason, if that fails. */
+enum status output_put(const char *text, size_t length, const char *path);
+/* The same for a document. */
 enum status json_put(const json_t *document, const char *path);
 
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */

@@ -12,6 +12,7 @@
 #include "output.h"
 
 #define RANKS_STANDARD 4
+#define HEAD_MOST      512
 
 void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
 {
@@ -35,6 +36,13 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
 
 static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
 {
+    if (job->svg && job->choice_count > 1)
+        return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
+                    job->choice_count);
+    if (job->svg && ranks > PICTURE_RANKS_MOST)
+        return fail(STATUS_USAGE,
+                    "a picture of %d ranks could not be read: give --np of at most %d", ranks,
+                    PICTURE_RANKS_MOST);
     if (job->root == ROOT_ALL)
         return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
     if (job->rank >= ranks)
@@ -43,17 +51,19 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
     return job_check_ranks(job, ranks, shape);
 }
 
-static void print_head(const struct job *job, const struct problem *problem, const char *choice)
+/* "allreduce ring, 4 ranks, count 4 (16 bytes of float), out of place" */
+static void head_write(const struct job *job, const struct problem *problem, const char *choice,
+                       char text[HEAD_MOST])
 {
-    printf("# %s %s, %d ranks", job->collective->name, choice, problem->ranks);
+    int length = snprintf(text, HEAD_MOST, "%s %.300s, %d ranks", job->collective->name, choice,
+                          problem->ranks);
     if (job->collective->sized)
-        printf(", count %zu (%zu bytes of %s), %s", problem->count,
-               collective_bytes(problem, job->datatype->size), job->datatype->name,
-               problem->in_place ? "in-place" : "out of place");
+        length +=
+            snprintf(text + length, HEAD_MOST - (size_t)length, ", count %zu (%zu bytes of %s), %s",
+                     problem->count, collective_bytes(problem, job->datatype->size),
+                     job->datatype->name, problem->in_place ? "in-place" : "out of place");
     if (job->collective->rooted)
-        printf(", root %d", problem->root);
-    puts("\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are elements a to "
-         "b-1");
+        snprintf(text + length, HEAD_MOST - (size_t)length, ", root %d", problem->root);
 }
 
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
@@ -81,8 +91,13 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     json_t *plan = plans ? choice_json(job, problem, index) : NULL;
     if (plan)
         json_array_append_new(plans, plan);
-    if (text)
-        print_head(job, problem, job->choice_text[index]);
+    if (text) {
+        char head[HEAD_MOST];
+        head_write(job, problem, job->choice_text[index], head);
+        printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
+               "elements a to b-1\n",
+               head);
+    }
     for (int rank = first; rank <= last; rank++) {
         struct schedule *schedule;
         enum status status =
@@ -96,6 +111,23 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
         schedule_free(schedule);
     }
     return STATUS_OK;
+}
+
+/* The picture needs all ranks, also when one is shown: what a message carries comes from others. */
+static enum status plan_picture(const struct job *job, const struct problem *problem)
+{
+    char head[HEAD_MOST];
+    struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
+        status = schedule_build(&job->choices[0], problem, rank, job->channels, &schedules[rank]);
+    head_write(job, problem, job->choice_text[0], head);
+    if (status == STATUS_OK)
+        status = plan_draw((const struct schedule *const *)schedules, problem, job->rank, head,
+                           job->choices[0].algorithm->summary, job->svg);
+    for (int rank = 0; rank < problem->ranks; rank++)
+        schedule_free(schedules[rank]);
+    return status;
 }
 
 enum status plan_command(const struct command_line *line, struct job *job)
@@ -116,7 +148,8 @@ enum status plan_command(const struct command_line *line, struct job *job)
         shape_free(shape);
         return status;
     }
-    bool text = !job->json || strcmp(job->json, "-") != 0;
+    bool text =
+        (!job->json || strcmp(job->json, "-") != 0) && (!job->svg || strcmp(job->svg, "-") != 0);
     json_t *document = job->json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)
@@ -127,6 +160,8 @@ enum status plan_command(const struct command_line *line, struct job *job)
         status = job_problem(job, &job->choices[i], job->smallest, ranks, shape, &problem, &counts);
         if (status == STATUS_OK)
             status = plan_choice(job, &problem, i, text, plans);
+        if (status == STATUS_OK && job->svg)
+            status = plan_picture(job, &problem);
         counts_free(counts);
     }
     shape_free(shape);

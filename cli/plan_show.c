@@ -18,28 +18,28 @@ static const char *const buffer_names[BUFFERS] = {
 
 /* "source[0..2)"; a strided one "source[0..2) [4..6) [8..10)", long ones with "..." in the middle.
  */
-static void print_span(const struct span *span)
+static void print_span(FILE *out, const struct span *span)
 {
-    printf("%s", buffer_names[span->buffer]);
+    fputs(buffer_names[span->buffer], out);
     for (size_t t = 0; t < span->times; t++) {
         bool skips = span->times > RUNS_SHOWN && t == 2;
         if (skips) {
-            printf(" ...");
+            fputs(" ...", out);
             t = span->times - 1;
         }
         size_t from = span->offset + t * span->stride;
-        printf("%s[%zu..%zu)", t ? " " : "", from, from + span->run);
+        fprintf(out, "%s[%zu..%zu)", t ? " " : "", from, from + span->run);
     }
     if (span->times > RUNS_SHOWN)
-        printf(" (%zu runs, %zu apart)", span->times, span->stride);
+        fprintf(out, " (%zu runs, %zu apart)", span->times, span->stride);
 }
 
-static void print_message(struct message message)
+void plan_print_message(FILE *out, struct message message)
 {
     for (size_t i = 0; i < message.count; i++) {
         if (i)
-            printf(", ");
-        print_span(&message.spans[i]);
+            fputs(", ", out);
+        print_span(out, &message.spans[i]);
     }
 }
 
@@ -59,18 +59,18 @@ static void print_operation(const struct schedule *schedule, size_t index)
             printf("%-7s ", "");
     }
     if (operation->kind == OPERATION_SEND) {
-        print_message(operation->from);
+        plan_print_message(stdout, operation->from);
     } else {
-        print_message(operation->to);
+        plan_print_message(stdout, operation->to);
         if (operation->kind != OPERATION_RECV)
             printf(" = ");
         if (operation->kind == OPERATION_RECV_REDUCE)
             printf("message");
         else if (operation->kind != OPERATION_RECV)
-            print_message(operation->from);
+            plan_print_message(stdout, operation->from);
         if (operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE) {
             printf(" + ");
-            print_message(operation->with);
+            plan_print_message(stdout, operation->with);
         }
     }
     putchar('\n');

@@ -134,17 +134,19 @@ static enum status settle_injections(const struct job *job)
     return STATUS_OK;
 }
 
-static enum status settle_outputs(const struct job *job)
+/* JSON, and what else was asked for by the option `name`. */
+static enum status settle_outputs(const struct job *job, const char *other, const char *name)
 {
-    if (!job->json || !job->csv)
+    if (!job->json || !other)
         return STATUS_OK;
-    if (strcmp(job->json, "-") == 0 && strcmp(job->csv, "-") == 0)
-        return fail(STATUS_USAGE, "--json and --csv cannot both go to standard output: give one of "
-                                  "them a file");
+    if (strcmp(job->json, "-") == 0 && strcmp(other, "-") == 0)
+        return fail(STATUS_USAGE,
+                    "--json and --%s cannot both go to standard output: give one of them a file",
+                    name);
     struct stat file;
     bool device = stat(job->json, &file) == 0 && !S_ISREG(file.st_mode);
-    if (strcmp(job->json, job->csv) == 0 && !device)
-        return fail(STATUS_USAGE, "--json and --csv name the same file: give each its own");
+    if (strcmp(job->json, other) == 0 && !device)
+        return fail(STATUS_USAGE, "--json and --%s name the same file: give each its own", name);
     return STATUS_OK;
 }
 
@@ -166,7 +168,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)
-        status = settle_outputs(job);
+        status = settle_outputs(job, job->csv, "csv");
     return status;
 }
 
@@ -200,6 +202,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_PLAN)
+        status = settle_outputs(job, job->svg, "svg");
     if (status == STATUS_OK && line->command->bit == FOR_INFO)
         settle_ranks(line, job);
     return status;

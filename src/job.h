@@ -93,8 +93,8 @@ struct job {
     int rank, world;        /* -1: not given */
     bool ranks_as_threads;
     /* Where results go. */
-    const char *json, *csv; /* file, "-" for stdout, or NULL */
-    bool profile;           /* where each rank's time goes is part of them */
+    const char *json, *csv, *svg; /* file, "-" for stdout, or NULL */
+    bool profile;                 /* where each rank's time goes is part of them */
 };
 
 /* The size after `bytes` in the job's sweep; 0 when there are no more. */

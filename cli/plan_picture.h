@@ -1,0 +1,105 @@
+/*
+ * plan_picture.h - what the parts of a plan's picture share: the messages with what they carry
+ * (plan_flow.c, plan_label.c), where everything is placed (plan_layout.c), and the drawing itself
+ * (plan_svg.c).
+ */
+#ifndef CCTEST_CLI_PLAN_PICTURE_H
+#define CCTEST_CLI_PLAN_PICTURE_H
+
+#include "ensemble.h"
+#include "plan.h"
+#include "status.h"
+
+/* What a place in memory holds: which element of the problem, and whose. */
+struct cell {
+    uint32_t number; /* as labels write it */
+    uint32_t origin; /* rank that it started at */
+    uint64_t of;     /* ranks that contributed, as bits */
+};
+
+/* One message. */
+struct flight {
+    uint32_t send, recv; /* its operations, in the ensemble's numbering */
+    int from, to, lane;
+    int leaves, arrives; /* rounds */
+    size_t length;       /* elements */
+    struct cell *cells;
+    double depart_y, land_y; /* see struct column */
+};
+
+/* All ranks' schedules, run once to see what travels. */
+struct flow {
+    struct ensemble *ensemble;
+    const struct problem *problem;
+    struct flight *flights;
+    size_t count;
+    int ranks, rounds, lanes;
+    bool origins;             /* elements of one number, but of different ranks, are different */
+    uint64_t *fences;         /* [round]: ranks, as bits, of which a fence stands before it */
+    struct cell *spare_cells; /* room for the longest message, for whoever needs it */
+    uint32_t *spare_numbers;
+};
+
+/* `schedules[r]` is rank r's, all of `problem`; they must outlive the flow. Fails with STATUS_USAGE
+ * if it is too much for a picture, with STATUS_ERROR if messages do not meet. */
+enum status flow_trace(const struct schedule *const *schedules, const struct problem *problem,
+                       struct flow *flow);
+/* Keeps only the messages that `rank` sends or receives. */
+void flow_keep(struct flow *flow, int rank);
+void flow_free(struct flow *flow);
+
+/* What a message carries: "0,2,4", "3-5", "1,3,…,15"; where blocks differ by their origin, those
+ * that are not the sender's own as "2→5" (rank 2's block 5). Cut at `LABEL_SIZE`. */
+#define LABEL_SIZE 400
+void flight_label(const struct flow *flow, const struct flight *flight, char text[LABEL_SIZE]);
+/* Cuts a label down to what has room in a picture. */
+void label_shorten(char text[LABEL_SIZE]);
+/* Characters, not bytes. */
+size_t label_width(const char *text);
+/* The ranks whose bits are set: "0-3,7". */
+void label_ranks(uint64_t ranks, char text[LABEL_SIZE]);
+
+/* One local operation, where it is marked. */
+struct mark {
+    int rank, round;
+    bool after; /* behind what arrives in the round, not before it */
+    enum operation_kind kind;
+    uint32_t operation; /* in the ensemble's numbering */
+};
+
+/* A round. All in pixels. */
+struct column {
+    double left, right;
+    double before, after; /* where marks begin */
+    double depart;        /* arrows leave the lifeline ... */
+    double cross;         /* ... go up or down from here, the label being between ... */
+    double land;          /* ... and arrive */
+    bool dense;           /* too many messages for labels */
+    size_t flights, elements;
+};
+
+/* A rank. */
+struct row {
+    bool shown;
+    double y, height; /* of its lifeline; around it */
+    size_t flights, elements;
+};
+
+struct picture {
+    struct column *columns;
+    struct row *rows;
+    struct mark *marks; /* by rank, round, place and kind */
+    size_t mark_count;
+    double left, right, top, bottom; /* of the lifelines */
+};
+
+/* Places everything, and the ends of all flights; `rank`: the only one of interest, or -1. The
+ * flow owns the memory. */
+enum status picture_place(struct flow *flow, int rank, struct picture *picture);
+
+#define LABEL_FONT  10.0
+#define LETTER      6.1  /* a letter of a label */
+#define MARK_PITCH  22.0 /* from one mark to the next */
+#define FENCE_WIDTH 8.0
+
+#endif
