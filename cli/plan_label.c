@@ -61,15 +61,15 @@ static void words_list(struct words *words, const uint32_t *numbers, size_t coun
     }
 }
 
-void label_ranks(uint64_t ranks, char text[LABEL_SIZE])
+/* The ranks whose bits are set: "0-3,7". */
+static void words_ranks(struct words *words, uint64_t ranks)
 {
     uint32_t numbers[64];
     size_t count = 0;
     for (uint32_t r = 0; r < 64; r++)
         if (ranks >> r & 1)
             numbers[count++] = r;
-    text[0] = '\0';
-    words_list(&(struct words){.text = text}, numbers, count);
+    words_list(words, numbers, count);
 }
 
 static int cell_compare(const void *left, const void *right)
@@ -126,13 +126,31 @@ void flight_label(const struct flow *flow, const struct flight *flight, char tex
     for (size_t i = 0; i < count; i++) {
         words_put(&words, i ? " " : "");
         if (groups[i].origins != (uint64_t)1 << flight->from) {
-            char origins[LABEL_SIZE];
-            label_ranks(groups[i].origins, origins);
-            words_put(&words, origins);
+            words_ranks(&words, groups[i].origins);
             words_put(&words, "→");
         }
         words_list(&words, groups[i].numbers, groups[i].count);
     }
+}
+
+void flight_contributions(const struct flow *flow, const struct flight *flight,
+                          char text[LABEL_SIZE])
+{
+    struct words words = {.text = text};
+    uint64_t of = flight->cells[0].of;
+    bool alike = true;
+    for (size_t i = 1; i < flight->length; i++)
+        alike = alike && flight->cells[i].of == of;
+    text[0] = '\0';
+    if (!flow->problem->collective->reduces || (alike && of == (uint64_t)1 << flight->from))
+        return;
+    words_put(&words, "of ");
+    if (!alike)
+        words_put(&words, "…");
+    else if (of == ~(uint64_t)0 >> (64 - flow->ranks))
+        words_put(&words, "all");
+    else
+        words_ranks(&words, of);
 }
 
 static bool starts_character(char byte)

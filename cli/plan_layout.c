@@ -12,14 +12,19 @@
 #include "log.h"
 #include "plan_picture.h"
 
-#define LEFT         78.0
-#define TOP          104.0
-#define ROW_LEAST    44.0
-#define ROW_GAP      18.0
-#define COLUMN_LEAST 84.0
-#define COLUMN_GAP   14.0
-#define PORT         13.0 /* from one arrow's end to the next; room for a label between them */
-#define PORT_DENSE   3.0
+#define LEFT           78.0
+#define TOP            104.0
+#define ROW_LEAST      44.0
+#define ROW_GAP        18.0
+#define COLUMN_LEAST   84.0
+#define COLUMN_GAP     14.0
+#define CROSSING_LEAST 46.0
+#define CROSSINGS_MOST 1200.0 /* of all rounds together */
+#define LETTER         6.1    /* a letter of a label */
+#define LETTER_BELOW   4.9    /* and of what stands below it */
+#define PORT           13.0   /* from one arrow's end to the next; room for a label between them */
+#define PORT_DOUBLE    22.0   /* with room for one below as well */
+#define PORT_DENSE     3.0
 /* A round is dense if it has more messages than this in all, and than this of one rank. */
 #define MESSAGES_CLEAR 64
 #define SENDS_CLEAR    8
@@ -73,9 +78,20 @@ static size_t ends_count(const struct end *ends, size_t from, size_t total)
     return end - from;
 }
 
+static double pitch_find(const struct flow *flow)
+{
+    for (size_t i = 0; i < flow->count; i++) {
+        char below[LABEL_SIZE];
+        flight_contributions(flow, &flow->flights[i], below);
+        if (*below)
+            return PORT_DOUBLE;
+    }
+    return PORT;
+}
+
 static double port_pitch(const struct picture *picture, const struct end *end)
 {
-    return picture->columns[end->round].dense ? PORT_DENSE : PORT;
+    return picture->columns[end->round].dense ? PORT_DENSE : picture->pitch;
 }
 
 /* Rows are as high as the most ends that a rank has in a round. */
@@ -194,19 +210,25 @@ static int marks_most(const struct picture *picture, int round, bool after)
 
 /* Columns. */
 
+/* Of the label, or of what stands below it. */
+static double flight_width(const struct flow *flow, const struct flight *flight)
+{
+    char label[LABEL_SIZE], below[LABEL_SIZE];
+    flight_label(flow, flight, label);
+    label_shorten(label);
+    flight_contributions(flow, flight, below);
+    label_shorten(below);
+    double width = (double)(label_width(label) + (flow->lanes > 1 ? 4 : 0)) * LETTER;
+    return fmax(width, (double)label_width(below) * LETTER_BELOW);
+}
+
 static double label_room(const struct flow *flow, int round)
 {
-    size_t width = 1;
-    for (size_t i = 0; i < flow->count; i++) {
-        char label[LABEL_SIZE];
-        if (flow->flights[i].leaves != round)
-            continue;
-        flight_label(flow, &flow->flights[i], label);
-        label_shorten(label);
-        if (label_width(label) > width)
-            width = label_width(label);
-    }
-    return (double)width * LETTER + (flow->lanes > 1 ? 4 * LETTER : 0);
+    double most = 0;
+    for (size_t i = 0; i < flow->count; i++)
+        if (flow->flights[i].leaves == round)
+            most = fmax(most, flight_width(flow, &flow->flights[i]));
+    return most;
 }
 
 /* Arrows that go far up or down need more room not to be too steep. */
@@ -216,7 +238,8 @@ static double crossing_room(const struct flow *flow, int round, bool dense)
     for (size_t i = 0; i < flow->count; i++)
         if (flow->flights[i].leaves == round)
             height = fmax(height, fabs(flow->flights[i].land_y - flow->flights[i].depart_y));
-    return fmin(fmax(height * (dense ? 0.6 : 0.22), 46), dense ? 420 : 240);
+    return fmin(fmax(height * (dense ? 0.6 : 0.22), CROSSING_LEAST),
+                fmax(CROSSINGS_MOST / flow->rounds, CROSSING_LEAST));
 }
 
 static void columns_place(const struct flow *flow, struct picture *picture)
@@ -250,6 +273,7 @@ enum status picture_place(struct flow *flow, int rank, struct picture *picture)
     if (!picture->columns || !picture->rows || !ends || !marks_find(flow, rank, picture))
         return fail(STATUS_ERROR, "not enough memory for the picture: free some");
     memset(picture->columns, 0, rounds * sizeof *picture->columns);
+    picture->pitch = pitch_find(flow);
     density_find(flow, ends, picture);
     rows_place(flow, ends, rank, picture);
     ends_place(flow, ends, picture);

@@ -1,7 +1,7 @@
 /*
  * plan_picture.h - what the parts of a plan's picture share: the messages with what they carry
- * (plan_flow.c, plan_label.c), where everything is placed (plan_layout.c), and the drawing itself
- * (plan_svg.c).
+ * (plan_flow.c, plan_label.c), where everything is placed (plan_layout.c), the drawing itself
+ * (plan_svg.c) and its legend (plan_legend.c).
  */
 #ifndef CCTEST_CLI_PLAN_PICTURE_H
 #define CCTEST_CLI_PLAN_PICTURE_H
@@ -52,12 +52,14 @@ void flow_free(struct flow *flow);
  * that are not the sender's own as "2→5" (rank 2's block 5). Cut at `LABEL_SIZE`. */
 #define LABEL_SIZE 400
 void flight_label(const struct flow *flow, const struct flight *flight, char text[LABEL_SIZE]);
+/* Whose contributions it has, where collectives combine, and it is more than the sender's: "of
+ * 0-2", "of all", "of …" (its elements differ); else "". */
+void flight_contributions(const struct flow *flow, const struct flight *flight,
+                          char text[LABEL_SIZE]);
 /* Cuts a label down to what has room in a picture. */
 void label_shorten(char text[LABEL_SIZE]);
 /* Characters, not bytes. */
 size_t label_width(const char *text);
-/* The ranks whose bits are set: "0-3,7". */
-void label_ranks(uint64_t ranks, char text[LABEL_SIZE]);
 
 /* One local operation, where it is marked. */
 struct mark {
@@ -90,6 +92,7 @@ struct picture {
     struct row *rows;
     struct mark *marks; /* by rank, round, place and kind */
     size_t mark_count;
+    double pitch;                    /* from one arrow's end to the next */
     double left, right, top, bottom; /* of the lifelines */
 };
 
@@ -97,9 +100,29 @@ struct picture {
  * flow owns the memory. */
 enum status picture_place(struct flow *flow, int rank, struct picture *picture);
 
-#define LABEL_FONT  10.0
-#define LETTER      6.1  /* a letter of a label */
 #define MARK_PITCH  22.0 /* from one mark to the next */
 #define FENCE_WIDTH 8.0
+
+struct drawing {
+    FILE *out;
+    const struct flow *flow;
+    struct picture picture;
+    int only; /* rank, or -1 */
+};
+
+/* One line of text; `attributes`: as they stand in the element, or "". */
+void put_line(const struct drawing *d, double x, double y, const char *attributes,
+              const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Where a message leaves: a shape for each lane. */
+void put_dot(FILE *out, double x, double y, int lane);
+/* An arrow's head that points to (x, y), coming from (from_x, from_y); if the message is combined,
+ * with a plus in a circle before it. */
+void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
+              double size);
+/* The mark of `count` local operations, in the middle of the height. */
+void put_box(const struct drawing *d, double x, double y, enum operation_kind kind, size_t count);
+
+/* Notes and legend, from `y` on. Returns where it ends. */
+double legend_draw(const struct drawing *d, double y);
 
 #endif

@@ -13,18 +13,10 @@
 #include "plan.h"
 #include "plan_picture.h"
 
-#define MARGIN       110.0 /* right of the lifelines: what each rank sends */
-#define WIDTH_LEAST  760.0
-#define LEGEND_PITCH 20.0
-#define NOTE_PITCH   15.0
-#define TITLE_LETTER 10.5 /* a letter of the title */
-
-struct drawing {
-    FILE *out;
-    const struct flow *flow;
-    struct picture picture;
-    int only; /* rank, or -1 */
-};
+#define MARGIN         124.0 /* right of the lifelines: what each rank sends */
+#define WIDTH_LEAST    760.0
+#define LUMINANCE_MOST 105.0
+#define TITLE_LETTER   10.5 /* a letter of the title */
 
 /* Text that may have characters which mean something in XML. */
 static void put_text(FILE *out, const char *text)
@@ -46,11 +38,8 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-/* One line of text; `attributes`: as they stand in the element, or "". */
-static void put_line(const struct drawing *d, double x, double y, const char *attributes,
-                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-static void put_line(const struct drawing *d, double x, double y, const char *attributes,
-                     const char *format, ...)
+void put_line(const struct drawing *d, double x, double y, const char *attributes,
+              const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -75,6 +64,11 @@ static struct colour rank_colour(const struct drawing *d, int rank)
         double k = fmod((double[]){0, 8, 4}[i] + hue, 12);
         part[i] = 255 * light * (1 - 0.8 * fmax(-1, fmin(fmin(k - 3, 9 - k), 1)));
     }
+    /* Yellow and green are dimmed until they can be read on white. */
+    double most = rank % 2 ? LUMINANCE_MOST * 0.7 : LUMINANCE_MOST;
+    double luminance = 0.21 * part[0] + 0.72 * part[1] + 0.07 * part[2];
+    for (int i = 0; i < 3; i++)
+        part[i] *= fmin(1, most / luminance);
     struct colour colour;
     snprintf(colour.text, sizeof colour.text, "#%02x%02x%02x", (unsigned)part[0] & 0xff,
              (unsigned)part[1] & 0xff, (unsigned)part[2] & 0xff);
@@ -94,7 +88,7 @@ static void draw_rank(const struct drawing *d, int rank)
     const struct problem *problem = d->flow->problem;
     bool root = problem->collective->rooted && problem->root == rank;
     char style[64];
-    snprintf(style, sizeof style, "class=\"rank\" fill=\"%s\"", rank_colour(d, rank).text);
+    snprintf(style, sizeof style, "class=\"rank\" style=\"fill: %s\"", rank_colour(d, rank).text);
     fprintf(d->out, "<path class=\"life\" d=\"M%.1f %.1fH%.1f\"/>\n", d->picture.left, row->y,
             d->picture.right);
     put_line(d, 16, row->y + 4, style, "rank %d", rank);
@@ -140,8 +134,7 @@ static void draw_round(const struct drawing *d, int round)
 
 /* Arrows. */
 
-/* Where a message leaves: a shape for each lane. */
-static void put_dot(FILE *out, double x, double y, int lane)
+void put_dot(FILE *out, double x, double y, int lane)
 {
     static const char *const shapes[] = {
         "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
@@ -152,9 +145,8 @@ static void put_dot(FILE *out, double x, double y, int lane)
     fprintf(out, "<path class=\"solid\" d=\"M%.1f %.1f%s\"/>", x, y, shapes[lane % 4]);
 }
 
-/* A head that points to (x, y), coming from (from_x, from_y); and a plus in a circle before it. */
-static void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
-                     double size)
+void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
+              double size)
 {
     double length = hypot(x - from_x, y - from_y);
     double dx = (x - from_x) / length, dy = (y - from_y) / length;
@@ -183,21 +175,14 @@ static void put_title(const struct drawing *d, const struct flight *flight, cons
 {
     const struct ensemble *e = d->flow->ensemble;
     const struct operation *recv = ensemble_operation(e, flight->recv);
+    char ranks[LABEL_SIZE];
     fprintf(d->out, "<title>rank %d to rank %d", flight->from, flight->to);
     if (d->flow->lanes > 1)
         fprintf(d->out, " on lane %d", flight->lane);
     fprintf(d->out, ": %s (%zu element%s)", label, flight->length, plural(flight->length));
-    if (d->flow->problem->collective->reduces) {
-        char ranks[LABEL_SIZE];
-        uint64_t of = 0, all = ~(uint64_t)0;
-        for (size_t i = 0; i < flight->length; i++) {
-            of |= flight->cells[i].of;
-            all &= flight->cells[i].of;
-        }
-        label_ranks(of, ranks);
-        fprintf(d->out, "\n%s the contributions of ranks %s",
-                of == all ? "with" : "with some or all of", ranks);
-    }
+    flight_contributions(d->flow, flight, ranks);
+    if (*ranks)
+        fprintf(d->out, "\ncombined from the contributions %s", ranks);
     put_end(d, "sent", flight->send, "from", ensemble_operation(e, flight->send)->from);
     put_end(d, recv->kind == OPERATION_RECV ? "received" : "received and combined", flight->recv,
             "to", recv->to);
@@ -225,8 +210,13 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
             snprintf(lane, sizeof lane, "L%d ", flight->lane);
         put_dot(d->out, leaves->depart, flight->depart_y, flight->lane);
         label_shorten(label);
-        put_line(d, leaves->depart + 6, flight->depart_y - 2.5, "class=\"label\"", "%s%s", lane,
+        put_line(d, leaves->depart + 6, flight->depart_y - 3.5, "class=\"label\"", "%s%s", lane,
                  label);
+        flight_contributions(d->flow, flight, label);
+        label_shorten(label);
+        if (*label)
+            put_line(d, leaves->depart + 6, flight->depart_y + 8.5, "class=\"label below\"", "%s",
+                     label);
     }
     put_head(d->out, leaves->cross, flight->depart_y, arrives->land, flight->land_y,
              combined && !leaves->dense, leaves->dense ? 5 : 8);
@@ -235,15 +225,14 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
 
 /* Marks: a box for all local operations of one kind at one place. */
 
-static const char *const mark_signs[] = {
-    [OPERATION_COPY] = "=", [OPERATION_REDUCE] = "+", [OPERATION_FINISH] = "✓"};
-
-static void put_box(const struct drawing *d, double x, double y, const char *sign, size_t count)
+void put_box(const struct drawing *d, double x, double y, enum operation_kind kind, size_t count)
 {
+    static const char *const signs[] = {
+        [OPERATION_COPY] = "=", [OPERATION_REDUCE] = "+", [OPERATION_FINISH] = "✓"};
     fprintf(d->out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"14\" rx=\"3\"/>"
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s",
-            x, y - 7, x + 9, y + 3.5, sign);
+            x, y - 7, x + 9, y + 3.5, signs[kind]);
     if (count > 1)
         fprintf(d->out, "%zu", count);
     fputs("</text>", d->out);
@@ -282,88 +271,9 @@ static void draw_marks(const struct drawing *d)
             put_local(d, marks[end].operation);
         fputs("</title>", d->out);
         put_box(d, (mark->after ? column->after : column->before) + shift,
-                d->picture.rows[mark->rank].y, mark_signs[mark->kind], end - i);
+                d->picture.rows[mark->rank].y, mark->kind, end - i);
         fputs("</g>\n", d->out);
     }
-}
-
-/* What it all means: only what occurs. */
-
-static void legend_arrow(const struct drawing *d, double y, bool combined, const char *text)
-{
-    fprintf(d->out,
-            "<g class=\"%s\" stroke=\"#444\" fill=\"#444\"><path class=\"line\" "
-            "d=\"M20 %.1fH58\"/>",
-            combined ? "combined" : "", y);
-    put_head(d->out, 20, y, 58, y, combined, 8);
-    fputs("</g>\n", d->out);
-    put_line(d, 74, y + 4, "", "%s", text);
-}
-
-static const char *label_meaning(const struct drawing *d)
-{
-    bool blocks =
-        d->flow->problem->count == 1 || d->flow->problem->count == (size_t)d->flow->problem->ranks;
-    if (d->flow->origins)
-        return blocks ? "5: the sender's own block 5 (for rank 5);  2→5: rank 2's block 5, passed "
-                        "on by the sender"
-                      : "5: the sender's own element 5;  2→5: rank 2's element 5, passed on by the "
-                        "sender";
-    return blocks ? "a label names the blocks that the message carries"
-                  : "a label names the elements that the message carries";
-}
-
-static double draw_legend(const struct drawing *d, double y)
-{
-    const struct flow *flow = d->flow;
-    bool plain = false, combined = false, fenced = false, kinds[OPERATION_FINISH + 1] = {false};
-    static const char *const kind_texts[] = {
-        [OPERATION_COPY] = "local copies (with a number: so many)",
-        [OPERATION_REDUCE] = "local reductions (with a number: so many)",
-        [OPERATION_FINISH] = "last local touch of the result",
-    };
-    for (size_t i = 0; i < flow->count; i++) {
-        bool reduces = ensemble_operation(flow->ensemble, flow->flights[i].recv)->kind ==
-                       OPERATION_RECV_REDUCE;
-        combined = combined || reduces;
-        plain = plain || !reduces;
-    }
-    for (int i = 0; i < flow->rounds; i++)
-        fenced = fenced || flow->fences[i];
-    for (size_t i = 0; i < d->picture.mark_count; i++)
-        kinds[d->picture.marks[i].kind] = true;
-    if (plain)
-        legend_arrow(d, y += LEGEND_PITCH, false, "a message, in the sender's colour");
-    if (combined)
-        legend_arrow(d, y += LEGEND_PITCH, true,
-                     "a message that the receiver combines with what it has");
-    put_line(d, 20, (y += LEGEND_PITCH) + 4, "class=\"label\" fill=\"#444\"", "0-3,5");
-    put_line(d, 74, y + 4, "", "%s", label_meaning(d));
-    for (int lane = 0; flow->lanes > 1 && lane < flow->lanes && lane < 4; lane++) {
-        fputs("<g fill=\"#444\">", d->out);
-        put_dot(d->out, 30 + lane * 46, y += lane ? 0 : LEGEND_PITCH, lane);
-        fputs("</g>\n", d->out);
-        put_line(d, 38 + lane * 46, y + 4, "class=\"label\" fill=\"#444\"", "L%d%s", lane,
-                 lane == 3 && flow->lanes > 4 ? " …" : "");
-    }
-    if (flow->lanes > 1)
-        put_line(d, 46 + 46 * fmin(flow->lanes, 4), y + 4, "",
-                 "lanes: messages of different lanes are not ordered");
-    for (int kind = 0; kind <= OPERATION_FINISH; kind++) {
-        if (!kinds[kind])
-            continue;
-        fputs("<g class=\"mark\">", d->out);
-        put_box(d, 30, y += LEGEND_PITCH, mark_signs[kind], 1);
-        fputs("</g>\n", d->out);
-        put_line(d, 74, y + 4, "", "%s", kind_texts[kind]);
-    }
-    if (fenced) {
-        fprintf(d->out, "<rect class=\"fence\" x=\"37\" y=\"%.1f\" width=\"4\" height=\"14\"/>\n",
-                (y += LEGEND_PITCH) - 7);
-        put_line(d, 74, y + 4, "",
-                 "fence: what follows starts when all before is complete on its rank");
-    }
-    return y;
 }
 
 /* The whole. */
@@ -373,11 +283,12 @@ static void put_style(FILE *out)
     fputs("<style>\n"
           "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
           ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
-          ".rank { font-weight: bold; fill: inherit }\n"
+          ".rank { font-weight: bold }\n"
           ".round { font-weight: bold; fill: #555 }\n"
           ".small { font-size: 10px; fill: #666 }\n"
           ".label { font: 10px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: inherit;\n"
-          "  stroke: #fff; stroke-width: 2.5px; stroke-linejoin: round; paint-order: stroke }\n"
+          "  stroke: #fff; stroke-width: 2px; stroke-linejoin: round; paint-order: stroke }\n"
+          ".below { font-size: 8px }\n"
           ".life { stroke: #ccc; fill: none }\n"
           ".edge { stroke: #ddd; stroke-dasharray: 2 3; fill: none }\n"
           ".line { stroke-width: 1.5px; fill: none }\n"
@@ -394,18 +305,6 @@ static void put_style(FILE *out)
           out);
 }
 
-/* Which rounds have no labels. */
-static double draw_notes(const struct drawing *d, double y)
-{
-    for (int i = 0; i < d->flow->rounds; i++)
-        if (d->picture.columns[i].dense)
-            put_line(d, 20, y += NOTE_PITCH, "class=\"note\"",
-                     "round %d: labels left out: %zu messages in this round; hover over one to "
-                     "read it",
-                     i, d->picture.columns[i].flights);
-    return y;
-}
-
 /* Returns how high it is. */
 static double draw_body(const struct drawing *d, const char *title, const char *summary)
 {
@@ -413,12 +312,14 @@ static double draw_body(const struct drawing *d, const char *title, const char *
     size_t elements = 0;
     for (int i = 0; i < flow->rounds; i++)
         elements += d->picture.columns[i].elements;
+    char only[80] = "";
+    if (d->only >= 0)
+        snprintf(only, sizeof only, "; only what rank %d sends and receives is shown", d->only);
     put_line(d, 16, 30, "class=\"title\"", "%s", title);
     put_line(d, 16, 50, "", "%s", summary);
     put_line(d, 16, 67, "class=\"small\"", "%zu message%s, %zu element%s, %d round%s%s",
              flow->count, plural(flow->count), elements, plural(elements), flow->rounds,
-             plural((size_t)flow->rounds),
-             d->only >= 0 ? "; only what one rank sends and receives is shown" : "");
+             plural((size_t)flow->rounds), only);
     for (int i = 0; i < flow->rounds; i++)
         draw_round(d, i);
     fprintf(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1f\"/>\n", d->picture.right,
@@ -429,7 +330,7 @@ static double draw_body(const struct drawing *d, const char *title, const char *
     for (size_t i = 0; i < flow->count; i++)
         draw_flight(d, &flow->flights[i]);
     draw_marks(d);
-    return draw_legend(d, draw_notes(d, d->picture.bottom + 44)) + 24;
+    return legend_draw(d, d->picture.bottom + 44) + 24;
 }
 
 static void draw_frame(FILE *out, const char *title, double width, double height, const char *body)
