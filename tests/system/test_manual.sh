@@ -16,11 +16,18 @@ else
     echo "not tested: the form of the manual page (no mandoc here)"
 fi
 
-# The options of the manual page are those of --help, in its order.
-"$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' >"$scratch/help"
+# The options of the manual page are those of --help and of each command, in their order.
 sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" | awk '!seen[$0]++' >"$scratch/man"
-check "options of man page and --help differ: $(diff "$scratch/help" "$scratch/man")" \
-    cmp -s "$scratch/help" "$scratch/man"
+for command in --help "help plan" "help list" "help info" "help help"; do
+    read -ra words <<<"$command"
+    "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' >"$scratch/help"
+    cat "$scratch/help" >>"$scratch/all"
+    grep -xFf "$scratch/help" "$scratch/man" >"$scratch/of"
+    check "options of man page and $command differ: $(diff "$scratch/help" "$scratch/of")" \
+        cmp -s "$scratch/help" "$scratch/of"
+done
+check "no command has these of the man page: $(grep -vxFf "$scratch/all" "$scratch/man")" \
+    test -z "$(grep -vxFf "$scratch/all" "$scratch/man")"
 
 # Example commands of the README and the manual page, with small sizes where they do not matter; in a directory of
 # their own, where they may write.
