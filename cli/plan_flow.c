@@ -28,12 +28,13 @@ static void name_sources(struct tracer *t)
 {
     const struct flow *flow = t->flow;
     const struct collective *collective = flow->problem->collective;
-    bool cut = collective_blocks(collective, BUFFER_SOURCE, 2) > 1;
-    bool gathered = collective_blocks(collective, BUFFER_DESTINATION, 2) > 1;
+    bool gathers = collective->destination.blocks && !collective->source.blocks;
     for (int r = 0; r < flow->ranks; r++) {
         size_t extent = flow->ensemble->schedules[r]->extent[BUFFER_SOURCE];
         struct cell *cells = &t->memory[flow->ensemble->start[r * BUFFERS + BUFFER_SOURCE]];
-        size_t first = gathered && !cut ? (size_t)r * extent : 0;
+        size_t first = 0;
+        if (gathers)
+            collective_block(flow->problem, r, BUFFER_DESTINATION, r, &first);
         for (size_t i = 0; i < extent; i++)
             cells[i] = (struct cell){
                 .number = (uint32_t)(first + i), .origin = (uint32_t)r, .of = (uint64_t)1 << r};
@@ -211,8 +212,9 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
         .problem = problem,
         .ranks = problem->ranks,
         .lanes = schedules[0]->lanes,
-        .origins = collective_blocks(collective, BUFFER_SOURCE, 2) > 1 &&
-                   collective_blocks(collective, BUFFER_DESTINATION, 2) > 1,
+        /* Alltoall, sendrecv: of the others one rank has it all, or a place belongs to a rank. */
+        .origins = !collective->reduces && !collective->source.root_only &&
+                   (collective->source.blocks || !collective->destination.blocks),
     };
     char error[512];
     enum status status = size_check(schedules, problem->ranks);

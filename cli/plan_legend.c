@@ -36,8 +36,12 @@ static void legend_arrow(const struct drawing *d, double y, bool combined, const
 
 static const char *label_meaning(const struct drawing *d)
 {
-    bool blocks =
-        d->flow->problem->count == 1 || d->flow->problem->count == (size_t)d->flow->problem->ranks;
+    const struct problem *problem = d->flow->problem;
+    const struct collective *collective = problem->collective;
+    bool vector = !collective->source.blocks && !collective->destination.blocks;
+    size_t count = vector && !d->flow->origins ? (size_t)problem->ranks : 1;
+    bool blocks = problem->count == count && !collective->counted &&
+                  (collective->source.blocks || !d->flow->origins);
     if (d->flow->origins)
         return blocks ? "5: the sender's own block for rank 5;  2→5: rank 2's block for rank 5;  "
                         "1,2→4,5: rank 1's and 2's for ranks 4 and 5"
