@@ -150,6 +150,9 @@ static void *take(struct ensemble *e, size_t count, size_t size)
     return arena_take(e->memory, (count + 1) * size);
 }
 
+/* A table of the ensemble; NULL: out of memory. */
+#define TAKE(table, count) (e->table = take(e, count, sizeof(*e->table)))
+
 /* Makes an index of `things` things with room for `items` items, from how many each has, counted in
  * start[i + 2]; then start[i + 1] is where the next item of i goes. */
 static bool index_open(struct ensemble *e, struct index *index, size_t things)
@@ -202,10 +205,8 @@ static bool number_ranks(struct ensemble *e)
 {
     uint64_t operations = 0, epochs = 0;
 
-    e->first = take(e, (size_t)e->ranks, sizeof(*e->first));
-    e->epoch_first = take(e, (size_t)e->ranks, sizeof(*e->epoch_first));
-    e->start = take(e, (size_t)e->ranks * BUFFERS, sizeof(*e->start));
-    if (!e->first || !e->epoch_first || !e->start)
+    if (!TAKE(first, (size_t)e->ranks) || !TAKE(epoch_first, (size_t)e->ranks) ||
+        !TAKE(start, (size_t)e->ranks * BUFFERS))
         return ensemble_fail(e, OUT_OF_MEMORY);
     for (int r = 0; r < e->ranks; r++) {
         const struct schedule *schedule = e->schedules[r];
@@ -235,29 +236,42 @@ static bool number_ranks(struct ensemble *e)
     return true;
 }
 
+static void list_operations(struct ensemble *e, int rank)
+{
+    const struct schedule *schedule = e->schedules[rank];
+    uint32_t first = e->first[rank], epoch_first = e->epoch_first[rank];
+
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct operation *operation = &schedule->operations[i];
+
+        e->operation[first + i] = operation;
+        e->length[first + i] = operation->length;
+        e->rank[first + i] = rank;
+        e->epoch[first + i] = epoch_first + operation->epoch;
+    }
+    for (size_t i = 0; i < schedule->epoch_count; i++) {
+        const struct epoch *epoch = &schedule->epochs[i];
+
+        e->epoch_before[epoch_first + i] =
+            epoch->previous < 0 ? NOBODY : epoch_first + (uint32_t)epoch->previous;
+        e->epoch_after[epoch_first + i] =
+            epoch->next < 0 ? NOBODY : epoch_first + (uint32_t)epoch->next;
+    }
+}
+
 static bool take_tables(struct ensemble *e)
 {
     size_t count = e->count, epochs = e->epoch_first[e->ranks];
-    uint32_t **const tables[] = {&e->previous, &e->next,           &e->partner,        &e->channel,
-                                 &e->epoch,    &e->awake[0].items, &e->awake[1].items, &e->seat};
 
-    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-        *tables[i] = take(e, count, sizeof(**tables[i]));
-        if (!*tables[i])
-            return ensemble_fail(e, OUT_OF_MEMORY);
-    }
-    e->rank = take(e, count, sizeof(*e->rank));
-    e->done = take(e, count, sizeof(*e->done));
-    e->lazy = take(e, count, sizeof(*e->lazy));
-    e->epoch_left = take(e, epochs, sizeof(*e->epoch_left));
-    if (!e->rank || !e->done || !e->lazy || !e->epoch_left)
+    if (!TAKE(previous, count) || !TAKE(next, count) || !TAKE(partner, count) ||
+        !TAKE(channel, count) || !TAKE(epoch, count) || !TAKE(awake[0].items, count) ||
+        !TAKE(awake[1].items, count) || !TAKE(seat, count) || !TAKE(operation, count) ||
+        !TAKE(length, count) || !TAKE(rank, count) || !TAKE(done, count) || !TAKE(lazy, count) ||
+        !TAKE(epoch_left, epochs) || !TAKE(epoch_before, epochs) || !TAKE(epoch_after, epochs))
         return ensemble_fail(e, OUT_OF_MEMORY);
     memset(e->lazy, 0, count);
     for (int r = 0; r < e->ranks; r++)
-        for (uint32_t g = e->first[r]; g < e->first[r + 1]; g++) {
-            e->rank[g] = r;
-            e->epoch[g] = e->epoch_first[r] + ensemble_operation(e, g)->epoch;
-        }
+        list_operations(e, r);
     return true;
 }
 
@@ -378,20 +392,15 @@ void ensemble_reset(struct ensemble *e)
 
 uint32_t ensemble_closed_by(const struct ensemble *e, uint32_t g)
 {
-    const struct schedule *schedule = e->schedules[e->rank[g]];
-    uint32_t first = e->epoch_first[e->rank[g]];
-    int before = schedule->epochs[e->epoch[g] - first].previous;
+    uint32_t before = e->epoch_before[e->epoch[g]];
 
     if (e->previous[g] != NOBODY && !ensemble_complete(e, e->previous[g]))
         return e->previous[g];
     /* An epoch opens only when the one before it is complete, so looking at that one is enough. */
-    if (before >= 0 && e->epoch_left[first + (uint32_t)before]) {
-        uint32_t epoch = first + (uint32_t)before;
-
-        for (uint32_t i = e->members.start[epoch]; i < e->members.start[epoch + 1]; i++)
+    if (before != NOBODY && e->epoch_left[before])
+        for (uint32_t i = e->members.start[before]; i < e->members.start[before + 1]; i++)
             if (!ensemble_complete(e, e->members.items[i]))
                 return e->members.items[i];
-    }
     return NOBODY;
 }
 
@@ -420,14 +429,11 @@ void ensemble_sleep(struct ensemble *e, uint32_t g)
 
 static void wake_epoch_after(struct ensemble *e, uint32_t g)
 {
-    const struct schedule *schedule = e->schedules[e->rank[g]];
-    uint32_t first = e->epoch_first[e->rank[g]];
-    int after = schedule->epochs[e->epoch[g] - first].next;
+    uint32_t after = e->epoch_after[e->epoch[g]];
 
-    if (after < 0)
+    if (after == NOBODY)
         return;
-    uint32_t epoch = first + (uint32_t)after;
-    for (uint32_t i = e->members.start[epoch]; i < e->members.start[epoch + 1]; i++)
+    for (uint32_t i = e->members.start[after]; i < e->members.start[after + 1]; i++)
         ensemble_wake(e, e->members.items[i]);
 }
 

@@ -35,15 +35,18 @@ struct ensemble {
 
     uint32_t count; /* operations of all ranks; rank r's are first[r] .. first[r+1]-1 */
     uint32_t *first;
-    int *rank;                 /* whose an operation is */
+    const struct operation **operation; /* each of them, */
+    size_t *length;                     /* how long it is */
+    int *rank;                          /* and whose */
     uint32_t *previous, *next; /* the message before and after it on its lane, peer and direction */
     uint32_t *partner;         /* the other end of its message */
     uint32_t *channel;         /* which (from, to, lane) its message travels on; 0 .. channels-1 */
     uint32_t channels;
-    struct index dependents; /* operations that have waits on it */
-    uint32_t *epoch;         /* the epoch it belongs to, numbered over all ranks */
-    uint32_t *epoch_first;   /* a rank's first epoch in that numbering */
-    struct index members;    /* operations of an epoch */
+    struct index dependents;              /* operations that have waits on it */
+    uint32_t *epoch;                      /* the epoch it belongs to, numbered over all ranks */
+    uint32_t *epoch_first;                /* a rank's first epoch in that numbering */
+    uint32_t *epoch_before, *epoch_after; /* in its scope; NOBODY: none */
+    struct index members;                 /* operations of an epoch */
 
     size_t
         *start; /* [rank * BUFFERS + buffer]: place of the buffer's element 0 in the flat memory */
@@ -76,14 +79,12 @@ struct title ensemble_title(const struct ensemble *ensemble, uint32_t operation)
 static inline const struct operation *ensemble_operation(const struct ensemble *ensemble,
                                                          uint32_t operation)
 {
-    int rank = ensemble->rank[operation];
-
-    return &ensemble->schedules[rank]->operations[operation - ensemble->first[rank]];
+    return ensemble->operation[operation];
 }
 
 static inline bool ensemble_complete(const struct ensemble *ensemble, uint32_t operation)
 {
-    return ensemble->done[operation] == ensemble_operation(ensemble, operation)->length;
+    return ensemble->done[operation] == ensemble->length[operation];
 }
 
 /* Back to the start: nothing done, everything awake. */

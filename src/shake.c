@@ -103,7 +103,7 @@ static bool prepare(struct shaker *s)
     struct ensemble *e = s->e;
     size_t count = e->count + 1, sent = 0;
 
-    s->bytes = arena_take(e->memory, e->places + 1);
+    s->bytes = arena_take(e->memory, e->places + sizeof(uint64_t)); /* filled by eights */
     s->reference = arena_take(e->memory, e->places + 1);
     s->ahead = arena_take(e->memory, e->places + 1);
     s->sent = arena_take(e->memory, count * sizeof(*s->sent));
@@ -111,7 +111,7 @@ static bool prepare(struct shaker *s)
     for (uint32_t g = 0; s->sent_start && g < e->count; g++) {
         s->sent_start[g] = sent;
         if (ensemble_operation(e, g)->kind == OPERATION_SEND)
-            sent += ensemble_operation(e, g)->length;
+            sent += e->length[g];
     }
     s->sent_bytes = arena_take(e->memory, sent + 1);
     s->walks = arena_take(e->memory, count * SIDES * sizeof(*s->walks));
@@ -122,8 +122,12 @@ static bool prepare(struct shaker *s)
         return ensemble_fail(e, OUT_OF_MEMORY);
     memset(s->sent, 0, count * sizeof(*s->sent));
     memset(s->waits_past, 0, count * sizeof(*s->waits_past));
-    for (size_t i = 0; i < e->places; i++)
-        s->bytes[i] = s->reference[i] = (unsigned char)draw(&s->random);
+    for (size_t i = 0; i < e->places; i += sizeof(uint64_t)) {
+        uint64_t random = draw(&s->random);
+
+        memcpy(s->bytes + i, &random, sizeof(random));
+    }
+    memcpy(s->reference, s->bytes, e->places);
     return prepare_channels(s);
 }
 
@@ -174,7 +178,7 @@ static bool conflicts(const struct shaker *s, uint32_t g, const struct message *
 {
     struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
 
-    for (size_t i = message->count ? ensemble_operation(s->e, g)->length : 0; i > 0; i--)
+    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
         if (s->ahead[walk_next(&walk)] & ways)
             return true;
     return false;
@@ -184,7 +188,7 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
 {
     struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
 
-    for (size_t i = message->count ? ensemble_operation(s->e, g)->length : 0; i > 0; i--)
+    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
         s->ahead[walk_next(&walk)] |= (unsigned char)way;
 }
 
@@ -408,15 +412,29 @@ bool shake_as(const struct schedule *const *schedules, int ranks, const struct s
     return right;
 }
 
+/* Bytes that pieces are multiples of, so that long messages take no more of them than short ones.
+ */
+static size_t grain_of(const struct schedule *const *schedules, int ranks)
+{
+    size_t longest = 0;
+
+    for (int r = 0; r < ranks; r++)
+        for (size_t i = 0; i < schedules[r]->count; i++)
+            if (schedules[r]->operations[i].length > longest)
+                longest = schedules[r]->operations[i].length;
+    return 1 + longest / 32;
+}
+
 bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, char *error,
            size_t size)
 {
     uint64_t random = ~seed;
+    size_t grain = grain_of(schedules, ranks);
     struct shaking shaking = {
         .seed = seed,
         .slots = (size_t)1 << draw_below(&random, 5),
-        .slot_bytes = (size_t)1 << draw_below(&random, 6),
-        .most = draw_below(&random, 2) ? 1 + draw_below(&random, 4) : SIZE_MAX,
+        .slot_bytes = grain << draw_below(&random, 6),
+        .most = draw_below(&random, 2) ? grain * (1 + draw_below(&random, 4)) : SIZE_MAX,
         .lazy_rank = -1,
         .lazy_operation = -1,
     };
