@@ -222,6 +222,16 @@ void call_part(struct builder *b, const struct call *call, const char *option,
     choice.algorithm->write(b, &inner);
 }
 
+/* In place, slices of source and destination lie in the same memory where the blocks do. Blocks
+ * that each side has in lengths of its own do not: a channel would write over what another has yet
+ * to send. */
+static bool channels_collide(const struct problem *problem, int channels)
+{
+    const struct collective *collective = problem->collective;
+    return channels > 1 && problem->in_place && collective->counted && collective->source.blocks &&
+           collective->destination.blocks;
+}
+
 /* The problem is the schedule's, which outlives this function; the shape does not. */
 static enum status write_shaped(const struct choice *choice, const struct problem *problem,
                                 int rank, int channels, struct schedule **schedule)
@@ -235,6 +245,10 @@ static enum status write_shaped(const struct choice *choice, const struct proble
     struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
+    bool apart = channels_collide(problem, channels);
+    if (apart && groups)
+        source = view_source_apart(
+            b, &(struct call){.group = &groups[0], .source = source, .in_place = true});
     for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
         struct call call = {
             .problem = problem,
@@ -242,7 +256,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
             .source = channels == 1 ? source : view_channel(b, &source, c, channels),
             .destination = channels == 1 ? destination : view_channel(b, &destination, c, channels),
             .root = problem->root,
-            .in_place = problem->in_place,
+            .in_place = problem->in_place && !apart,
             .choice = choice,
             .channel = c,
             .channels = channels,
