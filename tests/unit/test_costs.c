@@ -1,0 +1,311 @@
+/*
+ * test_costs.c - what every algorithm costs, counted, is what costs.def says: rounds, and messages
+ * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
+ * algorithm.
+ */
+#include "trials.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SECONDS_MOST  120 /* then an algorithm stands still: test_algorithms says which */
+#define RANKS_COUNTED 17
+#define GROUPED_MOST  24
+
+/* What formulas are made of. */
+
+/* ceil(log_k p) */
+static long log_up(long p, long k)
+{
+    long q = 0;
+
+    for (long w = 1; w < p; w *= k)
+        q++;
+    return q;
+}
+
+static long log2_up(long p)
+{
+    return log_up(p, 2);
+}
+
+static long power2_down(long p)
+{
+    long power = 1;
+
+    while (2 * power <= p)
+        power *= 2;
+    return power;
+}
+
+static long divide_up(long a, long b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Messages of the Bruck pattern: for each weight, the digits that occur. */
+static long bruck_messages(long p, long k)
+{
+    long messages = 0;
+
+    for (long w = 1; w < p; w *= k)
+        for (long j = 1; j < k && j * w < p; j++)
+            messages++;
+    return messages;
+}
+
+/* A block travels once for each digit of its distance that is not 0. */
+static long bruck_blocks(long p, long k)
+{
+    long blocks = 0;
+
+    for (long i = 0; i < p; i++)
+        for (long rest = i; rest > 0; rest /= k)
+            blocks += rest % k != 0;
+    return blocks;
+}
+
+/* The table. Each row becomes a function, named for its line, and a place in rows[]. */
+
+struct cost {
+    long rounds, messages, elements;
+};
+
+/* What formulas are about. */
+struct scale {
+    long p, n, k, k2, N, L;
+};
+
+#define JOIN(a, b)    a##b
+#define COST_AT(line) JOIN(cost_at_, line)
+#define COST(collective, name, rounds, messages, elements)                                         \
+    static struct cost COST_AT(__LINE__)(const struct scale *scale)                                \
+    {                                                                                              \
+        long p = scale->p, n = scale->n, k = scale->k, k2 = scale->k2, N = scale->N, L = scale->L; \
+        long P = power2_down(p), fold = P < p;                                                     \
+                                                                                                   \
+        (void)n, (void)k, (void)k2, (void)N, (void)L, (void)fold;                                  \
+        return (struct cost){rounds, messages, elements};                                          \
+    }
+#include "costs.def"
+#undef COST
+
+#define COST(collective, name, rounds, messages, elements)                                         \
+    {COLLECTIVE_##collective, name, COST_AT(__LINE__)},
+static const struct row {
+    enum collective_id collective;
+    const char *name;
+    struct cost (*cost)(const struct scale *scale);
+} rows[] = {
+#include "costs.def"
+};
+#undef COST
+
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* Counting. */
+
+static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
+{
+    struct program program;
+    struct verification verification;
+
+    if (!trial_build(trial, &program, why))
+        return false;
+    verify(PROGRAM(&program), trial_idempotent(trial), &verification);
+    snprintf(why, TRIAL_WHY, "%s", verification.error);
+    *cost = (struct cost){.rounds = verification.steps};
+    for (int r = 0; r < program.ranks; r++) {
+        long messages = (long)verification.messages[r], elements = (long)verification.elements[r];
+
+        cost->messages = messages > cost->messages ? messages : cost->messages;
+        cost->elements = elements > cost->elements ? elements : cost->elements;
+    }
+    verification_free(&verification);
+    program_free(&program);
+    return verification.right;
+}
+
+/* The `index`th option that has a number or a word as value. */
+static long option_value(const struct choice *choice, int index)
+{
+    const struct algorithm_option *options = choice->algorithm->options;
+
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && options[i].name; i++)
+        if ((options[i].kind == OPTION_NUMBER || options[i].kind == OPTION_WORD) && index-- == 0)
+            return choice->options[i];
+    return 0;
+}
+
+static bool cost_right(const struct row *row, struct trial *trial, char why[TRIAL_WHY])
+{
+    const struct shape *shape = trial->problem.shape;
+    struct scale scale = {
+        .p = trial->problem.ranks,
+        .n = (long)trial->problem.count,
+        .k = option_value(&trial->choice, 0),
+        .k2 = option_value(&trial->choice, 1),
+        .N = shape ? shape->groups : 1,
+        .L = shape ? shape_size(shape, 0) : trial->problem.ranks,
+    };
+    struct cost is, beside, should = row->cost(&scale);
+
+    trial->channels = 1;
+    if (!trial_cost(trial, &is, why))
+        return false;
+    if (is.rounds != should.rounds || is.messages != should.messages ||
+        is.elements != should.elements) {
+        snprintf(why, TRIAL_WHY, "%ld rounds, %ld messages, %ld elements instead of %ld, %ld, %ld",
+                 is.rounds, is.messages, is.elements, should.rounds, should.messages,
+                 should.elements);
+        return false;
+    }
+    trial->channels = 2; /* side by side: the rounds are the same ones */
+    if (!trial_cost(trial, &beside, why))
+        return false;
+    snprintf(why, TRIAL_WHY, "the rounds of two channels are %ld, not those of one: %ld",
+             beside.rounds, is.rounds);
+    return beside.rounds == is.rounds;
+}
+
+/* Are all parts the standard ones? Formulas are about those. */
+static bool parts_standard(const struct choice *choice)
+{
+    const struct choice standard = choice_of(choice->algorithm);
+
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
+        if (choice->parts[i].algorithm != standard.parts[i].algorithm)
+            return false;
+    return true;
+}
+
+/* With all options. Returns how many trials the row was held against; -1: one of them costs
+ * something else. */
+static int check_options(const struct row *row, struct trial *trial)
+{
+    static const struct counts_spec uniform = {.distribution = DISTRIBUTION_UNIFORM};
+    int p = trial->problem.ranks, checked = 0;
+    char text[TRIAL_TEXT], why[TRIAL_WHY];
+    long combinations = choice_set(&trial->choice, p, 0);
+
+    for (long i = 0; i < combinations; i++) {
+        choice_set(&trial->choice, p, i);
+        if (!parts_standard(&trial->choice))
+            continue;
+        enum refusal refusal = trial_refused(trial, why);
+        if (refusal == REFUSED)
+            continue;
+        struct counts *counts = problem_counts(&trial->problem, &trial->choice, &uniform);
+        bool right = refusal == SERVED && cost_right(row, trial, why);
+        trial->problem.counts = NULL;
+        counts_free(counts);
+        if (!right) {
+            trial_text(trial, text);
+            print_message("    %s: %s\n", text, why);
+            return -1;
+        }
+        checked++;
+    }
+    return checked;
+}
+
+/* In all shapes of equal groups, for an algorithm that needs some. */
+static int check_shapes(const struct row *row, struct trial *trial)
+{
+    int p = trial->problem.ranks, group[GROUPED_MOST], checked = 0, here = 0;
+
+    if (!trial->choice.algorithm->grouped)
+        return check_options(row, trial);
+    for (int each = 2; each <= p / 2 && here >= 0; each++) {
+        if (p % each)
+            continue;
+        for (int r = 0; r < p; r++)
+            group[r] = r / each;
+        struct shape *shape = shape_create(group, p);
+        assert_non_null(shape);
+        trial->problem.shape = shape;
+        here = check_options(row, trial);
+        shape_free(shape);
+        checked += here;
+    }
+    return here < 0 ? -1 : checked;
+}
+
+static int check_collective(const struct row *row, const struct algorithm *algorithm,
+                            const struct collective *collective)
+{
+    int checked = 0, here = 0;
+
+    for (int p = 2; here >= 0 && p <= (algorithm->grouped ? GROUPED_MOST : RANKS_COUNTED); p++) {
+        struct trial trial = {.choice = choice_of(algorithm),
+                              .problem = {.collective = collective, .ranks = p}};
+
+        if (!collective->sized)
+            trial.problem.count = 1;
+        else if (collective->source.blocks || collective->destination.blocks)
+            trial.problem.count = (size_t)power2_down(p);
+        else
+            trial.problem.count = (size_t)p * (size_t)power2_down(p);
+        here = check_shapes(row, &trial);
+        checked += here;
+    }
+    return here < 0 ? -1 : checked;
+}
+
+static void costs_as_documented(void **state)
+{
+    int checked = 0, wrong = 0;
+
+    (void)state;
+    for (size_t row = 0; row < ROWS; row++) {
+        const struct algorithm *algorithm = algorithm_find(rows[row].collective, rows[row].name);
+
+        if (!algorithm)
+            print_message("    costs.def names %s, which no algorithm is\n", rows[row].name);
+        wrong += !algorithm;
+        for (int c = 0; algorithm && collectives[c]; c++) {
+            if (!algorithm_serves(algorithm, collectives[c]->id))
+                continue;
+            int here = check_collective(&rows[row], algorithm, collectives[c]);
+            if (!here)
+                print_message("    %s %s refuses everything\n", collectives[c]->name,
+                              algorithm->name);
+            wrong += here <= 0;
+            checked += here > 0 ? here : 0;
+        }
+    }
+    print_message("coverage: %zu rows held against %d trials, %d wrong\n", ROWS, checked, wrong);
+    assert_int_equal(wrong, 0);
+}
+
+static void every_algorithm_has_a_row(void **state)
+{
+    int missing = 0;
+
+    (void)state;
+    for (int i = 0; algorithms[i]; i++) {
+        size_t row = 0;
+
+        while (row < ROWS && algorithm_find(rows[row].collective, rows[row].name) != algorithms[i])
+            row++;
+        if (row < ROWS)
+            continue;
+        for (int c = 0; collectives[c]; c++)
+            if (algorithm_serves(algorithms[i], collectives[c]->id))
+                print_message("    %s %s has no row in costs.def\n", collectives[c]->name,
+                              algorithms[i]->name);
+        missing++;
+    }
+    assert_int_equal(missing, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_algorithm_has_a_row),
+        cmocka_unit_test(costs_as_documented),
+    };
+
+    alarm(SECONDS_MOST);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
