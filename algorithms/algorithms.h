@@ -25,6 +25,12 @@ extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifn
 /* tree.c */
 extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_binomial,
     reduce_binomial;
+/* nonuniform.c */
+extern const struct algorithm reduce_scatter_nb, reduce_scatter_nhr, reduce_scatter_pat;
+extern const struct algorithm allgather_nb, allgather_nhr, allgather_pat;
+extern const struct algorithm allreduce_nb, allreduce_nhr, allreduce_pat;
+extern const struct algorithm scatter_nb, scatter_nhr, gather_nb, gather_nhr;
+extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 /* hier.c */
