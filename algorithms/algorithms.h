@@ -31,6 +31,9 @@ extern const struct algorithm allgather_nb, allgather_nhr, allgather_pat;
 extern const struct algorithm allreduce_nb, allreduce_nhr, allreduce_pat;
 extern const struct algorithm scatter_nb, scatter_nhr, gather_nb, gather_nhr;
 extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr;
+/* sendrecv.c */
+extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
+    sendrecv_pairs;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 /* hier.c */

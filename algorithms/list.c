@@ -58,6 +58,11 @@ const struct algorithm *const algorithms[] = {
     &gather_nhr,
     &scatter_nb,
     &scatter_nhr,
+    &sendrecv_ring_shift,
+    &sendrecv_pingpong,
+    &sendrecv_uni,
+    &sendrecv_bidir,
+    &sendrecv_pairs,
     &barrier_dissemination,
     NULL,
 };

@@ -176,6 +176,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_update(line, rest);
     json_decref(rest);
     result_traffic(line, result);
+    json_object_set_new(line, "round_trip",
+                        json_boolean(job->choices[result->choice].algorithm->round_trip));
     json_object_set_new(line, "time_us",
                         json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", time->min, "p50",
                                   time->p50, "mean", time->mean, "p90", time->p90, "p99", time->p99,

@@ -166,6 +166,9 @@ static void table_begin(struct report *report, const struct job *job, const stru
     print_places(table, lineup);
     fputs("\n", out);
     for (int i = 0; i < job->choice_count; i++) {
+        if (job->choices[i].algorithm->round_trip)
+            fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
+                    job->choice_text[i]);
         int width = (int)strlen(job->choice_text[i]);
         table->name_width = width > table->name_width ? width : table->name_width;
     }

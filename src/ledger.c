@@ -1,7 +1,8 @@
 /*
  * ledger.c - from all ranks' tallies to a line of the table, and to sentences about what is wrong.
  *
- * The time of an iteration is that of the slowest rank. Percentiles are taken over iterations.
+ * The time of an iteration is that of the slowest rank, and of one that goes there and back half of
+ * it. Percentiles are taken over iterations.
  */
 #include "ledger.h"
 
@@ -128,6 +129,7 @@ static enum status result_times(struct result *result, const struct job *job,
                                 const struct blobs *tallies)
 {
     size_t count = (size_t)result->iterations;
+    uint64_t trips = job->choices[result->choice].algorithm->round_trip ? 2 : 1;
     uint64_t *slowest = calloc(count + 1, sizeof *slowest);
     uint64_t *late = calloc((size_t)tallies->count, sizeof *late);
     enum status status = STATUS_OK;
@@ -140,11 +142,13 @@ static enum status result_times(struct result *result, const struct job *job,
                 slowest[i] = wire->samples[i] > slowest[i] ? wire->samples[i] : slowest[i];
             late[r] = wire->late;
         }
+        for (size_t i = 0; i < count; i++)
+            slowest[i] /= trips;
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
         result->busbw = result->algbw * collective_bus_factor(job->collective, tallies->count);
         result->late_rank =
-            measure_late_rank(late, tallies->count, (uint64_t)(result->time_us.p50 * 1000));
+            measure_late_rank(late, tallies->count, (uint64_t)(result->time_us.p50 * 1000) * trips);
         result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     }
     free(slowest);
