@@ -34,6 +34,13 @@ extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;
+extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_chain_k,
+    broadcast_binomial, broadcast_binomial_near, broadcast_knomial, broadcast_binary;
+extern const struct algorithm reduce_linear, reduce_chain, reduce_binomial, reduce_knomial,
+    reduce_binary, reduce_in_order_binary;
+extern const struct algorithm allreduce_linear, allreduce_binomial, allreduce_knomial,
+    allreduce_binary_tree, allreduce_tree;
+extern const struct algorithm barrier_central, barrier_tree;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 /* hier.c */

@@ -1,105 +1,199 @@
 /*
- * tree.c - broadcast along trees: linear (a star), chain, binomial; reduce up the binomial one.
+ * tree.c - broadcast down a tree, reduce up a tree, and both one after the other: allreduce and
+ * barrier. One algorithm for each shape of tree (shapes.h draws them).
  *
- *   linear   0 -> 1, 2, ..., p-1        1 step; the root sends (p-1) n
- *   chain    0 -> 1 -> 2 -> ... -> p-1  p-1 steps; every rank sends n; a piece goes on as soon as
- *                                       it has come, so a long one costs little more than a hop
- *   binomial, far first                 ceil(log2 p) steps; the root sends n in each
- *            0 -> 4 | 0 -> 2, 4 -> 6 | 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
+ *        0            Down, a rank hands on what it receives as it comes; up, what it has combined
+ *       / \           as it is combined. So a long message is on all links of a deep tree at once,
+ *      1   2          and costs little more than one hop; a short one costs the depth.
+ *     / \   \
+ *    3   5   4        An allreduce goes up and then down: the root sends the first elements down
+ *                     while the last ones still come up.
  *
- *   binomial reduce, near first         ceil(log2 p) steps; all but the root send n, once; a piece
- *            goes on as soon as it is combined
- *            1 -> 0, 3 -> 2, 5 -> 4, 7 -> 6 | 2 -> 0, 6 -> 4 | 4 -> 0
+ *   shape                steps            broadcast: sent     reduce: sent
+ *   linear               1                (p-1)n              n
+ *   chain                p-1              n                   n
+ *   chain-k              ceil((p-1)/k)    k n                 -
+ *   binomial             ceil(log2 p)     n ceil(log2 p)      n
+ *   binomial-near        ceil(log2 p)     n ceil(log2 p)      -
+ *   knomial              ceil(log_k p)    (k-1)n ceil(log_k p) at most; reduce n
+ *   binary               floor(log2 p)    2n                  n
+ *   in-order-binary      floor(log2 p)    -                   n; 1 step more if the root is not p-1
  *
- * Ranks count from the root: v = (r - root) mod p. Broadcast needs no scratch, reduce n on every
- * rank between a leaf and the root. It combines in the order of v: that of the ranks for root 0.
+ * An allreduce has twice the steps; what its busiest rank sends is what the root sends in a
+ * broadcast, or n more where inner ranks have as many children as the root. All but the root of a
+ * reduce send n, once.
  *
- * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline), NCCL; binomial
- * MPICH, Open MPI, HCCL.
+ * Ranks count from the root: v = (r - root) mod p. Broadcast and allreduce need no scratch, reduce
+ * n on every rank between a leaf and the root. linear combines in the order of the ranks; chain,
+ * binomial and knomial in that of v, which is the same for root 0. in-order-binary does whatever
+ * the root is: its tree stands on real ranks below p-1, which sends the result to the root.
+ *
+ * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline; chain with fanout
+ * k), NCCL; binomial MPICH, Open MPI, HCCL (NHR one-shot); binomial-near HCCL (NB); knomial Open
+ * MPI, MPICH, UCC; binary and in-order-binary Open MPI; the tree of allreduce NCCL.
  */
 #include "algorithms.h"
 
-/* The root's own copy. What it sends comes from the source, so nothing waits for this. */
-static void root_copies(struct builder *b, const struct call *call)
-{
-    if (call->group->rank == call->root)
-        put_copy(b, call->group, view_all(b, &call->destination), view_all(b, &call->source));
-}
+#include "shapes.h"
 
-/* What this rank hands on: the root its source, the others what they received. */
-static struct message handed_on(struct builder *b, const struct call *call)
+/* Broadcast. */
+
+static void broadcast_down(struct builder *b, const struct call *call, tree_shape *shape, int k)
 {
-    return view_all(b, call->group->rank == call->root ? &call->source : &call->destination);
+    const struct group *g = call->group;
+    struct message to = view_all(b, &call->destination), from = view_all(b, &call->source);
+    struct tree tree = tree_of(b, g, shape, k, call->root);
+    if (g->rank == call->root) /* it sends from the source, so nothing waits for this */
+        put_copy(b, g, to, from);
+    tree_broadcast(b, g, &tree, from, to);
 }
 
 static void linear_broadcast(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    put_step(b, g);
-    root_copies(b, call);
-    if (g->rank != call->root) {
-        put_recv(b, g, call->root, view_all(b, &call->destination));
-        return;
-    }
-    for (int k = 1; k < g->size; k++)
-        put_send(b, g, (call->root + k) % g->size, handed_on(b, call));
+    broadcast_down(b, call, tree_chains, TREE_STAR);
 }
 
 static void chain_broadcast(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    int p = g->size, v = (g->rank - call->root + p) % p;
-    root_copies(b, call);
-    for (int k = 0; k < p - 1; k++) {
-        put_step(b, g);
-        if (v == k + 1)
-            put_recv(b, g, (g->rank + p - 1) % p, view_all(b, &call->destination));
-        if (v == k)
-            put_send(b, g, (g->rank + 1) % p, handed_on(b, call));
-    }
+    broadcast_down(b, call, tree_chains, 1);
+}
+
+static void chains_broadcast(struct builder *b, const struct call *call)
+{
+    broadcast_down(b, call, tree_chains, (int)call_option(call, "fanout"));
 }
 
 static void binomial_broadcast(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    int p = g->size, v = (g->rank - call->root + p) % p, reach = 1;
-    while (reach < p)
-        reach *= 2;
-    root_copies(b, call);
-    for (int d = reach / 2; d >= 1; d /= 2) {
-        put_step(b, g);
-        if (v % (2 * d) == d)
-            put_recv(b, g, (g->rank - d + p) % p, view_all(b, &call->destination));
-        if (v % (2 * d) == 0 && v + d < p)
-            put_send(b, g, (g->rank + d) % p, handed_on(b, call));
-    }
+    broadcast_down(b, call, tree_knomial, 2);
 }
 
-/* The child at distance d brings the combination of v+d .. v+2d-1; `so_far` is that of v .. v+d-1.
- * A leaf hands on its source. */
+static void binomial_near_broadcast(struct builder *b, const struct call *call)
+{
+    broadcast_down(b, call, tree_binomial_near, 0);
+}
+
+static void knomial_broadcast(struct builder *b, const struct call *call)
+{
+    broadcast_down(b, call, tree_knomial, (int)call_option(call, "radix"));
+}
+
+/* Level or heap: the user chooses. */
+static const char *const binary_layouts[] = {"level", "heap", NULL};
+
+static tree_shape *binary_shape(const struct call *call)
+{
+    return call_option(call, "layout") == 0 ? tree_level : tree_heap;
+}
+
+static void binary_broadcast(struct builder *b, const struct call *call)
+{
+    broadcast_down(b, call, binary_shape(call), 0);
+}
+
+/* Reduce. */
+
+/* Where what a rank has combined lies: the root has a destination. */
+static struct message partial_result(struct builder *b, const struct call *call)
+{
+    struct view scratch = view_scratch(b, &call->source);
+    bool is_root = call->group->rank == call->root;
+    return view_all(b, is_root ? &call->destination : &scratch);
+}
+
+static void reduce_up(struct builder *b, const struct call *call, tree_shape *shape, int k)
+{
+    struct tree tree = tree_of(b, call->group, shape, k, call->root);
+    tree_reduce(b, call->group, &tree, view_all(b, &call->source), partial_result(b, call));
+}
+
+static void linear_reduce(struct builder *b, const struct call *call)
+{
+    reduce_up(b, call, tree_chains, TREE_STAR);
+}
+
+static void chain_reduce(struct builder *b, const struct call *call)
+{
+    reduce_up(b, call, tree_chains, 1);
+}
+
 static void binomial_reduce(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    int p = g->size, v = (g->rank - call->root + p) % p;
-    struct view so_far = call->source, partial = call->destination;
-    if (v > 0 && v % 2 == 0 && v + 1 < p)
-        partial = view_scratch(b, &call->source);
-    if (p == 1)
-        put_copy(b, g, view_all(b, &partial), view_all(b, &so_far));
-    for (int d = 1; d < p; d *= 2) {
-        put_step(b, g);
-        if (v % (2 * d) == 0 && v + d < p) {
-            put_recv_reduce(b, g, (g->rank + d) % p, view_all(b, &partial), view_all(b, &so_far));
-            so_far = partial;
-        }
-        if (v % (2 * d) == d)
-            put_send(b, g, (g->rank - d + p) % p, view_all(b, &so_far));
-    }
+    reduce_up(b, call, tree_knomial, 2);
 }
+
+static void knomial_reduce(struct builder *b, const struct call *call)
+{
+    reduce_up(b, call, tree_knomial, (int)call_option(call, "radix"));
+}
+
+static void binary_reduce(struct builder *b, const struct call *call)
+{
+    reduce_up(b, call, binary_shape(call), 0);
+}
+
+static void in_order_reduce(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int last = g->size - 1;
+    struct tree tree = tree_of(b, g, tree_in_order, 0, 0);
+    struct message result = partial_result(b, call);
+    tree_reduce(b, g, &tree, view_all(b, &call->source), result);
+    if (call->root == last)
+        return;
+    put_step(b, g);
+    if (g->rank == last)
+        put_send(b, g, call->root, result);
+    if (g->rank == call->root)
+        put_recv(b, g, last, result);
+}
+
+/* Up, and down again. */
+
+static void allreduce_up_down(struct builder *b, const struct call *call, tree_shape *shape, int k)
+{
+    struct message all = view_all(b, &call->destination);
+    struct tree tree = tree_of(b, call->group, shape, k, 0);
+    tree_reduce(b, call->group, &tree, view_all(b, &call->source), all);
+    tree_broadcast(b, call->group, &tree, all, all);
+}
+
+static void linear_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_up_down(b, call, tree_chains, TREE_STAR);
+}
+
+static void binomial_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_up_down(b, call, tree_knomial, 2);
+}
+
+static void knomial_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_up_down(b, call, tree_knomial, (int)call_option(call, "radix"));
+}
+
+static void binary_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_up_down(b, call, binary_shape(call), 0);
+}
+
+static void nccl_allreduce(struct builder *b, const struct call *call)
+{
+    allreduce_up_down(b, call, tree_nccl, 0);
+}
+
+/* clang-format off */
+#define RADIX \
+    {"radix", 2, 65536, 4, "base k: a rank has up to k-1 children in each round"}
+#define LAYOUT \
+    {.name = "layout", .most = 1, .kind = OPTION_WORD, .words = binary_layouts, \
+     .help = "the children of v on level l: v+2^l and v+2^(l+1), or 2v+1 and 2v+2"}
+/* clang-format on */
 
 const struct algorithm broadcast_linear = {
     .name = "linear",
-    .aliases = {"star", "flat"},
+    .aliases = {"star", "flat", "basic-linear"},
     .collectives = SERVES(BROADCAST),
     .summary = "the root sends to everybody",
     .rounds = "1",
@@ -119,6 +213,17 @@ const struct algorithm broadcast_chain = {
     .write = chain_broadcast,
 };
 
+const struct algorithm broadcast_chain_k = {
+    .name = "chain-k",
+    .collectives = SERVES(BROADCAST),
+    .summary = "several chains, all of which begin at the root",
+    .rounds = "ceil((p-1)/k)",
+    .sent = "k n",
+    .users = "Open MPI (chain)",
+    .options = {{"fanout", 1, 65536, 4, "chains"}},
+    .write = chains_broadcast,
+};
+
 const struct algorithm broadcast_binomial = {
     .name = "binomial",
     .aliases = {"nhr-oneshot", "tree"},
@@ -130,6 +235,60 @@ const struct algorithm broadcast_binomial = {
     .write = binomial_broadcast,
 };
 
+const struct algorithm broadcast_binomial_near = {
+    .name = "binomial-near",
+    .collectives = SERVES(BROADCAST),
+    .summary = "the binomial tree that serves near ranks first",
+    .rounds = "ceil(log2 p)",
+    .sent = "n ceil(log2 p)",
+    .users = "HCCL (NB)",
+    .write = binomial_near_broadcast,
+};
+
+const struct algorithm broadcast_knomial = {
+    .name = "knomial",
+    .collectives = SERVES(BROADCAST),
+    .summary = "the number of ranks that have it grows k-fold in each step",
+    .rounds = "ceil(log_k p)",
+    .sent = "(k-1)n ceil(log_k p) at most",
+    .users = "Open MPI, MPICH, UCC",
+    .options = {RADIX},
+    .write = knomial_broadcast,
+};
+
+const struct algorithm broadcast_binary = {
+    .name = "binary",
+    .collectives = SERVES(BROADCAST),
+    .summary = "down a binary tree, streamed",
+    .rounds = "floor(log2 p)",
+    .sent = "2n",
+    .users = "Open MPI",
+    .options = {LAYOUT},
+    .write = binary_broadcast,
+};
+
+const struct algorithm reduce_linear = {
+    .name = "linear",
+    .aliases = {"star"},
+    .collectives = SERVES(REDUCE),
+    .summary = "everybody sends to the root, which combines in rank order",
+    .rounds = "1",
+    .sent = "n",
+    .users = "HCCL (Star), Open MPI",
+    .write = linear_reduce,
+};
+
+const struct algorithm reduce_chain = {
+    .name = "chain",
+    .aliases = {"ring", "pipeline"},
+    .collectives = SERVES(REDUCE),
+    .summary = "from neighbour to neighbour, combined and streamed",
+    .rounds = "p-1",
+    .sent = "n",
+    .users = "HCCL (Ring), Open MPI, NCCL",
+    .write = chain_reduce,
+};
+
 const struct algorithm reduce_binomial = {
     .name = "binomial",
     .aliases = {"nhr-oneshot", "tree"},
@@ -139,4 +298,111 @@ const struct algorithm reduce_binomial = {
     .sent = "n",
     .users = "MPICH, Open MPI, HCCL",
     .write = binomial_reduce,
+};
+
+const struct algorithm reduce_knomial = {
+    .name = "knomial",
+    .collectives = SERVES(REDUCE),
+    .summary = "up a tree of k-1 children a round, streamed",
+    .rounds = "ceil(log_k p)",
+    .sent = "n",
+    .users = "Open MPI, UCC",
+    .options = {RADIX},
+    .write = knomial_reduce,
+};
+
+const struct algorithm reduce_binary = {
+    .name = "binary",
+    .collectives = SERVES(REDUCE),
+    .summary = "up a binary tree, streamed",
+    .rounds = "floor(log2 p)",
+    .sent = "n",
+    .users = "Open MPI",
+    .options = {LAYOUT},
+    .write = binary_reduce,
+};
+
+const struct algorithm reduce_in_order_binary = {
+    .name = "in-order-binary",
+    .collectives = SERVES(REDUCE),
+    .summary = "up a binary tree that keeps the order of the ranks, then to the root",
+    .rounds = "floor(log2 p) (+1 unless the root is p-1)",
+    .sent = "n",
+    .users = "Open MPI (operators that do not commute)",
+    .write = in_order_reduce,
+};
+
+const struct algorithm allreduce_linear = {
+    .name = "linear",
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "everybody sends to rank 0, which sends back the result",
+    .rounds = "2",
+    .sent = "(p-1)n",
+    .users = "Open MPI (basic_linear)",
+    .write = linear_allreduce,
+};
+
+const struct algorithm allreduce_binomial = {
+    .name = "binomial",
+    .aliases = {"nhr-oneshot", "nonoverlapping", "reduce-bcast"},
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "up a binomial tree and down again, streamed",
+    .rounds = "2 ceil(log2 p)",
+    .sent = "n ceil(log2 p)",
+    .users = "Open MPI (nonoverlapping), MPICH (tree), HCCL",
+    .write = binomial_allreduce,
+};
+
+const struct algorithm allreduce_knomial = {
+    .name = "knomial",
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "up a tree of k-1 children a round and down again, streamed",
+    .rounds = "2 ceil(log_k p)",
+    .sent = "(k-1)n ceil(log_k p) at most",
+    .users = "MPICH (tree)",
+    .options = {RADIX},
+    .write = knomial_allreduce,
+};
+
+const struct algorithm allreduce_binary_tree = {
+    .name = "binary-tree",
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "up a binary tree and down again, streamed",
+    .rounds = "2 floor(log2 p)",
+    .sent = "3n",
+    .users = "Open MPI",
+    .options = {LAYOUT},
+    .write = binary_allreduce,
+};
+
+const struct algorithm allreduce_tree = {
+    .name = "tree",
+    .aliases = {"nccl-btree"},
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "up NCCL's binary tree and down again, streamed",
+    .rounds = "2 ceil(log2 p)",
+    .sent = "3n",
+    .users = "NCCL (one of its two trees)",
+    .write = nccl_allreduce,
+};
+
+const struct algorithm barrier_central = {
+    .name = "central",
+    .aliases = {"linear"},
+    .collectives = SERVES(BARRIER),
+    .summary = "all signal to rank 0, which signals to all",
+    .rounds = "2",
+    .sent = "p-1 signals",
+    .users = "Open MPI",
+    .write = linear_allreduce,
+};
+
+const struct algorithm barrier_tree = {
+    .name = "tree",
+    .collectives = SERVES(BARRIER),
+    .summary = "signals up a binomial tree and down again",
+    .rounds = "2 ceil(log2 p)",
+    .sent = "ceil(log2 p) signals",
+    .users = "Open MPI",
+    .write = binomial_allreduce,
 };
