@@ -41,6 +41,11 @@ extern const struct algorithm reduce_linear, reduce_chain, reduce_binomial, redu
 extern const struct algorithm allreduce_linear, allreduce_binomial, allreduce_knomial,
     allreduce_binary_tree, allreduce_tree;
 extern const struct algorithm barrier_central, barrier_tree;
+/* scatter.c */
+extern const struct algorithm scatter_linear, scatter_binomial, scatter_knomial;
+extern const struct algorithm gather_linear, gather_binomial, gather_knomial;
+extern const struct algorithm allgather_gather_bcast, reduce_scatter_linear, broadcast_scatter_ring,
+    reduce_ring_gather;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 /* hier.c */
@@ -56,6 +61,18 @@ extern const struct algorithm allreduce_pipeline, reduce_scatter_pipeline, allga
 extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 
 /* Pieces that several families share. */
+
+/* ring.c: kernels as in compose.h, p-1 rounds. A partial result must not lie where another one may
+ * still wait to be sent. */
+void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
+                            const struct view *partial);
+void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all);
+
+/* scatter.c: kernels, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */
+void binomial_scatter_on(struct builder *b, const struct group *g, int root,
+                         const struct view *kept);
+void binomial_gather_on(struct builder *b, const struct group *g, int root,
+                        const struct view *kept);
 
 /* pairwise.c: p-1 rounds, one partner each. */
 void pairwise_alltoall(struct builder *b, const struct call *call);

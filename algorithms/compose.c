@@ -31,28 +31,36 @@ void compose_allgather(struct builder *b, const struct call *call, allgather_ker
     kernel(b, call->group, &call->destination);
 }
 
-void compose_scatter(struct builder *b, const struct call *call, scatter_kernel *kernel)
+struct view compose_scatter_begin(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
     struct message own = view_all(b, &call->destination);
-    struct view kept = call->source;
-    if (g->rank == call->root)
-        put_copy(b, g, own, view_block(&call->source, g->rank));
-    else
-        kept = view_apart(b, g, &call->source, own);
-    kernel(b, g, call->root, &kept);
+    if (g->rank != call->root)
+        return view_apart(b, g, &call->source, own);
+    put_copy(b, g, own, view_block(&call->source, g->rank));
+    return call->source;
+}
+
+void compose_scatter(struct builder *b, const struct call *call, scatter_kernel *kernel)
+{
+    struct view kept = compose_scatter_begin(b, call);
+    kernel(b, call->group, call->root, &kept);
+}
+
+struct view compose_gather_begin(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    struct message own = view_all(b, &call->source);
+    if (g->rank != call->root)
+        return view_apart(b, g, &call->destination, own);
+    put_copy(b, g, view_block(&call->destination, g->rank), own);
+    return call->destination;
 }
 
 void compose_gather(struct builder *b, const struct call *call, gather_kernel *kernel)
 {
-    const struct group *g = call->group;
-    struct message own = view_all(b, &call->source);
-    struct view kept = call->destination;
-    if (g->rank == call->root)
-        put_copy(b, g, view_block(&call->destination, g->rank), own);
-    else
-        kept = view_apart(b, g, &call->destination, own);
-    kernel(b, g, call->root, &kept);
+    struct view kept = compose_gather_begin(b, call);
+    kernel(b, call->group, call->root, &kept);
 }
 
 void compose_allreduce(struct builder *b, const struct call *call, reduce_scatter_kernel *first,

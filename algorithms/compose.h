@@ -43,6 +43,11 @@ void compose_allgather(struct builder *b, const struct call *call, allgather_ker
 void compose_scatter(struct builder *b, const struct call *call, scatter_kernel *kernel);
 void compose_gather(struct builder *b, const struct call *call, gather_kernel *kernel);
 
+/* For kernels that have options: what a rank keeps of the blocks, with the root's own copy written.
+ * The kernel on it is the whole rest of the collective. */
+struct view compose_scatter_begin(struct builder *b, const struct call *call);
+struct view compose_gather_begin(struct builder *b, const struct call *call);
+
 /* Those of two: the vector is cut into a block for each rank. */
 void compose_allreduce(struct builder *b, const struct call *call, reduce_scatter_kernel *first,
                        allgather_kernel *second);

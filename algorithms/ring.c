@@ -27,10 +27,8 @@
 
 #include "compose.h"
 
-/* partial block r of rank r becomes the combination of all ranks' source block r. `partial` says
- * where the partial of each block lies on this rank while it passes. */
-static void ring_reduce_scatter_on(struct builder *b, const struct group *g,
-                                   const struct view *source, const struct view *partial)
+void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
+                            const struct view *partial)
 {
     int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
     for (int k = 0; k < p - 1; k++) {
@@ -41,8 +39,7 @@ static void ring_reduce_scatter_on(struct builder *b, const struct group *g,
     }
 }
 
-/* Block r of `all` is there on rank r; the others come round. */
-static void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all)
+void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all)
 {
     int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
     for (int k = 0; k < p - 1; k++) {
