@@ -22,9 +22,6 @@ extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_rin
 extern const struct algorithm alltoall_bruck;
 /* doubling.c */
 extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner;
-/* tree.c */
-extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_binomial,
-    reduce_binomial;
 /* nonuniform.c */
 extern const struct algorithm reduce_scatter_nb, reduce_scatter_nhr, reduce_scatter_pat;
 extern const struct algorithm allgather_nb, allgather_nhr, allgather_pat;
@@ -34,6 +31,7 @@ extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;
+/* tree.c */
 extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_chain_k,
     broadcast_binomial, broadcast_binomial_near, broadcast_knomial, broadcast_binary;
 extern const struct algorithm reduce_linear, reduce_chain, reduce_binomial, reduce_knomial,
