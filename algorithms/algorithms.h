@@ -31,6 +31,16 @@ extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;
+extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner,
+    allreduce_rhd_far;
+extern const struct algorithm reduce_rabenseifner, reduce_rhd, broadcast_rhd;
+extern const struct algorithm reduce_scatter_rec_halving, reduce_scatter_butterfly,
+    reduce_scatter_rec_doubling;
+extern const struct algorithm allgather_recursive_doubling, barrier_recursive_doubling;
+/* knomial.c */
+extern const struct algorithm allreduce_recexch, allreduce_sra_knomial;
+extern const struct algorithm reduce_srg_knomial, broadcast_sag_knomial;
+extern const struct algorithm reduce_scatter_knomial, allgather_knomial;
 /* tree.c */
 extern const struct algorithm broadcast_linear, broadcast_chain, broadcast_chain_k,
     broadcast_binomial, broadcast_binomial_near, broadcast_knomial, broadcast_binary;

@@ -1,170 +1,116 @@
 /*
- * doubling.c - exchanges between partners whose distance doubles: recursive doubling, and
- * Rabenseifner's recursive halving and doubling.
+ * doubling.c - exchanges between partners whose distance doubles, or halves: recursive doubling,
+ * and Rabenseifner's recursive halving and doubling.
  *
- *   step 1      step 2      step 3        P = largest power of two up to p ranks take part.
- *   0 - 1       0 - 2       0 - 4         The p-P others fold first: of the pairs (0,1), (2,3), ...
- *   2 - 3       1 - 3       1 - 5         the even rank hands its vector to the odd one, and gets
- *   4 - 5       4 - 6       2 - 6         the result at last.
- *   6 - 7       5 - 7       3 - 7
+ *   near first: step 1      step 2      step 3    P = largest power of two up to p ranks take part.
+ *               0 - 1       0 - 2       0 - 4     The p-P others fold first: of the pairs (0,1),
+ *               2 - 3       1 - 3       1 - 5     (2,3), ... the even rank hands its vector to the
+ *               4 - 5       4 - 6       2 - 6     odd one (+1 step), and gets the result at last
+ *               6 - 7       5 - 7       3 - 7     (+1 step). Far first takes the steps in reverse.
  *
- *   recursive-doubling   the whole vector in each step: log2 P (+2) steps, sent n log2 P (+n)
- *   rabenseifner         half of what is left, then the way back: 2 log2 P (+2) steps,
- *                        sent 2(P-1)/P n (+n)
+ *   collective      name                steps           sent by the busiest  scratch
+ *   allreduce       recursive-doubling  log2 P (+2)     n log2 P (+n)        n
+ *   allreduce       rabenseifner        2 log2 P (+2)   2(P-1)/P n (+n)      0
+ *   allreduce       rhd-far             2 log2 P (+2)   2(P-1)/P n (+n)      0
+ *   reduce          rabenseifner, rhd   2 log2 P (+1)   (P-1)/P n + n/2      n/2 (n)
+ *   broadcast       rhd                 log2 P (+1)     n log2 P (+n)        0
+ *   reduce_scatter  rec-halving         log2 P (+2)     (p-1)b .. n          n/2 (n)
+ *   reduce_scatter  butterfly           log2 P (+2)     <= n                 n/2 (n)
+ *   reduce_scatter  rec-doubling        log2 P (+2)     n log2 P (+b)        2n
+ *   allgather       recursive-doubling  log2 P (+2)     (p-1)b .. 2(p-1)b    0
+ *   barrier         recursive-doubling  log2 P (+2)     log2 P (+1) signals
  *
- * Recursive doubling must not receive into what it still sends: it alternates between the
- * destination and one scratch vector, so that the last result lands in the destination.
- * Rabenseifner keeps one half and sends the other; the two never meet.
+ * recursive-doubling, rec-doubling: the whole vector in each step. It must not be received into
+ * what is still sent, so results alternate between two areas.
+ * rabenseifner: half of what is left is given away, half is kept, near first; then the way back.
+ * Operands stay in order, since what a rank has combined is always that of a run of ranks.
+ * rhd-far: the same far first: neighbours exchange the small pieces, and the order is lost.
+ * butterfly: rabenseifner's first half on blocks of ranks. Rank v ends with the block whose number
+ * is that of v with its bits in reverse, so one more step puts blocks right (not for 2 ranks).
+ * rec-halving: far first, rank v ends with block v.
+ * Reduce and broadcast let those ranks take part that sit in their pairs as the root does in its
+ * own: nothing has to be brought to it, or from it.
  *
  * Used by: MPICH, Open MPI, HCCL. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
- * communication operations in MPICH", IJHPCA 2005.
+ * communication operations in MPICH", IJHPCA 2005; butterfly: Traff, "An improved algorithm for
+ * (non-commutative) reduce-scatter", EuroPVM/MPI 2005.
  */
 #include "algorithms.h"
 
-/* The part that this rank plays. Active ranks have an index v among P. */
-struct fold {
-    int power;   /* P */
-    int rest;    /* p - P */
-    int index;   /* v; -1: this rank has handed its vector to its partner */
-    int partner; /* the other rank of the folded pair; -1: none */
-};
-
-static struct fold fold_make(int p, int r)
-{
-    struct fold fold = {.power = 1, .partner = -1};
-    while (2 * fold.power <= p)
-        fold.power *= 2;
-    fold.rest = p - fold.power;
-    if (r >= 2 * fold.rest) {
-        fold.index = r - fold.rest;
-    } else {
-        fold.index = r % 2 ? r / 2 : -1;
-        fold.partner = r ^ 1;
-    }
-    return fold;
-}
-
-/* The rank of active index v. */
-static int fold_rank(const struct fold *fold, int v)
-{
-    return v < fold->rest ? 2 * v + 1 : v + fold->rest;
-}
-
-static int log2_of(int power)
-{
-    int log = 0;
-    while (1 << log < power)
-        log++;
-    return log;
-}
-
-/* What a folded even rank does: its vector goes away, the result comes back `steps` rounds
- * later. */
-static void fold_away(struct builder *b, const struct call *call, const struct fold *fold,
-                      int steps)
-{
-    put_step(b, call->group);
-    put_send(b, call->group, fold->partner, view_all(b, &call->source));
-    for (int k = 0; k <= steps; k++)
-        put_step(b, call->group);
-    put_recv(b, call->group, fold->partner, view_all(b, &call->destination));
-}
+#include "compose.h"
+#include "fold.h"
+#include "recursive.h"
 
 static void recursive_doubling_allreduce(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    struct fold fold = fold_make(g->size, g->rank);
-    int exchanges = log2_of(fold.power);
-    if (fold.index < 0) {
-        fold_away(b, call, &fold, exchanges);
-        return;
-    }
-    /* Counting back from the last result, which belongs into the destination, results alternate. */
-    int results = exchanges + (fold.partner >= 0);
-    bool into_itself = call->in_place && fold.partner < 0 && results % 2 == 1;
-    struct view own = into_itself ? view_source_apart(b, call) : call->source;
-    struct view other = view_scratch(b, &call->destination);
-    struct message targets[2] = {view_all(b, &call->destination), view_all(b, &other)};
-    struct message have = view_all(b, &own);
-    if (results == 0)
-        put_copy(b, g, targets[0], have);
-    if (fold.rest > 0)
-        put_step(b, g);
-    if (fold.partner >= 0) {
-        struct message target = targets[--results % 2];
-        put_recv_reduce(b, g, fold.partner, target, have);
-        have = target;
-    }
-    for (int k = 0; k < exchanges; k++) {
-        int peer = fold_rank(&fold, fold.index ^ (1 << k));
-        struct message target = targets[--results % 2];
-        put_step(b, g);
-        put_send(b, g, peer, have);
-        put_recv_reduce(b, g, peer, target, have);
-        have = target;
-    }
-    if (fold.rest > 0)
-        put_step(b, g);
-    if (fold.partner >= 0)
-        put_send(b, g, fold.partner, have);
-}
-
-/* Halving: the lower half of the window is kept where bit k of v is 0. Doubling takes the same
- * partners in reverse and sends back what was kept. */
-static void rabenseifner_exchange(struct builder *b, const struct call *call,
-                                  const struct fold *fold, struct view have,
-                                  const struct view *result)
-{
-    const struct group *g = call->group;
-    int first = 0, count = fold->power, exchanges = log2_of(fold->power);
-    for (int k = 0; k < exchanges; k++) {
-        int peer = fold_rank(fold, fold->index ^ (1 << k)), half = count / 2;
-        bool upper = fold->index >> k & 1;
-        int kept = first + (upper ? half : 0), given = first + (upper ? 0 : half);
-        put_step(b, g);
-        put_send(b, g, peer, view_blocks(b, &have, given, 1, half));
-        put_recv_reduce(b, g, peer, view_blocks(b, result, kept, 1, half),
-                        view_blocks(b, &have, kept, 1, half));
-        have = *result;
-        first = kept;
-        count = half;
-    }
-    for (int k = exchanges - 1; k >= 0; k--) {
-        int peer = fold_rank(fold, fold->index ^ (1 << k));
-        int back = fold->index >> k & 1 ? first - count : first + count;
-        put_step(b, g);
-        put_send(b, g, peer, view_blocks(b, result, first, 1, count));
-        put_recv(b, g, peer, view_blocks(b, result, back, 1, count));
-        first = first < back ? first : back;
-        count *= 2;
-    }
+    recursive_allreduce(b, call, 2);
 }
 
 static void rabenseifner_allreduce(struct builder *b, const struct call *call)
 {
+    halving_allreduce(b, call, 2, NEAR_FIRST);
+}
+
+static void rhd_far_allreduce(struct builder *b, const struct call *call)
+{
+    halving_allreduce(b, call, 2, FAR_FIRST);
+}
+
+static void rabenseifner_reduce(struct builder *b, const struct call *call)
+{
+    halving_reduce(b, call, 2, NEAR_FIRST);
+}
+
+static void rhd_reduce(struct builder *b, const struct call *call)
+{
+    halving_reduce(b, call, 2, FAR_FIRST);
+}
+
+/* Far first, the holders double; then the folded ranks get theirs. */
+static void rhd_broadcast(struct builder *b, const struct call *call)
+{
     const struct group *g = call->group;
-    struct fold fold = fold_make(g->size, g->rank);
-    if (fold.index < 0) {
-        fold_away(b, call, &fold, 2 * log2_of(fold.power));
-        return;
-    }
-    struct message whole = view_all(b, &call->destination);
-    struct view source = call->source;
-    if (fold.rest > 0)
+    struct fold fold = fold_make(b, g, 2, call->root);
+    const struct group *actives = &fold.actives;
+    struct message to = view_all(b, &call->destination);
+    struct message have = g->rank == call->root ? view_all(b, &call->source) : to;
+    int v = actives->rank, apart = v ^ fold_index(&fold, call->root);
+    if (g->rank == call->root)
+        put_copy(b, g, to, have);
+    for (int d = fold.power / 2; d >= 1; d /= 2) {
         put_step(b, g);
-    if (fold.partner >= 0) {
-        put_recv_reduce(b, g, fold.partner, whole, view_all(b, &source));
-        source = call->destination;
+        if (apart % (2 * d) == d)
+            put_recv(b, actives, v ^ d, have);
+        if (apart % (2 * d) == 0)
+            put_send(b, actives, v ^ d, have);
     }
-    struct view have = view_cut(b, &source, fold.power);
-    struct view result = view_cut(b, &call->destination, fold.power);
-    if (fold.power == 1)
-        put_copy(b, g, whole, view_all(b, &source));
-    rabenseifner_exchange(b, call, &fold, have, &result);
-    if (fold.rest > 0)
-        put_step(b, g);
-    if (fold.partner >= 0)
-        put_send(b, g, fold.partner, whole);
+    fold_out(b, g, &fold, have);
+}
+
+static void rec_halving_reduce_scatter(struct builder *b, const struct call *call)
+{
+    halving_reduce_scatter(b, call, 2, FAR_FIRST);
+}
+
+static void butterfly_reduce_scatter(struct builder *b, const struct call *call)
+{
+    halving_reduce_scatter(b, call, 2, NEAR_FIRST);
+}
+
+static void rec_doubling_reduce_scatter(struct builder *b, const struct call *call)
+{
+    recursive_allreduce_scatter(b, call, 2);
+}
+
+static void recursive_doubling_allgather_on(struct builder *b, const struct group *g,
+                                            const struct view *all)
+{
+    doubling_allgather(b, g, 2, all);
+}
+
+static void recursive_doubling_allgather(struct builder *b, const struct call *call)
+{
+    compose_allgather(b, call, recursive_doubling_allgather_on);
 }
 
 const struct algorithm allreduce_recursive_doubling = {
@@ -187,4 +133,95 @@ const struct algorithm allreduce_rabenseifner = {
     .sent = "2(P-1)/P n (+n)",
     .users = "MPICH, Open MPI, HCCL",
     .write = rabenseifner_allreduce,
+};
+
+const struct algorithm allreduce_rhd_far = {
+    .name = "rhd-far",
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "recursive halving and doubling, the largest pieces to the farthest",
+    .rounds = "2 log2 P (+2)",
+    .sent = "2(P-1)/P n (+n)",
+    .users = "HCCL",
+    .write = rhd_far_allreduce,
+};
+
+const struct algorithm reduce_rabenseifner = {
+    .name = "rabenseifner",
+    .collectives = SERVES(REDUCE),
+    .summary = "recursive halving, then a gather the same way back",
+    .rounds = "2 log2 P (+1)",
+    .sent = "(P-1)/P n + n/2",
+    .users = "MPICH, Open MPI",
+    .write = rabenseifner_reduce,
+};
+
+const struct algorithm reduce_rhd = {
+    .name = "rhd",
+    .collectives = SERVES(REDUCE),
+    .summary = "recursive halving far first, then a gather the same way back",
+    .rounds = "2 log2 P (+1)",
+    .sent = "(P-1)/P n + n/2",
+    .users = "HCCL",
+    .write = rhd_reduce,
+};
+
+const struct algorithm broadcast_rhd = {
+    .name = "rhd",
+    .collectives = SERVES(BROADCAST),
+    .summary = "the number of active ranks that have it doubles in each step; then the folded ones",
+    .rounds = "log2 P (+1)",
+    .sent = "n log2 P (+n)",
+    .users = "HCCL",
+    .write = rhd_broadcast,
+};
+
+const struct algorithm reduce_scatter_rec_halving = {
+    .name = "rec-halving",
+    .aliases = {"rhd"},
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .summary = "half of the window of blocks is given away in each step, far first",
+    .rounds = "log2 P (+2)",
+    .sent = "(p-1)b .. n",
+    .users = "MPICH, Open MPI, HCCL",
+    .write = rec_halving_reduce_scatter,
+};
+
+const struct algorithm reduce_scatter_butterfly = {
+    .name = "butterfly",
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .summary = "recursive halving near first, which keeps the order; then blocks are put right",
+    .rounds = "log2 P + 1 (+1)",
+    .sent = "at most n",
+    .users = "Open MPI, MPICH",
+    .write = butterfly_reduce_scatter,
+};
+
+const struct algorithm reduce_scatter_rec_doubling = {
+    .name = "rec-doubling",
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .summary = "the whole vectors are exchanged in each step, and the own block is kept",
+    .rounds = "log2 P (+2)",
+    .sent = "n log2 P (+b)",
+    .users = "MPICH",
+    .write = rec_doubling_reduce_scatter,
+};
+
+const struct algorithm allgather_recursive_doubling = {
+    .name = "recursive-doubling",
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
+    .summary = "what is there is exchanged with r xor 1, 2, 4, ...",
+    .rounds = "log2 P (+2)",
+    .sent = "(p-1)b .. 2(p-1)b",
+    .users = "MPICH, Open MPI",
+    .write = recursive_doubling_allgather,
+};
+
+const struct algorithm barrier_recursive_doubling = {
+    .name = "recursive-doubling",
+    .collectives = SERVES(BARRIER),
+    .summary = "signals are exchanged with r xor 1, 2, 4, ...",
+    .rounds = "log2 P (+2)",
+    .sent = "log2 P (+1) signals",
+    .users = "MPICH, Open MPI, UCC",
+    .write = recursive_doubling_allreduce,
 };
