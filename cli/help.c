@@ -56,6 +56,22 @@ static void print_options(unsigned command)
     }
 }
 
+/* What -d and -o may be. */
+static void print_values(void)
+{
+    printf("Datatypes:");
+    for (int i = 0, column = 10; datatypes[i]; i++) {
+        int length = 1 + (int)strlen(datatypes[i]->name);
+        if (column + length > HELP_WIDTH)
+            column = printf("\n          ") - 1;
+        column += printf(" %s", datatypes[i]->name);
+    }
+    printf("\nOperations:");
+    for (int i = 0; reductions[i]; i++)
+        printf(" %s", reductions[i]->name);
+    putchar('\n');
+}
+
 static void print_overview(void)
 {
     puts("cctest " CCTEST_VERSION
@@ -69,6 +85,7 @@ static void print_overview(void)
     for (int i = 0; collectives[i]; i++)
         printf(" %s", collectives[i]->name);
     putchar('\n');
+    print_values();
     print_options(FOR_RUN);
     puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
          "CCTEST_MIN_BYTES=4K.\n"
@@ -92,6 +109,8 @@ static void print_collective(const struct collective *collective)
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
             print_wrapped(algorithms[i]->summary, printf("  %s", algorithms[i]->name));
+    putchar('\n');
+    print_values();
     print_options(FOR_RUN);
 }
 

@@ -97,8 +97,7 @@ static json_t *reduction_facts(void)
 {
     json_t *list = json_array();
     for (int i = 0; reductions[i]; i++)
-        if (!reductions[i]->internal)
-            json_array_append_new(list, json_string(reductions[i]->name));
+        json_array_append_new(list, json_string(reductions[i]->name));
     return list;
 }
 

@@ -107,8 +107,7 @@ enum status unknown_reduction(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; reductions[i]; i++)
-        if (!reductions[i]->internal)
-            names_add(&names, reductions[i]->name, NULL, 0);
+        names_add(&names, reductions[i]->name, NULL, 0);
     return names_refuse(subject, "operation", &names);
 }
 
@@ -139,9 +138,7 @@ static json_t *datatype_show(const struct option_row *option, const struct job *
 static enum status reduction_read(const struct argument *argument, struct job *job)
 {
     job->reduction = reduction_find(argument->text);
-    if (!job->reduction || job->reduction->internal)
-        return unknown_reduction(argument->text);
-    return STATUS_OK;
+    return job->reduction ? STATUS_OK : unknown_reduction(argument->text);
 }
 
 static json_t *reduction_show(const struct option_row *option, const struct job *job)

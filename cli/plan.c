@@ -132,8 +132,6 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
 
 enum status plan_command(const struct command_line *line, struct job *job)
 {
-    if (!job->collective->sized)
-        job->datatype = datatype_find("uint8");
     int ranks = job->np ? job->np : RANKS_STANDARD;
     int *here = calloc((size_t)ranks, sizeof *here);
     struct shape *shape;

@@ -150,6 +150,15 @@ static enum status settle_outputs(const struct job *job, const char *other, cons
     return STATUS_OK;
 }
 
+static enum status settle_operator(const struct job *job)
+{
+    const char *why = job->reduction ? reduce_refusal(job->datatype, job->reduction) : NULL;
+    if (!why)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: %s", job->reduction->name,
+                job->datatype->name, why);
+}
+
 static enum status settle_run(const struct command_line *line, struct job *job)
 {
     enum status status = settle_bounds(line, job);
@@ -160,9 +169,9 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status != STATUS_OK)
         return status;
     settle_contract(line, job);
-    if (job->reduction && !reduce_kernel(job->datatype, job->reduction))
-        return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: choose another",
-                    job->reduction->name, job->datatype->name);
+    status = settle_operator(job);
+    if (status != STATUS_OK)
+        return status;
     settle_ranks(line, job);
     status = settle_work(job);
     if (status == STATUS_OK)
@@ -202,8 +211,12 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);
-    if (status == STATUS_OK && line->command->bit == FOR_PLAN)
-        status = settle_outputs(job, job->svg, "svg");
+    if (status == STATUS_OK && line->command->bit == FOR_PLAN) {
+        settle_contract(line, job);
+        status = settle_operator(job);
+        if (status == STATUS_OK)
+            status = settle_outputs(job, job->svg, "svg");
+    }
     if (status == STATUS_OK && line->command->bit == FOR_INFO)
         settle_ranks(line, job);
     return status;

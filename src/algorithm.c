@@ -262,6 +262,9 @@ static enum status write_shaped(const struct choice *choice, const struct proble
             .channels = channels,
         };
         choice->algorithm->write(b, &call);
+        if (problem->finishes)
+            put_finish(b, call.group, view_all(b, &call.destination),
+                       view_all(b, &call.destination));
     }
     b->schedule->problem.shape = NULL;
     return builder_finish(b, schedule);

@@ -53,7 +53,7 @@ static bool story_yields(const struct evidence *evidence, const struct story *st
     /* Where poison leaves no trace, a contribution is just missing. */
     bool alike = other->kind == story->kind ||
                  (story->kind == STORY_POISONED && other->kind == STORY_MISSING);
-    /* For min, max and bor the absence of ranks that decide none of the samples leaves no trace. */
+    /* For min, max, bor and the like the absence of ranks that decide none of the samples leaves no trace. */
     return alike && (equal || (within && evidence->pattern->reduction->idempotent));
 }
 
@@ -77,28 +77,6 @@ static void stories_prune(const struct evidence *evidence, struct search *search
     search->count = kept;
 }
 
-/* Bits that a wrong sample says about its cause, roughly and at least. */
-static double sample_bits(const struct evidence *evidence)
-{
-    const struct datatype *type = evidence->pattern->datatype;
-    double width = 8.0 * (double)type->size;
-    if (!evidence->reduces)
-        return width;
-    bool is_float = type->kind == DATATYPE_FLOAT;
-    switch (evidence->pattern->reduction->id) {
-    case REDUCTION_SUM:
-        return is_float ? 13 : width;
-    case REDUCTION_PROD:
-        return is_float ? 1 : width - 1;
-    case REDUCTION_MIN:
-    case REDUCTION_MAX:
-        return 6;
-    case REDUCTION_BOR:
-        break;
-    }
-    return 2;
-}
-
 /* Would some story have fitted these samples whatever had happened? */
 static bool is_chance(const struct evidence *evidence, const struct search *search, size_t first)
 {
@@ -109,7 +87,7 @@ static bool is_chance(const struct evidence *evidence, const struct search *sear
     bool unwritten = kind == STORY_UNWRITTEN;
     bool simple = unwritten || (!evidence->reduces && kind == STORY_STALE);
     double tried = simple ? 2 : search->tried;
-    double bits = unwritten ? 8.0 * (double)evidence->size : sample_bits(evidence);
+    double bits = unwritten ? 8.0 * (double)evidence->size : pattern_bits(evidence->pattern);
     return log2(tried) - bits * (double)wrong > log2(CHANCE_MOST);
 }
 

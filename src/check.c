@@ -6,7 +6,6 @@
  */
 #include "check.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,25 +43,16 @@ static void keeper_end(struct keeper *keeper)
 
 void value_format(const struct datatype *type, const void *value, char *text, size_t size)
 {
-    uint64_t bits = 0, poison = 0;
-    memcpy(&bits, value, type->size);
-    memset(&poison, PATTERN_POISON, type->size);
-    int64_t integer = (int64_t)(bits << (64 - 8 * type->size)) >> (64 - 8 * type->size);
-    float single;
-    double number;
-    memcpy(&single, value, sizeof single < type->size ? sizeof single : type->size);
-    if (bits == poison)
-        snprintf(text, size, "poison (0x%" PRIx64 ")", bits);
-    else if (type->kind == DATATYPE_UNSIGNED)
-        snprintf(text, size, "%" PRIu64, bits);
-    else if (type->kind == DATATYPE_SIGNED)
-        snprintf(text, size, "%" PRId64, integer);
-    else if (type->size == sizeof single)
-        snprintf(text, size, "%.9g", (double)single);
-    else {
-        memcpy(&number, value, sizeof number);
-        snprintf(text, size, "%.17g", number);
+    unsigned char poison[DATATYPE_SIZE_MOST];
+    memset(poison, PATTERN_POISON, type->size);
+    if (memcmp(value, poison, type->size) != 0) {
+        datatype_print(type, value, text, size);
+        return;
     }
+    size_t used = (size_t)snprintf(text, size, "poison (0x");
+    for (size_t i = 0; i < type->size && used + 4 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%02x", PATTERN_POISON);
+    snprintf(text + used, size - used, ")");
 }
 
 static void finding_begin(struct finding *finding, const struct datatype *type, size_t at,

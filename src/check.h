@@ -13,10 +13,13 @@
 
 #include "pattern.h"
 
+/* Bytes of the longest value as text: a pair of a double and its index. */
+#define VALUE_TEXT_MOST 56
+
 struct finding {
-    size_t wrong;               /* elements */
-    size_t first;               /* destination element of the first wrong one */
-    char expected[40], got[40]; /* its values, readable */
+    size_t wrong; /* elements */
+    size_t first; /* destination element of the first wrong one */
+    char expected[VALUE_TEXT_MOST], got[VALUE_TEXT_MOST]; /* its values, readable */
     bool ambiguous;
     char story[512]; /* what happened and whom to suspect: one sentence */
 };

@@ -67,6 +67,7 @@ struct problem {
     int root;      /* rooted collectives; else 0 */
     size_t count;  /* elements, see above */
     bool in_place; /* source and destination share memory as collective_alias() says */
+    bool finishes; /* the operator touches a result once more at the end (avg) */
     const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
     const struct shape *shape;   /* which ranks belong together; NULL: not known. Not owned */
 };

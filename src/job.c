@@ -59,6 +59,7 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
         .root = collective->rooted && job->root != ROOT_ALL ? job->root : 0,
         .count = collective_count(collective, bytes, job->datatype->size, ranks),
         .in_place = job->in_place,
+        .finishes = job->reduction && job->reduction->finishes,
         .shape = shape,
     };
     enum status status = STATUS_OK;
@@ -205,6 +206,12 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
             return fail(STATUS_USAGE,
                         "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
                         job->injections[i].rank, ranks, ranks - 1);
+    int most = job->reduction ? reduce_ranks_most(job->datatype, job->reduction) : ranks;
+    if (ranks > most)
+        return fail(STATUS_USAGE,
+                    "--op %s of %s over %d ranks is always 0: choose a wider --datatype, or at "
+                    "most %d ranks",
+                    job->reduction->name, job->datatype->name, ranks, most);
     enum status status = shape ? choices_expand(job, ranks, shape) : STATUS_OK;
     if (status == STATUS_OK)
         status = check_choices(job, ranks, shape);

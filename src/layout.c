@@ -136,6 +136,18 @@ void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *w
     }
 }
 
+void cursor_finish(struct cursor *to, struct cursor *from, size_t bytes, finish_function *finish,
+                   size_t element, int ranks)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *source = cursor_peek(from, run, &run);
+        finish(target, source, run / element, ranks);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+    }
+}
+
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
                    reduce_function *reduce, size_t element)
 {

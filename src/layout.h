@@ -51,6 +51,10 @@ void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes);
 void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
                         reduce_function *reduce, size_t element);
 
+/* to = what finish() makes of from, a result of `ranks` ranks; whole elements. */
+void cursor_finish(struct cursor *to, struct cursor *from, size_t bytes, finish_function *finish,
+                   size_t element, int ranks);
+
 /* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both
  * on. */
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,

@@ -259,16 +259,24 @@ static void engine_post(struct engine *engine, struct transfer *transfer)
     engine->end = &transfer->next;
 }
 
+/* What the kind of transfer does, to the next `bytes` bytes. */
+static void engine_do(const struct transfer *transfer, struct cursor *to, struct cursor *from,
+                      struct cursor *with, size_t bytes)
+{
+    profile_enter(transfer->profile, transfer_activity(transfer));
+    if (transfer->kind == TRANSFER_REDUCE)
+        cursor_reduce_both(to, from, with, bytes, transfer->reduce, transfer->element);
+    else if (transfer->kind == TRANSFER_FINISH)
+        cursor_finish(to, from, bytes, transfer->finish, transfer->element, transfer->ranks);
+    else
+        cursor_copy(to, from, bytes);
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+}
+
 static void engine_move(struct transfer *transfer, size_t bytes)
 {
     transfer->issued += bytes;
-    profile_enter(transfer->profile, transfer_activity(transfer));
-    if (transfer->kind == TRANSFER_REDUCE)
-        cursor_reduce_both(&transfer->cursor, &transfer->from_cursor, &transfer->with_cursor, bytes,
-                           transfer->reduce, transfer->element);
-    else
-        cursor_copy(&transfer->cursor, &transfer->from_cursor, bytes);
-    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+    engine_do(transfer, &transfer->cursor, &transfer->from_cursor, &transfer->with_cursor, bytes);
     transfer_advance(transfer, bytes);
 }
 
@@ -277,15 +285,9 @@ static void engine_now(const struct transfer *transfer)
     struct cursor to, from, with;
     cursor_start(&to, transfer->to);
     cursor_start(&from, transfer->from);
-    profile_enter(transfer->profile, transfer_activity(transfer));
-    if (transfer->kind == TRANSFER_REDUCE) {
+    if (transfer->kind == TRANSFER_REDUCE)
         cursor_start(&with, transfer->with);
-        cursor_reduce_both(&to, &from, &with, transfer->length, transfer->reduce,
-                           transfer->element);
-    } else {
-        cursor_copy(&to, &from, transfer->length);
-    }
-    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+    engine_do(transfer, &to, &from, &with, transfer->length);
 }
 
 static enum status engine_progress(struct engine *engine)

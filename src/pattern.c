@@ -6,63 +6,68 @@
  * fraction of the elements shows the fault of one rank (a contribution missing; doubled; stale,
  * which means the value of the iteration before):
  *
- *   operator  type     value of a rank                                missing   doubled  stale
- *   sum       integer  all bits random; wraps                         1-2^-n    1-2^-n   1-2^-n
- *   sum       float    sign, and an integer of 1 .. 2^m               1         1        1-2^-m
- *   prod      integer  odd, the other bits random; wraps              1-2^-n'   1-2^-n'  1-2^-n'
- *   prod      float    sign; a power of two on w of the ranks         > 1/2     > 1/2    > 1/2
- *   min, max  any      half of the range; one decider has the other   1/p       -        > 1/2p
- *   bor       integer  0; one decider has random bits                 about 1/p -        > 1/2p
- *   none      any      all bits random (floats: never NaN or infinite, never subnormal)
+ *   operator    type     value of a rank                              missing   doubled  stale
+ *   sum, bxor   integer  all bits random; sums wrap                   1-2^-n    1-2^-n   1-2^-n
+ *   avg         integer  the same; the wrapped sum is divided         1-p/2^n'  1-p/2^n' 1-p/2^n'
+ *   sum, avg    float    sign, integer of 1 .. 2^m; w of p ranks      w/p       w/p      > w/2p
+ *   prod        integer  odd, the other bits random; wraps            1-2^-n'   1-2^-n'  1-2^-n'
+ *   prod        float    sign; a power of two on v of the ranks       > 1/2     > 1/2    > 1/2
+ *   min, max    all      half of the range; one decider has the other 1/p       -        > 1/2p
+ *   band, bor   integer  nothing that counts; one decider random bits 1/p       -        > 1/2p
+ *   land, lor   integer  as all others; one decider's coin differs    1/2p      -        > 1/4p
+ *   lxor        integer  0 or 1                                       1/2       1/2      1/2
+ *   maxloc, ... pair     as min, max; the rank behind the decider     1/p       -        > 1/2p
+ *                        has the same value and a greater index
+ *   none        all      all bits random (floats: never NaN or infinite)
  *
- * n is the width of the type, n' = n - 1. A doubled contribution to min, max and bor changes
- * nothing.
+ * n is the width of the type, n' = n - 1. A doubled contribution to an idempotent operator (-)
+ * changes nothing. In bxor and lxor it cancels, and looks like a missing one.
  *
- * Sums of floats stay exact because m = exact_bits - 1 - log2(p), so that even if all contributions
- * were doubled, every partial sum is an integer that fits the mantissa (float: up to 2^22 ranks).
+ * Sums of floats are exact: magnitudes have m = exact_bits - 1 - log2(p) bits, so that even if all
+ * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would
+ * be less than 0, only w = 2^(exact_bits - 1) ranks have +-1, and all others 0: beyond 4 ranks in
+ * float8_e5m2, 8 in float8_e4m3, 128 in bfloat16, 1,024 in float16; below, w = p. In an average all
+ * is multiplied by a power of two, so that small types have room for the quotient down to p = 1,024
+ * (beyond that, those of float8_e4m3 lose bits); it is what one division and one rounding give,
+ * in float for the types smaller than that.
  *
- * Products of floats: w = min(p, 30) ranks have exponents (float; 250 double), whose absolute sum
- * is at most 60 (500): no partial product overflows, also if all were doubled. Where a rank has a
- * sign only, missing and doubled look alike; the exponents, on w/p of the elements, tell them
- * apart.
+ * Averages of integers cannot show what dividing takes away: a fault shows where the quotient is
+ * another one. With more ranks than the type has positive numbers all quotients are 0, and nothing
+ * could show: such a run is refused (reduce_ranks_most()).
  *
- * The decider of an element, and the first of the w ranks, walk through the ranks in steps that
- * have no common divisor with p, from a start that is drawn for every page of 4096 elements: among
- * any p consecutive elements of a page each rank decides exactly one. So the absence of any rank
- * shows within 2p elements, whatever the hash says.
+ * Products of floats: v ranks have exponents, whose absolute sum is at most e: no partial product
+ * overflows or becomes subnormal, also if all were doubled. Where a rank has a sign only, missing
+ * and doubled look alike; the exponents, on v/p of the elements, tell them apart. v = min(p, e/2),
+ * at least 1; e is 60 for float and bfloat16, 500 double, 7 float16 and float8_e5m2, 3 float8_e4m3.
+ *
+ * The decider of an element, and the first of the w or v ranks, walk through the ranks in steps
+ * that have no common divisor with p, from a start that is drawn for every page of 4096 elements:
+ * among any p consecutive elements of a page each rank decides exactly one. So the absence of any
+ * rank shows within 2p elements, whatever the hash says. Coins (land, lor) are the same for all
+ * ranks, and in the second of two passes through the ranks the opposite of those in the first: the
+ * absence of any rank shows within 4p elements of a page.
  */
 #include "pattern.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "independent.h"
+#include "pattern_values.h"
 
-#define PAGE   4096u /* elements that share their keys; a power of two */
-#define BLOCK  512u  /* elements made at a time: all that they need stays in the first cache */
-#define WIDEST 8     /* bytes of the largest element */
-
-enum rule { RULE_RAW, RULE_SUM, RULE_PRODUCT, RULE_EXTREME, RULE_BITS };
+#define PAGE  4096u       /* elements that share their keys; a power of two */
+#define BLOCK VALUES_MOST /* elements made at a time */
 
 /* How the values of consecutive elements of one page are made: the same for all ranks. */
 struct draw {
     const struct pattern *pattern;
-    uint64_t key;
+    uint64_t key, page; /* of the iteration; of the page */
     size_t first, count;
     enum rule rule;
-    bool decider_sets; /* RULE_EXTREME: the decider's values have the top (or sign) bit set */
+    struct recipe recipe;
+    bool decides; /* the rule asks for deciders */
     uint32_t deciders[BLOCK];
-};
-
-/* What one rank's values are made of. */
-struct material {
-    enum rule rule;
-    size_t count;
-    uint32_t rank, ranks;
-    uint32_t loser_top, decider_top; /* 0 or 1: the top bit, or the sign */
-    uint32_t window, exponent_most;  /* RULE_PRODUCT of floats */
-    uint32_t shift;                  /* RULE_SUM of floats: leaves m bits of a word */
-    const uint32_t *deciders;
-    uint32_t words[BLOCK];
+    uint32_t shared[BLOCK];
 };
 
 static uint64_t mix(uint64_t x)
@@ -106,7 +111,7 @@ static void draw_deciders(struct draw *draw)
         memset(draw->deciders, 0, sizeof draw->deciders);
         return;
     }
-    uint64_t key = page_key(draw->key, 0, draw->first / PAGE);
+    uint64_t key = draw->page;
     uint32_t step = 1 + (uint32_t)key % (ranks - 1);
     while (common_divisor(step, ranks) != 1)
         step = 1 + step % (ranks - 1);
@@ -119,16 +124,48 @@ static void draw_deciders(struct draw *draw)
     }
 }
 
-static enum rule rule_of(const struct reduction *reduction)
+/* Elements of a pass through all ranks come in twos: in the second each rank decides with the coin
+ * that it did not have in the first. */
+static void draw_shared(struct draw *draw)
 {
-    if (!reduction)
-        return RULE_RAW;
-    static const enum rule rules[] = {
-        [REDUCTION_SUM] = RULE_SUM,     [REDUCTION_PROD] = RULE_PRODUCT,
-        [REDUCTION_MIN] = RULE_EXTREME, [REDUCTION_MAX] = RULE_EXTREME,
-        [REDUCTION_BOR] = RULE_BITS,
+    uint32_t ranks = (uint32_t)draw->pattern->problem.ranks;
+    uint32_t offset = (uint32_t)(draw->first % PAGE), low = (uint32_t)(draw->page >> 16);
+    bool coins = draw->rule == RULE_TRUTH;
+    for (size_t i = 0; i < draw->count; i++) {
+        uint32_t at = offset + (uint32_t)i, second = coins && at / ranks % 2;
+        draw->shared[i] = mix_word(low + (at - (second ? ranks : 0)) * 0x9e3779b9u) ^ second;
+    }
+}
+
+static enum rule rule_of(const struct pattern *pattern)
+{
+    static const enum rule rules[REDUCTIONS] = {
+        [REDUCTION_SUM] = RULE_SUM,         [REDUCTION_PROD] = RULE_PRODUCT,
+        [REDUCTION_MAX] = RULE_EXTREME,     [REDUCTION_MIN] = RULE_EXTREME,
+        [REDUCTION_AVG] = RULE_SUM,         [REDUCTION_LAND] = RULE_TRUTH,
+        [REDUCTION_LOR] = RULE_TRUTH,       [REDUCTION_LXOR] = RULE_PARITY,
+        [REDUCTION_BAND] = RULE_BITS,       [REDUCTION_BOR] = RULE_BITS,
+        [REDUCTION_BXOR] = RULE_RAW,        [REDUCTION_MAXLOC] = RULE_LOCATION,
+        [REDUCTION_MINLOC] = RULE_LOCATION,
     };
-    return rules[reduction->id];
+    return pattern->reduction ? rules[pattern->reduction->id] : RULE_RAW;
+}
+
+/* Does the value of a rank follow from where it stands to the decider? */
+static bool rule_decides(enum rule rule, const struct draw *draw)
+{
+    bool few = draw->recipe.window < (uint32_t)draw->pattern->problem.ranks;
+    switch (rule) {
+    case RULE_RAW:
+    case RULE_PARITY:
+        return false;
+    case RULE_SUM:
+        return draw->pattern->datatype->kind == DATATYPE_FLOAT && few;
+    case RULE_PRODUCT:
+        return draw->pattern->datatype->kind == DATATYPE_FLOAT;
+    default:
+        return true;
+    }
 }
 
 /* Elements from `first` on, at most `most` of them: to the end of the page, or of a block. */
@@ -139,168 +176,35 @@ static void draw_begin(struct draw *draw, const struct pattern *pattern, uint64_
     count = count < BLOCK ? count : BLOCK;
     draw->pattern = pattern;
     draw->key = mix(mix(pattern->seed) + iteration);
+    draw->page = page_key(draw->key, 0, first / PAGE);
     draw->first = first;
     draw->count = count < most ? count : most;
-    draw->rule = rule_of(pattern->reduction);
-    bool is_float = pattern->datatype->kind == DATATYPE_FLOAT;
-    bool is_signed = pattern->datatype->kind != DATATYPE_UNSIGNED;
-    if (draw->rule == RULE_EXTREME)
-        draw->decider_sets = (pattern->reduction->id == REDUCTION_MAX) != is_signed;
-    if (draw->rule >= RULE_EXTREME || (draw->rule == RULE_PRODUCT && is_float))
+    draw->rule = rule_of(pattern);
+    draw->recipe = recipe_of(pattern->datatype, pattern->reduction, pattern->problem.ranks);
+    draw->decides = rule_decides(draw->rule, draw);
+    if (draw->decides)
         draw_deciders(draw);
-}
-
-/* The loops that turn words into values. Nothing in them depends on another element. */
-#define EACH(value)                                                                                \
-    INDEPENDENT for (size_t i = 0; i < count; i++)                                                 \
-    {                                                                                              \
-        const uint32_t word = words[i];                                                            \
-        to[i] = (value);                                                                           \
-    }                                                                                              \
-    break
-
-/* `value` or, where `flag` (0 or 1) is set, -value; without a branch, which would keep the loops
- * scalar. */
-static inline int32_t negate_if(uint32_t flag, int32_t value)
-{
-    return (value ^ -(int32_t)flag) + (int32_t)flag;
-}
-
-/* +-1 .. +-exponent_most for the ranks in the window, 0 for the others. */
-static inline int32_t exponent_of(uint32_t word, uint32_t decider, const struct material *m)
-{
-    uint32_t distance = m->rank - decider + (m->rank < decider ? m->ranks : 0);
-    int32_t exponent = (int32_t)(1 + ((word >> 16) * m->exponent_most >> 16));
-    return negate_if(word >> 1 & 1, exponent) & -(int32_t)(distance < m->window);
-}
-
-#define WIDEN_8(word)  (uint8_t)((word) >> 24)
-#define WIDEN_16(word) (uint16_t)((word) >> 16)
-#define WIDEN_32(word) (word)
-#define WIDEN_64(word) ((uint64_t)(word) << 32 | (((word) ^ (word) >> 15) * 0x2c1b3c6du))
-
-#define MAKE_INTEGERS(bits)                                                                        \
-    static void make_integers_##bits(const struct material *m, void *values)                       \
-    {                                                                                              \
-        uint##bits##_t *to = values;                                                               \
-        const size_t count = m->count;                                                             \
-        const uint32_t *words = m->words, *deciders = m->deciders, rank = m->rank;                 \
-        const uint##bits##_t top = (uint##bits##_t)((uint64_t)1 << (bits - 1));                    \
-        const uint##bits##_t below = (uint##bits##_t)(top - 1);                                    \
-        const uint##bits##_t loser = m->loser_top ? top : 0, decider = m->decider_top ? top : 0;   \
-        switch (m->rule) {                                                                         \
-        case RULE_RAW:                                                                             \
-        case RULE_SUM:                                                                             \
-            EACH(WIDEN_##bits(word));                                                              \
-        case RULE_PRODUCT:                                                                         \
-            EACH(WIDEN_##bits(word) | 1);                                                          \
-        case RULE_EXTREME:                                                                         \
-            EACH((WIDEN_##bits(word) & below) | (deciders[i] == rank ? decider : loser));          \
-        case RULE_BITS:                                                                            \
-            EACH(deciders[i] == rank ? WIDEN_##bits(word) | 1 : 0);                                \
-        }                                                                                          \
-    }
-
-MAKE_INTEGERS(8)
-MAKE_INTEGERS(16)
-MAKE_INTEGERS(32)
-MAKE_INTEGERS(64)
-
-static inline float float_of(uint32_t bits)
-{
-    union {
-        uint32_t bits;
-        float value;
-    } both = {.bits = bits};
-    return both.value;
-}
-
-static inline double double_of(uint64_t bits)
-{
-    union {
-        uint64_t bits;
-        double value;
-    } both = {.bits = bits};
-    return both.value;
-}
-
-/* Random bits with the upper two bits of the exponent 01: normal, finite, of either sign. */
-#define RAW_FLOAT(word)  float_of(((word)&0x9fffffffu) | 0x20000000u)
-#define RAW_DOUBLE(word) double_of((WIDEN_64(word) & ~(3ull << 61)) | 1ull << 61)
-
-/* (-1)^word * 2^exponent */
-#define POWER_FLOAT(word, exponent) float_of((word) << 31 | (uint32_t)(127 + (exponent)) << 23)
-#define POWER_DOUBLE(word, exponent)                                                               \
-    double_of((uint64_t)(word) << 63 | (uint64_t)(1023 + (exponent)) << 52)
-
-#define MAKE_FLOATS(name, type, RAW, POWER)                                                        \
-    static void name(const struct material *m, void *values)                                       \
-    {                                                                                              \
-        type *to = values;                                                                         \
-        const size_t count = m->count;                                                             \
-        const uint32_t *words = m->words, *deciders = m->deciders, rank = m->rank;                 \
-        const uint32_t shift = m->shift;                                                           \
-        const type loser = m->loser_top ? -1 : 1, decider = m->decider_top ? -1 : 1;               \
-        switch (m->rule) {                                                                         \
-        case RULE_RAW:                                                                             \
-            EACH(RAW(word));                                                                       \
-        case RULE_SUM:                                                                             \
-            EACH((type)negate_if(word & 1, (int32_t)(1 + (word >> shift))));                       \
-        case RULE_PRODUCT:                                                                         \
-            EACH(POWER(word, exponent_of(word, deciders[i], m)));                                  \
-        case RULE_EXTREME:                                                                         \
-            EACH((type)(int32_t)(1 + (word >> 9)) * (deciders[i] == rank ? decider : loser));      \
-        case RULE_BITS: /* has no meaning for floats */                                            \
-            break;                                                                                 \
-        }                                                                                          \
-    }
-
-MAKE_FLOATS(make_floats, float, RAW_FLOAT, POWER_FLOAT)
-MAKE_FLOATS(make_doubles, double, RAW_DOUBLE, POWER_DOUBLE)
-
-/* Bits that the magnitudes of a float's sum may have. */
-static uint32_t magnitude_bits(const struct datatype *type, uint32_t ranks)
-{
-    int bits = type->exact_bits - 1;
-    for (uint32_t reach = 1; reach < ranks && reach; reach <<= 1)
-        bits--;
-    bits = bits < 30 ? bits : 30; /* what a word can give */
-    return (uint32_t)(bits > 1 ? bits : 1);
+    if (draw->rule == RULE_TRUTH || draw->rule == RULE_LOCATION)
+        draw_shared(draw);
 }
 
 /* The values of `rank`. */
 static void draw_values(const struct draw *draw, int rank, void *to)
 {
-    const struct datatype *type = draw->pattern->datatype;
-    uint32_t ranks = (uint32_t)draw->pattern->problem.ranks;
     struct material m;
-    m.rule = draw->rule;
+    m.rule = draw->rule == RULE_SUM && draw->decides ? RULE_SUM_FEW : draw->rule;
+    m.recipe = draw->recipe;
     m.count = draw->count;
     m.rank = (uint32_t)rank;
-    m.ranks = ranks;
-    m.decider_top = draw->rule == RULE_EXTREME && draw->decider_sets;
-    m.loser_top = draw->rule == RULE_EXTREME && !draw->decider_sets;
+    m.ranks = (uint32_t)draw->pattern->problem.ranks;
     m.deciders = draw->deciders;
-
+    m.shared = draw->shared;
     uint64_t key = page_key(draw->key, 1 + (uint64_t)rank, draw->first / PAGE);
     uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
     uint32_t offset = (uint32_t)(draw->first % PAGE);
     for (size_t i = 0; i < draw->count; i++)
         m.words[i] = mix_word(low + (offset + (uint32_t)i) * 0x9e3779b9u) ^ high;
-
-    if (type->kind == DATATYPE_FLOAT) {
-        uint32_t budget = type->size == sizeof(float) ? 60 : 500;
-        m.shift = 32 - magnitude_bits(type, ranks);
-        m.window = ranks < budget / 2 ? ranks : budget / 2;
-        m.exponent_most = budget / m.window;
-        (type->size == sizeof(float) ? make_floats : make_doubles)(&m, to);
-        return;
-    }
-    static void (*const make[])(const struct material *, void *) = {[1] = make_integers_8,
-                                                                    [2] = make_integers_16,
-                                                                    [4] = make_integers_32,
-                                                                    [8] = make_integers_64};
-    make[type->size](&m, to);
+    values_make(draw->pattern->datatype, &m, to);
 }
 
 void pattern_fill(const struct pattern *pattern, int rank, size_t first, size_t count, void *to)
@@ -320,7 +224,7 @@ static void combine_block(const struct draw *now, const struct draw *before,
 {
     const struct pattern *pattern = now->pattern;
     reduce_function *reduce = reduce_kernel(pattern->datatype, pattern->reduction);
-    _Alignas(16) char value[BLOCK * WIDEST];
+    _Alignas(16) char value[BLOCK * DATATYPE_SIZE_MOST];
     bool any = false;
     for (int rank = 0; rank < pattern->problem.ranks; rank++) {
         enum contribution entry = how ? how[rank] : CONTRIBUTION_ONCE;
@@ -335,6 +239,9 @@ static void combine_block(const struct draw *now, const struct draw *before,
             reduce(to, to, value, now->count);
         any = true;
     }
+    finish_function *finish = finish_kernel(pattern->datatype, pattern->reduction);
+    if (finish && any)
+        finish(to, to, now->count, pattern->problem.ranks);
 }
 
 bool pattern_combine(const struct pattern *pattern, const unsigned char *how, size_t first,
@@ -396,4 +303,35 @@ void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_
         count -= length;
         at += length * pattern->datatype->size;
     }
+}
+
+double pattern_bits(const struct pattern *pattern)
+{
+    const struct datatype *type = pattern->datatype;
+    double width = 8.0 * (double)type->size;
+    struct recipe recipe = recipe_of(type, pattern->reduction, pattern->problem.ranks);
+    bool is_float = type->kind == DATATYPE_FLOAT;
+    switch (rule_of(pattern)) {
+    case RULE_RAW:
+        return width;
+    case RULE_SUM:
+    case RULE_SUM_FEW:
+        if (is_float)
+            return recipe.magnitude_bits < 12 ? recipe.magnitude_bits + 1 : 13;
+        if (pattern->reduction->finishes)
+            return fmax(width - log2(pattern->problem.ranks), 1);
+        return width;
+    case RULE_PRODUCT:
+        return is_float ? 1 : width - 1;
+    case RULE_EXTREME:
+        return type->size > 1 ? 6 : 3;
+    case RULE_LOCATION:
+        return 20;
+    case RULE_BITS:
+        return 2;
+    case RULE_TRUTH:
+    case RULE_PARITY:
+        break;
+    }
+    return 1;
 }

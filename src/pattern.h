@@ -46,6 +46,9 @@ void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_
 bool pattern_expectation(const struct pattern *pattern, int rank, size_t at,
                          struct expectation *expectation);
 
+/* Bits that a wrong element says about its cause, roughly and at least. */
+double pattern_bits(const struct pattern *pattern);
+
 /* What stands in destinations, scratch and canaries before a run: bytes that no input has often. */
 #define PATTERN_POISON 0xD5
 

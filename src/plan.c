@@ -72,8 +72,9 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
         return TRANSFER_RECV_REDUCE;
     case OPERATION_REDUCE:
         return TRANSFER_REDUCE;
+    case OPERATION_FINISH:
+        return TRANSFER_FINISH;
     case OPERATION_COPY:
-    case OPERATION_FINISH: /* every operator so far ends with its last combination */
         break;
     }
     return TRANSFER_COPY;
@@ -108,6 +109,8 @@ static enum status task_make(struct plan *plan, struct task *task,
         .from = layout_make(config, operation->from, room),
         .with = layout_make(config, operation->with, room),
         .reduce = config->reduce,
+        .finish = config->finish,
+        .ranks = config->schedule->problem.ranks,
         .element = config->element,
         .length = operation->length * config->element,
         .grain = operation->length * config->element,

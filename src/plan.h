@@ -19,6 +19,7 @@ struct plan_config {
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
     size_t element;                  /* bytes */
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
+    finish_function *finish;         /* NULL if nothing in it finishes a result */
     size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done);
                      GRAIN_AUTO: by their length */
     size_t stream_least; /* bytes of all buffers together that no cache keeps */

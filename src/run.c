@@ -95,6 +95,8 @@ static enum status line_open_plan(struct runner *runner, const struct schedule *
     config.element = job->datatype->size;
     if (job->collective->reduces)
         config.reduce = reduce_kernel(job->datatype, job->reduction);
+    if (job->collective->reduces)
+        config.finish = finish_kernel(job->datatype, job->reduction);
     config.profile = runner_profile(runner);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);

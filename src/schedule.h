@@ -42,7 +42,7 @@ enum operation_kind {
     OPERATION_SEND,        /* the next message to `peer` on `lane` is from */
     OPERATION_RECV,        /* to = the next message from `peer` on `lane` */
     OPERATION_RECV_REDUCE, /* to = with (+) the next message from `peer` on `lane` */
-    OPERATION_FINISH, /* to = final touch of from (a copy, unless the operator ends otherwise) */
+    OPERATION_FINISH,      /* to = final touch of from (avg: divided by the number of ranks) */
 };
 
 /* A wait of operation L on the earlier operation E: L's elements [at, at + length) touch the same

@@ -26,11 +26,13 @@ struct hunt {
     struct search *search;
     /* Reductions. */
     reduce_function *reduce;
-    bool idempotent, has_before;
+    bool doubles, has_before; /* a doubled contribution shows, and is not like a missing one */
     int ranks;
     char *memory;
     char *rest;                              /* a vector of `window` elements for each length */
+    char *total;                             /* a vector: all ranks, before the last touch */
     char *now, *before, *candidate, *poison; /* vectors of `window` elements */
+    char *finished;
 };
 
 /* Keeps the story if none reaches farther. */
@@ -53,13 +55,18 @@ static void hunt_try(struct hunt *hunt, const struct story *story)
     hunt_keep(hunt, story, story_reach(hunt->evidence, story, hunt->first));
 }
 
-/* Tries a story whose prediction for the window is known: most fail at the first sample. */
+/* Tries a story whose prediction for the window is known, but for the last touch: most fail at the
+ * first sample. */
 static void hunt_try_predicted(struct hunt *hunt, const struct story *story, const char *predicted)
 {
     const struct evidence *evidence = hunt->evidence;
     size_t size = evidence->size, reach = 0, i;
     const char *got = evidence->got + hunt->first * size;
     hunt->search->tried++;
+    if (evidence->pattern->reduction->finishes) {
+        story_finish(evidence, hunt->finished, predicted, hunt->window);
+        predicted = hunt->finished;
+    }
     for (i = 0; i < hunt->window; i++) {
         if (memcmp(predicted + i * size, got + i * size, size) != 0)
             break;
@@ -82,7 +89,6 @@ static void hunt_intervals_before(struct hunt *hunt, int start)
 {
     const struct evidence *evidence = hunt->evidence;
     size_t window = hunt->window, bytes = window * evidence->size;
-    const char *expected = evidence->expected + hunt->first * evidence->size;
     int ranks = hunt->ranks;
 
     /* rest[n]: what the n + 1 ranks from `start` on give together. */
@@ -109,9 +115,9 @@ static void hunt_intervals_before(struct hunt *hunt, int start)
         story.kind = STORY_POISONED;
         hunt->reduce(hunt->candidate, rest, hunt->poison, window);
         hunt_try_predicted(hunt, &story, hunt->candidate);
-        if (!hunt->idempotent) {
+        if (hunt->doubles) {
             story.kind = STORY_DOUBLED;
-            hunt->reduce(hunt->candidate, expected, hunt->now, window);
+            hunt->reduce(hunt->candidate, hunt->total, hunt->now, window);
             hunt_try_predicted(hunt, &story, hunt->candidate);
         }
         if (hunt->has_before) {
@@ -129,7 +135,7 @@ static void hunt_set(struct hunt *hunt, const struct rank_set *set)
                                             STORY_STALE};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct story story = {.kind = kinds[i], .set = *set};
-        bool senseless = (kinds[i] == STORY_DOUBLED && hunt->idempotent) ||
+        bool senseless = (kinds[i] == STORY_DOUBLED && !hunt->doubles) ||
                          (kinds[i] == STORY_STALE && !hunt->has_before);
         if (!senseless)
             hunt_try(hunt, &story);
@@ -192,19 +198,24 @@ static bool hunt_reductions(struct hunt *hunt)
 {
     const struct evidence *evidence = hunt->evidence;
     size_t ranks = (size_t)hunt->ranks, bytes = hunt->window * evidence->size;
-    hunt->memory = malloc((ranks + 4) * bytes);
+    hunt->memory = malloc((ranks + 6) * bytes);
     if (!hunt->memory)
         return false;
     hunt->now = hunt->memory;
     hunt->before = hunt->now + bytes;
     hunt->candidate = hunt->before + bytes;
     hunt->poison = hunt->candidate + bytes;
-    hunt->rest = hunt->poison + bytes;
+    hunt->finished = hunt->poison + bytes;
+    hunt->total = hunt->finished + bytes;
+    hunt->rest = hunt->total + bytes;
     memset(hunt->poison, PATTERN_POISON, bytes);
+    memcpy(hunt->total, row(hunt, evidence->now, 0), bytes);
+    for (int rank = 1; rank < hunt->ranks; rank++)
+        hunt->reduce(hunt->total, hunt->total, row(hunt, evidence->now, rank), hunt->window);
 
     struct rank_set all = {.length = hunt->ranks};
     hunt_try(hunt, &(struct story){.kind = STORY_UNWRITTEN});
-    if (!hunt->idempotent)
+    if (hunt->doubles)
         hunt_try(hunt, &(struct story){.kind = STORY_DOUBLED, .set = all});
     if (hunt->has_before)
         hunt_try(hunt, &(struct story){.kind = STORY_STALE, .set = all});
@@ -231,7 +242,7 @@ static void hunt_scan(struct hunt *hunt, int source, bool before, size_t first, 
     pattern.iteration -= before;
     size_t size = evidence->size;
     const char *wanted = evidence->got + hunt->first * size;
-    _Alignas(16) char values[SCAN_BLOCK * 8];
+    _Alignas(16) char values[SCAN_BLOCK * DATATYPE_SIZE_MOST];
     hunt->search->tried += (double)count;
     while (count > 0) {
         size_t length = count < SCAN_BLOCK ? count : SCAN_BLOCK;
@@ -303,7 +314,7 @@ bool story_search(const struct evidence *evidence, size_t first, struct search *
     size_t window = VECTOR_WORK / pairs;
     window = window > 16 ? window : 16;
     hunt.window = window < left ? window : left;
-    hunt.idempotent = pattern->reduction->idempotent;
+    hunt.doubles = !pattern->reduction->idempotent && !pattern->reduction->cancels;
     hunt.reduce = reduce_kernel(pattern->datatype, pattern->reduction);
     return hunt_reductions(&hunt);
 }

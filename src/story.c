@@ -131,6 +131,14 @@ static void enter(reduce_function *reduce, char *to, const char *value, size_t c
     *any = true;
 }
 
+void story_finish(const struct evidence *evidence, char *to, const char *from, size_t count)
+{
+    const struct pattern *pattern = evidence->pattern;
+    if (evidence->reduces && pattern->reduction->finishes)
+        finish_kernel(pattern->datatype, pattern->reduction)(to, from, count,
+                                                             pattern->problem.ranks);
+}
+
 /* All contributions, each as the story says. */
 static size_t predict_combined(const struct evidence *evidence, const struct story *story,
                                size_t first, size_t count, char *to)
@@ -151,10 +159,11 @@ static size_t predict_combined(const struct evidence *evidence, const struct sto
             enter(reduce, to, evidence->now + at, count, size, &any);
     }
     if (story->kind == STORY_POISONED) {
-        _Alignas(16) char poison[SAMPLES * 8];
+        _Alignas(16) char poison[SAMPLES * DATATYPE_SIZE_MOST];
         memset(poison, PATTERN_POISON, count * size);
         enter(reduce, to, poison, count, size, &any);
     }
+    story_finish(evidence, to, to, any ? count : 0);
     return any ? count : 0;
 }
 
@@ -188,6 +197,7 @@ size_t story_predict(const struct evidence *evidence, const struct story *story,
 {
     if (story->kind == STORY_UNWRITTEN) {
         memset(to, PATTERN_POISON, count * evidence->size);
+        story_finish(evidence, to, to, count);
         return count;
     }
     if (story->kind == STORY_ELSEWHERE || !evidence->reduces)
@@ -197,7 +207,7 @@ size_t story_predict(const struct evidence *evidence, const struct story *story,
 
 size_t story_reach(const struct evidence *evidence, const struct story *story, size_t first)
 {
-    _Alignas(16) char predicted[SAMPLES * 8];
+    _Alignas(16) char predicted[SAMPLES * DATATYPE_SIZE_MOST];
     size_t size = evidence->size, reach = 0, ready = 0;
     /* A few at a time, since most stories end early. */
     for (size_t i = first; i < evidence->count; i++) {

@@ -30,8 +30,8 @@ struct evidence {
     bool reduces;
     size_t count;
     struct sample samples[SAMPLES]; /* ascending */
-    _Alignas(16) char expected[SAMPLES * 8];
-    _Alignas(16) char got[SAMPLES * 8];
+    _Alignas(16) char expected[SAMPLES * DATATYPE_SIZE_MOST];
+    _Alignas(16) char got[SAMPLES * DATATYPE_SIZE_MOST];
     /* Reductions: the values of every rank, in this iteration and in the one before; a row of
      * `count` elements for each rank. */
     char *now, *before;
@@ -57,7 +57,8 @@ bool set_has(const struct rank_set *set, int rank, int ranks);
 int set_size(const struct rank_set *set, int ranks);
 
 enum story_kind {
-    STORY_UNWRITTEN, /* what stood there before the run still stands there */
+    STORY_UNWRITTEN, /* what stood there before the run still stands there (finished, if the
+                        operator finishes) */
     STORY_MISSING,   /* the contributions of `set` are missing */
     STORY_DOUBLED,   /* they entered twice */
     STORY_STALE, /* they are those of the iteration before (data movement: the whole element is) */
@@ -73,6 +74,9 @@ struct story {
     int64_t shift;
     bool before; /* STORY_ELSEWHERE: and of the iteration before */
 };
+
+/* to = from with the operator's last touch; nothing if it has none. `to` is `from` or apart. */
+void story_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
 
 /* What the story predicts for samples [first, first + count), into `to`. Returns for how many of
  * them it has something to say, from the first on. */

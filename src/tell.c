@@ -13,9 +13,10 @@
 
 #include "blame.h"
 
-#define TOLD_MOST 3 /* tellings, alternatives, corrupted elements: named one by one up to here */
-#define FEW       8 /* wrong elements that may just be corrupted, whatever is in them */
-#define RUNS_MOST 6 /* runs of ranks in a list */
+#define TOLD_MOST  3 /* tellings, alternatives, corrupted elements: named one by one up to here */
+#define FEW        8 /* wrong elements that may just be corrupted, whatever is in them */
+#define RUNS_MOST  6 /* runs of ranks in a list */
+#define NAMED_MOST 4 /* flipped bits */
 
 /* A sentence that grows; what does not fit is cut off. */
 struct text {
@@ -104,7 +105,8 @@ static void text_add_combined(struct text *text, const struct evidence *evidence
         text_add(text, "it holds the contribution of rank %d alone, those of ",
                  set_first(&story->set, ranks, false));
         text_add_set(text, &story->set, ranks);
-        text_add(text, " are missing");
+        text_add(text, " are missing%s",
+                 evidence->pattern->reduction->cancels ? " or doubled" : "");
         return;
     }
     if (story->kind == STORY_POISONED)
@@ -112,7 +114,8 @@ static void text_add_combined(struct text *text, const struct evidence *evidence
     text_add(text, "the contribution%s of ", one ? "" : "s");
     text_add_set(text, &story->set, ranks);
     if (story->kind == STORY_MISSING)
-        text_add(text, one ? " is missing" : " are missing");
+        text_add(text, " %s missing%s", one ? "is" : "are",
+                 evidence->pattern->reduction->cancels ? " or doubled" : "");
     else if (story->kind == STORY_DOUBLED)
         text_add(text, one ? " is doubled" : " are doubled");
     else if (story->kind == STORY_STALE)
@@ -227,13 +230,19 @@ static void text_add_telling(struct text *text, const struct evidence *evidence,
         text_add_suspect(text, evidence, telling);
 }
 
-/* Bits in which a wrong sample differs from what it must be. */
-static uint64_t sample_flips(const struct evidence *evidence, size_t index)
+/* Bits in which a wrong sample differs from what it must be: how many, and the first `most`. */
+static int sample_flips(const struct evidence *evidence, size_t index, int *bits, int most)
 {
-    uint64_t expected = 0, got = 0;
-    memcpy(&expected, evidence->expected + index * evidence->size, evidence->size);
-    memcpy(&got, evidence->got + index * evidence->size, evidence->size);
-    return expected ^ got;
+    const char *expected = evidence->expected + index * evidence->size;
+    const char *got = evidence->got + index * evidence->size;
+    int count = 0;
+    for (int bit = 0; bit < 8 * (int)evidence->size; bit++) {
+        bool flipped = (expected[bit / 8] ^ got[bit / 8]) >> bit % 8 & 1;
+        if (flipped && count < most)
+            bits[count] = bit;
+        count += flipped;
+    }
+    return count;
 }
 
 /* The power of two by which a sum is off, with its sign; 0: by something else. */
@@ -241,11 +250,11 @@ static double sample_error(const struct evidence *evidence, size_t index)
 {
     const struct pattern *pattern = evidence->pattern;
     uint64_t expected = 0, got = 0;
-    memcpy(&expected, evidence->expected + index * evidence->size, evidence->size);
-    memcpy(&got, evidence->got + index * evidence->size, evidence->size);
     if (!evidence->reduces || pattern->reduction->id != REDUCTION_SUM ||
         pattern->datatype->kind == DATATYPE_FLOAT)
         return 0;
+    memcpy(&expected, evidence->expected + index * evidence->size, evidence->size);
+    memcpy(&got, evidence->got + index * evidence->size, evidence->size);
     unsigned unused = 64 - 8 * (unsigned)evidence->size;
     double error = (double)((int64_t)((got - expected) << unused) >> unused);
     int exponent;
@@ -257,8 +266,8 @@ static void text_add_corrupt(struct text *text, const struct evidence *evidence,
     const struct sample *sample = &evidence->samples[index];
     const char *expected = evidence->expected + index * evidence->size;
     const char *got = evidence->got + index * evidence->size;
-    uint64_t flips = sample_flips(evidence, index);
-    char right[40], wrong[40];
+    int bits[NAMED_MOST], flips = sample_flips(evidence, index, bits, NAMED_MOST);
+    char right[VALUE_TEXT_MOST], wrong[VALUE_TEXT_MOST];
     value_format(evidence->pattern->datatype, expected, right, sizeof right);
     value_format(evidence->pattern->datatype, got, wrong, sizeof wrong);
     text_add(text, "element %zu", sample->at);
@@ -266,13 +275,13 @@ static void text_add_corrupt(struct text *text, const struct evidence *evidence,
         text_add(text, " from rank %d", sample->source);
     text_add(text, " is %s instead of %s (", wrong, right);
     double error = sample_error(evidence, index);
-    if (error != 0 && __builtin_popcountll(flips) > 1)
+    if (error != 0 && flips > 1)
         text_add(text, "off by %+.0f: one bit flipped before it was combined", error);
     else {
-        text_add(text, __builtin_popcountll(flips) == 1 ? "flipped bit" : "flipped bits");
-        for (int named = 0; flips && named < 4; named++, flips &= flips - 1)
-            text_add(text, " %d", __builtin_ctzll(flips));
-        text_add(text, flips ? " ..." : "");
+        text_add(text, flips == 1 ? "flipped bit" : "flipped bits");
+        for (int named = 0; named < flips && named < NAMED_MOST; named++)
+            text_add(text, " %d", bits[named]);
+        text_add(text, flips > NAMED_MOST ? " ..." : "");
     }
     text_add(text, ")");
 }
@@ -283,7 +292,7 @@ static void text_add_unexplained(struct text *text, const struct tellings *telli
     const struct evidence *evidence = tellings->evidence;
     size_t count = tellings->unexplained_count, single = 0;
     for (size_t i = 0; i < count; i++)
-        single += __builtin_popcountll(sample_flips(evidence, tellings->unexplained[i])) == 1;
+        single += sample_flips(evidence, tellings->unexplained[i], NULL, 0) == 1;
     if (evidence->wrong > FEW && single < count) {
         text_add(text,
                  tellings->count ? "no story fits %zu of %zu wrong elements looked at"

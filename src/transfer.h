@@ -21,6 +21,7 @@ enum transfer_kind {
     TRANSFER_RECV_REDUCE, /* to = with (+) the channel's bytes */
     TRANSFER_COPY,        /* local: to = from */
     TRANSFER_REDUCE,      /* local: to = from (+) with */
+    TRANSFER_FINISH,      /* local: to = the operator's last touch of from */
 };
 
 struct transfer {
@@ -28,9 +29,11 @@ struct transfer {
     enum transfer_kind kind;
     struct layout to, from, with; /* those that the kind names */
     reduce_function *reduce;
-    size_t element; /* bytes of an element */
-    size_t length;  /* bytes, whole elements */
-    size_t grain;   /* bytes: how often someone wants to hear of it; its length: when it is done */
+    finish_function *finish; /* TRANSFER_FINISH */
+    int ranks;               /* whose values are in a result that is finished */
+    size_t element;          /* bytes of an element */
+    size_t length;           /* bytes, whole elements */
+    size_t grain; /* bytes: how often someone wants to hear of it; its length: when it is done */
     struct moved_list *moved; /* where to report that done has grown */
     struct profile *profile;  /* where the time goes that is spent on it; NULL: nowhere */
 
@@ -92,7 +95,8 @@ static inline void transfer_place(const struct transfer *transfer, size_t at, co
 /* What an engine does when it moves bytes of it. */
 static inline enum activity transfer_activity(const struct transfer *transfer)
 {
-    return transfer->kind == TRANSFER_RECV_REDUCE || transfer->kind == TRANSFER_REDUCE
+    return transfer->kind == TRANSFER_RECV_REDUCE || transfer->kind == TRANSFER_REDUCE ||
+                   transfer->kind == TRANSFER_FINISH
                ? PROFILE_REDUCE
                : PROFILE_COPY;
 }

@@ -1,0 +1,306 @@
+/*
+ * test_exact.c - the inputs keep what the table at the head of pattern.c promises, for each type
+ * and operator: every order and bracketing of a reduction gives the same bits, and a contribution
+ * that is missing, doubled or stale shows, in the fraction of elements that is told there.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pattern.h"
+
+#define STRIP       128 /* elements at a time */
+#define STRIP_BYTES ((size_t)STRIP * DATATYPE_SIZE_MOST)
+#define RANKS_MOST  1024
+
+static const int rank_counts[] = {1, 2, 3, 5, 8, 16, 17, 64, 256, 257, RANKS_MOST};
+#define RANK_COUNTS (sizeof rank_counts / sizeof *rank_counts)
+
+static const char *const fault_names[] = {"", "missing", "doubled", "stale"};
+
+static struct pattern pattern_make(const struct datatype *type, const struct reduction *op,
+                                   int ranks)
+{
+    return (struct pattern){
+        .problem = {.collective = collective_find("allreduce"), .ranks = ranks, .count = 1 << 24},
+        .datatype = type,
+        .reduction = op,
+        .seed = 1234,
+        .iteration = 3,
+    };
+}
+
+static uint32_t random_below(uint64_t *state, uint32_t bound)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*state >> 32) * bound >> 32);
+}
+
+/* Calls `test` for every type and operator that go together, and every number of ranks. */
+static void for_each(void (*test)(const struct datatype *, const struct reduction *, int))
+{
+    for (const struct datatype *const *type = datatypes; *type; type++)
+        for (const struct reduction *const *op = reductions; *op; op++)
+            for (size_t i = 0; i < RANK_COUNTS && reduce_kernel(*type, *op); i++)
+                if (rank_counts[i] <= reduce_ranks_most(*type, *op))
+                    test(*type, *op, rank_counts[i]);
+}
+
+static void finish(const struct pattern *pattern, char *result, size_t count)
+{
+    finish_function *function = finish_kernel(pattern->datatype, pattern->reduction);
+    if (function)
+        function(result, result, count, pattern->problem.ranks);
+}
+
+/* Combines two random partial results after another, until one is left: a random tree. */
+static void orders_agree(const struct datatype *type, const struct reduction *op, int ranks)
+{
+    enum { COUNT = 40 };
+    struct pattern pattern = pattern_make(type, op, ranks);
+    reduce_function *reduce = reduce_kernel(type, op);
+    size_t first = 4090, bytes = COUNT * type->size; /* over the border of a page */
+    char *values = malloc((size_t)ranks * bytes), *parts = malloc((size_t)ranks * bytes);
+    char expected[COUNT * DATATYPE_SIZE_MOST];
+    uint64_t random = 99;
+    assert_true(pattern_combine(&pattern, NULL, first, COUNT, expected));
+    for (int rank = 0; rank < ranks; rank++)
+        pattern_fill(&pattern, rank, first, COUNT, values + (size_t)rank * bytes);
+    for (int order = 0; order < 4; order++) {
+        memcpy(parts, values, (size_t)ranks * bytes);
+        for (int left = ranks; left > 1; left--) {
+            /* The first order is a chain backwards, the others are trees. */
+            uint32_t a = order ? random_below(&random, (uint32_t)left) : (uint32_t)left - 2;
+            uint32_t b = order ? random_below(&random, (uint32_t)left - 1) : (uint32_t)left - 1;
+            b += order && b >= a;
+            reduce(parts + a * bytes, parts + b * bytes, parts + a * bytes, COUNT);
+            memmove(parts + b * bytes, parts + ((size_t)left - 1) * bytes, bytes);
+        }
+        finish(&pattern, parts, COUNT);
+        if (memcmp(parts, expected, bytes) != 0)
+            fail_msg("%s %s, %d ranks: order %d gives other bits", type->name, op->name, ranks,
+                     order);
+    }
+    free(values);
+    free(parts);
+}
+
+static void test_every_order_gives_the_same(void **state)
+{
+    (void)state;
+    for_each(orders_agree);
+}
+
+/* The table: the least fraction of elements in which the fault of one rank shows. 0: it cannot. */
+static double fraction(const struct datatype *type, const struct reduction *op, int ranks,
+                       enum contribution how)
+{
+    double p = ranks, bits = 8.0 * (double)type->size, few;
+    bool missing = how == CONTRIBUTION_MISSING, stale = how == CONTRIBUTION_STALE;
+    if (missing && ranks == 1)
+        return 1; /* nothing enters at all */
+    if (how == CONTRIBUTION_DOUBLED && op->idempotent)
+        return 0;
+    switch (op->id) {
+    case REDUCTION_SUM:
+    case REDUCTION_AVG:
+        if (type->kind != DATATYPE_FLOAT)
+            return op->finishes ? 1 - p / (reduce_ranks_most(type, op) + 1.0) : 1 - exp2(-bits);
+        few = exp2(type->exact_bits - 1) / p; /* of the ranks contribute; each has +-1 .. +-few */
+        if (few < 1)
+            return stale ? few / 2 : few;
+        few = exp2(floor(log2(few)));
+        return (stale ? 1 - 1 / (2 * (few < 1 << 30 ? few : 1 << 30)) : 1) *
+               (op->finishes ? .9 : 1);
+    case REDUCTION_PROD:
+        return type->kind == DATATYPE_FLOAT ? 0.5 : 1 - exp2(1 - bits);
+    case REDUCTION_BXOR:
+        return 1 - exp2(-bits);
+    case REDUCTION_LXOR:
+        return 0.5;
+    case REDUCTION_LAND:
+    case REDUCTION_LOR:
+        return missing ? 1 / (2 * p) : 1 / (4 * p);
+    default:
+        return missing ? 1 / p : 1 / (2 * p);
+    }
+}
+
+/* All ranks' values of a strip, and what a fault of one of them makes of the result. */
+struct strip {
+    struct pattern pattern;
+    size_t first;
+    char *values; /* a row of STRIP elements for each rank */
+    char right[STRIP_BYTES];
+};
+
+static void strip_fill(struct strip *strip, size_t first)
+{
+    const struct pattern *pattern = &strip->pattern;
+    size_t bytes = STRIP * pattern->datatype->size;
+    strip->first = first;
+    for (int rank = 0; rank < pattern->problem.ranks; rank++)
+        pattern_fill(pattern, rank, first, STRIP, strip->values + (size_t)rank * bytes);
+    assert_true(pattern_combine(pattern, NULL, first, STRIP, strip->right));
+}
+
+/* Elements of the strip that show the fault. */
+static int strip_shows(const struct strip *strip, int faulty, enum contribution how)
+{
+    const struct pattern *pattern = &strip->pattern;
+    struct pattern before = *pattern;
+    before.iteration--;
+    reduce_function *reduce = reduce_kernel(pattern->datatype, pattern->reduction);
+    size_t size = pattern->datatype->size, bytes = STRIP * size;
+    char wrong[STRIP_BYTES], old[STRIP_BYTES];
+    int shown = 0;
+    if (how == CONTRIBUTION_MISSING && pattern->problem.ranks == 1)
+        return STRIP;
+    pattern_fill(&before, faulty, strip->first, STRIP, old);
+    /* Begins behind the faulty rank, and ends with it. */
+    for (int i = 1; i <= pattern->problem.ranks; i++) {
+        int rank = (faulty + i) % pattern->problem.ranks;
+        const char *value = strip->values + (size_t)rank * bytes;
+        if (rank == faulty && how == CONTRIBUTION_MISSING)
+            continue;
+        if (rank == faulty && how == CONTRIBUTION_STALE)
+            value = old;
+        if (i == 1)
+            memcpy(wrong, value, bytes);
+        else
+            reduce(wrong, wrong, value, STRIP);
+        if (rank == faulty && how == CONTRIBUTION_DOUBLED)
+            reduce(wrong, wrong, value, STRIP);
+    }
+    finish(pattern, wrong, STRIP);
+    for (size_t i = 0; i < STRIP; i++)
+        shown += memcmp(wrong + i * size, strip->right + i * size, size) != 0;
+    return shown;
+}
+
+/* Each fault of three ranks shows within a few times the elements in which it is expected to, the
+ * absence of a rank that decides within two passes. */
+static void no_fault_hides(const struct datatype *type, const struct reduction *op, int ranks)
+{
+    struct strip strip = {.pattern = pattern_make(type, op, ranks)};
+    const int sample[] = {0, ranks / 3, ranks - 1};
+    size_t shown[3][4] = {{0}}, limit[4], left = 9;
+    bool logical = op->id == REDUCTION_LAND || op->id == REDUCTION_LOR;
+    for (int how = CONTRIBUTION_MISSING; how <= CONTRIBUTION_STALE; how++) {
+        double share = fraction(type, op, ranks, (enum contribution)how);
+        limit[how] = share > 0 ? (size_t)(12 / share) + STRIP : STRIP;
+        if (how == CONTRIBUTION_MISSING && op->idempotent)
+            limit[how] = (size_t)ranks * (logical ? 4 : 2) + STRIP;
+    }
+    strip.values = malloc((size_t)ranks * STRIP * type->size);
+    for (size_t at = 0; left > 0; at += STRIP) {
+        strip_fill(&strip, 8192 + at);
+        left = 0;
+        for (int i = 0; i < 9; i++) {
+            int rank = i / 3, how = 1 + i % 3;
+            if (shown[rank][how] > 0 || at >= limit[how])
+                continue;
+            shown[rank][how] = (size_t)strip_shows(&strip, sample[rank], (enum contribution)how);
+            left += shown[rank][how] == 0;
+        }
+    }
+    for (int i = 0; i < 9; i++) {
+        int rank = i / 3, how = 1 + i % 3;
+        bool shows = fraction(type, op, ranks, (enum contribution)how) > 0;
+        /* One rank's own value is no result of land or lor yet: 5, and doubled 1. */
+        if (!shows && logical && ranks == 1)
+            continue;
+        if (shows != (shown[rank][how] > 0))
+            fail_msg("%s %s, %d ranks: rank %d's contribution %s %s in %zu elements", type->name,
+                     op->name, ranks, sample[rank], fault_names[how],
+                     shows ? "does not show" : "shows, which it cannot,", limit[how]);
+    }
+    free(strip.values);
+}
+
+static void test_no_fault_hides(void **state)
+{
+    (void)state;
+    for_each(no_fault_hides);
+}
+
+/* The fractions themselves, counted over two pages. */
+static void fractions_hold(const struct datatype *type, const struct reduction *op, int ranks)
+{
+    enum { ELEMENTS = 8192 };
+    struct strip strip = {.pattern = pattern_make(type, op, ranks)};
+    size_t shown[4] = {0};
+    if (ranks == 1 || ranks > 64)
+        return;
+    strip.values = malloc((size_t)ranks * STRIP * type->size);
+    for (size_t at = 0; at < ELEMENTS; at += STRIP) {
+        strip_fill(&strip, at);
+        for (int how = CONTRIBUTION_MISSING; how <= CONTRIBUTION_STALE; how++)
+            shown[how] += (size_t)strip_shows(&strip, ranks / 2, (enum contribution)how);
+    }
+    free(strip.values);
+    for (int how = CONTRIBUTION_MISSING; how <= CONTRIBUTION_STALE; how++) {
+        double expected = ELEMENTS * fraction(type, op, ranks, (enum contribution)how);
+        double noise = 4 * sqrt(expected * (1 - expected / ELEMENTS)) + 1;
+        if ((double)shown[how] < expected - noise)
+            fail_msg("%s %s, %d ranks: %s shows in %zu of %d elements, fewer than %.0f", type->name,
+                     op->name, ranks, fault_names[how], shown[how], ELEMENTS, expected);
+    }
+}
+
+static void test_fractions(void **state)
+{
+    (void)state;
+    for_each(fractions_hold);
+}
+
+/* Contributions as pattern_combine() lets them enter are those that were tried above, and all of
+ * them doubled are exact still: blame predicts such results, in whatever order they came. */
+static void doubling_all_is_exact(const struct datatype *type, const struct reduction *op,
+                                  int ranks)
+{
+    enum { COUNT = 64 };
+    static unsigned char twice[RANKS_MOST];
+    struct pattern pattern = pattern_make(type, op, ranks);
+    reduce_function *reduce = reduce_kernel(type, op);
+    size_t bytes = COUNT * type->size;
+    char want[COUNT * DATATYPE_SIZE_MOST], value[COUNT * DATATYPE_SIZE_MOST],
+        other[COUNT * DATATYPE_SIZE_MOST];
+    memset(twice, CONTRIBUTION_DOUBLED, sizeof twice);
+    assert_true(pattern_combine(&pattern, twice, 100, COUNT, want));
+    /* All once, and then all again. */
+    for (int i = 0; i < 2 * ranks; i++) {
+        pattern_fill(&pattern, i % ranks, 100, COUNT, value);
+        if (i == 0)
+            memcpy(other, value, bytes);
+        else
+            reduce(other, other, value, COUNT);
+    }
+    finish(&pattern, other, COUNT);
+    if (memcmp(want, other, bytes) != 0)
+        fail_msg("%s %s, %d ranks: all doubled depends on the order", type->name, op->name, ranks);
+}
+
+static void test_doubling_all_is_exact(void **state)
+{
+    (void)state;
+    for_each(doubling_all_is_exact);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_order_gives_the_same),
+        cmocka_unit_test(test_no_fault_hides),
+        cmocka_unit_test(test_fractions),
+        cmocka_unit_test(test_doubling_all_is_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
