@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
-
 #include "reduce.h"
 #include "small_float.h"
 
@@ -186,12 +182,16 @@ void datatype_print(const struct datatype *type, const void *value, char *text, 
     }
 }
 
+#ifdef __clang__ /* it has no name for F16C; no processor has AVX2 without it */
+#define HAS_F16C true
+#else
+#define HAS_F16C __builtin_cpu_supports("f16c")
+#endif
+
 enum kernel_set kernel_set_best(void)
 {
 #ifdef __x86_64__
-    unsigned eax, ebx, ecx = 0, edx;
-    /* Not all compilers have a name for F16C in __builtin_cpu_supports(). */
-    if (__builtin_cpu_supports("avx2") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & bit_F16C)
+    if (__builtin_cpu_supports("avx2") && HAS_F16C)
         return KERNELS_AVX2;
 #endif
     return KERNELS_BASELINE;
