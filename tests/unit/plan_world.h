@@ -252,7 +252,9 @@ struct world {
 
 static inline const char *world_reduction(const struct problem *problem)
 {
-    return problem->collective->id == COLLECTIVE_BARRIER ? "bor" : "sum";
+    return problem->collective->id == COLLECTIVE_BARRIER ? "bor"
+           : problem->finishes                           ? "avg"
+                                                         : "sum";
 }
 
 static inline void world_open_rank(struct world *world, int r, const struct choice *choice)
@@ -275,6 +277,8 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         .element = sizeof(int32_t),
         .reduce =
             reduce_kernel(datatype_find("int32"), reduction_find(world_reduction(&world->problem))),
+        .finish =
+            finish_kernel(datatype_find("int32"), reduction_find(world_reduction(&world->problem))),
         .chunk = told->odd_chunk && r % 2 ? told->odd_chunk : told->chunk,
         .memory = told->memory,
         .engine = world->engine[r],
@@ -417,6 +421,9 @@ static inline void world_runs_all(const struct world_config *config, bool in_pla
                     struct counts *counts = problem_counts(&problem, &choice, &spread);
 
                     world_runs(&choice, &problem, config, look);
+                    problem.finishes = true;
+                    if (collectives[i]->reduces && collectives[i]->sized)
+                        world_runs(&choice, &problem, config, look);
                     counts_free(counts);
                 }
                 shape_free(shape);
