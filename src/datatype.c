@@ -209,9 +209,16 @@ reduce_function *reduce_kernel(const struct datatype *type, const struct reducti
     return reduce_kernel_from(kernel_set_best(), type, reduction);
 }
 
+finish_function *finish_kernel_from(enum kernel_set set, const struct datatype *type,
+                                    const struct reduction *reduction)
+{
+    finish_function *const *finish = reduction->finishes ? kernels[type->id]->finish : NULL;
+    return finish ? finish[set] : NULL;
+}
+
 finish_function *finish_kernel(const struct datatype *type, const struct reduction *reduction)
 {
-    return reduction->finishes ? kernels[type->id]->finish : NULL;
+    return finish_kernel_from(kernel_set_best(), type, reduction);
 }
 
 const char *reduce_refusal(const struct datatype *type, const struct reduction *reduction)

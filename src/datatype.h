@@ -110,5 +110,7 @@ enum kernel_set {
 enum kernel_set kernel_set_best(void);
 reduce_function *reduce_kernel_from(enum kernel_set set, const struct datatype *type,
                                     const struct reduction *reduction);
+finish_function *finish_kernel_from(enum kernel_set set, const struct datatype *type,
+                                    const struct reduction *reduction);
 
 #endif

@@ -26,7 +26,7 @@
 /* What a type has. */
 struct kernels {
     reduce_function *const *reduce[REDUCTIONS]; /* each indexed by enum kernel_set; NULL: none */
-    finish_function *finish;                    /* NULL: none */
+    finish_function *const *finish;             /* indexed likewise; NULL: none */
 };
 
 extern const struct kernels kernels_int8, kernels_int16, kernels_int32, kernels_int64;
@@ -70,9 +70,13 @@ extern const struct kernels kernels_double_int64, kernels_int64_int64;
     LOOP(name##_avx2, FOR_AVX2, type, expression)                                                  \
     KERNEL_TABLE(name)
 
+#define FINISH_TABLE(name)                                                                         \
+    static finish_function *const name[KERNEL_SETS] = {                                            \
+        [KERNELS_BASELINE] = name##_baseline, [KERNELS_AVX2] = name##_avx2};
+
 /* `expression`: of x, an element, and n, the number of ranks. */
-#define FINISH(name, type, divisor, expression)                                                    \
-    static void name(void *to, const void *from, size_t elements, int ranks)                       \
+#define FINISH(name, target, type, divisor, expression)                                            \
+    target static void name(void *to, const void *from, size_t elements, int ranks)                \
     {                                                                                              \
         type *out = to;                                                                            \
         const type *in = from;                                                                     \
@@ -83,5 +87,10 @@ extern const struct kernels kernels_double_int64, kernels_int64_int64;
             out[i] = (type)(expression);                                                           \
         }                                                                                          \
     }
+
+#define FINISHES(name, type, divisor, expression)                                                  \
+    FINISH(name##_baseline, , type, divisor, expression)                                           \
+    FINISH(name##_avx2, FOR_AVX2, type, divisor, expression)                                       \
+    FINISH_TABLE(name)
 
 #endif

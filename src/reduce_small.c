@@ -20,10 +20,150 @@
 #define KEY_8(x)  ((int8_t)((x) ^ ((uint8_t)((int8_t)(x) >> 7) & 0x7f)))
 #define KEY_16(x) ((int16_t)((x) ^ ((uint16_t)((int16_t)(x) >> 15) & 0x7fff)))
 
+#define SUM(format)  format##_narrow(format##_widen(x) + format##_widen(y))
+#define PROD(format) format##_narrow(format##_widen(x) * format##_widen(y))
+
+#define LOOPS_BASELINE(format, type)                                                               \
+    LOOP(sum_##format##_baseline, , type, SUM(format))                                             \
+    LOOP(prod_##format##_baseline, , type, PROD(format))                                           \
+    FINISH(finish_##format##_baseline, , type, float, format##_narrow(format##_widen(x) / n))
+
+LOOPS_BASELINE(float16, uint16_t)
+LOOPS_BASELINE(bfloat16, uint16_t)
+LOOPS_BASELINE(e4m3, uint8_t)
+LOOPS_BASELINE(e5m2, uint8_t)
+
+#ifdef __x86_64__
+/* With AVX2 and F16C, which compilers do not make of the loops above by themselves: 8 elements at a
+ * time, by way of float16. e5m2 is its upper half; so is e4m3, shifted, but for a power of two.
+ * What was rounded to float16 may be rounded again: it has more than twice the bits of both. */
+#define ELEMENTS 8
+
+FOR_AVX2 static inline __m256 float16_load(const uint16_t *from)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+}
+
+FOR_AVX2 static inline void float16_store(uint16_t *to, __m256 value)
+{
+    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+}
+
+FOR_AVX2 static inline __m256 bfloat16_load(const uint16_t *from)
+{
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+FOR_AVX2 static inline void bfloat16_store(uint16_t *to, __m256 value)
+{
+    __m256i bits = _mm256_castps_si256(value);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    bits = _mm256_blendv_epi8(_mm256_add_epi32(bits, up), quiet, nan);
+    bits = _mm256_srli_epi32(bits, 16);
+    _mm_storeu_si128((__m128i *)to, _mm_packus_epi32(_mm256_castsi256_si128(bits),
+                                                     _mm256_extracti128_si256(bits, 1)));
+}
+
+/* The upper bits of float16 codes, from bit `shift` on, rounded; at most 0x7f without the sign. */
+FOR_AVX2 static inline void upper_store(uint8_t *to, __m256 value, int shift)
+{
+    __m128i half = _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+    __m128i magnitude = _mm_and_si128(half, _mm_set1_epi16(0x7fff));
+    __m128i odd = _mm_and_si128(_mm_srli_epi16(half, shift), _mm_set1_epi16(1));
+    __m128i up = _mm_add_epi16(odd, _mm_set1_epi16((short)((1 << (shift - 1)) - 1)));
+    magnitude = _mm_srli_epi16(_mm_add_epi16(magnitude, up), shift);
+    magnitude = _mm_min_epi16(magnitude, _mm_set1_epi16(0x7f));
+    __m128i sign = _mm_and_si128(_mm_srli_epi16(half, 8), _mm_set1_epi16(0x80));
+    _mm_storel_epi64((__m128i *)to,
+                     _mm_packus_epi16(_mm_or_si128(magnitude, sign), _mm_setzero_si128()));
+}
+
+FOR_AVX2 static inline __m256 e5m2_load(const uint8_t *from)
+{
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
+    return _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes));
+}
+
+FOR_AVX2 static inline void e5m2_store(uint8_t *to, __m256 value)
+{
+    upper_store(to, value, 8);
+}
+
+FOR_AVX2 static inline __m256 e4m3_load(const uint8_t *from)
+{
+    /* The sign goes to bit 15, the rest to bits 7 to 13: 2^-8 of the value. */
+    __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)from));
+    __m128i magnitude = _mm_and_si128(_mm_slli_epi16(wide, 7), _mm_set1_epi16(0x3f80));
+    __m128i nan = _mm_cmpeq_epi16(magnitude, _mm_set1_epi16(0x3f80));
+    __m128i half = _mm_or_si128(magnitude, _mm_and_si128(wide, _mm_set1_epi16((short)0x8000)));
+    half = _mm_or_si128(half, _mm_and_si128(nan, _mm_set1_epi16(0x7e00)));
+    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(0x1p8f));
+}
+
+FOR_AVX2 static inline void e4m3_store(uint8_t *to, __m256 value)
+{
+    upper_store(to, _mm256_mul_ps(value, _mm256_set1_ps(0x1p-8f)), 7);
+}
+
+#define LOOP_AVX2(op, format, type, combine)                                                       \
+    FOR_AVX2 static void op##_##format##_avx2(void *to, const void *a, const void *b,              \
+                                              size_t elements)                                     \
+    {                                                                                              \
+        type *out = to;                                                                            \
+        const type *left = a, *right = b;                                                          \
+        size_t whole = elements - elements % ELEMENTS;                                             \
+        UNROLLED for (size_t i = 0; i < whole; i += ELEMENTS)                                      \
+            format##_store(out + i, combine(format##_load(left + i), format##_load(right + i)));   \
+        op##_##format##_baseline(out + whole, left + whole, right + whole, elements - whole);      \
+    }
+
+#define FINISH_AVX2(format, type)                                                                  \
+    FOR_AVX2 static void finish_##format##_avx2(void *to, const void *from, size_t elements,       \
+                                                int ranks)                                         \
+    {                                                                                              \
+        type *out = to;                                                                            \
+        const type *in = from;                                                                     \
+        const __m256 divisor = _mm256_set1_ps((float)ranks);                                       \
+        size_t whole = elements - elements % ELEMENTS;                                             \
+        for (size_t i = 0; i < whole; i += ELEMENTS)                                               \
+            format##_store(out + i, _mm256_div_ps(format##_load(in + i), divisor));                \
+        finish_##format##_baseline(out + whole, in + whole, elements - whole, ranks);              \
+    }
+
+#define LOOPS_AVX2(format, type)                                                                   \
+    LOOP_AVX2(sum, format, type, _mm256_add_ps)                                                    \
+    LOOP_AVX2(prod, format, type, _mm256_mul_ps)                                                   \
+    FINISH_AVX2(format, type)
+
+LOOPS_AVX2(float16, uint16_t)
+LOOPS_AVX2(bfloat16, uint16_t)
+LOOPS_AVX2(e4m3, uint8_t)
+LOOPS_AVX2(e5m2, uint8_t)
+#else
+#define sum_float16_avx2     sum_float16_baseline
+#define prod_float16_avx2    prod_float16_baseline
+#define finish_float16_avx2  finish_float16_baseline
+#define sum_bfloat16_avx2    sum_bfloat16_baseline
+#define prod_bfloat16_avx2   prod_bfloat16_baseline
+#define finish_bfloat16_avx2 finish_bfloat16_baseline
+#define sum_e4m3_avx2        sum_e4m3_baseline
+#define prod_e4m3_avx2       prod_e4m3_baseline
+#define finish_e4m3_avx2     finish_e4m3_baseline
+#define sum_e5m2_avx2        sum_e5m2_baseline
+#define prod_e5m2_avx2       prod_e5m2_baseline
+#define finish_e5m2_avx2     finish_e5m2_baseline
+#endif
+
 #define KERNELS_SMALL(format, type, KEY)                                                           \
+    KERNEL_TABLE(sum_##format)                                                                     \
+    KERNEL_TABLE(prod_##format)                                                                    \
+    FINISH_TABLE(finish_##format)                                                                  \
     KERNEL(min_##format, type, KEY(x) < KEY(y) ? x : y)                                            \
     KERNEL(max_##format, type, KEY(x) > KEY(y) ? x : y)                                            \
-    FINISH(finish_##format, type, float, format##_narrow(format##_widen(x) / n))                   \
     const struct kernels kernels_##format = {                                                      \
         .reduce = {[REDUCTION_SUM] = sum_##format,                                                 \
                    [REDUCTION_PROD] = prod_##format,                                               \
@@ -32,52 +172,6 @@
                    [REDUCTION_AVG] = sum_##format},                                                \
         .finish = finish_##format,                                                                 \
     };
-
-#define SUM(format)  format##_narrow(format##_widen(x) + format##_widen(y))
-#define PROD(format) format##_narrow(format##_widen(x) * format##_widen(y))
-
-LOOP(sum_float16_baseline, , uint16_t, SUM(float16))
-LOOP(prod_float16_baseline, , uint16_t, PROD(float16))
-
-#ifdef __x86_64__
-#define HALVES 8 /* in a vector */
-
-FOR_AVX2 static inline __m256 halves_load(const uint16_t *from)
-{
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
-}
-
-/* The machine's own conversion, which compilers do not make loops of by themselves. */
-#define LOOP_FLOAT16(name, combine)                                                                \
-    FOR_AVX2 static void name##_avx2(void *to, const void *a, const void *b, size_t elements)      \
-    {                                                                                              \
-        uint16_t *out = to;                                                                        \
-        const uint16_t *left = a, *right = b;                                                      \
-        size_t whole = elements - elements % HALVES;                                               \
-        for (size_t i = 0; i < whole; i += HALVES) {                                               \
-            __m256 value = combine(halves_load(left + i), halves_load(right + i));                 \
-            _mm_storeu_si128((__m128i *)(out + i),                                                 \
-                             _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));                   \
-        }                                                                                          \
-        name##_baseline(out + whole, left + whole, right + whole, elements - whole);               \
-    }                                                                                              \
-    KERNEL_TABLE(name)
-
-LOOP_FLOAT16(sum_float16, _mm256_add_ps)
-LOOP_FLOAT16(prod_float16, _mm256_mul_ps)
-#else
-#define sum_float16_avx2  sum_float16_baseline
-#define prod_float16_avx2 prod_float16_baseline
-KERNEL_TABLE(sum_float16)
-KERNEL_TABLE(prod_float16)
-#endif
-
-KERNEL(sum_bfloat16, uint16_t, SUM(bfloat16))
-KERNEL(prod_bfloat16, uint16_t, PROD(bfloat16))
-KERNEL(sum_e4m3, uint8_t, SUM(e4m3))
-KERNEL(prod_e4m3, uint8_t, PROD(e4m3))
-KERNEL(sum_e5m2, uint8_t, SUM(e5m2))
-KERNEL(prod_e5m2, uint8_t, PROD(e5m2))
 
 KERNELS_SMALL(float16, uint16_t, KEY_16)
 KERNELS_SMALL(bfloat16, uint16_t, KEY_16)

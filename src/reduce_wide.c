@@ -35,7 +35,7 @@ KERNELS_WRAPPING(64, uint64_t, uint64_t)
 
 #define INTEGER(name, sign, bits, type, divisor, expression)                                       \
     KERNELS_ORDERED(sign##bits, type)                                                              \
-    FINISH(finish_##sign##bits, type, divisor, expression)                                         \
+    FINISHES(finish_##sign##bits, type, divisor, expression)                                       \
     const struct kernels kernels_##name = {                                                        \
         .reduce = {[REDUCTION_SUM] = sum_##bits,                                                   \
                    [REDUCTION_PROD] = prod_##bits,                                                 \
@@ -64,7 +64,7 @@ INTEGER(uint64, u, 64, uint64_t, uint64_t, x / n)
     KERNEL(sum_##type, type, x + y)                                                                \
     KERNEL(prod_##type, type, x *y)                                                                \
     KERNELS_ORDERED(type, type)                                                                    \
-    FINISH(finish_##type, type, type, x / n)                                                       \
+    FINISHES(finish_##type, type, type, x / n)                                                     \
     const struct kernels kernels_##type = {                                                        \
         .reduce = {[REDUCTION_SUM] = sum_##type,                                                   \
                    [REDUCTION_PROD] = prod_##type,                                                 \

@@ -45,6 +45,12 @@ SMALL_INLINE double double_of(uint64_t bits)
     return both.value;
 }
 
+/* `yes` where `flag`, else `no`: in bits, because compilers make branches of what ?: leaves out. */
+SMALL_INLINE int32_t choose(int32_t flag, int32_t yes, int32_t no)
+{
+    return no ^ ((no ^ yes) & -flag);
+}
+
 /* A format: bits of exponent and mantissa, the magnitude from which on it is not finite, and its
  * NaN. */
 #define FORMAT_FLOAT16 5, 10, 0x7c00, 0x7e00
@@ -61,9 +67,9 @@ SMALL_INLINE float small_widen(uint32_t bits, int exponent, int mantissa, int32_
     /* A number with the exponent of the smallest normal one, less that one: exact. */
     int32_t subnormal = (int32_t)bits_of(float_of((uint32_t)((magnitude << shift) + least)) -
                                          float_of((uint32_t)least));
-    int32_t special = magnitude == infinite && infinite != nan ? 0x7f800000 : 0x7fc00000;
-    int32_t value = magnitude < 1 << mantissa ? subnormal : normal;
-    value = magnitude >= infinite ? special : value;
+    int32_t special = choose(magnitude == infinite && infinite != nan, 0x7f800000, 0x7fc00000);
+    int32_t value = choose(magnitude < 1 << mantissa, subnormal, normal);
+    value = choose(magnitude >= infinite, special, value);
     return float_of((uint32_t)value | (bits >> (exponent + mantissa) & 1) << 31);
 }
 
@@ -82,9 +88,9 @@ SMALL_INLINE uint32_t small_narrow(float value, int exponent, int mantissa, int3
     int32_t subnormal =
         (int32_t)bits_of(float_of((uint32_t)magnitude) + float_of((uint32_t)magic)) - magic;
     int32_t small = normal - ((127 - bias) << mantissa);
-    small = small < infinite ? small : infinite;
-    small = magnitude < least ? subnormal : small;
-    small = magnitude > 0x7f800000 ? nan : small;
+    small = choose(small < infinite, small, infinite);
+    small = choose(magnitude < least, subnormal, small);
+    small = choose(magnitude > 0x7f800000, nan, small);
     return (uint32_t)small | bits >> 31 << (exponent + mantissa);
 }
 
@@ -128,7 +134,8 @@ SMALL_INLINE uint16_t bfloat16_narrow(float value)
 {
     uint32_t bits = bits_of(value);
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    return (uint16_t)((int32_t)(bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);
+    return (uint16_t)choose((int32_t)(bits & 0x7fffffff) > 0x7f800000, (int32_t)(bits >> 16 | 0x40),
+                            (int32_t)rounded);
 }
 
 #endif

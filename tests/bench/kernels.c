@@ -2,6 +2,10 @@
  * kernels.c - how fast elements are combined and bytes are copied here, beside what they could be.
  *
  *   kernels [TYPE]...     e.g. build/tests/bench/kernels float int8; without one, all types
+ *   kernels --shares [TYPE]...
+ *
+ * --shares: for every type and operator which share of the memory's bandwidth a reduction of large
+ * operands reaches, and how fast it is in the cache; about half a minute. Otherwise, in minutes:
  *
  * First the reductions: each kernel as compiled for the baseline of the architecture and as cctest
  * uses it on this machine, on operands that are in the cache and on operands that are not, in place
@@ -44,6 +48,7 @@ enum { ROUNDS = 15, MOST_WORKS = 12, PROCESSES = 2 };
 struct work {
     void (*run)(const struct work *work, size_t at); /* `at`: offset into `to` */
     reduce_function *reduce;
+    finish_function *finish;
     size_t element;
     char *to;
     const char *a, *b;
@@ -127,6 +132,11 @@ static void run_stream_reduce(const struct work *work, size_t at)
                   work->bytes / work->element);
 }
 
+static void run_finish(const struct work *work, size_t at)
+{
+    work->finish(work->to + at, work->a, work->bytes / work->element, 3);
+}
+
 /* The limit: sums of floats, stored past the cache; plain where that is not known how. */
 static void run_limit(const struct work *work, size_t at)
 {
@@ -171,15 +181,17 @@ static char *place(size_t bytes, bool huge)
 /* Ones: sums grow slowly, products not at all, so that no number becomes slow to work on. */
 static void fill(char *at, size_t bytes, const struct datatype *type)
 {
-    double wide = 1;
-    float narrow = 1;
+    static const uint64_t ones[DATATYPES] = {
+        [TYPE_FLOAT] = 0x3f800000, [TYPE_DOUBLE] = 0x3ff0000000000000,
+        [TYPE_FLOAT16] = 0x3c00,   [TYPE_BFLOAT16] = 0x3f80,
+        [TYPE_E4M3] = 0x38,        [TYPE_E5M2] = 0x3c,
+    };
     if (type->kind != DATATYPE_FLOAT) {
         memset(at, 1, bytes);
         return;
     }
-    const void *one = type->size == sizeof wide ? (const void *)&wide : (const void *)&narrow;
     for (size_t i = 0; i < bytes; i += type->size)
-        memcpy(at + i, one, type->size);
+        memcpy(at + i, &ones[type->id], type->size);
 }
 
 static bool chosen(const struct datatype *type, char **names)
@@ -232,6 +244,82 @@ static void bench_reductions(struct bench *bench, char *space, char **names)
     fill(space, 3 * OPERANDS, datatype_find("float"));
     struct work limit = {.run = run_limit, .to = to, .a = a, .b = b, .bytes = LARGE};
     bench_row(bench, "by hand, 64 MiB apart, stores past the cache:", &limit, 1);
+}
+
+/* The best of some rounds of each work, by turns: seconds. */
+static void bench_best(const struct work *works, int count, double *seconds)
+{
+    enum { TURNS = 6 };
+    for (int turn = 0; turn <= TURNS; turn++) {
+        for (int i = 0; i < count; i++) {
+            double now = work_run(&works[i]);
+            seconds[i] = turn < 2 || now < seconds[i] ? now : seconds[i];
+        }
+    }
+}
+
+/* A row of one type: each operator's share of the limit, or GB/s of results in the cache. What an
+ * average does beside its sum is the division, which has operands as large. */
+static void shares_row(const struct datatype *type, char *space, bool cached)
+{
+    struct work works[REDUCTIONS + 1];
+    double seconds[REDUCTIONS + 1];
+    bool made[REDUCTIONS] = {false};
+    char *to = space, *a = space + LEFT, *b = space + RIGHT;
+    int count = 0;
+    fill(space, 3 * OPERANDS, type);
+    for (int op = 0; op < REDUCTIONS; op++) {
+        struct work work = {.run = cached ? run_reduce : run_stream_reduce,
+                            .reduce = reduce_kernel(type, reductions[op]),
+                            .finish = finish_kernel(type, reductions[op]),
+                            .element = type->size,
+                            .to = cached ? a : to,
+                            .a = a,
+                            .b = b,
+                            .bytes = cached ? CACHED : LARGE};
+        made[op] = work.reduce != NULL;
+        if (work.finish) {
+            work.run = run_finish;
+            work.to = to;
+        }
+        if (made[op])
+            works[count++] = work;
+    }
+    works[count] = (struct work){.run = run_limit, .to = to, .a = a, .b = b, .bytes = LARGE};
+    bench_best(works, count + 1, seconds);
+    printf("%-13s", type->name);
+    for (int op = 0, i = 0; op < REDUCTIONS; op++) {
+        if (!made[op])
+            printf("       -");
+        else if (cached)
+            printf(" %7.1f", (double)CACHED * 1e-9 / seconds[i]);
+        else
+            printf(" %6.0f%%", 100 * seconds[count] / seconds[i]);
+        i += made[op];
+    }
+    if (!cached)
+        printf(" %9.1f", (double)LARGE * 1e-9 / seconds[count]);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void bench_shares(char *space, char **names)
+{
+    for (int cached = 0; cached < 2; cached++) {
+        printf(cached
+                   ? "\nGB/s of results, 16 KiB in place, in the cache (avg: the division, apart)"
+                     "\n\n%-13s"
+                   : "\nresults of 64 MiB, apart, stored past the cache: share of what a loop by "
+                     "hand that adds up\nfloats so gives at the same time (its GB/s in the last "
+                     "column); avg: the division, by ordinary\nstores\n\n%-13s",
+               "");
+        for (const struct reduction *const *op = reductions; *op; op++)
+            printf(" %7s", (*op)->name);
+        printf("%s\n", cached ? "" : "   by hand");
+        for (const struct datatype *const *type = datatypes; *type; type++)
+            if (chosen(*type, names))
+                shares_row(*type, space, cached);
+    }
 }
 
 static void bench_copies(struct bench *bench)
@@ -331,18 +419,26 @@ static int bench_processes(int processes, char **names)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (!datatype_find(argv[i])) {
-            fprintf(stderr, "usage: kernels [TYPE]...  (there is no type '%s')\n", argv[i]);
+    bool shares = argc > 1 && strcmp(argv[1], "--shares") == 0;
+    char **names = argv + 1 + shares;
+    for (char **name = names; *name; name++) {
+        if (!datatype_find(*name)) {
+            fprintf(stderr, "usage: kernels [--shares] [TYPE]...  (there is no type '%s')\n",
+                    *name);
             return 2;
         }
     }
     cpu_set_t allowed;
     int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
     printf("kernels here: %s\n", kernel_set_best() == KERNELS_AVX2 ? "AVX2" : "baseline");
-    int bad = bench_processes(1, argv + 1);
+    if (shares) {
+        bind_to(0);
+        bench_shares(place(3 * OPERANDS + HUGE_PAGE, true), names);
+        return 0;
+    }
+    int bad = bench_processes(1, names);
     if (cores >= PROCESSES)
-        bad |= bench_processes(PROCESSES, argv + 1);
+        bad |= bench_processes(PROCESSES, names);
     else
         printf("\nonly one core: nothing about two processes\n");
     return bad;

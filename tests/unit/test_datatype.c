@@ -386,38 +386,43 @@ static void divide(const struct datatype *type, char *to, const char *from, int 
     }
 }
 
+static void finish(const struct datatype *type, enum kernel_set set, int ranks)
+{
+    static char from[MOST * 8], want[MOST * 8], got[(MOST + 1) * 8];
+    finish_function *function = finish_kernel_from(set, type, reduction_find("avg"));
+    size_t size = type->size;
+    uint64_t random = 11;
+    for (size_t i = 0; i < MOST; i++) {
+        draw(type, &random, from + i * size);
+        /* Integers beside the multiples of the divisor, and the ends of the range. */
+        int64_t edge = i == 0   ? (int64_t)((uint64_t)1 << (8 * size - 1))
+                       : i == 1 ? (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1)
+                       : i == 2 ? -1
+                                : (int64_t)(i / 3 * (size_t)ranks + i % 3) - 1;
+        if (type->kind != DATATYPE_FLOAT && i < MOST / 2)
+            memcpy(from + i * size, &edge, size);
+        divide(type, want + i * size, from + i * size, ranks);
+    }
+    for (size_t count = 0; count <= MOST; count += count < 40 ? 1 : 26) {
+        memset(got, 0x5a, sizeof got);
+        function(got, from, count, ranks);
+        assert_memory_equal(got, want, count * size);
+        assert_int_equal(got[count * size], 0x5a);
+        memcpy(got, from, count * size);
+        function(got, got, count, ranks);
+        assert_memory_equal(got, want, count * size);
+    }
+}
+
 static void test_finish(void **state)
 {
     (void)state;
     static const int ranks[] = {1, 2, 3, 7, 10, 127, 1000, 65536};
-    for (const struct datatype *const *type = datatypes; *type; type++) {
-        finish_function *finish = finish_kernel(*type, reduction_find("avg"));
-        size_t size = (*type)->size;
-        for (size_t r = 0; finish && r < sizeof ranks / sizeof *ranks; r++) {
-            static char from[MOST * 8], want[MOST * 8], got[(MOST + 1) * 8];
-            uint64_t random = 11;
-            for (size_t i = 0; i < MOST; i++) {
-                draw(*type, &random, from + i * size);
-                /* Integers beside the multiples of the divisor, and the ends of the range. */
-                int64_t edge = i == 0   ? (int64_t)1 << (8 * size - 1)
-                               : i == 1 ? (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1)
-                               : i == 2 ? -1
-                                        : (int64_t)(i / 3 * (size_t)ranks[r] + i % 3) - 1;
-                if ((*type)->kind != DATATYPE_FLOAT && i < MOST / 2)
-                    memcpy(from + i * size, &edge, size);
-                divide(*type, want + i * size, from + i * size, ranks[r]);
-            }
-            for (size_t count = 0; count <= MOST; count += count < 40 ? 1 : 26) {
-                memset(got, 0x5a, sizeof got);
-                finish(got, from, count, ranks[r]);
-                assert_memory_equal(got, want, count * size);
-                assert_int_equal(got[count * size], 0x5a);
-                memcpy(got, from, count * size);
-                finish(got, got, count, ranks[r]);
-                assert_memory_equal(got, want, count * size);
-            }
-        }
-    }
+    for (const struct datatype *const *type = datatypes; *type; type++)
+        for (int set = KERNELS_BASELINE; set <= (int)kernel_set_best(); set++)
+            for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
+                if (finish_kernel(*type, reduction_find("avg")))
+                    finish(*type, (enum kernel_set)set, ranks[r]);
 }
 
 /* The best set is what is given, and the sets differ where there are several. */
