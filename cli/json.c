@@ -121,11 +121,6 @@ static json_t *choice_options(const struct choice *choice)
     return options;
 }
 
-static const char *copy_word(enum copy_policy copy)
-{
-    return copy == COPY_BCOPY ? "bcopy" : copy == COPY_ZCOPY ? "zcopy" : "auto";
-}
-
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
     const struct choice *choice = &job->choices[result->choice];
@@ -135,7 +130,7 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "algorithm_options", choice_options(choice));
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
-    json_object_set_new(line, "copy", json_string(copy_word(job->copy)));
+    json_object_set_new(line, "copy", json_string(copy_names[job->copy]));
     json_object_set_new(line, "datatype", json_string(job->datatype->name));
     json_object_set_new(line, "op",
                         job->reduction ? json_string(job->reduction->name) : json_null());

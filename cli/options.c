@@ -25,7 +25,6 @@ const char *const option_group_titles[GROUPS] = {
 /* clang-format off */
 #define FIELD(name) .field = offsetof(struct job, name), .width = sizeof(((struct job *)0)->name)
 
-static const char *const copy_words[] = {"auto", "bcopy", "zcopy", NULL};
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
 static const char *const bind_words[] = {"core", "none", NULL};
 static const char *const ranks_as_words[] = {"processes", "threads", NULL};
@@ -94,10 +93,10 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN, .kind = &kind_transport, .standard = "auto",
      .help = "links that may be used; 'auto': for each pair of ranks the first that reaches"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_words,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_names,
      .standard = "auto",
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (straight to where they go), "
-             "'auto' (by length, memory and cores)"},
+             "'ll' (shm: as words with a flag each), 'auto' (by length, memory and cores)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
      .help = "grain of pipelining, bytes; 'auto': a quarter of the message, 128K to 1M; 0: whole "

@@ -40,8 +40,6 @@ static void text_add_injections(struct text *text, const struct job *job)
 
 void job_canonical(const struct job *job, char *to, size_t size)
 {
-    static const char *const copies[] = {
-        [COPY_AUTO] = "auto", [COPY_BCOPY] = "bcopy", [COPY_ZCOPY] = "zcopy"};
     struct text text = {.to = to, .size = size};
     to[0] = '\0';
     text_add(&text, "%s -a ", job->collective->name);
@@ -65,7 +63,7 @@ void job_canonical(const struct job *job, char *to, size_t size)
         text_add(&text, " --shape %dx%d", job->shape_groups, job->shape_ranks);
     text_add(&text, " -r %d -n %ld -w %ld -c %ld", job->root, job->iterations, job->warmup,
              job->checked);
-    text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copies[job->copy]);
+    text_add(&text, "%s --copy %s", job->in_place ? " --in-place" : "", copy_names[job->copy]);
     if (job->chunk != GRAIN_AUTO)
         text_add(&text, " --chunk %zu", job->chunk);
     if (job->slots)

@@ -138,21 +138,22 @@ void tally_end(struct tally *tally, const struct runner *runner)
 
 enum status tally_check_copy(const struct tally *tally, const struct job *job)
 {
-    uint64_t bytes[PATHS] = {0};
+    static const enum path only[] = {
+        [COPY_BCOPY] = PATH_BCOPY, [COPY_ZCOPY] = PATH_ZCOPY, [COPY_LL] = PATH_LL};
+    uint64_t bytes[PATHS] = {0}, other = 0;
     for (int i = 0; i < tally->transports; i++)
         for (int path = 0; path < PATHS; path++)
             bytes[path] += tally->traffic[i].received[path] + tally->traffic[i].sent[path];
-    uint64_t other = job->copy == COPY_ZCOPY   ? bytes[PATH_BCOPY] + bytes[PATH_LINE]
-                     : job->copy == COPY_BCOPY ? bytes[PATH_ZCOPY] + bytes[PATH_LINE]
-                                               : 0;
+    for (int path = 0; path < PATHS && job->copy != COPY_AUTO; path++)
+        other += path == (int)only[job->copy] ? 0 : bytes[path];
     if (other == 0)
         return STATUS_OK;
     return fail(STATUS_ERROR,
                 "--copy %s was asked for, but %llu bytes went another way (line %llu, bcopy %llu, "
-                "zcopy %llu)",
-                job->copy == COPY_ZCOPY ? "zcopy" : "bcopy", (unsigned long long)other,
+                "zcopy %llu, ll %llu)",
+                copy_names[job->copy], (unsigned long long)other,
                 (unsigned long long)bytes[PATH_LINE], (unsigned long long)bytes[PATH_BCOPY],
-                (unsigned long long)bytes[PATH_ZCOPY]);
+                (unsigned long long)bytes[PATH_ZCOPY], (unsigned long long)bytes[PATH_LL]);
 }
 
 /* Gathering. */

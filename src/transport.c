@@ -5,10 +5,15 @@
 
 #include <string.h>
 
+const char *const copy_names[] = {
+    [COPY_AUTO] = "auto", [COPY_BCOPY] = "bcopy", [COPY_ZCOPY] = "zcopy", [COPY_LL] = "ll", NULL,
+};
+
 const char *const path_names[PATHS] = {
     [PATH_LINE] = "line",
     [PATH_BCOPY] = "bcopy",
     [PATH_ZCOPY] = "zcopy",
+    [PATH_LL] = "ll",
 };
 
 const struct transport *transport_find(const char *name)

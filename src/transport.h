@@ -29,11 +29,13 @@ enum copy_policy {
     COPY_AUTO,  /* as the transport finds best, message by message */
     COPY_BCOPY, /* every message through the receiver's slots */
     COPY_ZCOPY, /* every message straight to where it goes */
+    COPY_LL,    /* every message as words that each carry their own flag */
 };
+extern const char *const copy_names[]; /* ended by NULL: "auto", "bcopy", "zcopy", "ll" */
 
 /* The ways that bytes go, counted per endpoint at the receiving side. */
-enum path { PATH_LINE, PATH_BCOPY, PATH_ZCOPY, PATHS };
-extern const char *const path_names[PATHS]; /* "line", "bcopy", "zcopy" */
+enum path { PATH_LINE, PATH_BCOPY, PATH_ZCOPY, PATH_LL, PATHS };
+extern const char *const path_names[PATHS]; /* "line", "bcopy", "zcopy", "ll" */
 
 struct traffic {
     uint64_t received[PATHS]; /* payload bytes that arrived this way */

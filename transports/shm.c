@@ -74,7 +74,7 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
     shm_address_fill(endpoint);
     /* Where yama guards processes from each other, the peers may read this one. Where there is no
      * yama, it is an error that does not matter. */
-    if (config->copy != COPY_BCOPY)
+    if (shm_refers(config->copy))
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     *opened = &endpoint->base;
     return STATUS_OK;

@@ -12,7 +12,10 @@
  *
  *     a credit line for each ring | line cells | slot cells for short messages | for long ones
  *
- * A cell's first word says which number it is, how much it holds and of what kind; it is written
+ * or, where --copy ll was asked for, two regions of words in place of all cells (shm_words.c). A
+ * region is a cell that has no first word, because all its words say where they belong.
+ *
+ * Another cell's first word says which number it is, how much it holds and of what kind; it is written
  * last and polled, so flag and data come in one line. Numbers grow for ever, nothing is cleared.
  * The receiver counts the cells that it is done with in the ring's credit line, which the sender
  * reads only when it knows of no free cell.
@@ -32,8 +35,8 @@
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* a call costs 2 us, and then reads 10 GB/s */
 
 /* Which ring a message takes follows from its length: one line; one slot; more. Short messages have
- * few slots, which stay in the cache; long ones stream through many. */
-enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_RINGS };
+ * few slots, which stay in the cache; long ones stream through many. With --copy ll all are words. */
+enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_WORDS, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 
 /* Bytes of a line cell stand in `data`; those of a slot cell behind it; a reference in `data`. */
@@ -54,10 +57,16 @@ struct shm_geometry {
     uint32_t cells[SHM_RINGS], slot_bytes;
 };
 
+/* May a cell refer to memory? */
+static inline bool shm_refers(enum copy_policy copy)
+{
+    return copy == COPY_AUTO || copy == COPY_ZCOPY;
+}
+
 struct shm_desk {
     _Atomic uint32_t offered;  /* round of connect() with this peer; covers what follows */
     _Atomic uint32_t accepted; /* the same, when the owner has made the channels */
-    uint64_t offset, bytes;    /* of the block in the segment */
+    uint64_t offset;           /* of the block in the segment */
     uint64_t address;          /* of the block in the owner's address space */
     uint32_t first_lane, lanes;
     struct shm_geometry geometry;
@@ -116,6 +125,8 @@ struct shm_ring {
     _Atomic uint64_t *credit;
     struct shm_issue *issues; /* sender: one for each cell; NULL: its cells are of no interest */
     uint32_t oldest;          /* sender: the cell that comes back next */
+    uint32_t epoch;           /* of words: what those of the next region bear */
+    size_t at;                /* of words: bytes of the next region that were sent, or taken */
 };
 
 /* Sender: whose bytes are done when a slot cell comes back. NULL: nobody's, they were copied. */
@@ -222,6 +233,25 @@ enum status shm_channel_progress(struct shm_channel *channel);
 void shm_channel_free(struct shm_channel *channel);
 /* Nothing is posted and nothing is out. */
 bool shm_channel_is_idle(const struct shm_channel *channel);
+
+/* shm_words.c */
+
+/* Makes `epoch`, from 2 on, the next of a ring that is idle, at both ends; 0: the first of all. */
+void shm_words_reset(struct shm_ring *ring, uint32_t epoch);
+/* A message of so many bytes is to begin: finds its place. Does nothing where that is found. */
+void shm_words_begin(struct shm_ring *ring, size_t length, bool sends);
+/* How many bytes may be put now, of `left` that the message has left and `allowed` of these. */
+size_t shm_words_room(const struct shm_ring *ring, size_t left, size_t allowed);
+/* Sends as many, where a cell is free. `ends`: the message ends with them. */
+void shm_words_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends);
+/* How many of the next `most` bytes of a message have come, in this region. */
+size_t shm_words_came(const struct shm_ring *ring, size_t most);
+/* Has a whole message of so many bytes, which lies in this region? It looks at the last word first:
+ * who looks at a cache line that is being written takes it away from the writer. */
+bool shm_words_have_come(const struct shm_ring *ring, size_t bytes);
+/* Places, or combines, as many; whole elements. Returns how many of them were copied first. */
+size_t shm_words_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
+                      struct cursor *with, size_t bytes, bool ends);
 
 /* shm_eager.c: transport->eager_most and eager_move. */
 size_t shm_eager_most(const struct channel *base);

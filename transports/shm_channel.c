@@ -7,6 +7,7 @@
  *
  *     line    up to 56 bytes, under auto: flag and data in one cache line
  *     bcopy   bytes in slots
+ *     ll      words that carry their own flags (shm_words.c)
  *     zcopy   a slot refers to bytes in the sender's memory; the receiver reads them there and puts
  *             them where they belong, and the slot's return tells the sender that they are done
  *
@@ -46,11 +47,6 @@ static const struct {
 #define REST_MOST      ((size_t)8 << 10) /* goes along: it is not worth a call of its own */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
-
-static size_t shm_cut(size_t bytes, size_t most, size_t element)
-{
-    return bytes <= most ? bytes : most - most % element;
-}
 
 /* Bytes that the channel may copy before the others have their turn. */
 static size_t shm_budget(const struct shm_channel *channel)
@@ -181,6 +177,21 @@ void shm_gather(const struct shm_channel *channel, struct cursor *from, char *sl
     }
 }
 
+/* Sends the next bytes of `transfer` as words. Returns how many. */
+static size_t shm_fill_words(struct shm_ring *ring, struct transfer *transfer)
+{
+    size_t left = transfer->length - transfer->issued;
+    size_t bytes = shm_words_room(ring, left, transfer->limit - transfer->issued);
+    bytes -= bytes % transfer->element;
+    if (bytes == 0)
+        return 0;
+    profile_enter(transfer->profile, PROFILE_COPY);
+    shm_words_put(ring, &transfer->cursor, bytes, bytes == left);
+    transfer->issued += bytes;
+    transfer_advance(transfer, bytes);
+    return bytes;
+}
+
 /* Fills a free cell with the next bytes of `transfer`, or a reference to them, and publishes it.
  * Returns how many. */
 static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
@@ -195,7 +206,7 @@ static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
         memcpy(cell->data, &reference, sizeof(reference));
         cursor_advance(&transfer->cursor, bytes);
     } else {
-        *path = ring == &channel->rings[SHM_LINES] ? PATH_LINE : PATH_BCOPY;
+        *path = shm_ring_path((enum shm_ring_kind)(ring - channel->rings));
         bytes = shm_cut(transfer->limit - transfer->issued, ring->payload, transfer->element);
         profile_enter(transfer->profile, PROFILE_COPY);
         shm_gather(channel, &transfer->cursor, (char *)cell + ring->payload_at, bytes);
@@ -225,12 +236,18 @@ static enum status shm_send(struct shm_channel *channel)
     for (struct transfer *transfer;
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
+        if (kind == SHM_WORDS && transfer->issued == 0)
+            shm_words_begin(&channel->rings[kind], transfer->length, true);
         if (!shm_has_room(channel, kind)) {
             profile_starve(transfer->profile);
             break;
         }
-        enum path path;
-        size_t bytes = shm_fill(channel, &channel->rings[kind], transfer, &path);
+        enum path path = PATH_LL;
+        size_t bytes = kind == SHM_WORDS
+                           ? shm_fill_words(&channel->rings[kind], transfer)
+                           : shm_fill(channel, &channel->rings[kind], transfer, &path);
+        if (bytes == 0)
+            break;
         endpoint->base.traffic.sent[path] += bytes;
         /* A transfer of which all is on its way makes room for the next one. */
         if (transfer->issued == transfer->length)
@@ -273,6 +290,17 @@ static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
         channel->piece.base = peer->regions[reference.region].mapped +
                               (reference.address - peer->regions[reference.region].base);
     cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
+}
+
+/* The same for words, of which there may be more later. */
+static void shm_open_words(struct shm_channel *channel, struct shm_ring *ring,
+                           const struct transfer *transfer)
+{
+    if (transfer->issued == 0)
+        shm_words_begin(ring, transfer->length, false);
+    size_t came = shm_words_came(ring, transfer->length - transfer->issued);
+    channel->left = came - came % transfer->element;
+    channel->bytes = (char *)shm_ring_cell(ring);
 }
 
 static void shm_place(struct transfer *transfer, const char *bytes, size_t count)
@@ -359,8 +387,15 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
     return there ? STATUS_OK : shm_peer_lost(channel->peer);
 }
 
-static enum status shm_take(struct shm_channel *channel, struct transfer *transfer, size_t bytes)
+static enum status shm_take(struct shm_channel *channel, enum shm_ring_kind kind,
+                            struct transfer *transfer, size_t bytes)
 {
+    if (kind == SHM_WORDS) {
+        channel->base.endpoint->traffic.copied_receiving += shm_words_take(
+            &channel->rings[kind], transfer, &transfer->cursor, &transfer->with_cursor, bytes,
+            transfer->issued + bytes == transfer->length);
+        return STATUS_OK;
+    }
     if (channel->bytes) {
         shm_place(transfer, channel->bytes, bytes);
         channel->bytes += bytes;
@@ -382,7 +417,9 @@ static enum status shm_receive(struct shm_channel *channel)
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
         struct shm_ring *ring = &channel->rings[kind];
-        if (channel->left == 0)
+        if (channel->left == 0 && kind == SHM_WORDS)
+            shm_open_words(channel, ring, transfer);
+        else if (channel->left == 0)
             shm_open_cell(channel, ring);
         size_t allowed = transfer->limit - transfer->issued;
         size_t bytes = channel->left < allowed ? channel->left : allowed;
@@ -390,17 +427,17 @@ static enum status shm_receive(struct shm_channel *channel)
             channel->bytes ? shm_cut(bytes, budget, transfer->element) : shm_piece(transfer, bytes);
         if (bytes == 0)
             break;
-        enum path path = !channel->bytes ? PATH_ZCOPY : kind == SHM_LINES ? PATH_LINE : PATH_BCOPY;
+        enum path path = channel->bytes ? shm_ring_path(kind) : PATH_ZCOPY;
         profile_enter(transfer->profile, transfer_activity(transfer));
-        enum status status = shm_take(channel, transfer, bytes);
+        enum status status = shm_take(channel, kind, transfer, bytes);
         if (status)
             return status;
         endpoint->base.traffic.received[path] += bytes;
         budget -= bytes < budget ? bytes : budget;
         channel->left -= bytes;
-        if (channel->left == 0) {
+        if (channel->left == 0 && kind != SHM_WORDS) {
             shm_ring_next(ring);
-            atomic_store_explicit(ring->credit, ring->position, memory_order_release);
+            shm_ring_return(ring);
         }
         transfer->issued += bytes;
         transfer_advance(transfer, bytes);

@@ -35,6 +35,9 @@ static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes 
 static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
 #define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
 
+/* With --copy ll: an epoch's region and the next one's. */
+static const struct shm_geometry shm_words = {.cells = {[SHM_WORDS] = 2}, .slot_bytes = 16 << 10};
+
 /* A ring for long messages is larger than the second-level cache: by the time that a slot is
  * written again its lines have left the caches of the two cores for the one that they share. Slots
  * that stay there are fetched out of the other core's cache by each in turn, at a quarter of the
@@ -60,6 +63,8 @@ _Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "what is eager is never referred t
 
 static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {
+    if (kind == SHM_WORDS)
+        return 2 * shm_payload(kind, geometry); /* half of a word is flag */
     return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
 }
 
@@ -131,29 +136,36 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
         "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
         "on a rank, which may have %zu MiB (1/%d of what is available for the %zu ranks here): "
         "give fewer --slots or a smaller --slot-size",
-        geometry->cells[SHM_LONG], geometry->slot_bytes, channels, wanted >> 20, most >> 20,
-        MEMORY_PART, ranks);
+        geometry->cells[SHM_LONG] + geometry->cells[SHM_WORDS], geometry->slot_bytes, channels,
+        wanted >> 20, most >> 20, MEMORY_PART, ranks);
+}
+
+/* What there would be if there were room for all of it. */
+static struct shm_geometry shm_geometry_want(const struct transport_config *config)
+{
+    struct shm_geometry geometry = config->copy == COPY_LL ? shm_words : shm_wanted;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
+    while (geometry.cells[SHM_LONG] > 0 && geometry.cells[SHM_LONG] < LONG_MOST &&
+           geometry.cells[SHM_LONG] * (size_t)geometry.slot_bytes < ring)
+        geometry.cells[SHM_LONG] *= 2;
+    if (config->slot_bytes) {
+        size_t lines = (config->slot_bytes + SHM_CACHE_LINE - 1) / SHM_CACHE_LINE;
+        geometry.slot_bytes = (uint32_t)(lines * SHM_CACHE_LINE);
+    }
+    if (config->slots && config->copy != COPY_LL)
+        geometry.cells[SHM_SHORT] = geometry.cells[SHM_LONG] = (uint32_t)config->slots;
+    return geometry;
 }
 
 /* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */
 static enum status shm_geometry_choose(const struct transport_config *config, size_t channels,
                                        size_t room, struct shm_geometry *geometry)
 {
-    *geometry = shm_wanted;
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
-    while (geometry->cells[SHM_LONG] < LONG_MOST &&
-           geometry->cells[SHM_LONG] * (size_t)geometry->slot_bytes < ring)
-        geometry->cells[SHM_LONG] *= 2;
     if (config->slot_bytes > SHM_SLOT_MOST)
         return fail(STATUS_USAGE, "a slot of the shm transport has at most %zu MiB",
                     SHM_SLOT_MOST >> 20);
-    if (config->slot_bytes) {
-        size_t lines = (config->slot_bytes + SHM_CACHE_LINE - 1) / SHM_CACHE_LINE;
-        geometry->slot_bytes = (uint32_t)(lines * SHM_CACHE_LINE);
-    }
-    if (config->slots)
-        geometry->cells[SHM_SHORT] = geometry->cells[SHM_LONG] = (uint32_t)config->slots;
+    *geometry = shm_geometry_want(config);
     size_t most = shm_share(config);
     room = room < most ? room : most;
     while (channels * shm_geometry_bytes(geometry) > room && shm_geometry_shrink(config, geometry))
@@ -171,7 +183,6 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     if (status)
         return status;
     endpoint->used += bytes;
-    desk->bytes = bytes;
     desk->address = (uintptr_t)block;
     desk->first_lane = (uint32_t)peer->lanes;
     desk->lanes = (uint32_t)(lanes - peer->lanes);
@@ -228,6 +239,7 @@ static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t i
             kind == SHM_LINES ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
         cells += ring->count * ring->stride;
     }
+    shm_words_reset(&channel->rings[SHM_WORDS], 0);
 }
 
 static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
@@ -241,7 +253,7 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
         .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
     channel->peer = peer;
     shm_channel_lay(channel, block, (uint32_t)lane - desk->first_lane, &desk->geometry);
-    for (int kind = SHM_SHORT; sends && kind < SHM_RINGS; kind++) {
+    for (int kind = SHM_SHORT; sends && kind <= SHM_LONG; kind++) {
         struct shm_ring *ring = &channel->rings[kind];
         ring->issues = calloc(ring->count, sizeof(*ring->issues));
         if (!ring->issues) {
@@ -289,14 +301,15 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
         return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
     char *block = (char *)(uintptr_t)other->address;
     if (!peer->same_process) {
-        block = mmap(NULL, other->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                     peer->fd, (off_t)other->offset);
+        size_t bytes = shm_block_bytes(&other->geometry, (int)other->lanes);
+        block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, peer->fd,
+                     (off_t)other->offset);
         if (block == MAP_FAILED)
             return fail(STATUS_ERROR, "cannot map %zu KiB of the shared memory of rank %d: %s",
-                        (size_t)other->bytes >> 10, peer->rank, strerror(errno));
-        enum status status = shm_mapping_add(&peer->blocks, block, other->bytes);
+                        bytes >> 10, peer->rank, strerror(errno));
+        enum status status = shm_mapping_add(&peer->blocks, block, bytes);
         if (status) {
-            munmap(block, other->bytes);
+            munmap(block, bytes);
             return status;
         }
     }
@@ -334,7 +347,7 @@ static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks
     struct shm_geometry geometry;
     enum status status = shm_geometry_choose(config, channels, room, &geometry);
     for (int i = 0; !status && i < *lacking_count; i++) {
-        if (config->copy != COPY_BCOPY)
+        if (shm_refers(config->copy))
             status = shm_peer_map_regions(lacking[i]);
         if (!status)
             status = shm_offer(endpoint, lacking[i], lanes, &geometry);

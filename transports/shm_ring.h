@@ -1,6 +1,6 @@
 /*
  * shm_ring.h - what posted (shm_channel.c) and eager messages (shm_eager.c) do alike with a
- * channel's rings.
+ * channel's rings, of cells and of words (shm_words.c).
  */
 #ifndef CCTEST_SHM_RING_H
 #define CCTEST_SHM_RING_H
@@ -24,10 +24,30 @@ static inline void shm_ring_next(struct shm_ring *ring)
         ring->index = 0;
 }
 
+/* The receiver is done with the cell before: its sender may have it again. */
+static inline void shm_ring_return(struct shm_ring *ring)
+{
+    atomic_store_explicit(ring->credit, ring->position, memory_order_release);
+}
+
+static inline size_t shm_cut(size_t bytes, size_t most, size_t element)
+{
+    return bytes <= most ? bytes : most - most % element;
+}
+
+/* The way of the bytes that a ring's cells hold. */
+static inline enum path shm_ring_path(enum shm_ring_kind kind)
+{
+    return kind == SHM_LINES ? PATH_LINE : kind == SHM_WORDS ? PATH_LL : PATH_BCOPY;
+}
+
 static inline enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, size_t length)
 {
     bool tiny = length <= sizeof(((struct shm_cell *)0)->data);
-    if (tiny && channel->base.endpoint->config.copy == COPY_AUTO)
+    enum copy_policy copy = channel->base.endpoint->config.copy;
+    if (copy == COPY_LL)
+        return SHM_WORDS;
+    if (tiny && copy == COPY_AUTO)
         return SHM_LINES;
     return length <= channel->rings[SHM_SHORT].payload ? SHM_SHORT : SHM_LONG;
 }

@@ -17,7 +17,10 @@
 
 static uint64_t sum_of(const uint64_t by_path[PATHS])
 {
-    return by_path[PATH_LINE] + by_path[PATH_BCOPY] + by_path[PATH_ZCOPY];
+    uint64_t sum = 0;
+    for (int path = 0; path < PATHS; path++)
+        sum += by_path[path];
+    return sum;
 }
 
 static void paths_agree(struct rank *me, const uint64_t by_path[PATHS], size_t bytes)
@@ -26,7 +29,8 @@ static void paths_agree(struct rank *me, const uint64_t by_path[PATHS], size_t b
     if (me->world->config.copy == COPY_ZCOPY)
         require(me, by_path[PATH_ZCOPY] == bytes);
     if (me->world->config.copy == COPY_BCOPY)
-        require(me, by_path[PATH_ZCOPY] == 0);
+        require(me, by_path[PATH_ZCOPY] + by_path[PATH_LL] == 0);
+    require(me, by_path[PATH_LL] == (me->world->config.copy == COPY_LL ? bytes : 0));
 }
 
 /* All sizes arrive, and they went the way that they were told to. */

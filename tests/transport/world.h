@@ -319,19 +319,19 @@ static inline bool world_run(struct world *world)
 }
 
 /* Every kind of memory with every copy policy. */
-#define COMBINATIONS 6
+#define COMBINATIONS 8
 
 static inline struct world world_make(const struct transport *transport, int combination, int ranks)
 {
     return (struct world){
         .transport = transport,
-        .memory = memory_kinds[combination / 3],
+        .memory = memory_kinds[combination / 4],
         .ranks = ranks,
         .lanes = 1,
         .bytes = 4 * MIB,
-        .config = {.copy =
-                       (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY}[combination % 3]},
-        .grain = combination % 2 ? SIZE_MAX : 100000,
+        .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY,
+                                                COPY_LL}[combination % 4]},
+        .grain = (combination + combination / 4) % 2 ? SIZE_MAX : 100000,
     };
 }
 
