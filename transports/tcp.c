@@ -82,7 +82,8 @@ static size_t tcp_address(struct endpoint *base, void *blob)
 static const char *tcp_attach(struct endpoint *base, int peer, const void *blob, size_t size)
 {
     if (base->config.copy == COPY_LL)
-        return "--copy ll stores words in memory that both ranks share, which it has none of";
+        return "it has no memory that both ranks share, which --copy ll needs; use -x shm, or "
+               "another --copy";
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     struct tcp_peer *it = &endpoint->peers[peer];
     struct tcp_address routes[TCP_ADDRESSES_MOST];

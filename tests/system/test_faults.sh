@@ -97,6 +97,7 @@ for fault in kill stop; do
     lost $fault 2 reduce
     lost $fault 2 barrier
     lost $fault 1 allgather -a mesh -m shared --copy zcopy
+    lost $fault 1 alltoall -a linear --copy ll
 done
 
 # Who needs nothing of the stopped rank goes on to the next start barrier, and is said to wait there, not in a step.

@@ -146,7 +146,7 @@ check_says '^# +most at  ' "$out"
 check "many ranks are summed up" test "$(grep -Ec '^# +(least|median|most)( at)?  ' "$out")" = 5
 
 # What is combined is told from what is copied, whichever way the bytes go.
-for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--copy bcopy --chunk 0"; do
+for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--copy bcopy --chunk 0" "--copy ll"; do
     read -ra words <<<"$way"
     profiled 2 allreduce -b 4M -e 4M -n 3 "${words[@]}"
     check_json "$json" 'all(r["reducing"] > 0 and r["copying"] > 0 for x in d["results"] for r in x["profile"])'
@@ -154,6 +154,18 @@ for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--co
     check_json "$json" 'all(r["reducing"] == 0 for x in d["results"] for r in x["profile"])' \
         'd["results"][0]["profile"][1]["copying"] > 0'
 done
+
+# What --copy asks for is what is counted; where a transport has no such way, the job says so and does not begin.
+for way in "bcopy" "zcopy" "ll"; do
+    cctest allreduce "${small[@]}" -x shm --copy $way --json "$json"
+    check_status 0
+    check_json "$json" "all(r['copy'] == '$way' for r in d['results'])" \
+        "all({p for p, n in r['bytes_by_path'].items() if n} == {'$way'} for r in d['results'])"
+done
+cctest alltoall "${small[@]}" -x tcp --copy ll --json "$json"
+check_status 77
+check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; use -x shm'
+check_json "$json" 'd["status"] == "unavailable"' 'd["results"] == []'
 
 # Who waits, and for what: the others for a late rank, and a root that has sent what there is room for for credit.
 for link in shm tcp; do

@@ -44,7 +44,8 @@ matrix() {
             for np in 2 5; do
                 local each=("--copy zcopy -m shared --channels 2" "--copy bcopy --chunk 64 --start back-to-back"
                     "--in-place --chunk 0 -r all" "-d int8 -m shared" "-d double -o max --copy zcopy")
-                read -ra words <<<"${each[turn++ % 5]}"
+                    [ "$transport" != shm ] || each+=("--copy ll -d int8 --channels 2" "--copy ll --slot-size 64")
+                read -ra words <<<"${each[turn++ % ${#each[@]}]}"
                 sane 0 "$binary" "$collective" -a all -x "$transport" --np $np -b 8 -e 200000 -f 300 -n 2 -w 1 -c 2 \
                     "${words[@]}" "$@"
             done
