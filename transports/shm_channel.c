@@ -177,7 +177,7 @@ void shm_gather(const struct shm_channel *channel, struct cursor *from, char *sl
     }
 }
 
-/* Sends the next bytes of `transfer` as words. Returns how many. */
+/* Sends the next bytes of `transfer` as words. Returns how many: 0 where the limit cuts a word. */
 static size_t shm_fill_words(struct shm_ring *ring, struct transfer *transfer)
 {
     size_t left = transfer->length - transfer->issued;
@@ -194,9 +194,13 @@ static size_t shm_fill_words(struct shm_ring *ring, struct transfer *transfer)
 
 /* Fills a free cell with the next bytes of `transfer`, or a reference to them, and publishes it.
  * Returns how many. */
-static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
+static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind where,
                        struct transfer *transfer, enum path *path)
 {
+    struct shm_ring *ring = &channel->rings[where];
+    *path = shm_ring_path(where);
+    if (where == SHM_WORDS)
+        return shm_fill_words(ring, transfer);
     struct shm_cell *cell = shm_ring_cell(ring);
     struct shm_reference reference;
     size_t bytes = shm_refer(channel, transfer, &reference);
@@ -206,7 +210,6 @@ static size_t shm_fill(struct shm_channel *channel, struct shm_ring *ring,
         memcpy(cell->data, &reference, sizeof(reference));
         cursor_advance(&transfer->cursor, bytes);
     } else {
-        *path = shm_ring_path((enum shm_ring_kind)(ring - channel->rings));
         bytes = shm_cut(transfer->limit - transfer->issued, ring->payload, transfer->element);
         profile_enter(transfer->profile, PROFILE_COPY);
         shm_gather(channel, &transfer->cursor, (char *)cell + ring->payload_at, bytes);
@@ -242,10 +245,8 @@ static enum status shm_send(struct shm_channel *channel)
             profile_starve(transfer->profile);
             break;
         }
-        enum path path = PATH_LL;
-        size_t bytes = kind == SHM_WORDS
-                           ? shm_fill_words(&channel->rings[kind], transfer)
-                           : shm_fill(channel, &channel->rings[kind], transfer, &path);
+        enum path path;
+        size_t bytes = shm_fill(channel, kind, transfer, &path);
         if (bytes == 0)
             break;
         endpoint->base.traffic.sent[path] += bytes;

@@ -36,7 +36,8 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
 
 /* With --copy ll: an epoch's region and the next one's. */
-static const struct shm_geometry shm_words = {.cells = {[SHM_WORDS] = 2}, .slot_bytes = 16 << 10};
+static const struct shm_geometry shm_wanted_words = {.cells = {[SHM_WORDS] = 2},
+                                                     .slot_bytes = 16 << 10};
 
 /* A ring for long messages is larger than the second-level cache: by the time that a slot is
  * written again its lines have left the caches of the two cores for the one that they share. Slots
@@ -143,7 +144,7 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
 /* What there would be if there were room for all of it. */
 static struct shm_geometry shm_geometry_want(const struct transport_config *config)
 {
-    struct shm_geometry geometry = config->copy == COPY_LL ? shm_words : shm_wanted;
+    struct shm_geometry geometry = config->copy == COPY_LL ? shm_wanted_words : shm_wanted;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
     while (geometry.cells[SHM_LONG] > 0 && geometry.cells[SHM_LONG] < LONG_MOST &&

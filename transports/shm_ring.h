@@ -30,6 +30,7 @@ static inline void shm_ring_return(struct shm_ring *ring)
     atomic_store_explicit(ring->credit, ring->position, memory_order_release);
 }
 
+/* So many bytes; where they are more than `most`, whole elements. */
 static inline size_t shm_cut(size_t bytes, size_t most, size_t element)
 {
     return bytes <= most ? bytes : most - most % element;

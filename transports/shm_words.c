@@ -41,8 +41,8 @@
 #define EPOCH_FIRST 2
 #define EPOCH_LAST  UINT32_MAX
 
-/* Messages begin on a cache line of words. So no element, of 8 bytes at most, lies across the end of
- * a region, which is whole lines too. */
+/* Messages begin on a cache line of words. So no element lies across the end of a region, which is
+ * whole lines too: a line holds elements of every size. */
 #define STEP (SHM_CACHE_LINE / sizeof(uint64_t) * WORD_DATA)
 
 _Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate over the wrap");
