@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
-#include "builder.h"
+#include "problems.h"
 #include "verify.h"
 
 #define RANKS 7
+
+static const struct counts_spec spread = {.distribution = DISTRIBUTION_SPREAD};
 
 /* Every destination element is finished once, and not touched after that. */
 static void finished_last(const struct schedule *schedule)
