@@ -26,7 +26,7 @@
 #define RANKS_MOST 9
 #define LANES_MOST 4
 #define CELLS_MOST 4
-#define CELL_BYTES 512
+#define CELL_BYTES 4096
 
 /* What the links of a world are like, and what its plans are told. */
 struct world_config {
