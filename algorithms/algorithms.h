@@ -54,6 +54,12 @@ extern const struct algorithm scatter_linear, scatter_binomial, scatter_knomial;
 extern const struct algorithm gather_linear, gather_binomial, gather_knomial;
 extern const struct algorithm allgather_gather_bcast, reduce_scatter_linear, broadcast_scatter_ring,
     reduce_ring_gather;
+/* double_tree.c */
+extern const struct algorithm broadcast_dbt, reduce_dbt, allreduce_dbt;
+/* split_binary.c */
+extern const struct algorithm broadcast_split_binary;
+/* double_ring.c */
+extern const struct algorithm barrier_double_ring;
 /* dissemination.c */
 extern const struct algorithm barrier_dissemination;
 /* hier.c */

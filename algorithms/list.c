@@ -18,6 +18,7 @@ const struct algorithm *const algorithms[] = {
     &allreduce_knomial,
     &allreduce_binary_tree,
     &allreduce_tree,
+    &allreduce_dbt,
     &allreduce_hier,
     &allreduce_hier_leader,
     &allreduce_ahc,
@@ -64,6 +65,8 @@ const struct algorithm *const algorithms[] = {
     &broadcast_binomial_near,
     &broadcast_knomial,
     &broadcast_binary,
+    &broadcast_split_binary,
+    &broadcast_dbt,
     &broadcast_chain,
     &broadcast_chain_k,
     &broadcast_linear,
@@ -77,6 +80,7 @@ const struct algorithm *const algorithms[] = {
     &reduce_knomial,
     &reduce_binary,
     &reduce_in_order_binary,
+    &reduce_dbt,
     &reduce_chain,
     &reduce_linear,
     &reduce_rabenseifner,
@@ -105,6 +109,7 @@ const struct algorithm *const algorithms[] = {
     &barrier_central,
     &barrier_tree,
     &barrier_recursive_doubling,
+    &barrier_double_ring,
     NULL,
 };
 /* clang-format on */

@@ -1,0 +1,42 @@
+/*
+ * double_ring.c - barrier: a token goes round the ring twice, from rank 0 and back to it.
+ *
+ *        0 ---> 1         First time round, the token hears of every rank. When rank 0 has it back,
+ *        ^      |         all have entered; second time round it tells them, and they may leave.
+ *        |      v
+ *        3 <--- 2         2p steps; each rank sends 2 signals. No scratch.
+ *
+ * A barrier is a one-byte bor allreduce here. In both rounds a rank combines the token with what it
+ * has: contributions that arrive twice are the same to bor.
+ *
+ * Used by: Open MPI (double_ring).
+ */
+#include "algorithms.h"
+
+static void double_ring_barrier(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
+    struct message token = view_all(b, &call->destination), heard = view_all(b, &call->source);
+    if (p == 1)
+        put_copy(b, g, token, heard);
+    for (int k = 0; p > 1 && k < 2 * p; k++) {
+        put_step(b, g);
+        if (k % p == r)
+            put_send(b, g, next, heard);
+        if (k % p == previous) {
+            put_recv_reduce(b, g, previous, token, heard);
+            heard = token;
+        }
+    }
+}
+
+const struct algorithm barrier_double_ring = {
+    .name = "double-ring",
+    .collectives = SERVES(BARRIER),
+    .summary = "a token goes round the ring twice",
+    .rounds = "2p",
+    .sent = "2 signals",
+    .users = "Open MPI",
+    .write = double_ring_barrier,
+};

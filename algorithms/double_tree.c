@@ -1,0 +1,108 @@
+/*
+ * double_tree.c - dbt: two binary trees at once, each for one half of the vector.
+ *
+ *   p = 6     first half:  0 -> 4 -> 2, 5      second half:  5 -> 1 -> 3, 0
+ *                          2 -> 1, 3                         3 -> 4, 2
+ *
+ * In one binary tree half of the ranks are leaves: they receive all the time and send nothing. The
+ * second tree is NCCL's first one relabelled (mirrored for even p, shifted by one for odd), so that
+ * those stand inside. No rank has more than two children in both trees together, so each sends no
+ * more than n down, with all links busy: the full bandwidth at the latency of a tree.
+ *
+ *   collective   steps             sent                                    scratch
+ *   broadcast    ceil(log2 p)+1    n; the root 1.5 n for odd p             0
+ *   reduce       ceil(log2 p)+1    n                                       n/2
+ *   allreduce    2 ceil(log2 p)    2n: n up and n down                     0
+ *
+ * Broadcast and reduce have one root, but the trees have two: the second tree's root hangs below
+ * that of the first by one more hop, which is the step more (for 2 ranks, that hop is all there
+ * is). The root is inside the second tree as well: there it has its children, and no parent.
+ *
+ * The trees share some links, so the halves travel on lanes of their own.
+ *
+ * Used by: NCCL (Tree), UCC. Source: Sanders, Speck, Traff, "Two-tree algorithms for full bandwidth
+ * broadcast, reduction and scan", Parallel Computing 35, 2009; the trees are those of NCCL's
+ * graph/trees.cc.
+ */
+#include "algorithms.h"
+
+#include "shapes.h"
+
+/* The halves of the vector, each with its tree and its lane. */
+struct halves {
+    struct group group[2];
+    struct tree tree[2];
+};
+
+static struct halves halves_of(struct builder *b, const struct call *call, tree_shape *second)
+{
+    struct halves halves = {.group = {*call->group, group_on_lane(b, call->group)}};
+    halves.tree[0] = tree_of(b, &halves.group[0], tree_nccl, 0, call->root);
+    halves.tree[1] = tree_of(b, &halves.group[1], second, 0, call->root);
+    return halves;
+}
+
+static void dbt_broadcast(struct builder *b, const struct call *call)
+{
+    struct halves halves = halves_of(b, call, tree_second_below);
+    struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &call->destination, 2);
+    if (call->group->rank == call->root)
+        put_copy(b, call->group, view_all(b, &to), view_all(b, &from));
+    for (int i = 0; i < 2; i++)
+        tree_broadcast(b, &halves.group[i], &halves.tree[i], view_block(&from, i),
+                       view_block(&to, i));
+}
+
+static void dbt_reduce(struct builder *b, const struct call *call)
+{
+    struct halves halves = halves_of(b, call, tree_second_below);
+    bool is_root = call->group->rank == call->root;
+    struct view result = is_root ? call->destination : view_scratch(b, &call->source);
+    struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &result, 2);
+    for (int i = 0; i < 2; i++)
+        tree_reduce(b, &halves.group[i], &halves.tree[i], view_block(&from, i), view_block(&to, i));
+}
+
+static void dbt_allreduce(struct builder *b, const struct call *call)
+{
+    struct halves halves = halves_of(b, call, tree_second);
+    struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &call->destination, 2);
+    for (int i = 0; i < 2; i++) {
+        struct message half = view_block(&to, i);
+        tree_reduce(b, &halves.group[i], &halves.tree[i], view_block(&from, i), half);
+        tree_broadcast(b, &halves.group[i], &halves.tree[i], half, half);
+    }
+}
+
+const struct algorithm broadcast_dbt = {
+    .name = "dbt",
+    .aliases = {"double-binary-tree"},
+    .collectives = SERVES(BROADCAST),
+    .summary = "each half down a binary tree of its own",
+    .rounds = "ceil(log2 p) + 1",
+    .sent = "n (the root 1.5n for odd p)",
+    .users = "UCC",
+    .write = dbt_broadcast,
+};
+
+const struct algorithm reduce_dbt = {
+    .name = "dbt",
+    .aliases = {"double-binary-tree"},
+    .collectives = SERVES(REDUCE),
+    .summary = "each half up a binary tree of its own",
+    .rounds = "ceil(log2 p) + 1",
+    .sent = "n",
+    .users = "UCC, NCCL",
+    .write = dbt_reduce,
+};
+
+const struct algorithm allreduce_dbt = {
+    .name = "dbt",
+    .aliases = {"double-binary-tree", "nccl-tree"},
+    .collectives = SERVES(ALLREDUCE),
+    .summary = "each half up a binary tree of its own and down again, streamed",
+    .rounds = "2 ceil(log2 p)",
+    .sent = "2n",
+    .users = "NCCL (Tree), UCC",
+    .write = dbt_allreduce,
+};
