@@ -65,6 +65,19 @@ static long bruck_blocks(long p, long k)
     return blocks;
 }
 
+/* Ranks in the largest subtree below the root of a k-nomial tree: below the highest digit, which
+ * may be cut short, or else below the next one. */
+static long largest_subtree(long p, long k)
+{
+    long w = 1;
+
+    while (w * k < p)
+        w *= k;
+    if (p >= 2 * w)
+        return w;
+    return p - w > w / k ? p - w : w / k;
+}
+
 /* The table. Each row becomes a function, named for its line, and a place in rows[]. */
 
 struct cost {
