@@ -12,10 +12,11 @@
 
 /* pairwise.c */
 extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor;
-/* direct.c */
+/* direct_alltoall.c */
 extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scattered;
+/* direct.c */
 extern const struct algorithm allgather_mesh, reduce_scatter_mesh, allreduce_mesh,
-    allreduce_oneshot;
+    allreduce_oneshot, broadcast_mesh, reduce_mesh;
 /* ring.c */
 extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_ring, alltoall_ring;
 /* bruck.c */
