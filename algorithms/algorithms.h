@@ -29,6 +29,11 @@ extern const struct algorithm allgather_nb, allgather_nhr, allgather_pat;
 extern const struct algorithm allreduce_nb, allreduce_nhr, allreduce_pat;
 extern const struct algorithm scatter_nb, scatter_nhr, gather_nb, gather_nhr;
 extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr;
+/* circulant.c */
+extern const struct algorithm reduce_scatter_circulant, allgather_circulant, allreduce_circulant,
+    broadcast_scatter_circulant, reduce_circulant_rsg;
+/* circulant_pipelined.c */
+extern const struct algorithm broadcast_circulant, reduce_circulant, allgather_circulant_pipe;
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;

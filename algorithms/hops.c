@@ -208,26 +208,14 @@ void route_allgather(struct builder *b, const struct call *call, const struct ro
 
 void route_scatter(struct builder *b, const struct call *call, const struct route *route)
 {
-    const struct group *g = call->group;
-    struct message own = view_all(b, &call->destination);
-    struct view kept = call->source;
-    if (g->rank == call->root)
-        put_copy(b, g, own, view_block(&call->source, g->rank));
-    else
-        kept = view_apart(b, g, &call->source, own);
-    blocks_branch(b, g, route, call->root, &kept, false);
+    struct view kept = compose_scatter_begin(b, call);
+    blocks_branch(b, call->group, route, call->root, &kept, false);
 }
 
 void route_gather(struct builder *b, const struct call *call, const struct route *route)
 {
-    const struct group *g = call->group;
-    struct message own = view_all(b, &call->source);
-    struct view kept = call->destination;
-    if (g->rank == call->root)
-        put_copy(b, g, view_block(&call->destination, g->rank), own);
-    else
-        kept = view_apart(b, g, &call->destination, own);
-    blocks_branch(b, g, route, call->root, &kept, true);
+    struct view kept = compose_gather_begin(b, call);
+    blocks_branch(b, call->group, route, call->root, &kept, true);
 }
 
 /* All of `whole`, cut into a block for each rank. */

@@ -37,8 +37,9 @@
  * each block has its place anyway.
  *
  * Used by: HCCL (NB, NHR), NCCL (PAT), Open MPI and UCC (sparbit is the allgather of nhr). Sources:
- * Bruck et al., "Efficient algorithms for all-to-all communications", IEEE TPDS 1997; Jeaugey, "PAT:
- * a new algorithm for all-gather and reduce-scatter operations at scale", 2025.
+ * Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
+ * systems", IEEE TPDS 1997; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter
+ * operations at scale", 2025.
  */
 #include "algorithms.h"
 
