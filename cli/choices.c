@@ -7,14 +7,22 @@
 #include "log.h"
 #include "options.h"
 
-bool list_next(const char **list, char item[ITEM_MOST])
+#define GROUP_MOST 65536 /* ranks of one */
+
+/* Cuts the next item off a list, up to a separator. */
+static bool item_next(const char **list, char separator, char item[ITEM_MOST])
 {
     if (!*list)
         return false;
-    size_t length = strcspn(*list, ",");
-    snprintf(item, ITEM_MOST, "%.*s", (int)length, *list);
-    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    const char *end = strchrnul(*list, separator);
+    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
+    *list = *end ? end + 1 : NULL;
     return true;
+}
+
+bool list_next(const char **list, char item[ITEM_MOST])
+{
+    return item_next(list, ',', item);
 }
 
 /* Algorithms: name[:key=value]... */
@@ -79,29 +87,16 @@ static enum status word_read(const struct algorithm *algorithm,
     return unknown_name(text, what, option->words, NULL);
 }
 
-/* An algorithm that serves all the collectives of the part. */
 static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
                              const char *text, struct part *part)
 {
-    unsigned left = option->collectives;
-    *part = (struct part){0};
-    for (int i = 0; collectives[i]; i++) {
-        if (!(left >> collectives[i]->id & 1))
-            continue;
-        const struct algorithm *algorithm = algorithm_find(collectives[i]->id, text);
-        if (!algorithm)
-            return unknown_algorithm(text, collectives[i]);
-        if (algorithm->grouped)
-            return fail(STATUS_USAGE,
-                        "%s=%s of algorithm %s: %s needs groups of its own: choose a "
-                        "flat one",
-                        option->name, text, choice->algorithm->name, text);
-        if (part->algorithm)
-            continue;
-        struct choice standard = choice_of(algorithm);
-        part->algorithm = algorithm;
-        memcpy(part->options, standard.options, sizeof part->options);
-    }
+    enum collective_id first = (enum collective_id)__builtin_ctz(option->collectives);
+    const struct algorithm *algorithm = algorithm_find(first, text);
+    if (!algorithm || !algorithm_is_part(algorithm, option))
+        return unknown_part(text, choice->algorithm, option);
+    struct choice standard = choice_of(algorithm);
+    part->algorithm = algorithm;
+    memcpy(part->options, standard.options, sizeof part->options);
     return STATUS_OK;
 }
 
@@ -109,13 +104,10 @@ static enum status part_read(const struct choice *choice, const struct algorithm
 static enum status groups_read(const char *text, struct choice *choice)
 {
     const char *rest = text;
-    choice->group_count = 0;
-    while (rest) {
-        char item[ITEM_MOST];
-        const char *plus = strchr(rest, '+');
-        snprintf(item, sizeof item, "%.*s", plus ? (int)(plus - rest) : ITEM_MOST, rest);
+    char item[ITEM_MOST];
+    while (item_next(&rest, '+', item)) {
         long long value;
-        const char *why = whole_parse(item, 1, 65536, &value);
+        const char *why = whole_parse(item, 1, GROUP_MOST, &value);
         if (!why && choice->group_count == CHOICE_GROUPS_MOST)
             why = "is one group too many";
         if (why)
@@ -124,7 +116,6 @@ static enum status groups_read(const char *text, struct choice *choice)
                         "the size of each, such as 2+3",
                         text, choice->algorithm->name, item, why);
         choice->groups[choice->group_count++] = (int)value;
-        rest = plus ? plus + 1 : NULL;
     }
     return STATUS_OK;
 }
@@ -138,9 +129,27 @@ static int option_place(const struct algorithm *algorithm, const char *name, siz
     return -1;
 }
 
-/* "inter.radix=4": an option of the algorithm that was chosen for a part. */
-static enum status part_option(struct choice *choice, const char *key, const char *value)
+/* A choice whose options are being read: bits tell which ones were. */
+struct reading {
+    struct choice choice;
+    unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST];
+};
+
+/* Notes an option that may be given once. */
+static enum status option_once(unsigned *seen, int place, const char *key,
+                               const struct algorithm *algorithm)
 {
+    if (*seen >> place & 1)
+        return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
+                    algorithm->name);
+    *seen |= 1u << place;
+    return STATUS_OK;
+}
+
+/* "inter.radix=4": an option of the algorithm that was chosen for a part. */
+static enum status part_option_read(struct reading *reading, const char *key, const char *value)
+{
+    struct choice *choice = &reading->choice;
     size_t length = strcspn(key, ".");
     int index = option_place(choice->algorithm, key, length);
     if (index < 0 || choice->algorithm->options[index].kind != OPTION_PART)
@@ -150,45 +159,64 @@ static enum status part_option(struct choice *choice, const char *key, const cha
     int place = option_place(part->algorithm, name, strlen(name));
     if (place < 0)
         return option_unknown(part->algorithm, name);
+    enum status status = option_once(&reading->part_seen[index], place, key, choice->algorithm);
+    if (status != STATUS_OK)
+        return status;
     const struct algorithm_option *option = &part->algorithm->options[place];
     if (option->kind == OPTION_WORD)
         return word_read(part->algorithm, option, value, &part->options[place]);
     return number_read(part->algorithm, option, value, &part->options[place]);
 }
 
-/* One "radix=4". Sets the bit of the option in *seen. */
-static enum status choice_option_read(struct choice *choice, const char *text, unsigned *seen)
+static enum status own_option_read(struct reading *reading, const char *key, const char *value)
 {
+    struct choice *choice = &reading->choice;
     const struct algorithm *algorithm = choice->algorithm;
-    const char *equals = strchr(text, '=');
-    if (!equals)
-        return fail(STATUS_USAGE,
-                    "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=VALUE", text,
-                    algorithm->name, algorithm->name,
-                    algorithm->options[0].name ? algorithm->options[0].name : "key");
-    char key[ITEM_MOST];
-    snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-    if (strchr(key, '.'))
-        return part_option(choice, key, equals + 1);
     int i = option_place(algorithm, key, strlen(key));
     if (i < 0)
         return option_unknown(algorithm, key);
-    if (*seen >> i & 1)
-        return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
-                    algorithm->name);
-    *seen |= 1u << i;
+    enum status status = option_once(&reading->seen, i, key, algorithm);
+    if (status != STATUS_OK)
+        return status;
     const struct algorithm_option *option = &algorithm->options[i];
     switch (option->kind) {
     case OPTION_NUMBER:
-        return number_read(algorithm, option, equals + 1, &choice->options[i]);
+        return number_read(algorithm, option, value, &choice->options[i]);
     case OPTION_WORD:
-        return word_read(algorithm, option, equals + 1, &choice->options[i]);
+        return word_read(algorithm, option, value, &choice->options[i]);
     case OPTION_PART:
-        return part_read(choice, option, equals + 1, &choice->parts[i]);
+        return part_read(choice, option, value, &choice->parts[i]);
     case OPTION_GROUPS:
-        return groups_read(equals + 1, choice);
+        return groups_read(value, choice);
     }
     return STATUS_ERROR;
+}
+
+/* "radix=4:groups=2". Those of parts come last, wherever they stand: they are options of what was
+ * chosen for the part. */
+static enum status options_read(struct reading *reading, const char *text)
+{
+    const struct algorithm *algorithm = reading->choice.algorithm;
+    for (int of_parts = 0; of_parts <= 1; of_parts++) {
+        const char *rest = text;
+        char key[ITEM_MOST];
+        while (item_next(&rest, ':', key)) {
+            char *equals = strchr(key, '=');
+            if (!equals)
+                return fail(STATUS_USAGE,
+                            "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=VALUE",
+                            key, algorithm->name, algorithm->name,
+                            algorithm->options[0].name ? algorithm->options[0].name : "key");
+            *equals = '\0';
+            if ((strchr(key, '.') != NULL) != of_parts)
+                continue;
+            enum status status = of_parts ? part_option_read(reading, key, equals + 1)
+                                          : own_option_read(reading, key, equals + 1);
+            if (status != STATUS_OK)
+                return status;
+        }
+    }
+    return STATUS_OK;
 }
 
 static enum status choice_read(struct job *job, char *text)
@@ -198,24 +226,24 @@ static enum status choice_read(struct job *job, char *text)
     if (colon)
         *colon = '\0';
     const struct algorithm *algorithm = algorithm_find(job->collective->id, text);
-    if (!algorithm && strcmp(text, "auto") == 0 && !colon)
+    bool automatic = !algorithm && strcmp(text, "auto") == 0;
+    if (automatic && !colon)
         return choices_default(job);
+    if (automatic)
+        return fail(STATUS_USAGE,
+                    "'auto:%s': auto picks algorithms as they are, without options: "
+                    "leave them out, or name an algorithm",
+                    colon + 1);
+    if (!algorithm && strcmp(text, "all") == 0)
+        return fail(STATUS_USAGE, "'all' of --algorithm means all of them as they are: write it "
+                                  "alone, without options");
     if (!algorithm)
         return unknown_algorithm(text, job->collective);
-    struct choice choice = choice_of(algorithm);
+    struct reading reading = {.choice = choice_of(algorithm)};
     snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
              colon ? colon + 1 : "");
-    unsigned seen = 0;
-    while (colon) {
-        char *option = colon + 1;
-        colon = strchr(option, ':');
-        if (colon)
-            *colon = '\0';
-        enum status status = choice_option_read(&choice, option, &seen);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return choice_add(job, &choice, shown);
+    enum status status = colon ? options_read(&reading, colon + 1) : STATUS_OK;
+    return status == STATUS_OK ? choice_add(job, &reading.choice, shown) : status;
 }
 
 static enum status choices_all(struct job *job)
@@ -322,8 +350,8 @@ static enum status shape_parse(const struct argument *argument, struct job *job)
     char groups[32];
     long long number[2];
     snprintf(groups, sizeof groups, "%.*s", (int)strcspn(argument->text, "x"), argument->text);
-    if (!cross || whole_parse(groups, 1, 65536, &number[0]) ||
-        whole_parse(cross + 1, 1, 65536, &number[1]))
+    if (!cross || whole_parse(groups, 1, GROUP_MOST, &number[0]) ||
+        whole_parse(cross + 1, 1, GROUP_MOST, &number[1]))
         return argument_refuse(argument, "is not NODESxRANKS",
                                "give both from 1 to 65536, such as 2x4");
     job->shape_groups = (int)number[0];

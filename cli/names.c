@@ -78,6 +78,19 @@ enum status unknown_algorithm(const char *subject, const struct collective *coll
     return names_refuse(subject, what, &names);
 }
 
+enum status unknown_part(const char *subject, const struct algorithm *algorithm,
+                         const struct algorithm_option *option)
+{
+    struct names names = {.valid_count = 0};
+    char what[96];
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_is_part(algorithms[i], option))
+            names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
+                      LENGTH(algorithms[i]->aliases));
+    snprintf(what, sizeof what, "algorithm for %s of algorithm %s", option->name, algorithm->name);
+    return names_refuse(subject, what, &names);
+}
+
 enum status unknown_transport(const char *subject)
 {
     struct names names = {.valid_count = 0};

@@ -97,6 +97,9 @@ enum status unknown_name(const char *subject, const char *what, const char *cons
 /* The same, with the names and aliases of a table; "a collective", "a datatype" ... */
 enum status unknown_collective(const char *subject);
 enum status unknown_algorithm(const char *subject, const struct collective *collective);
+/* ... what can be part `option` of a composed algorithm. */
+enum status unknown_part(const char *subject, const struct algorithm *algorithm,
+                         const struct algorithm_option *option);
 enum status unknown_transport(const char *subject);
 enum status unknown_memory(const char *subject);
 enum status unknown_datatype(const char *subject);

@@ -54,6 +54,19 @@ static enum collective_id first_of(unsigned set)
     return (enum collective_id)__builtin_ctz(set);
 }
 
+bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option)
+{
+    bool may = !algorithm->grouped && algorithm_serves(algorithm, first_of(option->collectives));
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        may &= algorithm->options[i].kind == OPTION_NUMBER ||
+               algorithm->options[i].kind == OPTION_WORD;
+    for (unsigned left = option->collectives; left; left &= left - 1) {
+        const struct algorithm *same = algorithm_find(first_of(left), algorithm->name);
+        may &= same && !same->grouped;
+    }
+    return may;
+}
+
 struct choice choice_of(const struct algorithm *algorithm)
 {
     struct choice choice = {.algorithm = algorithm};
@@ -104,8 +117,8 @@ static const char *shape_refuses(const struct choice *choice, const struct probl
     if (problem->shape && choice->group_count > 0)
         return NULL; /* one group, but the user says so */
     snprintf(why, size,
-             "it needs groups of ranks, and all %d are on one node: give --shape NODESxRANKS, or "
-             "groups= behind its name",
+             "it needs several groups of ranks, and all %d are in one: give --shape NODESxRANKS, "
+             "such as 2x4, or groups= behind its name",
              problem->ranks);
     return why;
 }
@@ -165,25 +178,38 @@ size_t call_length(const struct call *call, int from, int to)
     return base + ((size_t)call->channel < extra);
 }
 
+/* The memory that a view touches, from its first to its last element, in each storage. */
+struct hull {
+    size_t low[BUFFERS], high[BUFFERS]; /* low >= high: nothing */
+};
+
+static struct hull view_hull(const struct builder *b, const struct view *view)
+{
+    struct hull hull = {.low = {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+    for (int i = 0; i < view->blocks; i++)
+        for (size_t s = 0; s < view->messages[i].count; s++) {
+            const struct span *span = &view->messages[i].spans[s];
+            if (span->run == 0 || span->times == 0)
+                continue;
+            int storage = b->schedule->storage[span->buffer];
+            size_t at = b->schedule->base[span->buffer] + span->offset;
+            size_t end = at + (span->times - 1) * span->stride + span->run;
+            size_t *low = &hull.low[storage], *high = &hull.high[storage];
+            *low = at < *low ? at : *low;
+            *high = end > *high ? end : *high;
+        }
+    return hull;
+}
+
 /* Do two views share memory? By hulls: too often rather than not often enough. */
 static bool views_overlap(const struct builder *b, const struct view *x, const struct view *y)
 {
-    size_t low[2] = {SIZE_MAX, SIZE_MAX}, high[2] = {0, 0};
-    const struct view *views[2] = {x, y};
-    int storage[2] = {-1, -1};
-    for (int v = 0; v < 2; v++)
-        for (int i = 0; i < views[v]->blocks; i++)
-            for (size_t s = 0; s < views[v]->messages[i].count; s++) {
-                const struct span *span = &views[v]->messages[i].spans[s];
-                if (span->run == 0 || span->times == 0)
-                    continue;
-                size_t at = b->schedule->base[span->buffer] + span->offset;
-                size_t end = at + (span->times - 1) * span->stride + span->run;
-                low[v] = at < low[v] ? at : low[v];
-                high[v] = end > high[v] ? end : high[v];
-                storage[v] = b->schedule->storage[span->buffer];
-            }
-    return storage[0] == storage[1] && low[0] < high[1] && low[1] < high[0];
+    struct hull p = view_hull(b, x), q = view_hull(b, y);
+    for (int s = 0; s < BUFFERS; s++)
+        if (p.low[s] < p.high[s] && q.low[s] < q.high[s] && p.low[s] < q.high[s] &&
+            q.low[s] < p.high[s])
+            return true;
+    return false;
 }
 
 /* For a part that this rank has no share in: as many blocks as it should have, all empty. */

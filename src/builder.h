@@ -228,6 +228,9 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 /* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
 extern const struct algorithm *const algorithms[];
 bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
+/* May it be the part that an OPTION_PART asks for? It, or those of its name, serve all of the
+ * option's collectives; it is not made of parts, and needs no groups. */
+bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option);
 /* What `-a auto` picks for a problem of `bytes` bytes, as tables print them; *why: in a few words.
  * algorithms/auto.c holds the rule. NULL: no rule has an algorithm that accepts the shape. */
 const struct algorithm *algorithm_auto(const struct problem *problem, size_t bytes,
