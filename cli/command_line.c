@@ -20,9 +20,9 @@ const struct command commands[] = {
      .summary = "run a collective operation, check it and time it"},
     {.name = "list",
      .bit = FOR_LIST,
-     .words_most = 2,
-     .synopsis = "list [COLLECTIVE] [--json FILE]",
-     .summary = "show collectives and their algorithms"},
+     .words_most = 3,
+     .synopsis = "list [COLLECTIVE [ALGORITHM]] [--json FILE]",
+     .summary = "show collectives, and what their algorithms do"},
     {.name = "info",
      .bit = FOR_INFO,
      .words_most = 1,
@@ -206,11 +206,11 @@ static void environment_read(char **environment, struct command_line *line)
 
 enum status unknown_command(const char *word)
 {
-    const char *names[64], *aliases[64];
+    const char *names[64], *aliases[32 * COLLECTIVE_ALIASES_MOST + 1];
     int count = 0, more = 0;
     for (int i = 0; collectives[i] && count < 32; i++) {
         names[count++] = collectives[i]->name;
-        for (int j = 0; j < 4 && collectives[i]->aliases[j] && more < 63; j++)
+        for (int j = 0; j < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[j]; j++)
             aliases[more++] = collectives[i]->aliases[j];
     }
     for (int i = 1; commands[i].name && count < 63; i++)

@@ -6,27 +6,9 @@
 
 #include "commands.h"
 #include "log.h"
+#include "text.h"
 
 #define HELP_COLUMN 30
-#define HELP_WIDTH  98
-
-/* Prints words from column HELP_COLUMN on, `used` columns being taken. */
-static void print_wrapped(const char *text, int used)
-{
-    bool fits = used < HELP_COLUMN - 1;
-    int column = HELP_COLUMN;
-    printf("%s%*s", fits ? "" : "\n", fits ? HELP_COLUMN - used : HELP_COLUMN, "");
-    for (const char *word = text; *word; word += strspn(word, " ")) {
-        int length = (int)strcspn(word, " ");
-        if (column + 1 + length > HELP_WIDTH) {
-            printf("\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        }
-        column += printf("%s%.*s", column > HELP_COLUMN ? " " : "", length, word);
-        word += length;
-    }
-    putchar('\n');
-}
 
 static void print_option(const struct option_row *row)
 {
@@ -38,7 +20,7 @@ static void print_option(const struct option_row *row)
     const char *standard = row->standard ? row->standard : row->standard_note;
     snprintf(text, sizeof text, "%s%s%s%s", row->help, standard ? " (" : "",
              standard ? standard : "", standard ? ")" : "");
-    print_wrapped(text, used);
+    text_print(text, used, HELP_COLUMN);
 }
 
 static void print_options(unsigned command)
@@ -59,17 +41,25 @@ static void print_options(unsigned command)
 /* What -d and -o may be. */
 static void print_values(void)
 {
-    printf("Datatypes:");
-    for (int i = 0, column = 10; datatypes[i]; i++) {
-        int length = 1 + (int)strlen(datatypes[i]->name);
-        if (column + length > HELP_WIDTH)
-            column = printf("\n          ") - 1;
-        column += printf(" %s", datatypes[i]->name);
-    }
-    printf("\nOperations:");
-    for (int i = 0; reductions[i]; i++)
-        printf(" %s", reductions[i]->name);
-    putchar('\n');
+    const char *names[64];
+    char text[1024];
+    int count = 0;
+    for (; datatypes[count]; count++)
+        names[count] = datatypes[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Datatypes:"), 12);
+    for (count = 0; reductions[count]; count++)
+        names[count] = reductions[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Operations:"), 12);
+}
+
+static void print_collectives(void)
+{
+    const char *names[64];
+    char text[1024];
+    int count = 0;
+    for (; collectives[count]; count++)
+        names[count] = collectives[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Collectives:"), 13);
 }
 
 static void print_overview(void)
@@ -79,12 +69,10 @@ static void print_overview(void)
          "they were.\n");
     for (const struct command *command = commands; command->name; command++) {
         int used = printf("  cctest %s", command->synopsis);
-        print_wrapped(command->summary, used);
+        text_print(command->summary, used, HELP_COLUMN);
     }
-    printf("\nCollectives:");
-    for (int i = 0; collectives[i]; i++)
-        printf(" %s", collectives[i]->name);
     putchar('\n');
+    print_collectives();
     print_values();
     print_options(FOR_RUN);
     puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
@@ -102,13 +90,12 @@ static void print_command(const struct command *command)
 
 static void print_collective(const struct collective *collective)
 {
-    printf(
-        "cctest %s [options]\n  %s\n\nAlgorithms (the first is the default; `cctest list %s` says "
-        "more):\n",
-        collective->name, collective->summary, collective->name);
+    printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a one is picked for each size; "
+           "`cctest list %s` says more):\n",
+           collective->name, collective->summary, collective->name);
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
-            print_wrapped(algorithms[i]->summary, printf("  %s", algorithms[i]->name));
+            text_print(algorithms[i]->summary, printf("  %s", algorithms[i]->name), HELP_COLUMN);
     putchar('\n');
     print_values();
     print_options(FOR_RUN);

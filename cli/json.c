@@ -112,22 +112,13 @@ static void result_traffic(json_t *line, const struct result *result)
     json_object_set_new(line, "traffic", details);
 }
 
-static json_t *choice_options(const struct choice *choice)
-{
-    json_t *options = json_object();
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++)
-        json_object_set_new(options, choice->algorithm->options[i].name,
-                            json_integer(choice->options[i]));
-    return options;
-}
-
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
     const struct choice *choice = &job->choices[result->choice];
     json_t *line = json_object();
     json_object_set_new(line, "collective", json_string(job->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
-    json_object_set_new(line, "algorithm_options", choice_options(choice));
+    json_object_set_new(line, "algorithm_options", json_choice(choice));
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
     json_object_set_new(line, "copy", json_string(copy_names[job->copy]));

@@ -1,8 +1,8 @@
 /*
  * list.c - `cctest list`: the collectives and their algorithms, from their own tables.
  *
- * Which numbers of ranks an algorithm accepts is not written anywhere but in its refuses(): it is
- * asked for a range of numbers, and the answers are put into words.
+ * Which ranks an algorithm accepts is not written anywhere but in its refuses(): it is asked for
+ * many numbers of ranks, or shapes of groups, and the answers are put into words.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,16 +10,43 @@
 #include "commands.h"
 #include "log.h"
 #include "output.h"
+#include "shape.h"
+#include "text.h"
 
 #define PROBED_MOST 128
+#define NAMES_MOST  128
+#define TEXT_MOST   2048
+
+/* Which ranks. */
 
 static bool accepts(const struct algorithm *algorithm, const struct collective *collective,
-                    int ranks)
+                    int ranks, const struct shape *shape)
 {
     struct choice choice = choice_of(algorithm);
-    struct problem problem = {.collective = collective, .ranks = ranks};
+    struct problem problem = {.collective = collective, .ranks = ranks, .shape = shape};
     char why[256];
     return !choice_refuses(&choice, &problem, why, sizeof why);
+}
+
+/* Of shapes of several groups, whether those with groups of one size (or of different sizes) are all
+ * accepted. */
+static bool accepts_groups(const struct algorithm *algorithm, const struct collective *collective,
+                           bool uniform)
+{
+    static const int sizes[][4] = {{1, 1}, {2, 2}, {3, 3}, {2, 2, 2}, {4, 4, 4}, {1, 1, 1, 1},
+                                   {1, 2}, {3, 2}, {2, 4}, {2, 1, 3}, {4, 4, 2}, {3, 3, 3, 1}};
+    bool all = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int count = 0, ranks = 0;
+        char why[160];
+        for (; count < 4 && sizes[i][count]; count++)
+            ranks += sizes[i][count];
+        struct shape *shape = shape_of_sizes(sizes[i], count, ranks, why, sizeof why);
+        if (shape && shape->uniform == uniform)
+            all &= accepts(algorithm, collective, ranks, shape);
+        shape_free(shape);
+    }
+    return all;
 }
 
 static bool is_any(int ranks)
@@ -56,11 +83,13 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
         {"even", is_even},
     };
     if (algorithm->grouped)
-        return "groups";
+        return !accepts_groups(algorithm, collective, true)   ? "some groups"
+               : accepts_groups(algorithm, collective, false) ? "groups"
+                                                              : "equal groups";
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         int ranks = 1;
         while (ranks <= PROBED_MOST &&
-               rules[r].includes(ranks) == accepts(algorithm, collective, ranks))
+               rules[r].includes(ranks) == accepts(algorithm, collective, ranks, NULL))
             ranks++;
         if (ranks > PROBED_MOST)
             return rules[r].words;
@@ -68,98 +97,223 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
     size_t used = 0;
     text[0] = '\0';
     for (int ranks = 1; ranks <= PROBED_MOST && used + 8 < size; ranks++)
-        if (accepts(algorithm, collective, ranks))
+        if (accepts(algorithm, collective, ranks, NULL))
             used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", ranks);
     return text;
 }
 
-#define INDENT 22
+/* Names. */
 
-static void print_names(const char *title, const char *const *names, int most)
+/* Of the collectives of a set. */
+static int collective_names(unsigned set, const char *names[])
 {
-    for (int i = 0; i < most && names[i]; i++)
-        printf("%s%s", i ? ", " : title, names[i]);
-    if (names[0])
-        putchar('\n');
+    int count = 0;
+    for (int i = 0; collectives[i]; i++)
+        if (set >> collectives[i]->id & 1)
+            names[count++] = collectives[i]->name;
+    return count;
+}
+
+/* Text. */
+
+#define INDENT        22
+#define ROUNDS_COLUMN 36
+#define SENT_COLUMN   62
+#define OPTION_COLUMN 38
+
+/* "radix=N", "first=inter|intra" ... with what may be given, and what is where nothing is. */
+static void print_option(const struct algorithm_option *option)
+{
+    char text[TEXT_MOST], names[TEXT_MOST];
+    const char *served[NAMES_MOST];
+    int used = printf("%*s%s=", INDENT, "", option->name);
+    switch (option->kind) {
+    case OPTION_NUMBER:
+        used += printf("N");
+        snprintf(text, sizeof text, "%s; %ld to %ld, default %ld", option->help, option->least,
+                 option->most, option->standard);
+        break;
+    case OPTION_WORD:
+        for (int i = 0; option->words[i]; i++)
+            used += printf("%s%s", i ? "|" : "", option->words[i]);
+        snprintf(text, sizeof text, "%s; default %s", option->help,
+                 option->words[option->standard]);
+        break;
+    case OPTION_PART:
+        used += printf("A");
+        text_join(served, collective_names(option->collectives, served), names, sizeof names);
+        snprintf(text, sizeof text, "%s, for %s; default %s", option->help, names,
+                 option->standard_part);
+        break;
+    case OPTION_GROUPS:
+        used += printf("N+N+...");
+        snprintf(text, sizeof text, "%s", option->help);
+        break;
+    }
+    text_print(text, used, OPTION_COLUMN);
+}
+
+static void print_also(const char *const *names, int most, int column)
+{
+    char text[TEXT_MOST] = "also called ";
+    size_t used = strlen(text);
+    if (!names[0])
+        return;
+    text_join(names, most, text + used, sizeof text - used);
+    text_print(text, 0, column);
 }
 
 static void print_algorithm(const struct algorithm *algorithm, const struct collective *collective)
 {
-    char text[64];
-    printf("  %-20s%-13s%-26s%s\n", algorithm->name,
-           accepted_ranks(algorithm, collective, text, sizeof text), algorithm->rounds,
-           algorithm->sent);
-    printf("%*s%s\n", INDENT, "", algorithm->summary);
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
-        const struct algorithm_option *option = &algorithm->options[i];
-        printf("%*s:%s=N  %s (%ld to %ld, default %ld)\n", INDENT, "", option->name, option->help,
-               option->least, option->most, option->standard);
+    char text[TEXT_MOST];
+    int used = printf("  %-20s", algorithm->name);
+    used += printf("%-14s", accepted_ranks(algorithm, collective, text, sizeof text));
+    used += printf("%s", algorithm->rounds);
+    text_print(algorithm->sent, used, SENT_COLUMN);
+    text_print(algorithm->summary, 0, INDENT);
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        print_option(&algorithm->options[i]);
+    print_also(algorithm->aliases, ALGORITHM_ALIASES_MOST, INDENT);
+    if (algorithm->users) {
+        snprintf(text, sizeof text, "used by %s", algorithm->users);
+        text_print(text, 0, INDENT);
     }
-    char title[INDENT + 32];
-    snprintf(title, sizeof title, "%*salso called ", INDENT, "");
-    print_names(title, algorithm->aliases, 6);
-    if (algorithm->users)
-        printf("%*sused by %s\n", INDENT, "", algorithm->users);
 }
 
-static void print_collective(const struct collective *collective)
+/* `only`: NULL, or the one algorithm to be described. */
+static void print_collective(const struct collective *collective, const struct algorithm *only)
 {
     printf("%s: %s\n", collective->name, collective->summary);
-    print_names("  also called ", collective->aliases, 4);
-    printf("  %-20s%-13s%-26s%s\n", "ALGORITHM", "RANKS", "ROUNDS", "ELEMENTS SENT");
+    print_also(collective->aliases, COLLECTIVE_ALIASES_MOST, 2);
+    printf("\n  %-20s%-14s%-*sELEMENTS SENT\n", "ALGORITHM", "RANKS", SENT_COLUMN - ROUNDS_COLUMN,
+           "ROUNDS");
     for (int i = 0; algorithms[i]; i++)
-        if (algorithm_serves(algorithms[i], collective->id))
+        if (algorithm_serves(algorithms[i], collective->id) && (!only || only == algorithms[i]))
             print_algorithm(algorithms[i], collective);
     putchar('\n');
+    text_print(
+        "p ranks, P the largest power of the base (2, or k) that is not more; N nodes of L ranks "
+        "(ahc: G of m to M); b elements of a block, n of a vector. Elements sent: by the "
+        "busiest rank. RS, AG, AR: reduce_scatter, allgather, allreduce. Options are "
+        "written behind the name, those of a part behind a dot: bruck:radix=4, "
+        "hier:inter=recexch:inter.radix=4:groups=2+3.",
+        0, 0);
+}
+
+static void print_overview(void)
+{
+    for (int c = 0; collectives[c]; c++) {
+        const struct collective *collective = collectives[c];
+        const char *names[NAMES_MOST];
+        char text[TEXT_MOST];
+        int count = 0;
+        for (int i = 0; algorithms[i] && count < NAMES_MOST; i++)
+            if (algorithm_serves(algorithms[i], collective->id))
+                names[count++] = algorithms[i]->name;
+        printf("%s: %s\n", collective->name, collective->summary);
+        print_also(collective->aliases, COLLECTIVE_ALIASES_MOST, 2);
+        text_print(text_join(names, count, text, sizeof text), 0, 4);
+        putchar('\n');
+    }
+    text_print(
+        "`cctest list COLLECTIVE` says what its algorithms do, with an algorithm's name behind "
+        "it what that one does. Without -a, or with -a auto, a rule of thumb picks an "
+        "algorithm for each size, and says which and why; -a all runs all of them, side by "
+        "side.",
+        0, 0);
+}
+
+/* JSON. */
+
+/* The algorithms that may be a part: the flat ones that serve all of its collectives. */
+static json_t *parts_json(const struct algorithm_option *option)
+{
+    json_t *names = json_array();
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_is_part(algorithms[i], option))
+            json_array_append_new(names, json_string(algorithms[i]->name));
+    return names;
+}
+
+static json_t *option_json(const struct algorithm_option *option)
+{
+    static const char *const kinds[] = {[OPTION_NUMBER] = "number",
+                                        [OPTION_WORD] = "word",
+                                        [OPTION_PART] = "part",
+                                        [OPTION_GROUPS] = "groups"};
+    json_t *object = json_pack("{s:s, s:s, s:s}", "name", option->name, "kind", kinds[option->kind],
+                               "help", option->help);
+    const char *served[NAMES_MOST];
+    switch (option->kind) {
+    case OPTION_NUMBER:
+        json_object_set_new(object, "least", json_integer(option->least));
+        json_object_set_new(object, "most", json_integer(option->most));
+        json_object_set_new(object, "default", json_integer(option->standard));
+        break;
+    case OPTION_WORD:
+        json_object_set_new(object, "words", json_strings(option->words, NAMES_MOST));
+        json_object_set_new(object, "default", json_string(option->words[option->standard]));
+        break;
+    case OPTION_PART:
+        json_object_set_new(object, "collectives",
+                            json_strings(served, collective_names(option->collectives, served)));
+        json_object_set_new(object, "parts", parts_json(option));
+        json_object_set_new(object, "default", json_string(option->standard_part));
+        break;
+    case OPTION_GROUPS:
+        json_object_set_new(object, "default", json_null());
+        break;
+    }
+    return object;
 }
 
 static json_t *algorithm_json(const struct algorithm *algorithm,
                               const struct collective *collective)
 {
-    char text[64];
+    char text[TEXT_MOST];
     json_t *options = json_array();
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
-        const struct algorithm_option *option = &algorithm->options[i];
-        json_array_append_new(
-            options, json_pack("{s:s, s:I, s:I, s:I, s:s}", "name", option->name, "least",
-                               (json_int_t)option->least, "most", (json_int_t)option->most,
-                               "default", (json_int_t)option->standard, "help", option->help));
-    }
-    return json_pack("{s:s, s:o, s:s, s:s, s:s?, s:s?, s:s?, s:o}", "name", algorithm->name,
-                     "aliases", json_strings(algorithm->aliases, 6), "summary", algorithm->summary,
-                     "ranks", accepted_ranks(algorithm, collective, text, sizeof text), "rounds",
-                     algorithm->rounds, "sent", algorithm->sent, "users", algorithm->users,
-                     "options", options);
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        json_array_append_new(options, option_json(&algorithm->options[i]));
+    return json_pack("{s:s, s:o, s:s, s:s, s:b, s:s?, s:s?, s:s?, s:o}", "name", algorithm->name,
+                     "aliases", json_strings(algorithm->aliases, ALGORITHM_ALIASES_MOST), "summary",
+                     algorithm->summary, "ranks",
+                     accepted_ranks(algorithm, collective, text, sizeof text), "grouped",
+                     algorithm->grouped, "rounds", algorithm->rounds, "sent", algorithm->sent,
+                     "users", algorithm->users, "options", options);
 }
 
-static json_t *collective_json(const struct collective *collective)
+static json_t *collective_json(const struct collective *collective, const struct algorithm *only)
 {
     json_t *list = json_array();
     for (int i = 0; algorithms[i]; i++)
-        if (algorithm_serves(algorithms[i], collective->id))
+        if (algorithm_serves(algorithms[i], collective->id) && (!only || only == algorithms[i]))
             json_array_append_new(list, algorithm_json(algorithms[i], collective));
-    return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o}", "name", collective->name, "aliases",
-                     json_strings(collective->aliases, 4), "summary", collective->summary,
-                     "reduces", collective->reduces, "rooted", collective->rooted, "algorithms",
-                     list);
+    return json_pack("{s:s, s:o, s:s, s:b, s:b, s:b, s:o}", "name", collective->name, "aliases",
+                     json_strings(collective->aliases, COLLECTIVE_ALIASES_MOST), "summary",
+                     collective->summary, "reduces", collective->reduces, "rooted",
+                     collective->rooted, "counted", collective->counted, "algorithms", list);
 }
 
 enum status list_command(const struct command_line *line, struct job *job)
 {
-    (void)line;
+    const struct algorithm *only = NULL;
+    if (line->word_count > 2) {
+        only = algorithm_find(job->collective->id, line->words[2]);
+        if (!only)
+            return unknown_algorithm(line->words[2], job->collective);
+    }
     if (!job->json || strcmp(job->json, "-") != 0) {
-        for (int i = 0; collectives[i]; i++)
-            if (!job->collective || job->collective == collectives[i])
-                print_collective(collectives[i]);
-        puts("p ranks; b elements of a block, n of a vector. Options are written behind the name: "
-             "bruck:radix=4.\nThe first algorithm of each is the default.");
+        if (job->collective)
+            print_collective(job->collective, only);
+        else
+            print_overview();
     }
     if (!job->json)
         return STATUS_OK;
     json_t *document = json_document(), *list = json_array();
     for (int i = 0; collectives[i]; i++)
         if (!job->collective || job->collective == collectives[i])
-            json_array_append_new(list, collective_json(collectives[i]));
+            json_array_append_new(list, collective_json(collectives[i], only));
     json_object_set_new(document, "collectives", list);
     enum status status = json_put(document, job->json);
     json_decref(document);

@@ -25,6 +25,10 @@ json_t *json_document(void);
 /* The strings of a NULL-ended list of at most `most`. */
 json_t *json_strings(const char *const *strings, int most);
 
+/* The options of an algorithm as chosen: numbers, words, the groups' sizes (null: not given), and for
+ * a part {"algorithm", "options"}. */
+json_t *json_choice(const struct choice *choice);
+
 /* The options as resolved, by long name. */
 json_t *json_options(const struct job *job, unsigned command);
 

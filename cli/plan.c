@@ -69,13 +69,9 @@ static void head_write(const struct job *job, const struct problem *problem, con
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
 {
     const struct choice *choice = &job->choices[index];
-    json_t *options = json_object();
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++)
-        json_object_set_new(options, choice->algorithm->options[i].name,
-                            json_integer(choice->options[i]));
     return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
                      job->collective->name, "algorithm", choice->algorithm->name,
-                     "algorithm_options", options, "ranks", problem->ranks, "count",
+                     "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
                      (json_int_t)problem->count, "bytes",
                      (json_int_t)collective_bytes(problem, job->datatype->size), "datatype",
                      job->datatype->name, "root", problem->root, "in_place", problem->in_place,

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# `cctest list`: everything there is, readable, and the same in JSON as the command line takes.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+narrow() { ! awk 'length > 100' "$out" | grep .; }
+
+cctest list --json "$scratch/list.json"
+check_status 0
+check "a line is wider than 100 columns" narrow
+check_says '^ +auto|-a auto' "$out"
+check_json "$scratch/list.json" 'len(d["collectives"]) == 15' \
+    'all(c["algorithms"] for c in d["collectives"])' \
+    'all(set(c) == {"name", "aliases", "summary", "reduces", "rooted", "counted", "algorithms"} for c in d["collectives"])' \
+    '{c["name"] for c in d["collectives"] if c["counted"]} == {"alltoallv", "allgatherv", "reduce_scatterv", "gatherv", "scatterv"}' \
+    'all(set(a) == {"name", "aliases", "summary", "ranks", "grouped", "rounds", "sent", "users", "options"} for c in d["collectives"] for a in c["algorithms"])' \
+    'all(a["grouped"] == (a["ranks"] in ("groups", "equal groups", "some groups")) for c in d["collectives"] for a in c["algorithms"])' \
+    'all({"name", "kind", "help", "default"} <= set(o) for c in d["collectives"] for a in c["algorithms"] for o in a["options"])'
+
+# What the lists say of an option is what the command line takes, and no more.
+python3 - "$scratch/list.json" >"$scratch/options" <<'PYTHON'
+import json, sys
+for c in json.load(open(sys.argv[1]))["collectives"]:
+    for a in c["algorithms"]:
+        for o in a["options"]:
+            good, bad = {
+                "number": lambda: ([o["least"], o["most"], o["default"]], [o["least"] - 1, o["most"] + 1]),
+                "word": lambda: (o["words"] + [o["default"]], ["xyzzy"]),
+                "part": lambda: (o["parts"] + [o["default"]], ["xyzzy"]),
+                "groups": lambda: (["2", "1+3"], ["0"]),
+            }[o["kind"]]()
+            for say, values in ("takes", good), ("refuses", bad):
+                for value in values:
+                    print(say, c["name"], f'{a["name"]}:{o["name"]}={value}')
+PYTHON
+check "there are options" test -s "$scratch/options"
+while read -r says collective choice; do
+    cctest plan "$collective" -a "$choice" --np 4 --json -
+    # What an algorithm says of the ranks, such as that it needs equal groups, is not about the value.
+    checks=$((checks + 1))
+    if [ "$says" = takes ]; then
+        [ "$status" = 0 ] || grep -q "^cctest: $collective ${choice%%:*}[^ ]*: " "$err" || failed "$choice is not taken"
+    else
+        [ "$status" = 2 ] && grep -q "of algorithm ${choice%%:*}\|of ${choice%%:*}" "$err" || failed "$choice is not refused"
+    fi
+done <"$scratch/options"
+
+# One collective, and one algorithm of it: all that there is to say.
+while read -r collective; do
+    cctest list "$collective"
+    check_status 0
+    check "a line is wider than 100 columns" narrow
+    check_says "^$collective: " "$out"
+done < <(algorithms | cut -d ' ' -f 1 | uniq)
+cctest list alltoall bruck
+check_status 0
+check_says '^  bruck +any +ceil' "$out"
+check_says '^ +radix=N +.*2 to 65536, default 2' "$out"
+check_silent '^  pairwise' "$out"
+cctest list allreduce hier
+check_says '^  hier +equal groups' "$out"
+check_says '^ +intra=A +the algorithm inside a node, for allgather, reduce_scatter' "$out"
+check_says '^ +groups=N\+N' "$out"
+cctest list allreduce blueconnect --json -
+check_json "$out" '[a["name"] for c in d["collectives"] for a in c["algorithms"]] == ["hier"]'
+cctest list alltoall pairwse
+check_status 2
+check_says "did you mean 'pairwise'\?"
+
+# A choice as JSON: words as words, parts with their own options, groups as a list.
+cctest plan allreduce -a hier:inter=recexch:inter.radix=3:groups=2,hier-leader:groups=1+3 --np 4 --json -
+check_json "$out" 'd["plans"][0]["algorithm_options"]["inter"] == {"algorithm": "recexch", "options": {"radix": 3}}' \
+    'd["plans"][0]["algorithm_options"]["intra"] == {"algorithm": "mesh", "options": {}}' \
+    'd["plans"][0]["algorithm_options"]["groups"] == [2]' \
+    'd["plans"][1]["algorithm_options"]["groups"] == [1, 3]' 'd["plans"][1]["algorithm_options"]["leader"] == "first"'
+cctest allreduce -a hier --shape 2x2 --np 4 -b 64 -e 64 -n 1 --json -
+check_json "$out" 'd["results"][0]["algorithm_options"]["groups"] is None' \
+    'd["results"][0]["algorithm_options"]["inter"]["algorithm"] == "ring"'
+
+finish
