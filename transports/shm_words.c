@@ -43,7 +43,7 @@
 #define EPOCH_LAST  UINT32_MAX
 
 /* Messages begin on a cache line of words. So no element lies across the end of a region, which is
- * whole lines too: a line holds elements of every size. */
+ * whole lines too: a line holds two elements of the largest, 16 bytes. */
 #define STEP (SHM_CACHE_LINE / sizeof(uint64_t) * WORD_DATA)
 
 _Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate over the wrap");
@@ -177,7 +177,7 @@ static void shm_words_unpack(struct shm_ring *ring, char *to, size_t bytes)
 size_t shm_words_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
                       struct cursor *with, size_t bytes, bool ends)
 {
-    uint64_t staging[128]; /* what is combined must lie flat */
+    _Alignas(SHM_CACHE_LINE) char staging[1024]; /* what is combined must lie flat */
     size_t staged = 0;
     for (size_t piece; bytes > 0; bytes -= piece) {
         if (transfer->kind == TRANSFER_RECV) {
@@ -187,7 +187,7 @@ size_t shm_words_take(struct shm_ring *ring, const struct transfer *transfer, st
             continue;
         }
         piece = shm_cut(bytes, sizeof(staging), transfer->element);
-        shm_words_unpack(ring, (char *)staging, piece);
+        shm_words_unpack(ring, staging, piece);
         cursor_reduce(to, with, staging, piece, transfer->reduce, transfer->element);
         staged += piece;
     }
