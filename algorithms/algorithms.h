@@ -18,7 +18,13 @@ extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scatt
 extern const struct algorithm allgather_mesh, reduce_scatter_mesh, allreduce_mesh,
     allreduce_oneshot, broadcast_mesh, reduce_mesh;
 /* ring.c */
-extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_ring, alltoall_ring;
+extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_ring, scatter_ring,
+    gather_ring;
+/* ring_several.c */
+extern const struct algorithm allgather_ring_bidir, reduce_scatter_ring_bidir, allreduce_ring_bidir,
+    allreduce_ring_multi;
+/* ring_alltoall.c */
+extern const struct algorithm alltoall_ring, alltoall_ring_bidir;
 /* bruck.c */
 extern const struct algorithm alltoall_bruck;
 /* doubling.c */
@@ -87,6 +93,10 @@ extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial);
 void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all);
+/* Its first `steps` rounds: blocks r-1 .. r-steps come to rank r. */
+void ring_pass(struct builder *b, const struct group *g, const struct view *all, int steps);
+/* The whole of it: partial results alternate between two areas. */
+void ring_reduce_scatter(struct builder *b, const struct call *call);
 
 /* scatter.c: kernels, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */
 void binomial_scatter_on(struct builder *b, const struct group *g, int root,

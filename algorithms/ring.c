@@ -10,15 +10,20 @@
  *   allgather,      step k:  -> r+1 block r-k                  <- r-1 block r-1-k
  *   allreduce:               the one, then the other, on the vector cut into p blocks
  *
+ *   scatter,        step t:  v -> v+1 block p-1-t+v if t >= v: the farthest first, so all end at
+ *                            once. v counts ranks, and blocks, from the root
+ *   gather:                  scatter, backwards in time
+ *
  *   collective      steps    sent          scratch
  *   reduce_scatter  p-1      (p-1)b        2b   (block c is combined in the order c+1, c+2, ..., c)
  *   allgather       p-1      (p-1)b        0
  *   allreduce       2(p-1)   2(p-1)b       0
- *   alltoall        p-1      p(p-1)/2 b    2(p-2)b: store and forward, for links to neighbours only
+ *   scatter         p-1      (p-1)b        (p-2)b: a place for each block that passes
+ *   gather          p-1      (p-1)b        (p-2)b
  *
- * A partial is never received where another still waits to be sent: reduce_scatter and alltoall
- * alternate between two areas, since with one all ranks would wait for each other in a circle when
- * nothing is buffered.
+ * A partial is never received where another still waits to be sent: reduce_scatter alternates
+ * between two areas, since with one all ranks would wait for each other in a circle when nothing is
+ * buffered.
  *
  * Used by: NCCL, Open MPI, MPICH, UCC, HCCL. Source: Patarasuk and Yuan, "Bandwidth optimal all-
  * reduce algorithms for clusters of workstations", JPDC 2009.
@@ -39,13 +44,49 @@ void ring_reduce_scatter_on(struct builder *b, const struct group *g, const stru
     }
 }
 
-void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all)
+void ring_pass(struct builder *b, const struct group *g, const struct view *all, int steps)
 {
     int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
-    for (int k = 0; k < p - 1; k++) {
+    for (int k = 0; k < steps; k++) {
         put_step(b, g);
         put_send(b, g, next, view_block(all, r - k));
         put_recv(b, g, previous, view_block(all, r - 1 - k));
+    }
+}
+
+void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all)
+{
+    ring_pass(b, g, all, g->size - 1);
+}
+
+/* v: this rank's place behind the root. */
+static void ring_scatter_on(struct builder *b, const struct group *g, int root,
+                            const struct view *kept)
+{
+    int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
+    int v = (r - root + p) % p;
+    for (int t = 0; t < p - 1; t++) {
+        int goes = root + p - 1 - t + v;
+        put_step(b, g);
+        if (t >= v)
+            put_send(b, g, next, view_block(kept, goes));
+        if (v > 0 && t >= v - 1)
+            put_recv(b, g, previous, view_block(kept, goes - 1));
+    }
+}
+
+static void ring_gather_on(struct builder *b, const struct group *g, int root,
+                           const struct view *kept)
+{
+    int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
+    int v = (r - root + p) % p;
+    for (int t = p - 2; t >= 0; t--) {
+        int comes = root + p - 1 - t + v;
+        put_step(b, g);
+        if (v > 0 && t >= v - 1)
+            put_send(b, g, previous, view_block(kept, comes - 1));
+        if (t >= v)
+            put_recv(b, g, next, view_block(kept, comes));
     }
 }
 
@@ -54,7 +95,7 @@ static void ring_allgather(struct builder *b, const struct call *call)
     compose_allgather(b, call, ring_allgather_on);
 }
 
-static void ring_reduce_scatter(struct builder *b, const struct call *call)
+void ring_reduce_scatter(struct builder *b, const struct call *call)
 {
     int p = call->group->size, r = call->group->rank;
     struct message *partials = message_array(b, p);
@@ -84,28 +125,14 @@ static void ring_allreduce(struct builder *b, const struct call *call)
     compose_allreduce(b, call, ring_reduce_scatter_on, ring_allgather_on);
 }
 
-/* Step k carries the blocks that started k ranks back and have more than k hops to go, the one for
- * the next rank first. Those that go on stand side by side in an area, as one span. */
-static void ring_alltoall(struct builder *b, const struct call *call)
+static void ring_scatter(struct builder *b, const struct call *call)
 {
-    const struct group *g = call->group;
-    int p = g->size, r = g->rank, next = (r + 1) % p, previous = (r + p - 1) % p;
-    struct view source = view_source_apart(b, call);
-    size_t block = message_length(view_block(&source, r)), passing = p > 2 ? (size_t)p - 2 : 0;
-    struct view areas[2] = {view_scratch_block(b, passing * block),
-                            view_scratch_block(b, passing * block)};
+    compose_scatter(b, call, ring_scatter_on);
+}
 
-    put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
-    struct message going = view_blocks(b, &source, r + 1, 1, p - 1);
-    for (int k = 0; k < p - 1; k++) {
-        struct message passes =
-            message_part(b, view_all(b, &areas[k % 2]), 0, ((size_t)p - 2 - (size_t)k) * block);
-        struct message coming[2] = {view_block(&call->destination, r + p - 1 - k), passes};
-        put_step(b, g);
-        put_send(b, g, next, going);
-        put_recv(b, g, previous, message_join(b, coming, 2));
-        going = passes;
-    }
+static void ring_gather(struct builder *b, const struct call *call)
+{
+    compose_gather(b, call, ring_gather_on);
 }
 
 const struct algorithm allgather_ring = {
@@ -139,12 +166,22 @@ const struct algorithm allreduce_ring = {
     .write = ring_allreduce,
 };
 
-const struct algorithm alltoall_ring = {
+const struct algorithm scatter_ring = {
     .name = "ring",
-    .collectives = SERVES(ALLTOALL),
-    .summary = "blocks are stored and forwarded along the ring",
+    .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
+    .summary = "blocks go along the ring, the farthest first",
     .rounds = "p-1",
-    .sent = "p(p-1)/2 b",
-    .users = "links to neighbours only",
-    .write = ring_alltoall,
+    .sent = "(p-1)b",
+    .users = "HCCL",
+    .write = ring_scatter,
+};
+
+const struct algorithm gather_ring = {
+    .name = "ring",
+    .collectives = SERVES(GATHER) | SERVES(GATHERV),
+    .summary = "blocks go along the ring to the root, the nearest first",
+    .rounds = "p-1",
+    .sent = "(p-1)b",
+    .users = "HCCL",
+    .write = ring_gather,
 };

@@ -119,12 +119,12 @@ static void linear_reduce_scatter(struct builder *b, const struct call *call)
     linear_scatter(b, &second);
 }
 
-static void scatter_ring(struct builder *b, const struct call *call)
+static void scatter_then_ring(struct builder *b, const struct call *call)
 {
     compose_broadcast(b, call, binomial_scatter_on, ring_allgather_on);
 }
 
-static void ring_gather(struct builder *b, const struct call *call)
+static void ring_then_gather(struct builder *b, const struct call *call)
 {
     compose_reduce(b, call, ring_reduce_scatter_on, binomial_gather_on);
 }
@@ -226,7 +226,7 @@ const struct algorithm broadcast_scatter_ring = {
     .rounds = "ceil(log2 p) + p-1",
     .sent = "2(p-1)b",
     .users = "MPICH, Open MPI (scatter_allgather_ring)",
-    .write = scatter_ring,
+    .write = scatter_then_ring,
 };
 
 const struct algorithm reduce_ring_gather = {
@@ -235,5 +235,5 @@ const struct algorithm reduce_ring_gather = {
     .summary = "ring reduce_scatter, then binomial gather",
     .rounds = "p-1 + ceil(log2 p)",
     .sent = "(p-1)b + p/2 b at most",
-    .write = ring_gather,
+    .write = ring_then_gather,
 };

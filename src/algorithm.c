@@ -173,6 +173,8 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 
 size_t call_length(const struct call *call, int from, int to)
 {
+    if (!call->problem->counts) /* all are alike, also in a part of a composed algorithm */
+        return message_length(view_block(&call->source, to));
     size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
     size_t base = length / (size_t)call->channels, extra = length % (size_t)call->channels;
     return base + ((size_t)call->channel < extra);

@@ -81,6 +81,9 @@ struct view view_bundle(struct builder *builder, const struct view *view, int ea
 /* All that a view holds, cut into `blocks` blocks by the slice rule: base = count / blocks, the
  * first count mod blocks of them have one more element. */
 struct view view_cut(struct builder *builder, const struct view *whole, int blocks);
+/* Slice `channel` of `channels` of every block, by the same rule. */
+struct view view_channel(struct builder *builder, const struct view *view, int channel,
+                         int channels);
 /* New scratch memory with blocks of the same lengths as those of `like`. */
 struct view view_scratch(struct builder *builder, const struct view *like);
 /* New scratch memory of `elements` elements as one block. */

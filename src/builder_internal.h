@@ -35,9 +35,6 @@ void *builder_draft(struct builder *b, size_t bytes);
 /* Fails the builder: the operation that is being written "does what it must not". */
 void builder_refuse(struct builder *b, const char *what);
 
-/* Slice `channel` of every block: what one of several channels works on. */
-struct view view_channel(struct builder *b, const struct view *view, int channel, int channels);
-
 /* Moves the scratch that the finished operations touch together, and forgets the rest. */
 void scratch_compact(struct builder *b, struct operation *operations);
 
