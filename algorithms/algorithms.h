@@ -11,7 +11,10 @@
 #include "builder.h"
 
 /* pairwise.c */
-extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor;
+extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor, alltoall_pairwise_factor,
+    reduce_scatter_pairwise;
+/* nccl_p2p.c */
+extern const struct algorithm alltoall_nccl_p2p;
 /* direct_alltoall.c */
 extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scattered;
 /* direct.c */
@@ -106,5 +109,8 @@ void binomial_gather_on(struct builder *b, const struct group *g, int root,
 
 /* pairwise.c: p-1 rounds, one partner each. */
 void pairwise_alltoall(struct builder *b, const struct call *call);
+
+/* ring_several.c: the greatest number that divides both. */
+int common_divisor(int x, int y);
 
 #endif

@@ -10,12 +10,23 @@
  *              +--- 3 <--+                     +--- 1 <--+
  *
  * Each port carries one flow in and one flow out at a time: limiting contention is the point, so a
- * fence stands between the rounds. p-1 rounds; every rank sends (p-1) blocks; no scratch.
+ * fence stands between the rounds. Every rank sends (p-1) blocks; no scratch.
  *
- * pairwise-xor meets r xor k instead, so both directions of a round go between the same two ranks;
- * it needs a power of two.
+ *   name             round k of rank r                           rounds
+ *   pairwise         to r+k, from r-k                            p-1
+ *   pairwise-xor     exchange with r xor k: powers of two        p-1
+ *   pairwise-factor  exchange with the partner of a matching     p-1; odd p: p, each rank is idle
+ *                    of all ranks                                in one of them
  *
- * Used by: HCCL (PairWise), Open MPI, UCC, MPICH (xor where p is a power of two).
+ *   factor, p = 6, rank 0 meets 5 1 2 3 4: an odd number M of ranks sit in a circle, k-r mod M is
+ *   opposite to r, and who is opposite to itself meets rank M.
+ *
+ * reduce_scatter pairwise: in round k the block of r+k goes there, from the source, and what comes
+ * from r-k is combined: in the order r, r-1, r-2, ...
+ *
+ * Used by: HCCL (PairWise), Open MPI, UCC, MPICH (xor where p is a power of two; reduce_scatter of
+ * long vectors). Source of the factor: Sanders and Traff, "The hierarchical factor algorithm for
+ * all-to-all communication", Euro-Par 2002.
  */
 #include "algorithms.h"
 
@@ -50,6 +61,48 @@ static void xor_alltoall(struct builder *b, const struct call *call)
         round_write(b, call, &source, r ^ k, r ^ k);
 }
 
+/* Whom rank r meets in round k; r itself: it is idle. */
+static int factor_partner(int p, int r, int k)
+{
+    int circle = p % 2 ? p : p - 1;
+    int opposite = (k + circle - r % circle) % circle;
+    if (p % 2)
+        return opposite;
+    if (r == circle)
+        return k * (p / 2) % circle; /* the one that is opposite to itself */
+    return opposite == r ? circle : opposite;
+}
+
+static void factor_alltoall(struct builder *b, const struct call *call)
+{
+    int p = call->group->size, r = call->group->rank, rounds = p % 2 ? p : p - 1;
+    struct view source = view_source_apart(b, call);
+    put_copy(b, call->group, view_block(&call->destination, r), view_block(&source, r));
+    for (int k = 0; p > 1 && k < rounds; k++) {
+        int partner = factor_partner(p, r, k);
+        if (partner != r)
+            round_write(b, call, &source, partner, partner);
+        else
+            put_step(b, call->group);
+    }
+}
+
+static void pairwise_reduce_scatter(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    struct message to = view_all(b, &call->destination), so_far = view_block(&call->source, r);
+    if (p == 1)
+        put_copy(b, g, to, so_far);
+    for (int k = 1; k < p; k++) {
+        put_step(b, g);
+        put_send(b, g, (r + k) % p, view_block(&call->source, r + k));
+        put_recv_reduce(b, g, (r - k + p) % p, to, so_far);
+        put_fence(b, g);
+        so_far = to;
+    }
+}
+
 static const char *xor_refuses(const struct problem *problem, const struct choice *choice,
                                char *why, size_t size)
 {
@@ -82,4 +135,24 @@ const struct algorithm alltoall_pairwise_xor = {
     .users = "MPICH",
     .refuses = xor_refuses,
     .write = xor_alltoall,
+};
+
+const struct algorithm alltoall_pairwise_factor = {
+    .name = "pairwise-factor",
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
+    .summary = "rounds of exchanges, each a perfect matching of all ranks",
+    .rounds = "p-1, odd p: p",
+    .sent = "(p-1)b",
+    .users = "Sanders and Traff",
+    .write = factor_alltoall,
+};
+
+const struct algorithm reduce_scatter_pairwise = {
+    .name = "pairwise",
+    .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
+    .summary = "p-1 rounds with one partner each, combined on arrival",
+    .rounds = "p-1",
+    .sent = "(p-1)b",
+    .users = "MPICH",
+    .write = pairwise_reduce_scatter,
 };

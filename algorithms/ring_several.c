@@ -119,7 +119,7 @@ static void bidir_allgather(struct builder *b, const struct call *call)
     }
 }
 
-static int common_divisor(int x, int y)
+int common_divisor(int x, int y)
 {
     return y == 0 ? x : common_divisor(y, x % y);
 }

@@ -1,0 +1,80 @@
+/*
+ * nccl_p2p.c - alltoall in the order in which NCCL works through grouped sends and receives.
+ *
+ *   2 groups of 3, rank 0      d = 0: ->1 <-2 | ->2 <-1      d = 1: ->3 <-3 | ->4 <-5 | ->5 <-4
+ *
+ * Groups are consecutive ranks of a node: 8 of them, or as many as divide 8 and the size of every
+ * node; all ranks, where there is one node. For each distance d between groups, and each e inside:
+ * send to (group+d, place+e), receive from (group-d, place-e). The distances come in quadratic order
+ * 0, 1, 3, 6, 10, ..., modulo a power of two, so that the groups that a group works with at a time
+ * are spread.
+ *
+ * p-1 rounds; every rank sends (p-1) blocks; no scratch, in place n. Up to `concurrency` rounds are
+ * in flight between two fences, as NCCL's channels serve several peers at a time.
+ *
+ * Used by: NCCL (the schedule of init.c).
+ */
+#include "algorithms.h"
+
+#include "shape.h"
+
+#define GROUP_MOST 8 /* ranks, where there are several nodes */
+
+/* Who stands where. */
+struct formation {
+    const struct shape *shape; /* NULL, or one node: ranks stand in their order */
+    int each, groups;          /* ranks in a group, and how many of these */
+    int place;                 /* this rank's: group * each + place in it */
+};
+
+static struct formation formation_of(const struct call *call)
+{
+    const struct shape *shape = call->problem->shape;
+    int p = call->group->size, r = call->group->rank, each = GROUP_MOST;
+    if (!shape || shape->groups < 2)
+        return (struct formation){NULL, p, 1, r};
+    for (int node = 0; node < shape->groups; node++)
+        each = common_divisor(each, shape_size(shape, node));
+    return (struct formation){shape, each, p / each,
+                              shape->start[shape->group[r]] + shape->place[r]};
+}
+
+/* The rank that stands d groups and e places further. */
+static int formation_rank(const struct formation *f, int d, int e)
+{
+    int group = (f->place / f->each + d + f->groups) % f->groups;
+    int place = group * f->each + (f->place % f->each + e + f->each) % f->each;
+    return f->shape ? f->shape->members[place] : place;
+}
+
+static void nccl_alltoall(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    struct formation f = formation_of(call);
+    struct view source = view_source_apart(b, call);
+    int concurrency = (int)call_option(call, "concurrency"), power = 1, round = 0;
+    while (power < f.groups)
+        power *= 2;
+    put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
+    for (int k = 0, d = 0; k < power; k++, d = (d + k) % power)
+        for (int e = d == 0; e < f.each && d < f.groups; e++) {
+            int to = formation_rank(&f, d, e), from = formation_rank(&f, -d, -e);
+            if (round > 0 && round % concurrency == 0)
+                put_fence(b, g);
+            round++;
+            put_step(b, g);
+            put_send(b, g, to, view_block(&source, to));
+            put_recv(b, g, from, view_block(&call->destination, from));
+        }
+}
+
+const struct algorithm alltoall_nccl_p2p = {
+    .name = "nccl-p2p",
+    .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
+    .summary = "groups of ranks at distances 0, 1, 3, 6, ..., all places in each",
+    .rounds = "p-1",
+    .sent = "(p-1)b",
+    .users = "NCCL",
+    .options = {{"concurrency", 1, 65536, 8, "rounds in flight"}},
+    .write = nccl_alltoall,
+};
