@@ -29,7 +29,8 @@ extern const struct algorithm allgather_ring_bidir, reduce_scatter_ring_bidir, a
 /* ring_alltoall.c */
 extern const struct algorithm alltoall_ring, alltoall_ring_bidir;
 /* bruck.c */
-extern const struct algorithm alltoall_bruck;
+extern const struct algorithm alltoall_bruck, alltoall_bruck_zero, alltoallv_padded_bruck,
+    allgather_bruck;
 /* doubling.c */
 extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner;
 /* nonuniform.c */
@@ -43,6 +44,8 @@ extern const struct algorithm reduce_scatter_circulant, allgather_circulant, all
     broadcast_scatter_circulant, reduce_circulant_rsg;
 /* circulant_pipelined.c */
 extern const struct algorithm broadcast_circulant, reduce_circulant, allgather_circulant_pipe;
+/* neighbor.c */
+extern const struct algorithm allgather_neighbor;
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;

@@ -1,53 +1,106 @@
 /*
- * bruck.c - alltoall in a logarithmic number of phases.
+ * bruck.c - alltoall and allgather in a logarithmic number of phases.
  *
- * The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in base k. In
- * the phase of weight w, all slots whose digit of that weight is j travel j*w ranks ahead, as one
- * message. After the last phase every block is where it belongs, and slot i holds the block of rank
- * r-i.
+ * Alltoall. The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in
+ * base k. In the phase of weight w, all slots whose digit of that weight is j travel j*w ranks
+ * ahead, as one message. After the last phase every block is where it belongs, and slot i holds the
+ * block of rank r-i.
  *
  *   p = 6, radix 2      phase 1 (+1): slots 1 3 5    phase 2 (+2): slots 2 3    phase 4 (+4): 4 5
  *
- * ceil(log_k p) phases of k-1 messages; radix 2: every rank sends b * (sum of popcount(i), i < p),
- * about half of the vector times log2 p. Few messages, more bytes: for small blocks.
+ * Allgather. Before the phase of weight w a rank holds the w blocks that begin with its own; it
+ * sends them, or as many as are lacking, to r-j*w.
+ *
+ *   p = 6, radix 2      rank 0:  <-1 {1}  |  <-2 {2,3}  |  <-4 {4,5}
+ *
+ *   collective  name          phases          sent
+ *   alltoall    bruck         ceil(log_k p)   b * (non-zero base-k digits of 1 .. p-1), radix 2:
+ *                                             about p/2 log2 p blocks
+ *   alltoall    bruck-zero    ceil(log2 p)    the same, radix 2
+ *   alltoallv   padded-bruck  ceil(log_k p)   the same, with b the longest block of all
+ *   allgather   bruck         ceil(log_k p)   (p-1)b
+ *
+ * A phase has up to k-1 messages. Few messages, for alltoall more bytes: for small blocks.
  *
  * Nothing is rotated or copied: a slot starts in the source, and its last hop goes straight to the
- * destination. In between it stands in scratch, where each message has an area of its own, so that
- * nothing is received where something still waits to be sent, and slots that travel together stand
- * together. Radix 2: about (log2(p) / 2 - 1) p b of scratch.
+ * destination; allgather receives each block where it belongs, without scratch. In between, a slot
+ * of alltoall stands in scratch, where each message has an area of its own, so that nothing is
+ * received where something still waits to be sent, and slots that travel together stand together.
+ * Radix 2: about (log2(p) / 2 - 1) p b of scratch.
  *
- * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck), UCC. Source: Bruck, Ho, Kipnis,
- * Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-
- * passing systems", IEEE TPDS 1997.
+ * bruck-zero turns this round: the block for r-i sits in slot i and travels down. So in the end slot
+ * i holds the block of rank r+i, and its place all along is that of block r+i in the destination:
+ * zero rotations even where slots are stored there. They alternate between that place and another
+ * one in scratch: n of it.
+ *
+ * padded-bruck lets blocks of different lengths travel as if all were as long as the longest, so
+ * that the lengths of messages depend on nothing else. Elsewhere ranks must first agree on that
+ * length; here all know all counts. What fills up a block are the rank's own first elements, over
+ * and over; where a rank has none at all, its blocks stay empty. Scratch: about as for bruck, and up
+ * to p blocks for the fillings that arrive.
+ *
+ * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck; allgather), UCC. Sources: Bruck, Ho,
+ * Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport
+ * message-passing systems", IEEE TPDS 1997; Fan, Gilray, Pascucci, Huang, Micinski, Kumar,
+ * "Optimizing the Bruck algorithm for non-uniform all-to-all communication", HPDC 2022.
  */
 #include "algorithms.h"
 
-/* The phase of weight w: `at` says where the block of each slot lies, before and after. Slots come
- * in ascending order, so those without a higher digit, which go to their destination, are the first
- * of a message. */
-static void phase_write(struct builder *b, const struct call *call, struct message *at, long w,
-                        long radix)
+/* The blocks on their way through one rank. */
+struct slots {
+    struct message *now;        /* where that in each slot lies */
+    const struct message *home; /* where that which arrives in each slot in the end belongs */
+    size_t block;               /* how long they travel, */
+    const int *filled;          /* but for those of ranks of which this says 0; NULL: all do */
+};
+
+/* The slots whose digit of weight w is j, ascending, so that those without a higher digit come
+ * first: they are going home. Returns how many. */
+static int slots_of_digit(int p, long w, long j, long radix, int *which)
 {
-    const struct group *g = call->group;
+    int count = 0;
+    for (long turn = j * w; turn < p; turn += radix * w)
+        for (long i = turn; i < turn + w && i < p; i++)
+            which[count++] = (int)i;
+    return count;
+}
+
+/* The message of the phase of weight w for digit j. */
+static void digit_write(struct builder *b, const struct group *g, const struct slots *slots, long w,
+                        long j, long radix)
+{
     int p = g->size, r = g->rank;
     struct message *from = message_array(b, p), *to = message_array(b, p);
-    for (long j = 1; to && j < radix && j * w < p; j++) {
-        int count = 0, arrived = 0;
-        for (long turn = j * w; turn < p; turn += radix * w)
-            for (long i = turn; i < turn + w && i < p; i++)
-                from[count++] = at[i];
-        for (; arrived < w && j * w + arrived < p; arrived++)
-            to[arrived] = view_block(&call->destination, (int)(r - j * w - arrived));
-        size_t run = message_length(from[0]);
-        struct view area = view_scratch_block(b, (size_t)(count - arrived) * run);
-        for (int i = arrived; i < count; i++)
-            to[i] = message_part(b, view_all(b, &area), (size_t)(i - arrived) * run, run);
-        put_send(b, g, (int)((r + j * w) % p), message_join(b, from, count));
-        put_recv(b, g, (int)((r - j * w + p) % p), message_join(b, to, count));
-        count = 0;
-        for (long turn = j * w; turn < p; turn += radix * w)
-            for (long i = turn; i < turn + w && i < p; i++)
-                at[i] = to[count++];
+    int *which = place_array(b, p);
+    if (!from || !to || !which)
+        return;
+    int count = slots_of_digit(p, w, j, radix, which);
+    struct view area = view_scratch_block(b, (size_t)count * slots->block);
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        long gone = which[i] % (radix * w); /* with this hop */
+        long origin = (r + p - gone) % p;
+        size_t length = slots->filled && !slots->filled[origin] ? 0 : slots->block;
+        from[i] = slots->now[which[i]];
+        to[i] = slots->home[which[i]];
+        if (gone < which[i]) {
+            to[i] = message_part(b, view_block(&area, 0), used, length);
+            used += length;
+        }
+        slots->now[which[i]] = to[i];
+    }
+    put_send(b, g, (int)((r + j * w) % p), message_join(b, from, count));
+    put_recv(b, g, (int)((r - j * w + p) % p), message_join(b, to, count));
+}
+
+static void phases_write(struct builder *b, const struct call *call, const struct slots *slots)
+{
+    const struct group *g = call->group;
+    long radix = call_option(call, "radix");
+    for (long w = 1; w < g->size; w *= radix) {
+        put_step(b, g);
+        for (long j = 1; j < radix && j * w < g->size; j++)
+            digit_write(b, g, slots, w, j, radix);
     }
 }
 
@@ -55,20 +108,119 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
-    long radix = call_option(call, "radix");
     struct view source = view_source_apart(b, call);
-    struct message *at = message_array(b, p);
-    if (!at)
+    struct message *now = message_array(b, p), *home = message_array(b, p);
+    if (!now || !home)
+        return;
+    for (int i = 0; i < p; i++) {
+        now[i] = view_block(&source, r + i);
+        home[i] = view_block(&call->destination, r - i);
+    }
+    put_copy(b, g, home[0], now[0]);
+    phases_write(b, call, &(struct slots){now, home, message_length(now[0]), NULL});
+}
+
+/* A slot stands where it belongs in the destination, or in its place in scratch: in which, follows
+ * from the hops that it has yet to go. */
+static void zero_alltoall(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    struct view source = view_source_apart(b, call), spare = view_scratch(b, &call->destination);
+    struct message *now = message_array(b, p);
+    struct message *from = message_array(b, p), *to = message_array(b, p);
+    int *which = place_array(b, p);
+    if (!now || !from || !to || !which)
         return;
     for (int i = 0; i < p; i++)
-        at[i] = view_block(&source, r + i);
-
-    put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
-    for (long w = 1; w < p; w *= radix) {
+        now[i] = view_block(&source, r - i);
+    put_copy(b, g, view_block(&call->destination, r), now[0]);
+    for (int w = 1; w < p; w *= 2) {
+        int count = slots_of_digit(p, w, 1, 2, which);
+        for (int i = 0; i < count; i++) {
+            bool waits = __builtin_parity((unsigned)(which[i] / (2 * w)));
+            from[i] = now[which[i]];
+            to[i] = view_block(waits ? &spare : &call->destination, r + which[i]);
+            now[which[i]] = to[i];
+        }
         put_step(b, g);
-        phase_write(b, call, at, w, radix);
+        put_send(b, g, (r + p - w) % p, message_join(b, from, count));
+        put_recv(b, g, (r + w) % p, message_join(b, to, count));
     }
 }
+
+/* `most` elements in scratch: the first ones of `own`, over and over. */
+static struct message filling_write(struct builder *b, const struct group *g, struct message own,
+                                    size_t most)
+{
+    struct view scratch = view_scratch_block(b, most);
+    struct message filling = view_block(&scratch, 0);
+    size_t have = message_length(own) < most ? message_length(own) : most;
+    put_copy(b, g, message_part(b, filling, 0, have), message_part(b, own, 0, have));
+    while (have > 0 && have < most) {
+        size_t more = have < most - have ? have : most - have;
+        put_copy(b, g, message_part(b, filling, have, more), message_part(b, filling, 0, more));
+        have += more;
+    }
+    return filling;
+}
+
+/* A block, and what it lacks to a length from the beginning of `rest`. */
+static struct message message_pad(struct builder *b, struct message block, size_t length,
+                                  struct message rest)
+{
+    struct message both[2] = {block, message_part(b, rest, 0, length - message_length(block))};
+    return message_join(b, both, 2);
+}
+
+static void padded_alltoall(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    struct message *now = message_array(b, p), *home = message_array(b, p);
+    int *filled = place_array(b, p);
+    struct view source = view_source_apart(b, call);
+    size_t most = 0;
+    if (!now || !home || !filled)
+        return;
+    for (int from = 0; from < p; from++) {
+        filled[from] = 0;
+        for (int to = 0; to < p; to++) {
+            size_t length = call_length(call, from, to);
+            filled[from] |= length > 0;
+            most = length > most ? length : most;
+        }
+    }
+    struct message filling = filling_write(b, g, view_all(b, &source), most);
+    put_copy(b, g, view_block(&call->destination, r), view_block(&source, r));
+    for (int i = 0; i < p; i++) {
+        int origin = (r + p - i) % p;
+        struct view ends = view_scratch_block(b, most);
+        now[i] = message_pad(b, view_block(&source, r + i), filled[r] ? most : 0, filling);
+        home[i] = message_pad(b, view_block(&call->destination, origin), filled[origin] ? most : 0,
+                              view_block(&ends, 0));
+    }
+    phases_write(b, call, &(struct slots){now, home, most, filled});
+}
+
+static void bruck_allgather(struct builder *b, const struct call *call)
+{
+    const struct group *g = call->group;
+    int p = g->size, r = g->rank;
+    long radix = call_option(call, "radix");
+    put_copy(b, g, view_block(&call->destination, r), view_all(b, &call->source));
+    for (long w = 1; w < p; w *= radix) {
+        put_step(b, g);
+        for (long far = w; far < p && far < radix * w; far += w) {
+            int blocks = (int)(w < p - far ? w : p - far), above = (int)((r + far) % p);
+            put_send(b, g, (int)((r + p - far) % p),
+                     view_blocks(b, &call->destination, r, 1, blocks));
+            put_recv(b, g, above, view_blocks(b, &call->destination, above, 1, blocks));
+        }
+    }
+}
+
+#define RADIX "base k: k-1 messages in each phase"
 
 const struct algorithm alltoall_bruck = {
     .name = "bruck",
@@ -78,6 +230,39 @@ const struct algorithm alltoall_bruck = {
     .rounds = "ceil(log_k p)",
     .sent = "b * (non-zero base-k digits of 1 .. p-1)",
     .users = "MPICH, Open MPI, UCC",
-    .options = {{"radix", 2, 65536, 2, "base k: k-1 messages in each phase"}},
+    .options = {{"radix", 2, 65536, 2, RADIX}},
     .write = bruck_alltoall,
+};
+
+const struct algorithm alltoall_bruck_zero = {
+    .name = "bruck-zero",
+    .collectives = SERVES(ALLTOALL),
+    .summary = "bruck downwards: slots stand in the order of the destination all along",
+    .rounds = "ceil(log2 p)",
+    .sent = "b * (non-zero bits of 1 .. p-1)",
+    .users = "Fan et al.",
+    .write = zero_alltoall,
+};
+
+const struct algorithm alltoallv_padded_bruck = {
+    .name = "padded-bruck",
+    .collectives = SERVES(ALLTOALLV),
+    .summary = "bruck with all blocks filled up to the longest; no counts are exchanged",
+    .rounds = "ceil(log_k p)",
+    .sent = "(longest block) * (non-zero base-k digits of 1 .. p-1)",
+    .users = "Fan et al.",
+    .options = {{"radix", 2, 65536, 2, RADIX}},
+    .write = padded_alltoall,
+};
+
+const struct algorithm allgather_bruck = {
+    .name = "bruck",
+    .aliases = {"bruck-rot", "brucks", "k-brucks"},
+    .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
+    .summary = "what is there grows k-fold in each phase, from the ranks above",
+    .rounds = "ceil(log_k p)",
+    .sent = "(p-1)b",
+    .users = "MPICH, Open MPI",
+    .options = {{"radix", 2, 65536, 2, RADIX}},
+    .write = bruck_allgather,
 };
