@@ -51,7 +51,7 @@ extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_u
     sendrecv_pairs;
 extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner,
     allreduce_rhd_far;
-extern const struct algorithm reduce_rabenseifner, reduce_rhd, broadcast_rhd;
+extern const struct algorithm reduce_rabenseifner, reduce_rhd, broadcast_rhd, broadcast_scatter_rd;
 extern const struct algorithm reduce_scatter_rec_halving, reduce_scatter_butterfly,
     reduce_scatter_rec_doubling;
 extern const struct algorithm allgather_recursive_doubling, barrier_recursive_doubling;

@@ -95,6 +95,7 @@ const struct algorithm *const algorithms[] = {
     &broadcast_scatter_circulant,
     &broadcast_circulant,
     &broadcast_scatter_ring,
+    &broadcast_scatter_rd,
     &reduce_binomial,
     &reduce_knomial,
     &reduce_binary,

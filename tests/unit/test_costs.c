@@ -29,6 +29,7 @@ static long log2_up(long p)
     return log_up(p, 2);
 }
 
+/* The largest power of k up to p. */
 static long power_down(long p, long k)
 {
     long power = 1;
@@ -107,6 +108,79 @@ static long pat_messages(long p, long c)
     for (long w = 1; w < p; w *= 2)
         messages += divide_up(((p - 1) / w + 1) / 2, c);
     return messages;
+}
+
+/* Recursive exchanges of radix k: levels of k - 1 meetings each among the largest power of k. The
+ * rest folds onto them: k - 1 extras at most on each of the first ranks. */
+
+static long levels(long p, long k)
+{
+    return log_up(power_down(p, k), k);
+}
+
+static long meetings(long p, long k)
+{
+    return (k - 1) * levels(p, k);
+}
+
+static long extras(long p, long k)
+{
+    long rest = p - power_down(p, k);
+
+    return rest < k - 1 ? rest : k - 1;
+}
+
+/* Steps of folding, and of giving back. */
+static long folds(long p, long k)
+{
+    return extras(p, k) > 0 ? 2 : 0;
+}
+
+/* Ranks in the folded groups before group v. */
+static long folded_before(long p, long k, long v)
+{
+    long rest = p - power_down(p, k);
+
+    return v + (v * (k - 1) < rest ? v * (k - 1) : rest);
+}
+
+/* Blocks that active rank v sends in an allgather: in each level all those of its window, and at
+ * last all but one to each extra. */
+static long doubling_blocks_of(long p, long k, long v)
+{
+    long blocks = (folded_before(p, k, v + 1) - folded_before(p, k, v) - 1) * (p - 1);
+
+    for (long w = 1; w < power_down(p, k); w *= k)
+        blocks += (k - 1) * (folded_before(p, k, v - v % w + w) - folded_before(p, k, v - v % w));
+    return blocks;
+}
+
+/* The first one has the largest windows. */
+static long doubling_blocks(long p, long k)
+{
+    return doubling_blocks_of(p, k, 0);
+}
+
+/* Down the binomial tree, far first, then doubling: messages or blocks of the busiest. */
+static long scatter_rd(long p, bool messages)
+{
+    long most = 0;
+
+    for (long r = 0; r < p; r++) {
+        long low = r ? r & -r : 2 * power2_down(p), tree = low < p - r ? low : p - r, v = 0;
+        while (folded_before(p, 2, v + 1) <= r)
+            v++;
+        bool pair = folded_before(p, 2, v + 1) - folded_before(p, 2, v) > 1;
+        bool away = pair && r == folded_before(p, 2, v);
+        long sent = messages ? log2_up(tree) : tree - 1;
+
+        if (away)
+            sent += 1;
+        else
+            sent += messages ? levels(p, 2) + pair : doubling_blocks_of(p, 2, v);
+        most = sent > most ? sent : most;
+    }
+    return most;
 }
 
 /* The table. Each row becomes a function, named for its line, and a place in rows[]. */
@@ -300,6 +374,12 @@ static int check_collective(const struct row *row, const struct algorithm *algor
         struct trial trial = {.choice = choice_of(algorithm),
                               .problem = {.collective = collective, .ranks = p}};
 
+        if (!collective->sized)
+            trial.problem.count = 1;
+        else if (collective->source.blocks || collective->destination.blocks)
+            trial.problem.count = (size_t)power2_down(p);
+        else
+            trial.problem.count = (size_t)p * (size_t)power2_down(p) * (size_t)power_down(p, 3);
         here = check_shapes(row, &trial);
         checked += here;
     }
