@@ -9,19 +9,26 @@
  *               6 - 7       5 - 7       3 - 7     (+1 step). Far first takes the steps in reverse.
  *
  *   collective      name                steps           sent by the busiest  scratch
- *   allreduce       recursive-doubling  log2 P (+2)     n log2 P (+n)        n
+ *   allreduce       recursive-doubling  log2 P (+2)     n log2 P (+n)        n (2n in place)
  *   allreduce       rabenseifner        2 log2 P (+2)   2(P-1)/P n (+n)      0
  *   allreduce       rhd-far             2 log2 P (+2)   2(P-1)/P n (+n)      0
  *   reduce          rabenseifner, rhd   2 log2 P (+1)   (P-1)/P n + n/2      n/2 (n)
  *   broadcast       rhd                 log2 P (+1)     n log2 P (+n)        0
- *   reduce_scatter  rec-halving         log2 P (+2)     (p-1)b .. n          n/2 (n)
- *   reduce_scatter  butterfly           log2 P (+2)     <= n                 n/2 (n)
+ *   broadcast       scatter-rd          q + log2 P (+2) 2(p-1)b (*)          0
+ *   reduce_scatter  rec-halving         log2 P (+2)     (p-1)b (n)           n/2 (n)
+ *   reduce_scatter  butterfly           log2 P + 1 (+1) n                    n/2 (n)
  *   reduce_scatter  rec-doubling        log2 P (+2)     n log2 P (+b)        2n
- *   allgather       recursive-doubling  log2 P (+2)     (p-1)b .. 2(p-1)b    0
+ *   allgather       recursive-doubling  log2 P (+2)     (p-1)b (*)           0
  *   barrier         recursive-doubling  log2 P (+2)     log2 P (+1) signals
  *
+ * In brackets: what comes to it where ranks fold. (*) Then an active rank sends up to 2.4 times as
+ * much, since its windows hold the folded ranks' blocks as well, and those get all at last. In place,
+ * rec-halving and butterfly need b more, since the own block lies among those that are still to be
+ * sent. q = ceil(log2 p).
+ *
  * recursive-doubling, rec-doubling: the whole vector in each step. It must not be received into
- * what is still sent, so results alternate between two areas.
+ * what is still sent, so results alternate between two areas. In place, where an odd number of them
+ * would put the first one over the source, that is set apart first (n more).
  * rabenseifner: half of what is left is given away, half is kept, near first; then the way back.
  * Operands stay in order, since what a rank has combined is always that of a run of ranks.
  * rhd-far: the same far first: neighbours exchange the small pieces, and the order is lost.
@@ -30,6 +37,7 @@
  * rec-halving: far first, rank v ends with block v.
  * Reduce and broadcast let those ranks take part that sit in their pairs as the root does in its
  * own: nothing has to be brought to it, or from it.
+ * scatter-rd: the scatter of scatter.c, far first, then the allgather.
  *
  * Used by: MPICH, Open MPI, HCCL. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
  * communication operations in MPICH", IJHPCA 2005; butterfly: Traff, "An improved algorithm for
@@ -185,7 +193,7 @@ const struct algorithm broadcast_scatter_rd = {
     .collectives = SERVES(BROADCAST),
     .summary = "binomial scatter, then an allgather by recursive doubling",
     .rounds = "ceil(log2 p) + log2 P (+2)",
-    .sent = "2(p-1)b (up to 2.4 times that where ranks fold)",
+    .sent = "2(p-1)b, more with a fold",
     .users = "MPICH, Open MPI",
     .write = scatter_rd_broadcast,
 };
@@ -196,7 +204,7 @@ const struct algorithm reduce_scatter_rec_halving = {
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "half of the window of blocks is given away in each step, far first",
     .rounds = "log2 P (+2)",
-    .sent = "(p-1)b .. n",
+    .sent = "(p-1)b, or n with a fold",
     .users = "MPICH, Open MPI, HCCL",
     .write = rec_halving_reduce_scatter,
 };
@@ -226,7 +234,7 @@ const struct algorithm allgather_recursive_doubling = {
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "what is there is exchanged with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",
-    .sent = "(p-1)b .. 2(p-1)b",
+    .sent = "(p-1)b, up to 2.4 times that with a fold",
     .users = "MPICH, Open MPI",
     .write = recursive_doubling_allgather,
 };

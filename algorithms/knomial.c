@@ -11,8 +11,8 @@
  *   allreduce       sra-knomial  2 log_k P (+2)  2 (P-1)/P n (+ n for each extra)
  *   reduce          srg-knomial  2 log_k P (+1)  (P-1)/P n + n/k
  *   broadcast       sag-knomial  2 log_k P (+1)  2 (P-1)/P n (+ n for each extra)
- *   reduce_scatter  knomial      log_k P (+2)    (p-1) b if p = P
- *   allgather       knomial      log_k P (+2)    (p-1) b if p = P
+ *   reduce_scatter  knomial      log_k P (+2)    (p-1) b, or n where ranks fold
+ *   allgather       knomial      log_k P (+2)    (p-1) b, more with extras, which get all at last
  *
  * An extra is one of the up to k-1 ranks that fold onto another. The names say scatter-reduce (sr),
  * scatter (s), allgather (ag, a), gather (g). Those with a root make it an active rank, so that
@@ -288,7 +288,7 @@ const struct algorithm reduce_scatter_knomial = {
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "the window of blocks falls into k parts in each level, of which one is kept",
     .rounds = "log_k P (+2)",
-    .sent = "(p-1)b .. n",
+    .sent = "(p-1)b, or n with a fold",
     .users = "UCC",
     .options = {RADIX},
     .write = knomial_reduce_scatter,
@@ -300,7 +300,7 @@ const struct algorithm allgather_knomial = {
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "the window of blocks grows k-fold in each level",
     .rounds = "log_k P (+2)",
-    .sent = "(p-1)b (more with extras)",
+    .sent = "(p-1)b, more with a fold",
     .users = "UCC, MPICH",
     .options = {RADIX},
     .write = knomial_allgather,
