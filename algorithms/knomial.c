@@ -158,8 +158,8 @@ void halving_reduce_scatter(struct builder *b, const struct call *call, int radi
     struct fold fold = fold_make(b, g, radix, -1);
     struct message own = view_all(b, &call->destination);
     /* In place, the own block lies among those that are still to be sent. */
-    struct view partial = call->in_place ? view_scratch(b, &call->source)
-                                         : view_apart(b, g, &call->source, own);
+    struct view partial =
+        call->in_place ? view_scratch(b, &call->source) : view_apart(b, g, &call->source, own);
     struct view have = call->source, all = partial;
     if (fold.rest > 0) {
         fold_in(b, g, &fold, view_all(b, &call->source), view_all(b, &partial));
