@@ -87,9 +87,9 @@ void recursive_doubling(struct builder *b, const struct group *g, int radix,
         struct level level = level_of(radix, g->size, order, v, i);
         put_step(b, g);
         for (int k = 1; k < radix; k++) {
-            int digit = (level.digit + k) % radix;
-            put_send(b, g, level_peer(&level, v, digit), level_part(b, all, &level, level.digit));
-            put_recv(b, g, level_peer(&level, v, digit), level_part(b, all, &level, digit));
+            int to = (level.digit + k) % radix, from = (level.digit - k + radix) % radix;
+            put_send(b, g, level_peer(&level, v, to), level_part(b, all, &level, level.digit));
+            put_recv(b, g, level_peer(&level, v, from), level_part(b, all, &level, from));
         }
     }
 }
