@@ -89,17 +89,6 @@ static long largest_subtree(long p, long k)
     return p - w > w / k ? p - w : w / k;
 }
 
-/* Allgather by digits to the base k: rank 0, which folds in as many as any, gives away what its
- * group has in each level, and in the end to those it folded in what they lack. */
-static long folded_blocks(long p, long k)
-{
-    long power = power_down(p, k), rest = p - power, blocks = least(k - 1, rest) * (p - 1);
-
-    for (long w = 1; w < power; w *= k)
-        blocks += (k - 1) * (w + least(rest, w * (k - 1)));
-    return blocks;
-}
-
 /* For each power of two, the odd multiples of it go in messages of at most c blocks. */
 static long pat_messages(long p, long c)
 {
