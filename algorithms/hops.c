@@ -132,10 +132,11 @@ static void blocks_gather(struct builder *b, const struct group *g, const struct
     }
 }
 
+/* Does a block travel in a hop? Those that the hops before have left are never beyond its count. */
 static bool hop_takes(const struct hop *hop, int distance)
 {
     int beyond = distance - hop->reach;
-    return beyond >= 0 && beyond % hop->stride == 0 && beyond / hop->stride < hop->count;
+    return beyond >= 0 && beyond % hop->stride == 0;
 }
 
 /* The blocks that leave the rank `holder` places ahead of the root in hop k of a scatter, as

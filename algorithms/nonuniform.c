@@ -32,7 +32,7 @@
  * The blocks of a step are scattered over the vector. Where a vector is cut into blocks, these may
  * lie in any order: nhr lays them so that those of a step are side by side (HCCL's slice map).
  *
- * pat:concurrency=A cuts the steps into rounds of one message of at most A blocks each, as NCCL does
+ * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL does
  * with what does not fit its buffers. NCCL also reorders these rounds to need fewer buffers; here
  * each block has its place anyway.
  *
