@@ -18,7 +18,7 @@ static const struct {
 };
 
 static void recipe_float(const struct datatype *type, uint32_t ranks, struct recipe *recipe,
-                        enum reduction_id id)
+                         enum reduction_id id)
 {
     uint32_t bits = (uint32_t)type->exact_bits - 1, exponents = ranges[type->id].exponents;
     if (id == REDUCTION_PROD) {
@@ -104,9 +104,9 @@ static inline int32_t integer_of(uint32_t word, uint32_t mask)
         const uint32_t rank = m->rank;                                                             \
         const uint##bits##_t top = (uint##bits##_t)((uint64_t)1 << (bits - 1));                    \
         const uint##bits##_t below = (uint##bits##_t)(top - 1);                                    \
-        const uint##bits##_t decider = m->recipe.decider_top ? top : 0, loser = top ^ decider;      \
-        const uint##bits##_t inverted = m->recipe.inverted ? (uint##bits##_t) ~(uint64_t)0 : 0;     \
-        const bool settled = !m->recipe.inverted;                                                   \
+        const uint##bits##_t decider = m->recipe.decider_top ? top : 0, loser = top ^ decider;     \
+        const uint##bits##_t inverted = m->recipe.inverted ? (uint##bits##_t) ~(uint64_t)0 : 0;    \
+        const bool settled = !m->recipe.inverted;                                                  \
         switch (m->rule) {                                                                         \
         case RULE_RAW:                                                                             \
         case RULE_SUM:                                                                             \
@@ -145,10 +145,10 @@ MAKE_INTEGERS(64)
         type *to = values;                                                                         \
         const size_t count = m->count;                                                             \
         const uint32_t *words = m->words, *deciders = m->deciders;                                 \
-        const uint32_t rank = m->rank, window = m->recipe.window;                                   \
-        const uint32_t mask = (1u << m->recipe.magnitude_bits) - 1;                                 \
-        const uint32_t decider = m->recipe.decider_top, loser = !decider;                           \
-        const wide scale = m->recipe.scale;                                                         \
+        const uint32_t rank = m->rank, window = m->recipe.window;                                  \
+        const uint32_t mask = (1u << m->recipe.magnitude_bits) - 1;                                \
+        const uint32_t decider = m->recipe.decider_top, loser = !decider;                          \
+        const wide scale = m->recipe.scale;                                                        \
         switch (m->rule) {                                                                         \
         case RULE_RAW:                                                                             \
             EACH(RAW(word));                                                                       \
@@ -204,7 +204,7 @@ MAKE_FLOATS(make_e5m2, uint8_t, float, RAW_E5M2, BEYOND_E5M2, POWER_FLOAT, e5m2_
             value first;                                                                           \
             uint##bits##_t second;                                                                 \
         } *to = values;                                                                            \
-        const uint32_t winner = m->recipe.decider_top;                                              \
+        const uint32_t winner = m->recipe.decider_top;                                             \
         const uint##bits##_t later = (uint##bits##_t)1 << (bits - 2);                              \
         for (size_t i = 0; i < m->count; i++) {                                                    \
             const uint32_t word = m->words[i];                                                     \
