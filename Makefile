@@ -68,8 +68,9 @@ check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
 # Minutes, on a machine that has nothing else to do.
-bench: $(binary)
-	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(BENCH)
+bench: $(binary) $(BUILD)/tests/bench/kernels
+	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
+	    --kernels $(abspath $(BUILD))/tests/bench/kernels $(BENCH)
 
 grain: $(binary)
 	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)

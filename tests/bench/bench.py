@@ -80,9 +80,12 @@ def options_read():
     add("--cctest", default=os.path.join(programs.ROOT, "cctest"), metavar="PROGRAM")
     add("--cctest-arguments", type=shlex.split, default=[], metavar="TEXT",
         help="more options for cctest: '--chunk 256K'")
+    add("--kernels", default=os.path.join(programs.ROOT, "build", "tests", "bench", "kernels"),
+        metavar="PROGRAM", help="what measures the reductions")
     add("--build", default=os.path.join(programs.ROOT, "build", "bench"), metavar="DIRECTORY")
     add("--json", metavar="FILE", help="for all numbers (BENCH_JSON, or bench.json in --build)")
     add("--skip-limits", action="store_true", help="do not measure what the machine allows")
+    add("--skip-kernels", action="store_true", help="no table of types and operations")
     add("--skip-peers", action="store_true", help="only limits and -m shared")
     add("--skip-shared", action="store_true", help="no table of -m shared")
     options = parser.parse_args()
@@ -135,6 +138,7 @@ class Bench:
                         for name in self.collectives if name not in peer.collectives]
         self.limits_program = programs.Limits(options.build, self.cpus)
         self.limits, self.problems, self.cells, self.shared = {}, [], [], []
+        self.kernels = []  # lines of its table
         self.model = model.Model(self.cctest)
         self.spent = {}  # seconds, by what they went to
 
@@ -353,6 +357,15 @@ class Bench:
             if others:
                 yield mine["p50"] / min(others)
 
+    # Every type and operation beside memory's bandwidth.
+
+    def measure_kernels(self):
+        outcome = programs.run([self.options.kernels, "--shares"], 300, self.directory)
+        if outcome.status != "ok":
+            self.trouble("kernels", outcome)
+        self.kernels = outcome.lines
+        print("\n".join(outcome.lines) + "\n", flush=True)
+
     # -m shared beside memory's bandwidth.
 
     def measure_shared(self, ranks):
@@ -410,7 +423,7 @@ class Bench:
                 "ranks", "transports", "sizes", "start", "back_to_back_most", "rounds",
                 "large_rounds", "budget", "algorithm", "cctest_arguments")},
             "limits": {str(ranks): limits for ranks, limits in self.limits.items()},
-            "cells": self.cells, "shared": self.shared, "problems": self.problems,
+            "kernels": self.kernels, "cells": self.cells, "shared": self.shared, "problems": self.problems,
             "seconds": {what: round(seconds, 1) for what, seconds in self.spent.items()},
         }
         with open(options.json + ".new", "w") as file:
@@ -426,6 +439,9 @@ class Bench:
             self.limits[ranks] = self.timed("limits", self.limits_program.measure, ranks,
                                             self.directory)
             tables.print_limits(self.limits[ranks])
+        if not options.skip_kernels:
+            progress("reductions of every type")
+            self.timed("kernels", self.measure_kernels)
         for transport in [] if options.skip_peers else options.transports:
             for ranks in options.ranks:
                 begun = len(self.cells)

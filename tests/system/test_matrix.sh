@@ -4,8 +4,11 @@
 # shellcheck source=tests/system/lib.sh disable=SC2034,SC2317 # arrays are read by name; run_one is called by xargs
 . "$(dirname -- "$0")/lib.sh"
 
-types=(float double int8 int16 int32 int64 uint8 uint16 uint32 uint64)
-ops=(sum prod min max)
+# Every type and every operator.
+kinds=("-d float -o sum" "-d double -o prod" "-d float16 -o avg" "-d bfloat16 -o sum" "-d float8_e4m3 -o max"
+    "-d float8_e5m2 -o sum" "-d int8 -o land" "-d int16 -o avg" "-d int32 -o bxor" "-d int64 -o band" "-d uint8 -o lor"
+    "-d uint16 -o prod" "-d uint32 -o lxor" "-d uint64 -o bor" "-d float_int32 -o maxloc" "-d int32_int32 -o minloc"
+    "-d double_int64 -o minloc" "-d int64_int64 -o maxloc" "-d float -o min")
 # Nothing; less than an element a block; odd; does not divide; several slots; larger than what zcopy starts at.
 sizes=("-b 0 -e 0" "-b 1 -e 1" "-b 8 -e 40 -i 16" "-b 1000 -e 3001 -i 2001" "-b 32K -e 99999 -i 67231" "-b 300001 -e 300001"
     "-b 1M -e 1M")
@@ -29,8 +32,7 @@ options_of() {
     pick sizes "$step" 1 && words+=" $picked"
     pick ways "$step" 1
     [ "$transport$picked" = "tcp--copy ll" ] || words+=" $picked"
-    pick types "$((step + step / 10))" 1 && words+=" -d $picked"
-    pick ops "$((step + step / 4))" 1 && words+=" -o $picked"
+    pick kinds "$step" 1 && words+=" $picked"
     pick memories "$((step + step / 6))" 1 && words+=" -m $picked"
     pick chunks "$((step + step / 12))" 1 && words+=" $picked"
     pick channels "$((step + step / 8))" 3 && words+=" --channels $picked"
@@ -67,11 +69,15 @@ list_runs() {
     echo "barrier -a dissemination:radix=4 --np 11"
     echo "alltoall -a all --np 6 -b 1000 -e 9000"
     echo "allreduce -x shm,tcp --np 3 -b 4000 -e 4000"
+    # More ranks than a sum of few bits can hold.
+    echo "allreduce -d float8_e4m3 --np 12 -b 4000 -e 4000"
+    echo "reduce_scatter -d float8_e5m2 -o avg --np 9 -b 40000 -e 40000"
+    echo "reduce -d float_int32 -o maxloc -r all --np 5 -b 40000 -e 40000"
 }
 
 # Values of options that an algorithm is never run with over a transport: there must be none.
 list_gaps() {
-    printf '%s\n' "${types[@]/#/-d }" "${ops[@]/#/-o }" "${sizes[@]}" "${ways[@]}" "${memories[@]/#/-m }" \
+    printf '%s\n' "${kinds[@]}" "${sizes[@]}" "${ways[@]}" "${memories[@]/#/-m }" \
         "${chunks[@]:1}" "${channels[@]/#/--channels }" "${starts[@]/#/--start }" --in-place "-r all" "-r 0" |
         awk 'NR == FNR { values[$0]; next }
             $4 == "-x" && $6 == "--np" {
