@@ -8,7 +8,7 @@
  *
  *   operator    type     value of a rank                              missing   doubled  stale
  *   sum, bxor   integer  all bits random; sums wrap                   1-2^-n    1-2^-n   1-2^-n
- *   avg         integer  the same; the wrapped sum is divided         1-p/2^n'  1-p/2^n' 1-p/2^n'
+ *   avg         integer  the same; the wrapped sum is divided         > 1-p/h   > 1-p/h  > 1-p/h
  *   sum, avg    float    sign, integer of 1 .. 2^m; w of p ranks      w/p       w/p      > w/2p
  *   prod        integer  odd, the other bits random; wraps            1-2^-n'   1-2^-n'  1-2^-n'
  *   prod        float    sign; a power of two on v of the ranks       > 1/2     > 1/2    > 1/2
@@ -20,16 +20,16 @@
  *                        has the same value and a greater index
  *   none        all      all bits random (floats: never NaN or infinite)
  *
- * n is the width of the type, n' = n - 1. A doubled contribution to an idempotent operator (-)
+ * n is the width of the type, n' = n - 1, h the first positive number that it has not. A doubled contribution to an idempotent operator (-)
  * changes nothing. In bxor and lxor it cancels, and looks like a missing one.
  *
  * Sums of floats are exact: magnitudes have m = exact_bits - 1 - log2(p) bits, so that even if all
  * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would
  * be less than 0, only w = 2^(exact_bits - 1) ranks have +-1, and all others 0: beyond 4 ranks in
- * float8_e5m2, 8 in float8_e4m3, 128 in bfloat16, 1,024 in float16; below, w = p. In an average all
- * is multiplied by a power of two, so that small types have room for the quotient down to p = 1,024
- * (beyond that, those of float8_e4m3 lose bits); it is what one division and one rounding give,
- * in float for the types smaller than that.
+ * float8_e5m2, 8 in float8_e4m3, 128 in bfloat16, 1,024 in float16; below, w = p. In an average of
+ * float8_e4m3 all is multiplied by 16, so that quotients are normal numbers up to p = 1,024. Averages
+ * are divided in float (double: in double) and rounded; where that makes equal what sums tell apart,
+ * which is rare, a fault does not show.
  *
  * Averages of integers cannot show what dividing takes away: a fault shows where the quotient is
  * another one. With more ranks than the type has positive numbers all quotients are 0, and nothing

@@ -13,8 +13,8 @@ static const struct {
     uint32_t exponents;
     float scale;
 } ranges[DATATYPES] = {
-    [TYPE_FLOAT] = {60, 1},    [TYPE_DOUBLE] = {500, 1}, [TYPE_FLOAT16] = {7, 16},
-    [TYPE_BFLOAT16] = {60, 1}, [TYPE_E4M3] = {3, 16},    [TYPE_E5M2] = {7, 1024},
+    [TYPE_FLOAT] = {60, 1},    [TYPE_DOUBLE] = {500, 1}, [TYPE_FLOAT16] = {7, 1},
+    [TYPE_BFLOAT16] = {60, 1}, [TYPE_E4M3] = {3, 16},    [TYPE_E5M2] = {7, 1},
 };
 
 static void recipe_float(const struct datatype *type, uint32_t ranks, struct recipe *recipe,

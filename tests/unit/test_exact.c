@@ -261,6 +261,45 @@ static void test_fractions(void **state)
     for_each(fractions_hold);
 }
 
+/* Elements from `first` on, whole strips, that show the fault. */
+static size_t count_shown(const char *type, const char *op, int ranks, int faulty,
+                          enum contribution how, size_t elements)
+{
+    struct strip strip = {.pattern = pattern_make(datatype_find(type), reduction_find(op), ranks)};
+    size_t shown = 0;
+    strip.values = malloc((size_t)ranks * STRIP_BYTES);
+    for (size_t at = 0; at < elements; at += STRIP) {
+        strip_fill(&strip, at);
+        shown += (size_t)strip_shows(&strip, faulty, how);
+    }
+    free(strip.values);
+    return shown;
+}
+
+/* Coins are dealt so that each rank has both in two passes, and not only probably. */
+static void test_coins(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 64; rank++) {
+        assert_true(count_shown("int8", "land", 64, rank, CONTRIBUTION_MISSING, 2 * 64) > 0);
+        assert_true(count_shown("int64", "lor", 64, rank, CONTRIBUTION_MISSING, 2 * 64) > 0);
+    }
+}
+
+/* Over many ranks the quotient of a small float is one of few: it must not lose what sums show. */
+static void test_averages_lose_little(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"float16", "bfloat16", "float8_e4m3", "float8_e5m2"};
+    for (int i = 0; i < 4; i++) {
+        size_t sum = count_shown(types[i], "sum", RANKS_MOST, 7, CONTRIBUTION_MISSING, 8192);
+        size_t avg = count_shown(types[i], "avg", RANKS_MOST, 7, CONTRIBUTION_MISSING, 8192);
+        assert_true(sum > 0);
+        if (avg * 10 < sum * 9)
+            fail_msg("%s: avg shows %zu, sum %zu", types[i], avg, sum);
+    }
+}
+
 /* Contributions as pattern_combine() lets them enter are those that were tried above, and all of
  * them doubled are exact still: blame predicts such results, in whatever order they came. */
 static void doubling_all_is_exact(const struct datatype *type, const struct reduction *op,
@@ -300,6 +339,8 @@ int main(void)
         cmocka_unit_test(test_every_order_gives_the_same),
         cmocka_unit_test(test_no_fault_hides),
         cmocka_unit_test(test_fractions),
+        cmocka_unit_test(test_coins),
+        cmocka_unit_test(test_averages_lose_little),
         cmocka_unit_test(test_doubling_all_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
