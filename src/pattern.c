@@ -20,8 +20,9 @@
  *                        has the same value and a greater index
  *   none        all      all bits random (floats: never NaN or infinite)
  *
- * n is the width of the type, n' = n - 1, h the first positive number that it has not. A doubled contribution to an idempotent operator (-)
- * changes nothing. In bxor and lxor it cancels, and looks like a missing one.
+ * n is the width of the type, n' = n - 1, h the first positive number that it has not. A doubled
+ * contribution to an idempotent operator (-) changes nothing. In bxor and lxor it cancels, and
+ * looks like a missing one.
  *
  * Sums of floats are exact: magnitudes have m = exact_bits - 1 - log2(p) bits, so that even if all
  * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would

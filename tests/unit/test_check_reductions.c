@@ -104,6 +104,19 @@ static void test_whole_results(void **state)
     bench_close(&bench);
 }
 
+/* What was never written is divided all the same. */
+static void test_unwritten_average(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, "allreduce", "int32", "avg", 4, 2, 1000);
+    memset(bench.destination, PATTERN_POISON, 4000);
+    finish_kernel(bench.pattern.datatype, bench.pattern.reduction)(bench.destination,
+                                                                   bench.destination, 1000, 4);
+    expect_story(&bench, "poison stands there: never written");
+    bench_close(&bench);
+}
+
 /* A part of a tree that did not arrive: its lowest rank is the one that sends to the others. */
 static void test_reduce_to_root(void **state)
 {
@@ -197,10 +210,11 @@ static void test_many_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions),     cmocka_unit_test(test_whole_results),
-        cmocka_unit_test(test_reduce_to_root), cmocka_unit_test(test_poison_combined),
-        cmocka_unit_test(test_chunks_differ),  cmocka_unit_test(test_result_elsewhere),
-        cmocka_unit_test(test_at_least),       cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_reductions),        cmocka_unit_test(test_whole_results),
+        cmocka_unit_test(test_reduce_to_root),    cmocka_unit_test(test_poison_combined),
+        cmocka_unit_test(test_chunks_differ),     cmocka_unit_test(test_result_elsewhere),
+        cmocka_unit_test(test_at_least),          cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_unwritten_average),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
