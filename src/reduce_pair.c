@@ -17,8 +17,9 @@
         INDEPENDENT UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                          \
         {                                                                                          \
             const word x = left[i], y = right[i], at = left[i + 1], other = right[i + 1];          \
-            const int take = (VALUE(x) better VALUE(y)) |                                          \
-                             ((VALUE(x) == VALUE(y)) & ((index)at <= (index)other));               \
+            /* Numbers, not conditions: of those compilers make branches, or warn. */              \
+            const int wins = VALUE(x) better VALUE(y), equal = VALUE(x) == VALUE(y);               \
+            const int first = (index)at <= (index)other, take = wins | (equal & first);            \
             out[i] = take ? x : y;                                                                 \
             out[i + 1] = take ? at : other;                                                        \
         }                                                                                          \
