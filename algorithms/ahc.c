@@ -159,6 +159,7 @@ static void on_intervals(struct builder *b, const struct call *call, const struc
     int place = cut->nodes.place;
     long from = share_from(cut, place, cut->owners), end = share_from(cut, place + 1, cut->owners);
     struct group begin = group_beside(b, call->group);
+    int lanes = builder_lanes(b);
     if (from == end) /* it counts the rounds of a rail that it is not on */
         from = 0, end = 1;
     while (from < end) {
@@ -168,6 +169,7 @@ static void on_intervals(struct builder *b, const struct call *call, const struc
         struct group beside = group_beside(b, &begin);
         struct group rail = group_part(b, &beside, interval.ranks, cut->nodes.count);
         struct view source, destination;
+        builder_lanes_again(b, lanes);
         views(b, cut, context, &interval, &source, &destination);
         call_part(b, call, "inter", collective, &rail, source, destination, 0);
         group_join(b, call->group, &beside);

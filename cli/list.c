@@ -64,9 +64,14 @@ static bool is_power_of_two(int ranks)
     return (ranks & (ranks - 1)) == 0;
 }
 
-static bool is_even(int ranks)
+static bool is_three_or_more(int ranks)
 {
-    return ranks % 2 == 0;
+    return ranks >= 3;
+}
+
+static bool is_one_or_even(int ranks)
+{
+    return ranks == 1 || ranks % 2 == 0;
 }
 
 /* "any", "powers of 2" ...; with its default options. Returns `text`. */
@@ -80,7 +85,8 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
         {"any", is_any},
         {"2 or more", is_two_or_more},
         {"powers of 2", is_power_of_two},
-        {"even", is_even},
+        {"3 or more", is_three_or_more},
+        {"1 or even", is_one_or_even},
     };
     if (algorithm->grouped)
         return !accepts_groups(algorithm, collective, true)   ? "some groups"

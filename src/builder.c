@@ -136,6 +136,16 @@ struct group group_on_lane(struct builder *b, const struct group *group)
     return other;
 }
 
+int builder_lanes(const struct builder *b)
+{
+    return b->schedule->lanes;
+}
+
+void builder_lanes_again(struct builder *b, int lanes)
+{
+    b->schedule->lanes = lanes;
+}
+
 struct group group_part(struct builder *b, const struct group *group, const int *places, int count)
 {
     struct group part = *group;

@@ -49,6 +49,11 @@ struct group group_part(struct builder *builder, const struct group *group, cons
 struct group group_beside(struct builder *builder, const struct group *group);
 void group_join(struct builder *builder, const struct group *group, const struct group *beside);
 
+/* Lanes that were handed out so far. A rank may have more parts beside each other than another one:
+ * when each begins with the same number, they use the same lanes, and the ranks agree. */
+int builder_lanes(const struct builder *builder);
+void builder_lanes_again(struct builder *builder, int lanes);
+
 /* Block i of some data: a message, since what belongs together need not lie together. */
 struct view {
     const struct message *messages; /* one for each block */

@@ -1,9 +1,9 @@
 /*
  * session.c - one rank's run of a job.
  *
- * Every rank goes through the same stages at the same time: join; build all schedules at the
- * largest size, to learn what memory, peers and lanes they need; allocate, link, connect; then for
- * each size and algorithm warm up, check, time, and hand the tally to rank 0.
+ * Every rank goes through the same stages at the same time: join; build all schedules once, to learn
+ * what memory, peers and lanes they need; allocate, link, connect; then for each size and algorithm
+ * warm up, check, time, and hand the tally to rank 0.
  */
 #include "session.h"
 
@@ -53,32 +53,41 @@ static void schedule_needs(struct session *session, const struct schedule *sched
         session->lanes = schedule->lanes;
 }
 
-static size_t choice_largest(const struct job *job, int choice)
+/* What the lines of one size will need. */
+static enum status session_survey_size(struct session *session, size_t bytes)
 {
-    size_t most = job->choice_sizes[choice].most;
-    return most < job->largest ? most : job->largest;
+    const struct job *job = &session->job;
+    enum status status = STATUS_OK;
+    for (int c = 0; c < job->choice_count && status == STATUS_OK; c++) {
+        struct line line;
+        if (!job_runs_at(job, c, bytes))
+            continue;
+        status = line_schedules(&session->runner, &job->choices[c], bytes, &line);
+        for (int i = 0; status == STATUS_OK && i < line.plans; i++)
+            schedule_needs(session, line.schedules[i]);
+        if (status == STATUS_OK)
+            line_close(&line);
+        tick_on(&session->runner.tick);
+    }
+    return status;
 }
 
-/* What all lines will need: known from the largest size, since everything grows with it. */
+/* What all lines will need. Every size is looked at: where blocks are cut to nothing at one size,
+ * another may need other peers. */
 static enum status session_survey(struct session *session)
 {
     const struct job *job = &session->job;
-    int ranks = session->runner.ranks;
-    session->is_peer = calloc((size_t)ranks, 1);
+    session->is_peer = calloc((size_t)session->runner.ranks, 1);
     if (!session->is_peer)
-        return fail(STATUS_ERROR, "out of memory for %d peers", ranks);
-    for (int c = 0; c < job->choice_count; c++) {
-        struct line line;
-        enum status status =
-            line_schedules(&session->runner, &job->choices[c], choice_largest(job, c), &line);
-        if (status != STATUS_OK)
-            return status;
-        for (int i = 0; i < line.plans; i++)
-            schedule_needs(session, line.schedules[i]);
-        line_close(&line);
-        tick_on(&session->runner.tick);
+        return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
+    enum status status = STATUS_OK;
+    size_t bytes = job->smallest, next = 1;
+    for (; next != 0 && status == STATUS_OK; bytes = next) {
+        status = session_survey_size(session, bytes);
+        next = job_next_size(job, bytes);
     }
-    enum status status = start_open(&session->runner.start, session->control, job->memory);
+    if (status == STATUS_OK)
+        status = start_open(&session->runner.start, session->control, job->memory);
     const struct schedule *start = session->runner.start.schedule;
     for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
         if (start->operations[i].peer >= 0)

@@ -24,7 +24,7 @@
 #include "problems.h"
 
 #define RANKS_MOST 9
-#define LANES_MOST 4
+#define LANES_MOST 9
 #define CELLS_MOST 4
 #define CELL_BYTES 4096
 
