@@ -14,7 +14,7 @@ struct tracer {
     struct flow *flow;
     struct cell *memory; /* by place of the ensemble's flat memory */
     uint32_t *flight_of; /* by operation */
-    uint32_t *next;      /* by rank: the operation it has come to */
+    bool *done;          /* by operation */
     bool *sent;          /* by flight */
 };
 
@@ -86,23 +86,40 @@ static bool operation_trace(struct tracer *t, uint32_t operation)
     return t->sent[index];
 }
 
+/* Is all complete that the operation must come after? */
+static bool operation_ready(const struct tracer *t, uint32_t operation)
+{
+    const struct ensemble *e = t->flow->ensemble;
+    const struct operation *it = ensemble_operation(e, operation);
+    uint32_t first = e->first[e->rank[operation]];
+    for (size_t w = 0; w < it->wait_count; w++)
+        if (!t->done[first + it->waits[w].operation])
+            return false;
+    return true;
+}
+
+/* The list's order does not matter where nothing conflicts: a rank may list what it receives before
+ * what it sends. */
 static enum status trace_all(struct tracer *t)
 {
     const struct ensemble *e = t->flow->ensemble;
-    memcpy(t->next, e->first, (size_t)e->ranks * sizeof *t->next);
-    uint32_t left = e->count, before = 0;
+    uint32_t left = e->count, before = 0, stuck = 0;
     while (left && left != before) {
         before = left;
-        for (int r = 0; r < e->ranks; r++)
-            for (; t->next[r] < e->first[r + 1] && operation_trace(t, t->next[r]); t->next[r]++)
-                left--;
+        for (uint32_t g = 0; g < e->count; g++) {
+            if (t->done[g])
+                continue;
+            t->done[g] = operation_ready(t, g) && operation_trace(t, g);
+            left -= t->done[g];
+        }
     }
-    for (int r = 0; left && r < e->ranks; r++)
-        if (t->next[r] < e->first[r + 1])
-            return fail(STATUS_ERROR,
-                        "%s waits for ever, so there is nothing to draw: the text of the plan, "
-                        "without --svg, shows why",
-                        ensemble_title(e, t->next[r]).text);
+    while (left && t->done[stuck])
+        stuck++;
+    if (left)
+        return fail(STATUS_ERROR,
+                    "%s waits for ever, so there is nothing to draw: the text of the plan, without "
+                    "--svg, shows why",
+                    ensemble_title(e, stuck).text);
     return STATUS_OK;
 }
 
@@ -120,13 +137,14 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
         .flow = flow,
         .memory = arena_take(e->memory, (e->places + 1) * sizeof *t.memory),
         .flight_of = flight_of,
-        .next = arena_take(e->memory, (size_t)e->ranks * sizeof *t.next),
+        .done = arena_take(e->memory, (e->count + 1) * sizeof *t.done),
         .sent = arena_take(e->memory, (flow->count + 1) * sizeof *t.sent),
     };
-    if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.next || !t.sent)
+    if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.done || !t.sent)
         return memory_ran_out();
     memset(t.memory, 0, e->places * sizeof *t.memory);
     memset(t.sent, 0, flow->count * sizeof *t.sent);
+    memset(t.done, 0, e->count * sizeof *t.done);
     name_sources(&t);
     return trace_all(&t);
 }
