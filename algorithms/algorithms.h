@@ -46,6 +46,9 @@ extern const struct algorithm reduce_scatter_circulant, allgather_circulant, all
 extern const struct algorithm broadcast_circulant, reduce_circulant, allgather_circulant_pipe;
 /* neighbor.c */
 extern const struct algorithm allgather_neighbor;
+/* swing.c */
+extern const struct algorithm reduce_scatter_swing, allgather_swing, allreduce_swing,
+    allreduce_swing_lat, broadcast_swing;
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;
