@@ -49,6 +49,8 @@ extern const struct algorithm allgather_neighbor;
 /* swing.c */
 extern const struct algorithm reduce_scatter_swing, allgather_swing, allreduce_swing,
     allreduce_swing_lat, broadcast_swing;
+/* torus.c */
+extern const struct algorithm allreduce_torus2d, allreduce_nhr_v1;
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;

@@ -32,6 +32,8 @@ const struct algorithm *const algorithms[] = {
     &allreduce_circulant,
     &allreduce_swing,
     &allreduce_swing_lat,
+    &allreduce_torus2d,
+    &allreduce_nhr_v1,
     &allgather_ring,
     &allgather_ring_bidir,
     &allgather_mesh,

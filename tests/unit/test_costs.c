@@ -76,6 +76,58 @@ static long bruck_blocks(long p, long k)
     return blocks;
 }
 
+/* The columns of the most square grid that p ranks fill: no fewer than its rows. */
+static long square_columns(long p)
+{
+    long columns = 1;
+
+    while (columns * columns < p || p % columns != 0)
+        columns++;
+    return columns;
+}
+
+/* nhr-v1's grid: the first `longer` rows have a rank more than there are columns. */
+struct nhr_v1_grid {
+    long rows, columns, longer;
+};
+
+static struct nhr_v1_grid nhr_v1_grid(long p)
+{
+    long columns = square_columns(p), rows = p / columns, root = 1;
+
+    if (columns - rows < 5)
+        return (struct nhr_v1_grid){rows, columns, 0};
+    while ((root + 1) * (root + 1) <= p)
+        root++;
+    rows = root + (p - root * root >= root);
+    return (struct nhr_v1_grid){rows, root, p - rows * root};
+}
+
+static long nhr_v1_rounds(long p)
+{
+    struct nhr_v1_grid grid = nhr_v1_grid(p);
+
+    return 2 * (grid.columns - (grid.longer == 0)) + 2 * (grid.rows - 1);
+}
+
+/* Where rows differ, the busiest rank stands in the last column of a longer one: its allgather sends
+ * all parts, since that of its neighbour is empty. */
+static long nhr_v1_sent(long p, long n)
+{
+    struct nhr_v1_grid grid = nhr_v1_grid(p);
+    long part = n / grid.columns, spared = part;
+
+    if (grid.longer == 0)
+        return 2 * (p - 1) * n / p;
+    for (long y = 0; y < grid.longer; y++) {
+        long rest = part % grid.rows, base = part / grid.rows;
+        long own = base + (y < rest), next = base + ((y + 1) % grid.rows < rest);
+
+        spared = own + next < spared ? own + next : spared;
+    }
+    return 2 * n + part - spared;
+}
+
 /* Ranks in the largest subtree below the root of a k-nomial tree: below the highest digit, which
  * may be cut short, or else below the next one. */
 static long largest_subtree(long p, long k)
