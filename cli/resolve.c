@@ -27,7 +27,6 @@ static void settle_contract(const struct command_line *line, struct job *job)
     const struct collective *collective = job->collective;
     note_unused(line, job, "op", collective->reduces && collective->sized, "combines nothing");
     note_unused(line, job, "root", collective->rooted, "has no root");
-    note_unused(line, job, "counts", collective->counted, "has blocks of one length");
     note_unused(line, job, "datatype", collective->sized, "moves no data");
     note_unused(line, job, "min-bytes", collective->sized, "moves no data");
     note_unused(line, job, "max-bytes", collective->sized, "moves no data");
@@ -62,10 +61,19 @@ static enum status settle_bounds(const struct command_line *line, struct job *jo
                 size_format(job->smallest, least), size_format(job->largest, most));
 }
 
-/* A file says how long the blocks are: there is one size. */
+/* What has blocks of one length must not look as if it had others: the measurement would be of
+ * something else. A file says how long the blocks are: there is one size. */
 static enum status settle_counts(const struct command_line *line, struct job *job)
 {
-    if (!job->collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
+    const struct collective *collective = job->collective;
+    if (!collective->counted && source_of(line, "counts") == SOURCE_FLAG) {
+        char form[64];
+        snprintf(form, sizeof form, "%sv", collective->name);
+        bool has = collective_find(form) != NULL;
+        return fail(STATUS_USAGE, "%s has blocks of one length: leave --counts out%s%s",
+                    collective->name, has ? ", or run " : "", has ? form : "");
+    }
+    if (!collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
         return STATUS_OK;
     if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
         return fail(STATUS_USAGE,
@@ -213,7 +221,9 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         status = settle_run(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_PLAN) {
         settle_contract(line, job);
-        status = settle_operator(job);
+        status = settle_counts(line, job);
+        if (status == STATUS_OK)
+            status = settle_operator(job);
         if (status == STATUS_OK)
             status = settle_outputs(job, job->svg, "svg");
     }

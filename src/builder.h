@@ -81,7 +81,8 @@ struct view view_of(struct builder *builder, struct message message);
 /* Blocks which[0], which[1], ... of a view, each modulo the number of blocks. */
 struct view view_select(struct builder *builder, const struct view *view, const int *which,
                         int count);
-/* Blocks joined `each` at a time: block i is what was i * each .. i * each + each - 1. */
+/* Blocks joined `each` at a time, which divides their number: block i is what was i * each .. i *
+ * each + each - 1. */
 struct view view_bundle(struct builder *builder, const struct view *view, int each);
 /* All that a view holds, cut into `blocks` blocks by the slice rule: base = count / blocks, the
  * first count mod blocks of them have one more element. */

@@ -12,6 +12,9 @@
 
 #include "log.h"
 
+/* Bytes of so many elements of any type can still be counted. */
+#define ELEMENTS_MOST (SIZE_MAX / 64)
+
 /* Reading what the user wrote. */
 
 static enum status parameter_read(const char *text, const char *name, double most, double *value)
@@ -69,7 +72,7 @@ static enum status line_read(struct reader *reader, const char *text)
         unsigned long long number = strtoull(text, &end, 10);
         if (!isdigit((unsigned char)*text) || !strchr(" \t\r\n,#", *end))
             return reader_fail(reader, text, "is not a number");
-        if (errno || number > SIZE_MAX / 64)
+        if (errno || number > ELEMENTS_MOST)
             return reader_fail(reader, text, "is too large");
         enum status status = number_add(reader, (size_t)number);
         if (status != STATUS_OK)
@@ -157,10 +160,11 @@ static void popularity_draw(uint64_t seed, int ranks, int *order)
     }
 }
 
-/* What each rank weighs as a receiver. Whole numbers, so that all ranks cut alike. */
-static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights)
+/* What each rank weighs as a receiver. Whole numbers, so that all ranks cut alike. `order`: room
+ * for a number for each rank. */
+static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights,
+                       int *order)
 {
-    int *order = malloc((size_t)ranks * sizeof *order);
     for (int r = 0; r < ranks; r++)
         weights[r] = 1;
     if (spec->distribution == DISTRIBUTION_SPREAD)
@@ -171,16 +175,16 @@ static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed,
         for (int r = 0; r < ranks; r++)
             weights[r] = r == 0 ? hot * ((uint64_t)ranks - 1) : (1u << 20) - hot;
     }
-    if (spec->distribution == DISTRIBUTION_ZIPF && order) {
+    if (spec->distribution == DISTRIBUTION_ZIPF) {
         popularity_draw(seed, ranks, order);
         for (int k = 0; k < ranks; k++)
             weights[order[k]] = (uint64_t)llround((1 << 30) / pow(k + 1, spec->parameter));
     }
-    free(order);
 }
 
 /* before[i] = total * (sum of the weights before i) / (sum of all): what is lost to rounding in one
- * place is given in the next, so that the whole is exact. `first`: the weight that comes first. */
+ * place is given in the next, so that the whole is exact. `first`: the rank whose weight comes
+ * first. */
 static void cut_by_weights(const uint64_t *weights, int ranks, int first, size_t total,
                            size_t *before)
 {
@@ -195,12 +199,12 @@ static void cut_by_weights(const uint64_t *weights, int ranks, int first, size_t
 }
 
 /* Of `numbers`, the sum before each; false: too large. */
-static bool sum_up(const size_t *numbers, size_t stride, int ranks, size_t *before)
+static bool sum_up(const size_t *numbers, int ranks, size_t *before)
 {
     before[0] = 0;
     for (int r = 0; r < ranks; r++)
-        if (__builtin_add_overflow(before[r], numbers[(size_t)r * stride], &before[r + 1]) ||
-            before[r + 1] > SIZE_MAX / 64)
+        if (__builtin_add_overflow(before[r], numbers[r], &before[r + 1]) ||
+            before[r + 1] > ELEMENTS_MOST)
             return false;
     return true;
 }
@@ -226,13 +230,12 @@ static enum status counts_from_file(const struct counts_spec *spec, struct count
     enum status status = file_fits(spec, counts->kind, p);
     if (status != STATUS_OK)
         return status;
-    bool fits = true;
     for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
-        fits &= sum_up(spec->numbers + (size_t)row * (size_t)p, 1, p,
-                       counts->before + (size_t)row * ((size_t)p + 1));
-    if (!fits)
-        return fail(STATUS_USAGE, "%s: the numbers of a line add up to too much: make them smaller",
-                    spec->path);
+        if (!sum_up(spec->numbers + (size_t)row * (size_t)p, p,
+                    counts->before + (size_t)row * ((size_t)p + 1)))
+            return fail(STATUS_USAGE,
+                        "%s: the numbers of rank %d add up to too much: make them smaller",
+                        spec->path, row);
     return STATUS_OK;
 }
 
@@ -241,19 +244,24 @@ static enum status counts_from_weights(const struct counts_spec *spec, size_t to
 {
     int p = counts->ranks;
     uint64_t *weights = malloc((size_t)p * sizeof *weights);
-    if (!weights)
+    int *order = malloc((size_t)p * sizeof *order);
+    if (!weights || !order) {
+        free(weights);
+        free(order);
         return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", p);
-    weights_of(spec, p, seed, weights);
+    }
+    weights_of(spec, p, seed, weights, order);
     bool by_distance = spec->distribution == DISTRIBUTION_SPREAD;
     for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
         cut_by_weights(weights, p, by_distance ? (p - row) % p : 0, total,
                        counts->before + (size_t)row * ((size_t)p + 1));
     free(weights);
+    free(order);
     return STATUS_OK;
 }
 
 /* What each receiver gets, from what each sender has. */
-static enum status matrix_turn(struct counts *counts)
+static enum status matrix_turn(const struct counts_spec *spec, struct counts *counts)
 {
     size_t p = (size_t)counts->ranks;
     for (size_t to = 0; to < p; to++) {
@@ -262,10 +270,10 @@ static enum status matrix_turn(struct counts *counts)
         for (size_t from = 0; from < p; from++) {
             const size_t *row = counts->before + from * (p + 1);
             if (__builtin_add_overflow(column[from], row[to + 1] - row[to], &column[from + 1]) ||
-                column[from + 1] > SIZE_MAX / 64)
+                column[from + 1] > ELEMENTS_MOST)
                 return fail(STATUS_USAGE,
-                            "--counts: what rank %zu receives adds up to too much: make it smaller",
-                            to);
+                            "%s: what rank %zu receives adds up to too much: make it smaller",
+                            spec->path ? spec->path : "--counts", to);
         }
     }
     return STATUS_OK;
@@ -291,7 +299,7 @@ enum status counts_create(const struct counts_spec *spec, enum counts_kind kind,
                              ? counts_from_file(spec, made)
                              : counts_from_weights(spec, total, seed, made);
     if (status == STATUS_OK && kind == COUNTS_MATRIX)
-        status = matrix_turn(made);
+        status = matrix_turn(spec, made);
     if (status == STATUS_OK)
         *counts = made;
     else
@@ -327,10 +335,10 @@ size_t counts_mean(const struct counts *counts)
 {
     size_t p = (size_t)counts->ranks, rows = counts->kind == COUNTS_MATRIX ? p : 1,
            blocks = p * rows;
-    double sum = 0; /* of what may be too large for a size_t */
+    unsigned __int128 sum = 0;
     for (size_t row = 0; row < rows; row++)
-        sum += (double)counts->before[row * (p + 1) + p];
-    return (size_t)ceil(sum / (double)blocks);
+        sum += counts->before[row * (p + 1) + p];
+    return (size_t)((sum + blocks - 1) / blocks);
 }
 
 void counts_free(struct counts *counts)

@@ -46,8 +46,10 @@ struct counts_spec {
     size_t rows, columns; /* of a file: lines with numbers, numbers in each */
 };
 
-/* "uniform", "zipf:S", "hot:F", "spread", or the path of a file, which is read. STATUS_USAGE, in a
- * sentence that names the file and the line. spec->numbers is the caller's. */
+/* "uniform", "zipf:S" (S from 0 to 10), "hot:F" (F from 0 to 1), "spread", or the path of a file,
+ * which is read: whole numbers between blanks or commas, as many in each line that has any; '#'
+ * begins a comment. STATUS_USAGE, in a sentence that names the file and the line. spec->path is
+ * `text`; spec->numbers is the caller's, to be freed with free(). */
 enum status counts_read(const char *text, struct counts_spec *spec);
 
 /* Counts for `ranks` ranks: `total` elements in all blocks together (vector), or in those of each
@@ -60,7 +62,7 @@ enum status counts_of_partners(int ranks, int (*partner)(const void *context, in
                                const void *context, struct counts **counts);
 void counts_free(struct counts *counts); /* NULL is allowed */
 
-/* Elements in all blocks together, divided by their number, rounded up. */
+/* Elements in all blocks together, divided by their number, rounded up. Vector or matrix. */
 size_t counts_mean(const struct counts *counts);
 
 /* A number that differs where the contents of two files differ. */

@@ -28,11 +28,12 @@ size_t job_next_size(const struct job *job, size_t bytes)
 enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape)
 {
     int groups = job->shape_groups, each = job->shape_ranks;
+    long long wanted = (long long)groups * each;
     char why[160] = "";
     *shape = NULL;
-    if (groups > 0 && groups * each != ranks)
-        return fail(STATUS_USAGE, "--shape %dx%d is for %d ranks, not %d: let them agree", groups,
-                    each, groups * each, ranks);
+    if (groups > 0 && wanted != ranks)
+        return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d: let them agree", groups,
+                    each, wanted, ranks);
     if (groups > 0)
         *shape = shape_of_sizes(&each, 1, ranks, why, sizeof why);
     else if (node)
@@ -63,7 +64,7 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
         .shape = shape,
     };
     enum status status = STATUS_OK;
-    if (choice->algorithm->partner)
+    if (choice->algorithm && choice->algorithm->partner)
         status = counts_of_partners(ranks, choice_partner, choice, counts);
     else if (collective->counted)
         status = counts_create(&job->counts,
@@ -116,6 +117,23 @@ static enum status chosen_add(struct chosen *chosen, const struct choice *choice
     return STATUS_OK;
 }
 
+/* The size that auto goes by: as asked, or where a file says how long the blocks are, what they
+ * make. */
+static enum status auto_bytes(const struct job *job, int ranks, size_t asked, size_t *bytes)
+{
+    static const struct choice unknown;
+    struct problem problem;
+    struct counts *counts;
+    *bytes = asked;
+    if (!job->collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
+        return STATUS_OK;
+    enum status status = job_problem(job, &unknown, asked, ranks, NULL, &problem, &counts);
+    if (status == STATUS_OK)
+        *bytes = collective_bytes(&problem, job->datatype->size);
+    counts_free(counts);
+    return status;
+}
+
 /* What auto picks for each size of the sweep. */
 static enum status auto_expand(const struct job *job, int ranks, const struct shape *shape,
                                struct chosen *chosen)
@@ -125,7 +143,11 @@ static enum status auto_expand(const struct job *job, int ranks, const struct sh
     size_t bytes = job->smallest, next;
     do {
         const char *why;
-        const struct algorithm *algorithm = algorithm_auto(&problem, bytes, &why);
+        size_t size;
+        enum status status = auto_bytes(job, ranks, bytes, &size);
+        if (status != STATUS_OK)
+            return status;
+        const struct algorithm *algorithm = algorithm_auto(&problem, size, &why);
         if (!algorithm)
             return fail(STATUS_USAGE,
                         "auto knows no algorithm for %s on %d ranks: name one with -a",
@@ -133,7 +155,7 @@ static enum status auto_expand(const struct job *job, int ranks, const struct sh
         if (!last || chosen->choices[chosen->count - 1].algorithm != algorithm) {
             struct choice choice = choice_of(algorithm);
             struct choice_sizes sizes = {.least = bytes, .why = why};
-            enum status status = chosen_add(chosen, &choice, &sizes, algorithm->name);
+            status = chosen_add(chosen, &choice, &sizes, algorithm->name);
             if (status != STATUS_OK)
                 return status;
             last = &chosen->sizes[chosen->count - 1];
@@ -217,7 +239,7 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
         status = check_choices(job, ranks, shape);
     struct problem problem;
     struct counts *counts;
-    if (status != STATUS_OK || !job->collective->counted || !job->choices[0].algorithm)
+    if (status != STATUS_OK || !job->collective->counted)
         return status;
     status = job_problem(job, &job->choices[0], job->smallest, ranks, shape, &problem, &counts);
     counts_free(counts);

@@ -115,6 +115,7 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
 bool job_runs_at(const struct job *job, int choice, size_t bytes);
 
 /* The problem of one size (bytes, as asked) of one algorithm, with root 0 where the root rotates.
+ * choice->algorithm NULL (auto, yet): as of any, but that sendrecv has no partners then.
  * *counts: what it refers to, or NULL; the caller's, to be freed with counts_free(). */
 enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
                         const struct shape *shape, struct problem *problem, struct counts **counts);

@@ -23,8 +23,8 @@ struct shape {
  * NULL: out of memory. */
 struct shape *shape_create(const int *group_of_rank, int ranks);
 
-/* Consecutive ranks. `count` sizes; one size stands for all groups. NULL, with one sentence in
- * `why`: the sizes do not make `ranks`. */
+/* Consecutive ranks. `count` sizes of 1 at least; one size stands for all groups. NULL, with one
+ * sentence in `why`: the sizes do not make `ranks`, or there is no memory. */
 struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size);
 
 void shape_free(struct shape *shape); /* NULL is allowed */

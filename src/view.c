@@ -124,12 +124,14 @@ size_t message_length(struct message message)
 static int span_part(const struct span *span, size_t first, size_t length, struct span parts[3])
 {
     int count = 0;
+    if (length == 0)
+        return 0;
     if (span->times == 1) {
         parts[0] = span_contiguous(span->buffer, span->offset + first, length);
-        return length > 0;
+        return 1;
     }
     size_t run = first / span->run, inside = first % span->run;
-    if (inside > 0 && length > 0) {
+    if (inside > 0) {
         size_t rest = span->run - inside < length ? span->run - inside : length;
         parts[count++] =
             span_contiguous(span->buffer, span->offset + run++ * span->stride + inside, rest);
