@@ -70,6 +70,73 @@ refused "has no option --np" list --np 4
 refused "has no option --min-bytes" info -b 4
 refused "has no option --iterations" plan alltoall -n 4
 
+# Options of algorithms: numbers, words, parts with options of their own, groups.
+refused "radix '1' of algorithm knomial is too small: give a whole number from 2 to" broadcast -a knomial:radix=1
+refused "radix '65537' of algorithm knomial is too large" broadcast -a knomial:radix=65537
+refused "'frist' is not a value of leader of algorithm hier-leader: did you mean 'first'\?" allreduce -a hier-leader:leader=frist
+refused "'mish' is not an algorithm for intra of algorithm hier: did you mean 'mesh'\? valid are ring, mesh" allreduce -a hier:intra=mish
+refused "'oneshot' is not an algorithm for intra of algorithm hier: valid are" allreduce -a hier:intra=oneshot
+refused "'hier-leader' is not an algorithm for inter of algorithm hier: valid are ring, recursive-doubling" allreduce -a hier:inter=hier-leader
+refused "algorithm ring has no option 'radix'" allreduce -a hier:inter.radix=4
+refused "'x.radix' is not an option of algorithm hier: valid are intra, inter, groups" allreduce -a hier:x.radix=4
+refused "'groups.radix' is not an option of algorithm hier" allreduce -a hier:groups.radix=4
+refused "radix '1' of algorithm recexch is too small" allreduce -a hier:inter.radix=1:inter=recexch
+refused "option inter.radix of algorithm hier is given twice" allreduce -a hier:inter=recexch:inter.radix=2:inter.radix=4
+refused "option inter of algorithm hier is given twice" allreduce -a hier:inter=ring:inter=recexch
+refused "'radix' behind algorithm knomial is not KEY=VALUE: write it like knomial:radix=VALUE" broadcast -a knomial:radix
+refused "'' behind algorithm knomial is not KEY=VALUE" broadcast -a knomial:
+refused "groups=0 of algorithm hier: '0' is too small: give ranks per group" allreduce -a hier:groups=0 --np 4
+refused "groups=2\+ of algorithm hier: '' is empty" allreduce -a hier:groups=2+ --np 4
+refused "groups=2x2 of algorithm hier: '2x2' has trailing junk" allreduce -a hier:groups=2x2 --np 4
+refused "groups of 3 ranks do not divide 4 ranks: list the sizes, as in 2\+3" allreduce -a hier:groups=3 --np 4
+refused "groups of 1\+2 make 3 ranks, not 4: let them add up" allreduce -a hier:groups=1+2 --np 4
+refused "hier:groups=1\+3: it needs groups of one size" allreduce -a hier:groups=1+3 --np 4
+refused "hier: it needs several groups of ranks, and all 4 are in one: give --shape NODESxRANKS" allreduce -a hier --np 4
+refused "hier: it needs several groups" allreduce -a hier --shape 1x4 --np 4
+refused "hier: it needs several groups" plan allreduce -a hier --np 4
+refused "'auto:x=1': auto picks algorithms as they are" allreduce -a auto:x=1
+refused "'all' .*write it alone" allreduce -a ring,all
+refused "'all' .*without options" allreduce -a all:radix=2
+
+# --shape.
+refused "--shape 2x3 is for 6 ranks, not 4: let them agree" allreduce --shape 2x3 --np 4
+refused "--shape 65536x65536 is for 4294967296 ranks, not 4" allreduce --shape 65536x65536 --np 4
+refused "--shape 2x3 is for 6 ranks, not 4" plan allreduce --shape 2x3
+for shape in 4 2x 2y2 0x4 2x-2 2x2x2 65537x1 ""; do
+    refused "--shape '$shape' is not NODESxRANKS: give both from 1 to 65536, such as 2x4" allreduce --shape "$shape" --np 4
+done
+
+# --counts: words, and files by name and line.
+refused "--counts 'zipf' is no distribution, and no file that can be read: No such file" alltoallv --counts zipf
+refused "--counts '' is no distribution" alltoallv --counts ""
+refused "--counts zipf:11 is not a number from 0 to 10" alltoallv --counts zipf:11
+refused "--counts hot:1.5 is not a number from 0 to 1" gatherv --counts hot:1.5
+refused "cannot read $scratch: Is a directory" alltoallv --counts "$scratch"
+refused "allreduce has blocks of one length: leave --counts out$" allreduce --counts uniform
+refused "alltoall has blocks of one length: leave --counts out, or run alltoallv" alltoall --counts uniform
+refused "alltoall has blocks of one length" plan alltoall --counts uniform
+counts=$scratch/counts
+refused_counts() { # refused_counts REGEX TEXT COLLECTIVE: of a file that holds the text, for two ranks
+    printf %b "$2" >"$counts"
+    refused "$counts.*$1" "$3" --counts "$counts" --np 2
+    refused "$counts.*$1" plan "$3" --counts "$counts" --np 2
+}
+refused_counts "holds no numbers: give a line for each rank" "# none\n" alltoallv
+refused_counts ", line 2: '-4' is negative" "1 2\n3 -4\n" alltoallv
+refused_counts ", line 3: 'x' is not a number" "1 2\n\n3 x\n" alltoallv
+refused_counts ", line 1: '1.5' is not a number" "1.5 2\n" allgatherv
+refused_counts ", line 1: '99999999999999999999' is too large" "1 99999999999999999999\n" gatherv
+refused_counts ", line 2: it has 1 numbers, the lines before it 2" "1 2\n3\n" alltoallv
+refused_counts "holds 2 lines of 3 numbers, but 2 ranks need as many lines" "1 2 3\n4 5 6\n" alltoallv
+refused_counts "holds 1 lines of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
+refused_counts "holds 1 lines of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv
+refused_counts "rank 0 add up to too much" "200000000000000000 200000000000000000\n1 1\n" alltoallv
+refused_counts "rank 1 receives adds up to too much" "1 200000000000000000\n1 200000000000000000\n" alltoallv
+printf '1 2\n3 4\n' >"$counts"
+refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes out" alltoallv --counts "$counts" -b 4 --np 2
+refused "$counts says how long the blocks are" alltoallv --counts "$counts" -e 4 --np 2
+refused "$counts says how long the blocks are" plan alltoallv --counts "$counts" -b 4 --np 2
+
 # Numbers and sizes, of each option that has one.
 for option in -b -e; do
     refused "'-1' is negative: give bytes from" alltoall "$option" -1
