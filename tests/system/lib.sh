@@ -78,13 +78,15 @@ PYTHON
     [ -z "$told" ] || failed "$file: $told"
 }
 
-# "collective algorithm ranks" of each algorithm, one a line.
+# "collective algorithm rooted|- reduces|- counted|- ranks" of each algorithm, one a line; the ranks that it takes as
+# `cctest list` says it, with '-' for blanks: any, powers-of-2, groups, equal-groups ...
 algorithms() {
     "$CCTEST" list --json - | python3 -c '
 import json, sys
 for c in json.load(sys.stdin)["collectives"]:
     for a in c["algorithms"]:
-        print(c["name"], a["name"], "rooted" if c["rooted"] else "-", "reduces" if c["reduces"] else "-")'
+        print(c["name"], a["name"], *(k if c[k] else "-" for k in ("rooted", "reduces", "counted")),
+              a["ranks"].replace(" ", "-"))'
 }
 
 transports() {
