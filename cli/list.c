@@ -49,32 +49,33 @@ static bool accepts_groups(const struct algorithm *algorithm, const struct colle
     return all;
 }
 
-static bool is_any(int ranks)
-{
-    return ranks >= 1;
-}
-
-static bool is_two_or_more(int ranks)
-{
-    return ranks >= 2;
-}
-
 static bool is_power_of_two(int ranks)
 {
     return (ranks & (ranks - 1)) == 0;
 }
 
-static bool is_three_or_more(int ranks)
+static bool is_even(int ranks)
 {
-    return ranks >= 3;
+    return ranks % 2 == 0;
 }
 
 static bool is_one_or_even(int ranks)
 {
-    return ranks == 1 || ranks % 2 == 0;
+    return ranks == 1 || is_even(ranks);
 }
 
-/* "any", "powers of 2" ...; with its default options. Returns `text`. */
+/* Of numbers of ranks that no rule describes, the first ones. */
+static void list_ranks(const bool accepted[PROBED_MOST + 1], char *text, size_t size)
+{
+    size_t used = 0;
+    for (int ranks = 1, listed = 0; ranks <= PROBED_MOST && listed <= 4; ranks++)
+        if (accepted[ranks])
+            used += listed++ < 4 ? (size_t)snprintf(text + used, size - used, "%d,", ranks)
+                                 : (size_t)snprintf(text + used, size - used, "...,");
+    text[used ? used - 1 : 0] = '\0';
+}
+
+/* "any", "powers of 2", "groups" ...; with its default options. Returns `text`. */
 static const char *accepted_ranks(const struct algorithm *algorithm,
                                   const struct collective *collective, char *text, size_t size)
 {
@@ -82,29 +83,33 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
         const char *words;
         bool (*includes)(int ranks);
     } rules[] = {
-        {"any", is_any},
-        {"2 or more", is_two_or_more},
         {"powers of 2", is_power_of_two},
-        {"3 or more", is_three_or_more},
-        {"1 or even", is_one_or_even},
+        {"even", is_even},
+        {"1 and even", is_one_or_even},
     };
     if (algorithm->grouped)
         return !accepts_groups(algorithm, collective, true)   ? "some groups"
                : accepts_groups(algorithm, collective, false) ? "groups"
                                                               : "equal groups";
-    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        int ranks = 1;
-        while (ranks <= PROBED_MOST &&
-               rules[r].includes(ranks) == accepts(algorithm, collective, ranks, NULL))
-            ranks++;
-        if (ranks > PROBED_MOST)
-            return rules[r].words;
+    bool accepted[PROBED_MOST + 1], fits[sizeof rules / sizeof *rules];
+    int last_refused = 0;
+    memset(fits, true, sizeof fits);
+    for (int ranks = 1; ranks <= PROBED_MOST; ranks++) {
+        accepted[ranks] = accepts(algorithm, collective, ranks, NULL);
+        last_refused = accepted[ranks] ? last_refused : ranks;
+        for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+            fits[r] &= rules[r].includes(ranks) == accepted[ranks];
     }
-    size_t used = 0;
-    text[0] = '\0';
-    for (int ranks = 1; ranks <= PROBED_MOST && used + 8 < size; ranks++)
-        if (accepts(algorithm, collective, ranks, NULL))
-            used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", ranks);
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+        if (fits[r])
+            return rules[r].words;
+    int first = 1;
+    while (first <= PROBED_MOST && !accepted[first])
+        first++;
+    if (first <= last_refused)
+        list_ranks(accepted, text, size);
+    else
+        snprintf(text, size, first == 1 ? "any" : "%d or more", first);
     return text;
 }
 

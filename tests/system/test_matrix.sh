@@ -154,9 +154,10 @@ list_gaps() {
 refuses_ranks() {
     case $1 in
     any | *groups) false ;;
-    2-or-more) (($2 < 2)) ;;
+    *-or-more) (($2 < ${1%%-*})) ;;
     powers-of-2) (($2 & ($2 - 1))) ;;
     even) (($2 % 2)) ;;
+    1-and-even) (($2 > 1 && $2 % 2)) ;;
     *) echo "no run is planned for the ranks $1" ;;
     esac
 }
