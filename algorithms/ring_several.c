@@ -145,12 +145,11 @@ static const char *multi_refuses(const struct problem *problem, const struct cho
                                  char *why, size_t size)
 {
     long strides[STRIDES_MOST], wanted = choice_option(choice, "channels");
-    int found = problem->ranks == 1 ? 1 : strides_find(problem->ranks, strides, STRIDES_MOST);
-    if (found >= wanted)
+    int found = strides_find(problem->ranks, strides, STRIDES_MOST);
+    if (problem->ranks == 1 || found >= wanted)
         return NULL;
-    snprintf(why, size, "%d rank%s make %d ring%s of different strides, not %ld: give channels=%d",
-             problem->ranks, problem->ranks == 1 ? "" : "s", found, found == 1 ? "" : "s", wanted,
-             found);
+    snprintf(why, size, "%d ranks make %d ring%s of different strides, not %ld: give channels=%d",
+             problem->ranks, found, found == 1 ? "" : "s", wanted, found);
     return why;
 }
 
