@@ -3,6 +3,7 @@
  * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
  * algorithm.
  */
+#include "ensemble.h"
 #include "trials.h"
 
 #include <stdlib.h>
@@ -265,6 +266,65 @@ static const struct row {
 
 /* Counting. */
 
+/* Both ends of a message say the same round: labels that drift apart would be counted wrongly. */
+static bool rounds_agree(const struct program *program, char why[TRIAL_WHY])
+{
+    char error[TRIAL_WHY];
+    struct ensemble *e = ensemble_create(PROGRAM(program), error, sizeof(error));
+    bool agree = e;
+
+    snprintf(why, TRIAL_WHY, "%s", error);
+    for (uint32_t g = 0; agree && g < e->count; g++) {
+        if (e->partner[g] == NOBODY)
+            continue;
+        int here = ensemble_operation(e, g)->step;
+        int there = ensemble_operation(e, e->partner[g])->step;
+
+        agree = here == there;
+        if (!agree)
+            snprintf(why, TRIAL_WHY, "%s is of round %d, its other end of round %d",
+                     ensemble_title(e, g).text, here, there);
+    }
+    ensemble_free(e);
+    return agree;
+}
+
+/* Those that limit contention by rounds: nothing of a round starts before the one before it is
+ * complete. */
+static bool rounds_are_fenced(const struct program *program, char why[TRIAL_WHY])
+{
+    for (int r = 0; r < program->ranks; r++) {
+        const struct operation *last = NULL;
+
+        for (size_t i = 0; i < program->schedules[r]->count; i++) {
+            const struct operation *operation = &program->schedules[r]->operations[i];
+
+            if (!operation_travels(operation->kind))
+                continue;
+            if (last && (operation->step == last->step) != (operation->epoch == last->epoch)) {
+                snprintf(why, TRIAL_WHY, "rank %d: no fence before its operation %zu", r, i);
+                return false;
+            }
+            last = operation;
+        }
+    }
+    return true;
+}
+
+static bool is_fenced(const struct trial *trial)
+{
+    static const char *const fenced[] = {"pairwise", "pairwise-xor", "pairwise-factor",
+                                         "fullmesh", "scattered",    "staged"};
+    enum collective_id id = trial->problem.collective->id;
+
+    if (id != COLLECTIVE_ALLTOALL && id != COLLECTIVE_ALLTOALLV)
+        return false;
+    for (size_t i = 0; i < sizeof(fenced) / sizeof(*fenced); i++)
+        if (!strcmp(trial->choice.algorithm->name, fenced[i]))
+            return true;
+    return false;
+}
+
 static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
 {
     struct program program;
@@ -281,9 +341,12 @@ static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TR
         cost->messages = messages > cost->messages ? messages : cost->messages;
         cost->elements = elements > cost->elements ? elements : cost->elements;
     }
+    bool right = verification.right && rounds_agree(&program, why);
+    if (right && is_fenced(trial) && trial->channels == 1)
+        right = rounds_are_fenced(&program, why);
     verification_free(&verification);
     program_free(&program);
-    return verification.right;
+    return right;
 }
 
 /* The `index`th option that has a number or a word as value. */
