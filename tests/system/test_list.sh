@@ -76,6 +76,17 @@ check_json "$out" 'd["plans"][0]["algorithm_options"]["inter"] == {"algorithm": 
     'd["plans"][0]["algorithm_options"]["intra"]["algorithm"] == "mesh"' \
     'd["plans"][0]["algorithm_options"]["groups"] == [2]' \
     'd["plans"][1]["algorithm_options"]["groups"] == [1, 3]' 'd["plans"][1]["algorithm_options"]["leader"] == "first"'
+# Wherever they stand, options of a part are those of what was chosen for it.
+cctest plan allreduce -a hier:inter.radix=3:inter=recexch --shape 2x2 --json -
+check_json "$out" 'd["plans"][0]["algorithm_options"]["inter"] == {"algorithm": "recexch", "options": {"radix": 3}}'
+# Auto goes by what a file of counts makes, not by the sizes that it replaces.
+for elements in 10 1000000; do
+    for _ in 1 2; do echo "$elements $elements"; done >"$scratch/counts"
+    cctest plan alltoallv --counts "$scratch/counts" --np 2 --json "$scratch/$elements.json"
+    check_status 0
+done
+check_json "$scratch/10.json" 'd["plans"][0]["algorithm"] == "linear"'
+check_json "$scratch/1000000.json" 'd["plans"][0]["algorithm"] == "pairwise"'
 cctest allreduce -a hier --shape 2x2 --np 4 -b 64 -e 64 -n 1 --json -
 check_json "$out" 'd["results"][0]["algorithm_options"]["groups"] is None' \
     'd["results"][0]["algorithm_options"]["inter"]["algorithm"] == "ring"'

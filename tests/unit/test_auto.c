@@ -86,12 +86,14 @@ static const struct {
 #define ROW(name) COLLECTIVE_##name
     {ROW(ALLREDUCE), 8, {8}, 8 * K, "oneshot", "recursive-doubling"},
     {ROW(ALLREDUCE), 8, {8}, 32 * K, "recursive-doubling", "rabenseifner"},
+    {ROW(ALLREDUCE), 9, {9}, 8 * K, "recursive-doubling", "recursive-doubling"},
     {ROW(ALLREDUCE), 9, {9}, 32 * K, "recursive-doubling", "rabenseifner"},
     {ROW(ALLREDUCE), 9, {9}, 512 * K, "rabenseifner", "ring"},
     {ROW(ALLREDUCE), 8, {4}, 512 * K, "rabenseifner", "hier"},
     {ROW(ALLREDUCE), 8, {3, 5}, 512 * K, "rabenseifner", "ahc"},
     {ROW(ALLREDUCE), 8, {1}, 512 * K, "rabenseifner", "ring"}, /* each on a node of its own */
     {ROW(ALLGATHER), 8, {8}, 32 * K, "mesh", "nhr"},
+    {ROW(ALLGATHER), 9, {9}, 32 * K, "nhr", "nhr"},
     {ROW(ALLGATHERV), 8, {8}, 512 * K, "nhr", "ring"},
     {ROW(REDUCE_SCATTER), 9, {3}, 512 * K, "nhr", "hier"},
     {ROW(REDUCE_SCATTERV), 9, {3, 6}, 512 * K, "nhr", "ahc"},
