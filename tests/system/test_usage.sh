@@ -94,6 +94,7 @@ refused "hier:groups=1\+3: it needs groups of one size" allreduce -a hier:groups
 refused "hier: it needs several groups of ranks, and all 4 are in one: give --shape NODESxRANKS" allreduce -a hier --np 4
 refused "hier: it needs several groups" allreduce -a hier --shape 1x4 --np 4
 refused "hier: it needs several groups" plan allreduce -a hier --np 4
+refused "hier:inter=neighbor: inter=neighbor cannot serve a group of 3: " allgather -a hier:inter=neighbor --np 6 --shape 3x2
 refused "'auto:x=1': auto picks algorithms as they are" allreduce -a auto:x=1
 refused "'all' .*write it alone" allreduce -a ring,all
 refused "'all' .*without options" allreduce -a all:radix=2
