@@ -31,8 +31,6 @@ extern const struct algorithm alltoall_ring, alltoall_ring_bidir;
 /* bruck.c */
 extern const struct algorithm alltoall_bruck, alltoall_bruck_zero, alltoallv_padded_bruck,
     allgather_bruck;
-/* doubling.c */
-extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner;
 /* nonuniform.c */
 extern const struct algorithm reduce_scatter_nb, reduce_scatter_nhr, reduce_scatter_pat;
 extern const struct algorithm allgather_nb, allgather_nhr, allgather_pat;
@@ -54,6 +52,7 @@ extern const struct algorithm allreduce_torus2d, allreduce_nhr_v1;
 /* sendrecv.c */
 extern const struct algorithm sendrecv_ring_shift, sendrecv_pingpong, sendrecv_uni, sendrecv_bidir,
     sendrecv_pairs;
+/* doubling.c */
 extern const struct algorithm allreduce_recursive_doubling, allreduce_rabenseifner,
     allreduce_rhd_far;
 extern const struct algorithm reduce_rabenseifner, reduce_rhd, broadcast_rhd, broadcast_scatter_rd;
