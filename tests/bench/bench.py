@@ -64,7 +64,7 @@ def options_read():
     add = parser.add_argument
     add("--ranks", type=listed(int), default=[2, 4], metavar="N,...")
     add("--transports", type=listed(str), default=["shm", "tcp"], metavar="X,...")
-    add("--collectives", type=listed(str), metavar="C,...", help="default: all that cctest lists")
+    add("--collectives", type=listed(str), metavar="C,...", help="default: all that the others have too")
     add("--sizes", type=listed(size_value), metavar="SIZE,...",
         default=[8 << 2 * k for k in range(13)] + [256 << 20],
         help="bytes (8,32,...,128M,256M)")
@@ -122,18 +122,20 @@ class Bench:
         self.options, self.directory = options, directory
         self.cpus = programs.cores()
         self.cctest = programs.Cctest(options.cctest, options.cctest_arguments)
-        self.collectives = options.collectives or list(self.cctest.collectives)
-        for name in self.collectives:
-            if name not in self.cctest.collectives:
-                raise programs.Unavailable("cctest has no collective '%s'" % name)
-        # cctest rounds sizes up; one that has none runs 0 bytes whatever is asked for.
-        self.sized = {name: name != "barrier" for name in self.collectives}
         self.peers, self.absent = [], []
         for name in [] if options.skip_peers else options.peers:
             try:
                 self.peers.append(programs.Peer(name, options.build, self.cpus))
             except programs.Unavailable as problem:
                 self.absent.append(str(problem))
+        known = [name for name in self.cctest.collectives
+                 if not self.peers or any(name in peer.collectives for peer in self.peers)]
+        self.collectives = options.collectives or known
+        for name in self.collectives:
+            if name not in self.cctest.collectives:
+                raise programs.Unavailable("cctest has no collective '%s'" % name)
+        # cctest rounds sizes up; one that has none runs 0 bytes whatever is asked for.
+        self.sized = {name: name != "barrier" for name in self.collectives}
         self.absent += ["%s: peer.c has no %s" % (peer.name, name) for peer in self.peers
                         for name in self.collectives if name not in peer.collectives]
         self.limits_program = programs.Limits(options.build, self.cpus)
