@@ -47,6 +47,18 @@ void table_close(struct report *report);
 void csv_close(struct report *report);
 void json_close(struct report *report);
 
+/* What the ranking needs of a result. */
+struct ranked {
+    int choice;
+    size_t asked, bytes; /* of the sweep; as it became */
+    double time, busbw; /* us; GB/s */
+    bool wrong;
+};
+
+/* For the table: who was how fast, in which place, where several algorithms ran. `cells` in the
+ * order of the results. Prints nothing where there is nothing to compare. */
+void ranking_print(FILE *out, const struct job *job, const struct ranked *cells, size_t count);
+
 /* For the table: where the ranks' time went in the iterations of a line. Prints nothing if that
  * was not asked for. */
 void profile_print(FILE *out, const struct job *job, const struct result *result);

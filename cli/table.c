@@ -2,7 +2,7 @@
  * table.c - prints a run as a table for people: one line a result, as results come in.
  *
  * Where several algorithms run, the lines of one size are held until all of them are there, so that
- * the fastest can be marked; at the end they stand side by side. Lines that are not results begin
+ * the fastest can be marked; at the end they are ranked. Lines that are not results begin
  * with '#'.
  */
 #include <errno.h>
@@ -15,14 +15,6 @@
 #include "ranks_text.h"
 #include "size.h"
 
-/* What the side-by-side table needs of a result. */
-struct cell {
-    int choice;
-    size_t bytes;
-    double time, busbw;
-    bool wrong;
-};
-
 struct table {
     struct report report;
     FILE *out;
@@ -31,11 +23,13 @@ struct table {
     int name_width;
     struct result held[CHOICES_MOST]; /* of one size */
     int held_count;
-    struct cell *cells;
+    struct ranked *cells;
     size_t cell_count, cells_most;
     size_t wrong;
     uint64_t received[PATHS];
 };
+
+#define NAMES_SHOWN 8 /* algorithms in the first line; more are counted */
 
 static struct table *table_of(struct report *report)
 {
@@ -141,8 +135,10 @@ static void table_begin(struct report *report, const struct job *job, const stru
     FILE *out = table->out;
     const struct collective *collective = job->collective;
     fprintf(out, "# cctest %s: %s", CCTEST_VERSION, collective->name);
-    for (int i = 0; i < job->choice_count; i++)
+    for (int i = 0; i < job->choice_count && job->choice_count <= NAMES_SHOWN; i++)
         fprintf(out, "%s%s", i ? ", " : " ", job->choice_text[i]);
+    if (job->choice_count > NAMES_SHOWN)
+        fprintf(out, ", %d algorithms", job->choice_count);
     fputs("\n# ", out);
     print_picks(out, job);
     print_hosts(table, lineup);
@@ -298,14 +294,15 @@ static void remember_cell(struct table *table, const struct result *result)
 {
     if (table->cell_count == table->cells_most) {
         size_t most = table->cells_most ? 2 * table->cells_most : 64;
-        struct cell *cells = realloc(table->cells, most * sizeof *cells);
+        struct ranked *cells = realloc(table->cells, most * sizeof *cells);
         if (!cells)
-            return; /* the side-by-side table will lack it; the line itself is printed */
+            return; /* the ranking will lack it; the line itself is printed */
         table->cells = cells;
         table->cells_most = most;
     }
-    table->cells[table->cell_count++] = (struct cell){
+    table->cells[table->cell_count++] = (struct ranked){
         .choice = result->choice,
+        .asked = result->asked,
         .bytes = result->bytes,
         .time = result->iterations > 0 ? result->time_us.p50 : 0,
         .busbw = result->busbw,
@@ -331,56 +328,6 @@ static void table_result(struct report *report, const struct job *job, const str
         release_held(table, job);
 }
 
-/* The end: algorithms side by side. */
-
-static void print_side_by_side_row(const struct table *table, const struct job *job, size_t first)
-{
-    const struct cell *best = NULL;
-    size_t bytes = table->cells[first].bytes;
-    char text[SIZE_TEXT_MOST];
-    fprintf(table->out, "# %10s", job->collective->sized ? size_format(bytes, text) : "-");
-    for (int choice = 0; choice < job->choice_count; choice++) {
-        const struct cell *found = NULL;
-        for (size_t i = first; i < table->cell_count && table->cells[i].bytes == bytes; i++)
-            if (table->cells[i].choice == choice)
-                found = &table->cells[i];
-        int width = (int)strlen(job->choice_text[choice]);
-        width = width < 9 ? 9 : width;
-        if (!found || found->time <= 0)
-            fprintf(table->out, "  %*s", width, "-");
-        else if (found->wrong)
-            fprintf(table->out, "  %*s", width, "wrong");
-        else
-            fprintf(table->out, "  %*.*f", width, job->collective->sized ? 3 : 2,
-                    job->collective->sized ? found->busbw : found->time);
-        if (found && !found->wrong && found->time > 0 && (!best || found->time < best->time))
-            best = found;
-    }
-    fprintf(table->out, "  %s%s%s\n", paint(table, BOLD),
-            best ? job->choice_text[best->choice] : "-", paint(table, PLAIN));
-}
-
-/* Was there a size that more than one algorithm ran? */
-static bool has_several(const struct table *table)
-{
-    for (size_t i = 1; i < table->cell_count; i++)
-        if (table->cells[i].bytes == table->cells[i - 1].bytes)
-            return true;
-    return false;
-}
-
-static void print_side_by_side(const struct table *table, const struct job *job)
-{
-    fprintf(table->out, "#\n# %s by size and algorithm:\n# %10s",
-            job->collective->sized ? "busbw in GB/s" : "p50 in us", "size");
-    for (int choice = 0; choice < job->choice_count; choice++)
-        fprintf(table->out, "  %9s", job->choice_text[choice]);
-    fputs("  fastest\n", table->out);
-    for (size_t i = 0; i < table->cell_count; i++)
-        if (i == 0 || table->cells[i].bytes != table->cells[i - 1].bytes)
-            print_side_by_side_row(table, job, i);
-}
-
 static void table_end(struct report *report, const struct job *job, enum status status,
                       const struct job_error *errors, int error_count)
 {
@@ -390,8 +337,7 @@ static void table_end(struct report *report, const struct job *job, enum status 
     release_held(table, job);
     if (table->cell_count == 0)
         return;
-    if (has_several(table) && job->iterations > 0)
-        print_side_by_side(table, job);
+    ranking_print(table->out, job, table->cells, table->cell_count);
     fputs("#\n# bytes received by way:", table->out);
     for (int p = 0; p < PATHS; p++)
         fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
