@@ -158,8 +158,10 @@ struct message message_part(struct builder *b, struct message message, size_t fi
             break;
         first -= here;
     }
-    /* A part has at most two pieces more than the spans that it touches. */
-    struct span *spans = span_array(b, message.count - i + 2);
+    /* At most two pieces more than the spans that it touches; one, inside of a contiguous one. */
+    bool inside = i < message.count && message.spans[i].times == 1 &&
+                  first + length <= message.spans[i].run;
+    struct span *spans = span_array(b, inside ? 1 : message.count - i + 2);
     if (!spans)
         return (struct message){0};
     for (; i < message.count && length > 0; i++, first = 0) {
