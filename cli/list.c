@@ -64,6 +64,11 @@ static bool is_one_or_even(int ranks)
     return ranks == 1 || is_even(ranks);
 }
 
+static bool is_not_two(int ranks)
+{
+    return ranks != 2;
+}
+
 /* Of numbers of ranks that no rule describes, the first ones. */
 static void list_ranks(const bool accepted[PROBED_MOST + 1], char *text, size_t size)
 {
@@ -86,6 +91,7 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
         {"powers of 2", is_power_of_two},
         {"even", is_even},
         {"1 and even", is_one_or_even},
+        {"not 2", is_not_two},
     };
     if (algorithm->grouped)
         return !accepts_groups(algorithm, collective, true)   ? "some groups"

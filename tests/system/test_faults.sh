@@ -57,7 +57,7 @@ check_says 'wrong data at rank 2 '
 check_silent 'wrong data at rank [013] '
 
 # Only the root of a reduce has a result, and says so, wherever the message was lost.
-cctest reduce "${small[@]}" --np 4 -r 3 --inject drop:rank=1:iteration=1
+cctest reduce -a binomial "${small[@]}" --np 4 -r 3 --inject drop:rank=1:iteration=1
 check_status 3
 check_says 'wrong data at rank 3 .*contribution of rank 2 is missing.*suspect rank 2, or the links from it'
 check_silent 'wrong data at rank [012] |came from rank'

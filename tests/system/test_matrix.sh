@@ -89,10 +89,10 @@ list_runs() {
             done
             turn=$((turn + 1))
         done
-        # Ranks beyond the cores, and ranks that are threads.
+        # Ranks far beyond the cores (every third), and ranks that are threads.
         words="$collective -a $name -b 4000 -e 20000 -i 16000"
         [[ $ranks = *groups ]] && words+=" --shape 4x4"
-        echo "$ranks $words --np 16 --start back-to-back"
+        [ $((line % 3)) != 0 ] || echo "$ranks $words --np 16 --start back-to-back"
         echo "$ranks ${words/ 4x4/ 3x2} --np $([[ $ranks = *groups ]] && echo 6 || echo 5) --ranks-as threads --channels 2"
         [ "$collective" = barrier ] ||
             echo "$ranks ${words/ 4x4/ 2x2} --np $([[ $ranks = *groups ]] && echo 4 || echo 3) --ranks-as threads -x tcp -m shared"
@@ -158,6 +158,7 @@ refuses_ranks() {
     powers-of-2) (($2 & ($2 - 1))) ;;
     even) (($2 % 2)) ;;
     1-and-even) (($2 > 1 && $2 % 2)) ;;
+    not-2) (($2 == 2)) ;;
     *) echo "no run is planned for the ranks $1" ;;
     esac
 }

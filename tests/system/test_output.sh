@@ -126,7 +126,7 @@ profiled() { # profiled RANKS ARGUMENT...
         "all(abs(sum($shares) - 1) < 1e-6 and min($shares) >= 0 for x in d['results'] for r in x['profile'])" \
         'all(0 < r["p50_us"] <= x["time_us"]["max"] for x in d["results"] for r in x["profile"])'
 }
-profiled 2 allreduce -a all -b 16 -e 1M -f 256 -n 5
+profiled 4 allreduce -a all --shape 2x2 -b 16 -e 1M -f 256 -n 5
 for algorithm in $(algorithms | awk '$1 == "allreduce" { print $2 }'); do
     for size in 16 4K 1M; do
         check "one profile of $algorithm, $size" test "$(grep -c "^#   profile of $algorithm, $size:" "$out")" = 1
@@ -223,7 +223,7 @@ done
 check "every transport and datatype is named in info" "$CCTEST" info --json "$scratch/info.json"
 cctest info
 check_silent '(^|[^0-9])1 [A-Za-z ]*(threads|cores|sockets|nodes|ranks)\>' "$out"
-check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transports"]}' 'len(d["datatypes"]) == 10' \
+check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transports"]}' 'len(d["datatypes"]) == 18' \
     'd["bootstrap"]["name"] == "local"'
 
 finish

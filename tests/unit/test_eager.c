@@ -37,6 +37,7 @@ static void every_algorithm_runs(void **state)
         struct world_config config = easy;
         config.channels = 1 + variant % 3;
         config.cells = variant & 4 ? 3 : 1;
+        config.turn = (unsigned)(variant + variant / 8);
         config.random = (uint64_t)(variant / 8); /* 0: neither random nor moody */
         long before = refusals;
         world_runs_all(&config, variant & 1, all_was_eager);
@@ -189,6 +190,7 @@ static void ranks_need_not_agree(void **state)
         config.channels = 1 + (variant >> 1);
         config.odd_chunk = 4;
         config.random = 9;
+        config.turn = (unsigned)variant;
         world_runs_all(&config, variant & 1, even_ranks_were_eager);
     }
     assert_true(mixed > 0);

@@ -131,7 +131,8 @@ static void every_algorithm_runs(void **state)
     for (int variant = 0; variant < 8; variant++)
         world_runs_all(&(struct world_config){.channels = 1 + (variant >> 2),
                                               .chunk = chunks[variant & 3],
-                                              .step = 8},
+                                              .step = 8,
+                                              .turn = (unsigned)variant},
                        variant & 1, NULL);
 }
 
