@@ -12,13 +12,13 @@
 
 #include "shape.h"
 
-enum nodes_wanted { ANY_NODES, EVEN_NODES, UNEVEN_NODES };
+enum wanted { ANYTHING, EVEN_NODES, UNEVEN_NODES, POWER_OF_TWO };
 
 struct rule {
     unsigned collectives;
     size_t bytes_most; /* 0: any */
     int ranks_most;    /* 0: any */
-    enum nodes_wanted nodes;
+    enum wanted wanted;
     const char *algorithm;
     const char *why;
 };
@@ -31,44 +31,47 @@ struct rule {
 
 /* clang-format off */
 static const struct rule rules[] = {
-    {SERVES(ALLREDUCE), 8 * K, 8, ANY_NODES, "oneshot", "small, few ranks: one step"},
-    {SERVES(ALLREDUCE), 32 * K, 0, ANY_NODES, "recursive-doubling", "small: log2 p steps"},
-    {SERVES(ALLREDUCE), 512 * K, 0, ANY_NODES, "rabenseifner", "medium: 2 log2 p steps, little to send"},
+    {SERVES(ALLREDUCE), 8 * K, 8, ANYTHING, "oneshot", "small, few ranks: one step"},
+    {SERVES(ALLREDUCE), 32 * K, 0, ANYTHING, "recursive-doubling", "small: log2 p steps"},
+    {SERVES(ALLREDUCE), 512 * K, 0, POWER_OF_TWO, "rabenseifner", "medium, a power of two: 2 log2 p steps, the least to send"},
+    {SERVES(ALLREDUCE), 512 * K, 0, ANYTHING, "nhr", "medium: 2 ceil(log2 p) steps, the least to send"},
     {SERVES(ALLREDUCE), 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
     {SERVES(ALLREDUCE), 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
-    {SERVES(ALLREDUCE), 0, 0, ANY_NODES, "ring", "large: the least to send, to neighbours only"},
+    {SERVES(ALLREDUCE), 0, 0, ANYTHING, "ring", "large: the least to send, to neighbours only"},
 
-    {COMBINES_ALL | GATHERS_ALL, 32 * K, 8, ANY_NODES, "mesh", "small, few ranks: one step"},
-    {COMBINES_ALL | GATHERS_ALL, 512 * K, 0, ANY_NODES, "nhr", "medium: log2 p steps, the least to send"},
+    {COMBINES_ALL | GATHERS_ALL, 32 * K, 8, ANYTHING, "mesh", "small, few ranks: one step"},
+    {COMBINES_ALL | GATHERS_ALL, 512 * K, 0, ANYTHING, "nhr", "medium: log2 p steps, the least to send"},
     {COMBINES_ALL | GATHERS_ALL, 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
     {COMBINES_ALL | GATHERS_ALL, 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
-    {COMBINES_ALL | GATHERS_ALL, 0, 0, ANY_NODES, "ring", "large: the least to send, to neighbours only"},
+    {COMBINES_ALL | GATHERS_ALL, 0, 0, ANYTHING, "ring", "large: the least to send, to neighbours only"},
 
-    {SERVES(BROADCAST) | SERVES(REDUCE), 32 * K, 0, ANY_NODES, "binomial", "small: log2 p steps"},
+    {SERVES(BROADCAST) | SERVES(REDUCE), 32 * K, 0, ANYTHING, "binomial", "small: log2 p steps"},
     {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, EVEN_NODES, "hier", "large, on several nodes: every rail carries its share"},
     {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, UNEVEN_NODES, "hier-leader", "large, on nodes of several sizes"},
-    {SERVES(BROADCAST), 0, 0, ANY_NODES, "chain", "large: streamed, every rank sends it once"},
-    {SERVES(REDUCE), 0, 0, ANY_NODES, "rabenseifner", "large: little to send, the work is shared"},
+    {SERVES(BROADCAST), 0, 0, ANYTHING, "chain", "large: streamed, every rank sends it once"},
+    {SERVES(REDUCE), 0, 0, ANYTHING, "rabenseifner", "large: little to send, the work is shared"},
 
-    {FROM_OR_TO_ROOT, 2 * K, 0, ANY_NODES, "binomial", "small blocks: log2 p steps"},
-    {FROM_OR_TO_ROOT, 0, 0, ANY_NODES, "linear", "large blocks: nothing is sent twice"},
+    {FROM_OR_TO_ROOT, 2 * K, 0, ANYTHING, "binomial", "small blocks: log2 p steps"},
+    {FROM_OR_TO_ROOT, 0, 0, ANYTHING, "linear", "large blocks: nothing is sent twice"},
 
-    {EXCHANGES, 512, 8, ANY_NODES, "linear", "small blocks, few ranks: one step"},
-    {SERVES(ALLTOALL), 512, 0, ANY_NODES, "bruck", "small blocks: log2 p steps"},
+    {EXCHANGES, 512, 8, ANYTHING, "linear", "small blocks, few ranks: one step"},
+    {SERVES(ALLTOALL), 512, 0, ANYTHING, "bruck", "small blocks: log2 p steps"},
     {EXCHANGES, 8 * K, 0, EVEN_NODES, "staged", "small blocks, on several nodes: few messages between them"},
-    {EXCHANGES, 32 * K, 0, ANY_NODES, "scattered", "medium blocks: many peers at a time"},
-    {EXCHANGES, 0, 0, ANY_NODES, "pairwise", "large blocks: one partner at a time, no contention"},
+    {EXCHANGES, 32 * K, 0, ANYTHING, "scattered", "medium blocks: many peers at a time"},
+    {EXCHANGES, 0, 0, ANYTHING, "pairwise", "large blocks: one partner at a time, no contention"},
 
-    {SERVES(SENDRECV), 0, 0, ANY_NODES, "ring-shift", "what nccl-tests measures"},
-    {SERVES(BARRIER), 0, 0, ANY_NODES, "dissemination", "log2 p steps"},
+    {SERVES(SENDRECV), 0, 0, ANYTHING, "ring-shift", "what nccl-tests measures"},
+    {SERVES(BARRIER), 0, 0, ANYTHING, "dissemination", "log2 p steps"},
 };
 /* clang-format on */
 
-static bool nodes_fit(const struct problem *problem, enum nodes_wanted wanted)
+static bool problem_fits(const struct problem *problem, enum wanted wanted)
 {
     const struct shape *shape = problem->shape;
-    if (wanted == ANY_NODES)
+    if (wanted == ANYTHING)
         return true;
+    if (wanted == POWER_OF_TWO)
+        return (problem->ranks & (problem->ranks - 1)) == 0;
     return shape && shape->groups > 1 && shape->groups < problem->ranks &&
            shape->uniform == (wanted == EVEN_NODES);
 }
@@ -90,7 +93,7 @@ const struct algorithm *algorithm_auto(const struct problem *problem, size_t byt
         if (!(rule->collectives >> problem->collective->id & 1) ||
             (rule->bytes_most && size > rule->bytes_most) ||
             (rule->ranks_most && problem->ranks > rule->ranks_most) ||
-            !nodes_fit(problem, rule->nodes))
+            !problem_fits(problem, rule->wanted))
             continue;
         const struct algorithm *algorithm =
             algorithm_find(problem->collective->id, rule->algorithm);

@@ -87,8 +87,8 @@ static const struct {
     {ROW(ALLREDUCE), 8, {8}, 8 * K, "oneshot", "recursive-doubling"},
     {ROW(ALLREDUCE), 8, {8}, 32 * K, "recursive-doubling", "rabenseifner"},
     {ROW(ALLREDUCE), 9, {9}, 8 * K, "recursive-doubling", "recursive-doubling"},
-    {ROW(ALLREDUCE), 9, {9}, 32 * K, "recursive-doubling", "rabenseifner"},
-    {ROW(ALLREDUCE), 9, {9}, 512 * K, "rabenseifner", "ring"},
+    {ROW(ALLREDUCE), 9, {9}, 32 * K, "recursive-doubling", "nhr"},
+    {ROW(ALLREDUCE), 9, {9}, 512 * K, "nhr", "ring"},
     {ROW(ALLREDUCE), 8, {4}, 512 * K, "rabenseifner", "hier"},
     {ROW(ALLREDUCE), 8, {3, 5}, 512 * K, "rabenseifner", "ahc"},
     {ROW(ALLREDUCE), 8, {1}, 512 * K, "rabenseifner", "ring"}, /* each on a node of its own */
