@@ -4,7 +4,8 @@
  * A rule of thumb that holds on most machines, in the spirit of the tables of MPICH, Open MPI, NCCL
  * and HCCL: few steps for small messages, few bytes for large ones, and between them log p steps
  * that still send the least; where there are several nodes, large messages respect them. It knows
- * nothing about the machine: to know what is fastest here, run `-a all`.
+ * nothing about the machine: to know what is fastest here, run `-a all`. It never picks `pipeline`:
+ * that pays off where both levels are busy at once, which it cannot know.
  *
  * Sizes are those of the table, but of one block for alltoall, gather and scatter.
  */
