@@ -47,15 +47,19 @@ void nodes_part(struct builder *b, const struct call *call, const struct nodes *
                 struct view destination, int root)
 {
     struct group begin = group_beside(b, call->group);
+    int lanes = builder_lanes(b), most = lanes;
     for (int a = 0; a < nodes->count; a++) {
         if (nodes->shape->uniform && a != nodes->node)
             continue;
+        builder_lanes_again(b, lanes); /* nodes have no ranks in common */
         struct group beside = group_beside(b, &begin);
         struct group node = nodes_group(b, &beside, nodes, a);
         call_part(b, call, option, collective, &node, source, destination,
                   nodes_rail_place(nodes, a, root));
         group_join(b, call->group, &beside);
+        most = builder_lanes(b) > most ? builder_lanes(b) : most;
     }
+    builder_lanes_again(b, most);
 }
 
 struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const struct view *view)

@@ -35,7 +35,10 @@ static enum status choice_add(struct job *job, const struct choice *choice, cons
                     CHOICES_MOST);
     size_t length = strlen(text);
     if (length >= sizeof *job->choice_text)
-        return fail(STATUS_USAGE, "'%s' is too long: leave out what is the default anyway", text);
+        return fail(STATUS_USAGE,
+                    "'%.60s...' is longer than %zu characters: leave out what is the default, or "
+                    "give --shape instead of groups=",
+                    text, sizeof *job->choice_text - 1);
     int index = job->choice_count++;
     job->choices[index] = *choice;
     memcpy(job->choice_text[index], text, length + 1);
@@ -307,6 +310,9 @@ static enum status transport_read(const struct argument *argument, struct job *j
     for (int i = 0; job->transports_auto && transports[i] && count < TRANSPORTS_MOST; i++)
         job->transports[count++] = transports[i];
     const char *list = job->transports_auto ? NULL : argument->text;
+    if (list && strstr(list, "auto"))
+        return argument_refuse(argument, "names others beside auto, which allows all",
+                               "write auto alone, or leave it out");
     char item[ITEM_MOST];
     while (list_next(&list, item)) {
         enum status status = count < TRANSPORTS_MOST

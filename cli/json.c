@@ -119,6 +119,8 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "collective", json_string(job->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
     json_object_set_new(line, "algorithm_options", json_choice(choice));
+    const char *why = job->choice_sizes[result->choice].why;
+    json_object_set_new(line, "auto", why ? json_string(why) : json_null());
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
     json_object_set_new(line, "copy", json_string(copy_names[job->copy]));

@@ -108,7 +108,7 @@ enum status unknown_reduction(const char *subject);
 /* Cuts the next item off a comma-separated list: copies it into `item` and moves *list behind it.
  * False at the end of the list. An item that does not fit is cut short and will be refused by name.
  */
-#define ITEM_MOST 200
+#define ITEM_MOST 300
 bool list_next(const char **list, char item[ITEM_MOST]);
 
 /* Without -a, or -a auto: what suits the ranks and each size, once they are known. */

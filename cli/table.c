@@ -122,7 +122,10 @@ static void print_picks(FILE *out, const struct job *job)
         if (!sizes->why)
             continue;
         fprintf(out, "auto picks %s", job->choice_text[i]);
-        if (job->collective->sized)
+        bool sweeps = job->collective->sized && job->counts.distribution != DISTRIBUTION_FILE;
+        if (sweeps && sizes->least == sizes->most)
+            fprintf(out, " at %s", size_format(sizes->least, least));
+        else if (sweeps)
             fprintf(out, " from %s to %s", size_format(sizes->least, least),
                     size_format(sizes->most, most));
         fprintf(out, ": %s\n# ", sizes->why);

@@ -60,12 +60,15 @@ static size_t next_size(const struct ranking *ranking, size_t first)
     return i;
 }
 
-/* Its mean place; one that never counted comes last. */
+/* Its mean place; one that never counted, or was wrong anywhere, comes last. */
 static double mean_place(const struct ranking *ranking, int choice)
 {
     int places = 0, sizes = 0;
     for (size_t i = 0; i < ranking->count; i = next_size(ranking, i)) {
-        int place = place_of(ranking, i, cell_find(ranking, i, choice));
+        const struct ranked *cell = cell_find(ranking, i, choice);
+        int place = place_of(ranking, i, cell);
+        if (cell && cell->wrong)
+            return CHOICES_MOST + 1;
         places += place;
         sizes += place > 0;
     }

@@ -49,8 +49,9 @@ struct group group_part(struct builder *builder, const struct group *group, cons
 struct group group_beside(struct builder *builder, const struct group *group);
 void group_join(struct builder *builder, const struct group *group, const struct group *beside);
 
-/* Lanes that were handed out so far. A rank may have more parts beside each other than another one:
- * when each begins with the same number, they use the same lanes, and the ranks agree. */
+/* Lanes that were handed out so far, and that number set back. A rank may have more parts beside each
+ * other than another one: when each begins with the same number, they use the same lanes, and the
+ * ranks agree. The last number that is set must be the same on all ranks, and cover all parts. */
 int builder_lanes(const struct builder *builder);
 void builder_lanes_again(struct builder *builder, int lanes);
 
@@ -132,8 +133,8 @@ void put_step(struct builder *b, const struct group *g);
  *   reduce_scatter(v)          source p, destination 1
  *   alltoall, alltoallv        source p, destination p
  * Where a rank may not touch the p blocks, they still tell their lengths: a rank inside a tree
- * needs them. In-place, source and destination overlap as collective_alias() says; put_copy between
- * the same memory vanishes. */
+ * needs them. In-place, source and destination overlap as collective_alias() says, but in a part of
+ * a composed algorithm in any way; put_copy between the same memory vanishes. */
 struct call {
     const struct problem *problem;
     const struct group *group;

@@ -14,6 +14,7 @@
 
 /* Bytes of so many elements of any type can still be counted. */
 #define ELEMENTS_MOST (SIZE_MAX / 64)
+#define FILE_MOST     ((size_t)1 << 30) /* bytes: numbers for more than ten thousand ranks */
 
 /* Reading what the user wrote. */
 
@@ -24,7 +25,7 @@ static enum status parameter_read(const char *text, const char *name, double mos
     *value = strtod(text, &end);
     if (!isdigit((unsigned char)*text) || *end || errno || !(*value <= most))
         return fail(STATUS_USAGE,
-                    "--counts %s:%s is not a number from 0 to %g: give one, as in %s:%s", name,
+                    "--counts %s:%.40s is not a number from 0 to %g: give one, as in %s:%s", name,
                     text, most, name, most > 1 ? "1.2" : "0.5");
     return STATUS_OK;
 }
@@ -53,7 +54,7 @@ static enum status number_add(struct reader *reader, size_t number)
 static enum status reader_fail(const struct reader *reader, const char *text, const char *why)
 {
     int length = (int)strcspn(text, " \t\r\n,");
-    return fail(STATUS_USAGE, "%s, line %ld: '%.*s' %s: give elements, as whole numbers",
+    return fail(STATUS_USAGE, "%.200s, line %ld: '%.*s' %s: give elements, as whole numbers",
                 reader->path, reader->line, length > 40 ? 40 : length, text, why);
 }
 
@@ -83,36 +84,66 @@ static enum status line_read(struct reader *reader, const char *text)
     if (columns == 0)
         return STATUS_OK;
     if (reader->spec->rows > 0 && columns != reader->spec->columns)
-        return fail(STATUS_USAGE,
-                    "%s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
-                    "many as there are ranks",
-                    reader->path, reader->line, columns, reader->spec->columns);
+        return fail(
+            STATUS_USAGE,
+            "%.200s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
+            "many as there are ranks",
+            reader->path, reader->line, columns, reader->spec->columns);
     reader->spec->rows++;
     reader->spec->columns = columns;
+    return STATUS_OK;
+}
+
+/* All of the file, ended by a zero byte, in memory that is the caller's. */
+static enum status file_load(FILE *file, const char *path, char **text)
+{
+    size_t used = 0, room = 1 << 16, got = 1;
+    *text = malloc(room);
+    while (*text && got > 0 && used < FILE_MOST) {
+        got = fread(*text + used, 1, room - used - 1, file);
+        if (memchr(*text + used, '\0', got))
+            return fail(STATUS_USAGE, "%.200s holds a zero byte: give numbers as text", path);
+        used += got;
+        if (used + 1 == room) {
+            char *grown = realloc(*text, room *= 2);
+            if (!grown)
+                free(*text);
+            *text = grown;
+        }
+    }
+    if (!*text)
+        return fail(STATUS_ERROR, "out of memory for %.200s", path);
+    if (ferror(file))
+        return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
+    if (used >= FILE_MOST)
+        return fail(STATUS_USAGE, "%.200s is larger than 1G: it is no file of counts", path);
+    (*text)[used] = '\0';
     return STATUS_OK;
 }
 
 static enum status file_read(const char *path, struct counts_spec *spec)
 {
     FILE *file = fopen(path, "r");
+    if (!file && errno != ENOENT)
+        return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
     if (!file)
         return fail(STATUS_USAGE,
-                    "--counts '%s' is no distribution, and no file that can be read: %s. Give "
+                    "--counts '%.200s' is no distribution, and there is no such file: give "
                     "uniform, zipf:S, hot:F, spread, or a file",
-                    path, strerror(errno));
+                    path);
     struct reader reader = {.path = path, .spec = spec};
     char *text = NULL;
-    size_t room = 0;
-    enum status status = STATUS_OK;
-    errno = 0;
-    while (status == STATUS_OK && getline(&text, &room, file) >= 0) {
+    enum status status = file_load(file, path, &text);
+    char *rest = text;
+    if (status == STATUS_OK && strncmp(rest, "\xef\xbb\xbf", 3) == 0)
+        rest += 3; /* what some editors begin a file of UTF-8 with */
+    while (status == STATUS_OK && rest) {
+        char *line = strsep(&rest, "\n");
         reader.line++;
-        status = line_read(&reader, text);
+        status = line_read(&reader, line);
     }
-    if (status == STATUS_OK && ferror(file))
-        status = fail(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
     if (status == STATUS_OK && spec->rows == 0)
-        status = fail(STATUS_USAGE, "%s holds no numbers: give a line for each rank", path);
+        status = fail(STATUS_USAGE, "%.200s holds no numbers: give one for each rank", path);
     free(text);
     fclose(file);
     return status;
@@ -160,7 +191,9 @@ static void popularity_draw(uint64_t seed, int ranks, int *order)
     }
 }
 
-/* What each rank weighs as a receiver. Whole numbers, so that all ranks cut alike. `order`: room
+/* What each rank weighs as a receiver (by distance: what each distance weighs). Whole numbers, and
+ * zipf's few digits of them, so that all ranks cut alike whatever their mathematical library rounds
+ * the last bit to. `order`: room
  * for a number for each rank. */
 static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights,
                        int *order)
@@ -178,15 +211,13 @@ static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed,
     if (spec->distribution == DISTRIBUTION_ZIPF) {
         popularity_draw(seed, ranks, order);
         for (int k = 0; k < ranks; k++)
-            weights[order[k]] = (uint64_t)llround((1 << 30) / pow(k + 1, spec->parameter));
+            weights[order[k]] = (uint64_t)llround((1 << 20) / pow(k + 1, spec->parameter));
     }
 }
 
 /* before[i] = total * (sum of the weights before i) / (sum of all): what is lost to rounding in one
- * place is given in the next, so that the whole is exact. `first`: the rank whose weight comes
- * first. */
-static void cut_by_weights(const uint64_t *weights, int ranks, int first, size_t total,
-                           size_t *before)
+ * place is given in the next, so that the whole is exact. */
+static void cut_by_weights(const uint64_t *weights, int ranks, size_t total, size_t *before)
 {
     unsigned __int128 sum = 0, so_far = 0;
     for (int r = 0; r < ranks; r++)
@@ -194,7 +225,7 @@ static void cut_by_weights(const uint64_t *weights, int ranks, int first, size_t
     for (int r = 0; r <= ranks; r++) {
         before[r] = sum ? (size_t)(so_far * total / sum) : 0;
         if (r < ranks)
-            so_far += weights[(first + r) % ranks];
+            so_far += weights[r];
     }
 }
 
@@ -215,13 +246,14 @@ static enum status file_fits(const struct counts_spec *spec, enum counts_kind ki
     bool matrix = kind == COUNTS_MATRIX;
     if (matrix ? spec->rows == p && spec->columns == p : spec->rows * spec->columns == p)
         return STATUS_OK;
-    return fail(STATUS_USAGE,
-                matrix
-                    ? "%s holds %zu lines of %zu numbers, but %d ranks need as many lines and as "
-                      "many numbers in each: run as many ranks, or change the file"
-                    : "%s holds %zu lines of %zu numbers, but %d ranks need one number each: run "
-                      "as many ranks, or change the file",
-                spec->path, spec->rows, spec->columns, ranks);
+    return fail(
+        STATUS_USAGE,
+        matrix
+            ? "%.200s holds %zu line%s of %zu numbers, but %d ranks need as many lines and as many "
+              "numbers in each: run as many ranks, or change the file"
+            : "%.200s holds %zu line%s of %zu numbers, but %d ranks need one number each: run as "
+              "many ranks, or change the file",
+        spec->path, spec->rows, spec->rows == 1 ? "" : "s", spec->columns, ranks);
 }
 
 static enum status counts_from_file(const struct counts_spec *spec, struct counts *counts)
@@ -251,12 +283,16 @@ static enum status counts_from_weights(const struct counts_spec *spec, size_t to
         return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", p);
     }
     weights_of(spec, p, seed, weights, order);
-    bool by_distance = spec->distribution == DISTRIBUTION_SPREAD;
-    for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
-        cut_by_weights(weights, p, by_distance ? (p - row) % p : 0, total,
-                       counts->before + (size_t)row * ((size_t)p + 1));
+    cut_by_weights(weights, p, total, counts->before);
+    counts->rotated = counts->kind == COUNTS_MATRIX && spec->distribution == DISTRIBUTION_SPREAD;
     free(weights);
     free(order);
+    size_t most = 0;
+    for (int r = 0; r < p; r++)
+        most = counts_of_row(counts, r, 1) > most ? counts_of_row(counts, r, 1) : most;
+    if (counts->kind == COUNTS_MATRIX && !counts->rotated && most > ELEMENTS_MOST / (size_t)p)
+        return fail(STATUS_USAGE,
+                    "--counts: what one rank receives adds up to too much: ask for smaller sizes");
     return STATUS_OK;
 }
 
@@ -272,8 +308,8 @@ static enum status matrix_turn(const struct counts_spec *spec, struct counts *co
             if (__builtin_add_overflow(column[from], row[to + 1] - row[to], &column[from + 1]) ||
                 column[from + 1] > ELEMENTS_MOST)
                 return fail(STATUS_USAGE,
-                            "%s: what rank %zu receives adds up to too much: make it smaller",
-                            spec->path ? spec->path : "--counts", to);
+                            "%.200s: what rank %zu receives adds up to too much: make it smaller",
+                            spec->path, to);
         }
     }
     return STATUS_OK;
@@ -282,23 +318,24 @@ static enum status matrix_turn(const struct counts_spec *spec, struct counts *co
 enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
                           size_t total, uint64_t seed, struct counts **counts)
 {
-    size_t p = (size_t)ranks, rows = kind == COUNTS_MATRIX ? p : 1;
+    bool full = kind == COUNTS_MATRIX && spec->distribution == DISTRIBUTION_FILE;
+    size_t p = (size_t)ranks, rows = full ? p : 1;
     struct counts *made = calloc(1, sizeof *made);
     *counts = NULL;
     if (made) {
         *made = (struct counts){.kind = kind, .ranks = ranks};
         made->before = malloc(rows * (p + 1) * sizeof *made->before);
-        if (kind == COUNTS_MATRIX)
+        if (full)
             made->received = malloc(rows * (p + 1) * sizeof *made->received);
     }
-    if (!made || !made->before || (kind == COUNTS_MATRIX && !made->received)) {
+    if (!made || !made->before || (full && !made->received)) {
         counts_free(made);
         return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", ranks);
     }
     enum status status = spec->distribution == DISTRIBUTION_FILE
                              ? counts_from_file(spec, made)
                              : counts_from_weights(spec, total, seed, made);
-    if (status == STATUS_OK && kind == COUNTS_MATRIX)
+    if (status == STATUS_OK && full)
         status = matrix_turn(spec, made);
     if (status == STATUS_OK)
         *counts = made;
@@ -333,8 +370,7 @@ enum status counts_of_partners(int ranks, int (*partner)(const void *context, in
 
 size_t counts_mean(const struct counts *counts)
 {
-    size_t p = (size_t)counts->ranks, rows = counts->kind == COUNTS_MATRIX ? p : 1,
-           blocks = p * rows;
+    size_t p = (size_t)counts->ranks, rows = counts->received ? p : 1, blocks = p * rows;
     unsigned __int128 sum = 0;
     for (size_t row = 0; row < rows; row++)
         sum += counts->before[row * (p + 1) + p];

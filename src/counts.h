@@ -7,6 +7,7 @@
 #ifndef CCTEST_COUNTS_H
 #define CCTEST_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,10 +22,13 @@ enum counts_kind {
 struct counts {
     enum counts_kind kind;
     int ranks;
-    size_t *before;   /* vector: [ranks + 1], elements of all blocks before it. Matrix: [from]
-                         [ranks + 1], what `from` has for the ranks before `to` */
-    size_t *received; /* matrix: [to][ranks + 1], what ranks before `from` have for `to` */
-    int *to, *from;   /* partners: -1: none */
+    size_t *before; /* one row, [ranks + 1]: elements of all blocks before each, and of all. It is
+                         the vector, or every sender's row of a matrix. A matrix of a file has a row
+                         for each sender: [from][ranks + 1] */
+    size_t
+        *received;  /* matrix of a file: [to][ranks + 1], what ranks before `from` have for `to` */
+    bool rotated;   /* matrix of one row: it goes by the distance, (to - from) mod ranks */
+    int *to, *from; /* partners: -1: none */
 };
 
 enum distribution {
@@ -68,20 +72,45 @@ size_t counts_mean(const struct counts *counts);
 /* A number that differs where the contents of two files differ. */
 uint64_t counts_fingerprint(const struct counts_spec *spec);
 
+/* Of the one row, `count` blocks from `first` on, round its end. */
+static inline size_t counts_of_row(const struct counts *counts, int first, int count)
+{
+    const size_t *before = counts->before;
+    int p = counts->ranks, end = first + count;
+    if (end <= p)
+        return before[end] - before[first];
+    return before[p] - before[first] + before[end - p];
+}
+
 /* Elements that `from` has for `to`, and where they begin in from's source and to's destination.
  * Matrix. */
 static inline size_t counts_sent(const struct counts *counts, int from, int to, size_t *offset)
 {
-    const size_t *row = counts->before + (size_t)from * ((size_t)counts->ranks + 1);
-    *offset = row[to];
-    return row[to + 1] - row[to];
+    int p = counts->ranks, first = counts->rotated ? (p - from) % p : 0;
+    if (counts->received) {
+        const size_t *row = counts->before + (size_t)from * ((size_t)p + 1);
+        *offset = row[to];
+        return row[to + 1] - row[to];
+    }
+    *offset = counts_of_row(counts, first, to);
+    return counts_of_row(counts, (first + to) % p, 1);
 }
 
 static inline size_t counts_received(const struct counts *counts, int from, int to, size_t *offset)
 {
-    const size_t *column = counts->received + (size_t)to * ((size_t)counts->ranks + 1);
-    *offset = column[from];
-    return column[from + 1] - column[from];
+    int p = counts->ranks;
+    if (counts->received) {
+        const size_t *column = counts->received + (size_t)to * ((size_t)p + 1);
+        *offset = column[from];
+        return column[from + 1] - column[from];
+    }
+    if (counts->rotated) { /* of the ranks before: the distances to, to - 1, ... */
+        *offset = counts_of_row(counts, (to - from + 1 + p) % p, from);
+        return counts_of_row(counts, (to - from + p) % p, 1);
+    }
+    size_t length = counts_of_row(counts, to, 1);
+    *offset = (size_t)from * length;
+    return length;
 }
 
 #endif

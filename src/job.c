@@ -117,16 +117,12 @@ static enum status chosen_add(struct chosen *chosen, const struct choice *choice
     return STATUS_OK;
 }
 
-/* The size that auto goes by: as asked, or where a file says how long the blocks are, what they
- * make. */
+/* The size that auto goes by: what becomes of the one that is asked for. */
 static enum status auto_bytes(const struct job *job, int ranks, size_t asked, size_t *bytes)
 {
     static const struct choice unknown;
     struct problem problem;
     struct counts *counts;
-    *bytes = asked;
-    if (!job->collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
-        return STATUS_OK;
     enum status status = job_problem(job, &unknown, asked, ranks, NULL, &problem, &counts);
     if (status == STATUS_OK)
         *bytes = collective_bytes(&problem, job->datatype->size);

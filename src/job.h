@@ -43,7 +43,7 @@ struct injection {
 #define INJECTIONS_MOST 8
 
 #define CHOICES_MOST     64
-#define CHOICE_TEXT_MOST 128
+#define CHOICE_TEXT_MOST 256
 #define TRANSPORTS_MOST  8
 #define ROOT_ALL         (-1)
 

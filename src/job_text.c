@@ -54,11 +54,11 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, " -d %s", job->datatype->name);
     if (job->reduction)
         text_add(&text, " -o %s", job->reduction->name);
-    if (job->collective->counted)
-        text_add(&text, " --counts %s", job->counts_text);
-    if (job->collective->counted && job->counts.numbers)
-        text_add(&text, " (numbers %016llx)",
+    if (job->collective->counted && job->counts.numbers) /* nodes may have it at other paths */
+        text_add(&text, " --counts FILE (numbers %016llx)",
                  (unsigned long long)counts_fingerprint(&job->counts));
+    else if (job->collective->counted)
+        text_add(&text, " --counts %s", job->counts_text);
     if (job->shape_groups)
         text_add(&text, " --shape %dx%d", job->shape_groups, job->shape_ranks);
     text_add(&text, " -r %d -n %ld -w %ld -c %ld", job->root, job->iterations, job->warmup,

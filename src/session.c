@@ -418,7 +418,7 @@ enum status session_run(const struct job *job, const struct membership *membersh
     session->membership = membership;
     session->report = membership->rank == 0 ? report : NULL;
     session->lanes = 1;
-    char options[8192]; /* room for CHOICES_MOST choices */
+    char options[CHOICES_MOST * CHOICE_TEXT_MOST + 2048]; /* all choices, and the rest */
     job_canonical(job, options, sizeof options);
     struct control_config config = {
         .timeout = job->timeout, .options = options, .verbosity = job->verbosity};

@@ -6,31 +6,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Numbers the groups in the order of their first ranks. Returns how many there are. */
-static int groups_number(struct shape *shape, const int *group_of_rank)
+/* A rank and the number that its group was given. */
+struct membership {
+    int group, rank;
+};
+
+static int membership_compare(const void *x, const void *y)
 {
-    int groups = 0;
-    for (int r = 0; r < shape->ranks; r++) {
-        int first = r;
-        for (int before = 0; before < groups;
-             before++) /* start[]: the first rank of each, so far */
-            if (group_of_rank[shape->start[before]] == group_of_rank[r])
-                first = shape->start[before];
-        if (first == r)
-            shape->start[groups++] = r;
-        shape->group[r] = first == r ? groups - 1 : shape->group[first];
+    const struct membership *a = x, *b = y;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Numbers the groups in the order of their first ranks: shape->group of each rank, and how many
+ * there are. `sorted`: room for one for each rank. `start` serves as a list of first ranks. */
+static void groups_number(struct shape *shape, const int *group_of_rank, struct membership *sorted)
+{
+    int ranks = shape->ranks;
+    for (int r = 0; r < ranks; r++)
+        sorted[r] = (struct membership){.group = group_of_rank[r], .rank = r};
+    qsort(sorted, (size_t)ranks, sizeof *sorted, membership_compare);
+    for (int i = 0, first = 0; i < ranks; i++) { /* each rank: the first of its group */
+        if (i > 0 && sorted[i].group != sorted[i - 1].group)
+            first = i;
+        shape->group[sorted[i].rank] = sorted[first].rank;
     }
-    return groups;
+    for (int r = 0; r < ranks; r++) /* ascending, so a first rank comes before its others */
+        shape->group[r] = shape->group[r] == r ? shape->groups++ : shape->group[shape->group[r]];
 }
 
 struct shape *shape_create(const int *group_of_rank, int ranks)
 {
     size_t count = (size_t)ranks;
     struct shape *shape = malloc(sizeof *shape);
-    int *numbers = malloc((4 * count + 1) * sizeof *numbers);
-    if (!shape || !numbers) {
+    int *numbers = calloc(4 * count + 2, sizeof *numbers);
+    struct membership *sorted = malloc((count + 1) * sizeof *sorted);
+    if (!shape || !numbers || !sorted) {
         free(shape);
         free(numbers);
+        free(sorted);
         return NULL;
     }
     *shape = (struct shape){.ranks = ranks,
@@ -39,18 +54,14 @@ struct shape *shape_create(const int *group_of_rank, int ranks)
                             .members = numbers + 2 * count,
                             .start = numbers + 3 * count,
                             .uniform = true};
-    shape->groups = groups_number(shape, group_of_rank);
-    int filled = 0;
-    for (int g = 0; g < shape->groups; g++) {
-        shape->start[g] = filled;
-        for (int r = 0; r < ranks; r++) {
-            if (shape->group[r] != g)
-                continue;
-            shape->place[r] = filled - shape->start[g];
-            shape->members[filled++] = r;
-        }
-    }
-    shape->start[shape->groups] = filled;
+    groups_number(shape, group_of_rank, sorted);
+    free(sorted);
+    for (int r = 0; r < ranks; r++) /* start[g + 1]: the size of group g, for now */
+        shape->place[r] = shape->start[shape->group[r] + 1]++;
+    for (int g = 0; g < shape->groups; g++)
+        shape->start[g + 1] += shape->start[g];
+    for (int r = 0; r < ranks; r++)
+        shape->members[shape->start[shape->group[r]] + shape->place[r]] = r;
     for (int g = 1; g < shape->groups; g++)
         shape->uniform &= shape_size(shape, g) == shape_size(shape, 0);
     return shape;

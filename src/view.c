@@ -159,8 +159,8 @@ struct message message_part(struct builder *b, struct message message, size_t fi
         first -= here;
     }
     /* At most two pieces more than the spans that it touches; one, inside of a contiguous one. */
-    bool inside = i < message.count && message.spans[i].times == 1 &&
-                  first + length <= message.spans[i].run;
+    bool inside =
+        i < message.count && message.spans[i].times == 1 && first + length <= message.spans[i].run;
     struct span *spans = span_array(b, inside ? 1 : message.count - i + 2);
     if (!spans)
         return (struct message){0};

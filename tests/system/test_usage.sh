@@ -28,8 +28,8 @@ refused() {
 # Names: the valid ones, and the nearest.
 refused "'altoall' is not a .*did you mean 'alltoall'\? valid are .*allreduce.*barrier" altoall
 refused "'xyzzyq' is not a .*: valid are " xyzzyq
-refused "did you mean 'pairwise'\? valid are pairwise, pairwise-xor" alltoall -a pairwse
-refused "is not an algorithm for allreduce: .*valid are ring" allreduce -a pairwise
+refused "did you mean 'pairwise'\? valid are linear, pairwise, pairwise-xor" alltoall -a pairwse
+refused "is not an algorithm for allreduce: .*valid are linear" allreduce -a pairwise
 refused "did you mean 'radix'\?" alltoall -a bruck:radx=4
 refused "'x' is not .*option of algorithm bruck" alltoall -a bruck:x=4
 refused "has no option 'radix'" alltoall -a pairwise:radix=4
@@ -74,9 +74,9 @@ refused "has no option --iterations" plan alltoall -n 4
 refused "radix '1' of algorithm knomial is too small: give a whole number from 2 to" broadcast -a knomial:radix=1
 refused "radix '65537' of algorithm knomial is too large" broadcast -a knomial:radix=65537
 refused "'frist' is not a value of leader of algorithm hier-leader: did you mean 'first'\?" allreduce -a hier-leader:leader=frist
-refused "'mish' is not an algorithm for intra of algorithm hier: did you mean 'mesh'\? valid are ring, .*mesh" allreduce -a hier:intra=mish
+refused "'mish' is not an algorithm for intra of algorithm hier: did you mean 'mesh'\? valid are .*mesh" allreduce -a hier:intra=mish
 refused "'oneshot' is not an algorithm for intra of algorithm hier: valid are" allreduce -a hier:intra=oneshot
-refused "'hier-leader' is not an algorithm for inter of algorithm hier: valid are ring, .*recexch" allreduce -a hier:inter=hier-leader
+refused "'hier-leader' is not an algorithm for inter of algorithm hier: valid are .*recexch" allreduce -a hier:inter=hier-leader
 refused "algorithm ring has no option 'radix'" allreduce -a hier:inter.radix=4
 refused "'x.radix' is not an option of algorithm hier: valid are intra, inter, groups" allreduce -a hier:x.radix=4
 refused "'groups.radix' is not an option of algorithm hier" allreduce -a hier:groups.radix=4
@@ -108,7 +108,7 @@ for shape in 4 2x 2y2 0x4 2x-2 2x2x2 65537x1 ""; do
 done
 
 # --counts: words, and files by name and line.
-refused "--counts 'zipf' is no distribution, and no file that can be read: No such file" alltoallv --counts zipf
+refused "--counts 'zipf' is no distribution, and there is no such file" alltoallv --counts zipf
 refused "--counts '' is no distribution" alltoallv --counts ""
 refused "--counts zipf:11 is not a number from 0 to 10" alltoallv --counts zipf:11
 refused "--counts hot:1.5 is not a number from 0 to 1" gatherv --counts hot:1.5
@@ -122,15 +122,16 @@ refused_counts() { # refused_counts REGEX TEXT COLLECTIVE: of a file that holds 
     refused "$counts.*$1" "$3" --counts "$counts" --np 2
     refused "$counts.*$1" plan "$3" --counts "$counts" --np 2
 }
-refused_counts "holds no numbers: give a line for each rank" "# none\n" alltoallv
+refused_counts "holds no numbers: give one for each rank" "# none\n" alltoallv
 refused_counts ", line 2: '-4' is negative" "1 2\n3 -4\n" alltoallv
 refused_counts ", line 3: 'x' is not a number" "1 2\n\n3 x\n" alltoallv
 refused_counts ", line 1: '1.5' is not a number" "1.5 2\n" allgatherv
 refused_counts ", line 1: '99999999999999999999' is too large" "1 99999999999999999999\n" gatherv
 refused_counts ", line 2: it has 1 numbers, the lines before it 2" "1 2\n3\n" alltoallv
 refused_counts "holds 2 lines of 3 numbers, but 2 ranks need as many lines" "1 2 3\n4 5 6\n" alltoallv
-refused_counts "holds 1 lines of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
-refused_counts "holds 1 lines of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv
+refused_counts "holds 1 line of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
+refused_counts "holds 1 line of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv
+refused_counts "holds a zero byte" "1 2\\0 3\n" allgatherv
 refused_counts "rank 0 add up to too much" "200000000000000000 200000000000000000\n1 1\n" alltoallv
 refused_counts "rank 1 receives adds up to too much" "1 200000000000000000\n1 200000000000000000\n" alltoallv
 printf '1 2\n3 4\n' >"$counts"
