@@ -243,9 +243,8 @@ struct scale {
     {                                                                                              \
         long p = scale->p, n = scale->n, k = scale->k, k2 = scale->k2, N = scale->N, L = scale->L; \
         long P = power2_down(p), fold = P < p;                                                     \
-        long K = power_down(p, k), l = log_up(K, k), x = least(k - 1, p - K);                      \
                                                                                                    \
-        (void)n, (void)k2, (void)N, (void)L, (void)fold, (void)l, (void)x;                         \
+        (void)n, (void)k, (void)k2, (void)N, (void)L, (void)fold;                                  \
         return (struct cost){rounds, messages, elements};                                          \
     }
 #include "costs.def"
@@ -478,12 +477,6 @@ static int check_collective(const struct row *row, const struct algorithm *algor
         struct trial trial = {.choice = choice_of(algorithm),
                               .problem = {.collective = collective, .ranks = p}};
 
-        if (!collective->sized)
-            trial.problem.count = 1;
-        else if (collective->source.blocks || collective->destination.blocks)
-            trial.problem.count = (size_t)power2_down(p);
-        else
-            trial.problem.count = (size_t)p * (size_t)power2_down(p) * (size_t)power_down(p, 3);
         here = check_shapes(row, &trial);
         checked += here;
     }
