@@ -19,6 +19,8 @@
  */
 #include "algorithms.h"
 
+#include "counts.h"
+
 #include <stdio.h>
 
 static int shift_partner(const struct choice *choice, int rank, int ranks)
@@ -55,13 +57,8 @@ struct partners {
 
 static struct partners partners_of(const struct call *call)
 {
-    const struct algorithm *algorithm = call->choice->algorithm;
-    int p = call->group->size, r = call->group->rank;
-    struct partners partners = {algorithm->partner(call->choice, r, p), -1};
-    for (int other = 0; other < p; other++)
-        if (algorithm->partner(call->choice, other, p) == r)
-            partners.from = other;
-    return partners;
+    const struct counts *counts = call->problem->counts;
+    return (struct partners){counts->to[call->group->rank], counts->from[call->group->rank]};
 }
 
 static void exchange_write(struct builder *b, const struct call *call)

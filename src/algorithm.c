@@ -107,6 +107,17 @@ static struct choice part_choice(const struct part *part, enum collective_id col
     return choice;
 }
 
+static int choice_partner(const void *context, int rank, int ranks)
+{
+    const struct choice *choice = context;
+    return choice->algorithm->partner(choice, rank, ranks);
+}
+
+enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts)
+{
+    return counts_of_partners(ranks, choice_partner, choice, counts);
+}
+
 /* Refusing. */
 
 static const char *shape_refuses(const struct choice *choice, const struct problem *problem,

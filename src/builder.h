@@ -216,6 +216,10 @@ struct choice {
 /* The standard choice of an algorithm. */
 struct choice choice_of(const struct algorithm *algorithm);
 
+/* sendrecv: who sends to whom, by the pattern of the choice; it is the problem's counts. Free with
+ * counts_free(). */
+enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts);
+
 /* Value of a number or word option of the choice, by name. */
 long choice_option(const struct choice *choice, const char *name);
 long call_option(const struct call *call, const char *name);

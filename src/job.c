@@ -43,12 +43,6 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
     return STATUS_OK;
 }
 
-static int choice_partner(const void *context, int rank, int ranks)
-{
-    const struct choice *choice = context;
-    return choice->algorithm->partner(choice, rank, ranks);
-}
-
 enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
                         const struct shape *shape, struct problem *problem, struct counts **counts)
 {
@@ -65,7 +59,7 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
     };
     enum status status = STATUS_OK;
     if (choice->algorithm && choice->algorithm->partner)
-        status = counts_of_partners(ranks, choice_partner, choice, counts);
+        status = choice_partners(choice, ranks, counts);
     else if (collective->counted)
         status = counts_create(&job->counts,
                                collective->source.blocks && collective->destination.blocks

@@ -17,9 +17,11 @@
 
 #include "builder.h"
 #include "clock.h"
+#include "counts.h"
 #include "datatype.h"
 #include "log.h"
 #include "plan.h"
+#include "shape.h"
 
 #define RANKS_LISTED  16
 #define BUILDS_MOST   9                 /* of one rank's schedule */
@@ -201,9 +203,12 @@ static void measure_algorithm(const struct algorithm *algorithm, const struct li
     for (int i = 0; i < listed->count; i++) {
         int p = listed->ranks[i];
         char why[200];
-        struct problem asked = {.collective = collective, .ranks = p};
-        if (choice_refuses(&choice, &asked, why, sizeof why))
+        struct shape *shape = shape_of_sizes(&(int){p % 8 ? p : 8}, 1, p, why, sizeof why);
+        struct problem problem = {.collective = collective, .ranks = p, .shape = shape};
+        if (choice_refuses(&choice, &problem, why, sizeof why)) {
+            shape_free(shape);
             continue;
+        }
         printf("{\"collective\": \"%s\", \"algorithm\": \"%s\", \"ranks\": %d, ", collective->name,
                algorithm->name, p);
         if (i >= 2 && known == i) {
@@ -213,17 +218,20 @@ static void measure_algorithm(const struct algorithm *algorithm, const struct li
             double bytes = extrapolate((double)a->bytes, (double)b->bytes, early, middle, p);
             if (seconds > limit || bytes > MEMORY_MOST) {
                 printf("\"left_out\": {\"seconds\": %.3g, \"bytes\": %.3g}}\n", seconds, bytes);
+                shape_free(shape);
                 return;
             }
         }
         bool is_vector = collective_blocks(collective, BUFFER_SOURCE, p) == 1 &&
                          collective_blocks(collective, BUFFER_DESTINATION, p) == 1;
-        struct problem problem = {.collective = collective,
-                                  .ranks = p,
-                                  .count = !collective->sized ? 1
-                                           : is_vector        ? (size_t)p * BLOCK
-                                                              : BLOCK};
+        struct counts *counts = NULL;
+        problem.count = !collective->sized ? 1 : is_vector ? (size_t)p * BLOCK : BLOCK;
+        if (algorithm->partner && choice_partners(&choice, p, &counts) != STATUS_OK)
+            exit(1);
+        problem.counts = counts;
         costs[i] = measure(&choice, &problem, links);
+        counts_free(counts);
+        shape_free(shape);
         known = i + 1;
         printf("\"ms\": %.4f, \"operations\": %zu, \"messages\": %zu, \"spans\": %zu, "
                "\"waits\": %zu, \"schedule_bytes\": %zu, \"plan_ms\": %.4f, \"plan_bytes\": %zu, "

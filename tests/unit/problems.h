@@ -31,11 +31,6 @@ static inline bool choice_serves(const struct choice *choice, const struct probl
     return !choice_refuses(choice, problem, why, sizeof(why));
 }
 
-static inline int choice_partner_of(const void *choice, int rank, int ranks)
-{
-    return ((const struct choice *)choice)->algorithm->partner(choice, rank, ranks);
-}
-
 /* Gives a problem the counts that it needs, if any; count is then the mean. Free with
  * counts_free(). */
 static inline struct counts *problem_counts(struct problem *problem, const struct choice *choice,
@@ -46,8 +41,7 @@ static inline struct counts *problem_counts(struct problem *problem, const struc
     struct counts *counts = NULL;
 
     if (choice->algorithm->partner)
-        assert_int_equal(counts_of_partners(problem->ranks, choice_partner_of, choice, &counts),
-                         STATUS_OK);
+        assert_int_equal(choice_partners(choice, problem->ranks, &counts), STATUS_OK);
     else if (collective->counted)
         assert_int_equal(counts_create(spec, matrix ? COUNTS_MATRIX : COUNTS_VECTOR, problem->ranks,
                                        problem->count * (size_t)problem->ranks, 1, &counts),
