@@ -224,7 +224,7 @@ static void bruck_allgather(struct builder *b, const struct call *call)
 
 const struct algorithm alltoall_bruck = {
     .name = "bruck",
-    .aliases = {"brucks", "modified-bruck"},
+    .aliases = {"brucks", "k-brucks", "modified-bruck"},
     .collectives = SERVES(ALLTOALL),
     .summary = "blocks travel by the digits of their distance, aggregated",
     .rounds = "ceil(log_k p)",

@@ -221,6 +221,7 @@ const struct algorithm reduce_scatter_butterfly = {
 
 const struct algorithm reduce_scatter_rec_doubling = {
     .name = "rec-doubling",
+    .aliases = {"recursive-doubling", "rd"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "the whole vectors are exchanged in each step, and the own block is kept",
     .rounds = "log2 P (+2)",
@@ -231,6 +232,7 @@ const struct algorithm reduce_scatter_rec_doubling = {
 
 const struct algorithm allgather_recursive_doubling = {
     .name = "recursive-doubling",
+    .aliases = {"rd", "rhd"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "what is there is exchanged with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",

@@ -155,6 +155,7 @@ static const char *multi_refuses(const struct problem *problem, const struct cho
 
 const struct algorithm allgather_ring_bidir = {
     .name = "ring-bidir",
+    .aliases = {"double-ring"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "each block goes both ways, halfway round the ring",
     .rounds = "floor(p/2)",
@@ -165,6 +166,7 @@ const struct algorithm allgather_ring_bidir = {
 
 const struct algorithm reduce_scatter_ring_bidir = {
     .name = "ring-bidir",
+    .aliases = {"double-ring"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "half of every block goes round the ring each way",
     .rounds = "p-1",

@@ -136,7 +136,7 @@ static void ring_then_gather(struct builder *b, const struct call *call)
 
 const struct algorithm scatter_linear = {
     .name = "linear",
-    .aliases = {"star", "mesh", "direct"},
+    .aliases = {"star", "mesh", "direct", "basic-linear"},
     .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
     .summary = "each rank's block straight from the root",
     .rounds = "1",
@@ -168,7 +168,7 @@ const struct algorithm scatter_knomial = {
 
 const struct algorithm gather_linear = {
     .name = "linear",
-    .aliases = {"star", "mesh", "direct"},
+    .aliases = {"star", "mesh", "direct", "basic-linear"},
     .collectives = SERVES(GATHER) | SERVES(GATHERV),
     .summary = "each block straight to the root",
     .rounds = "1",

@@ -334,6 +334,7 @@ const struct algorithm reduce_in_order_binary = {
 
 const struct algorithm allreduce_linear = {
     .name = "linear",
+    .aliases = {"basic-linear"},
     .collectives = SERVES(ALLREDUCE),
     .summary = "everybody sends to rank 0, which sends back the result",
     .rounds = "2",

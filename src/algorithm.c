@@ -8,6 +8,7 @@
 
 #include "counts.h"
 #include "log.h"
+#include "name.h"
 #include "shape.h"
 
 /* Names. */
@@ -22,13 +23,22 @@ const struct algorithm *algorithm_find(enum collective_id collective, const char
     for (int i = 0; algorithms[i]; i++) {
         if (!algorithm_serves(algorithms[i], collective))
             continue;
-        if (strcmp(algorithms[i]->name, name) == 0)
+        if (name_equal(algorithms[i]->name, name))
             return algorithms[i];
         for (int a = 0; a < ALGORITHM_ALIASES_MOST && algorithms[i]->aliases[a]; a++)
-            if (strcmp(algorithms[i]->aliases[a], name) == 0)
+            if (name_equal(algorithms[i]->aliases[a], name))
                 return algorithms[i];
     }
     return NULL;
+}
+
+const struct algorithm *algorithm_alike(enum collective_id collective,
+                                        const struct algorithm *algorithm)
+{
+    const struct algorithm *same = algorithm_find(collective, algorithm->name);
+    for (int a = 0; !same && a < ALGORITHM_ALIASES_MOST && algorithm->aliases[a]; a++)
+        same = algorithm_find(collective, algorithm->aliases[a]);
+    return same;
 }
 
 static const struct collective *collective_of(enum collective_id id)
@@ -61,7 +71,7 @@ bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm
         may &= algorithm->options[i].kind == OPTION_NUMBER ||
                algorithm->options[i].kind == OPTION_WORD;
     for (unsigned left = option->collectives; left; left &= left - 1) {
-        const struct algorithm *same = algorithm_find(first_of(left), algorithm->name);
+        const struct algorithm *same = algorithm_alike(first_of(left), algorithm);
         may &= same && !same->grouped;
     }
     return may;
@@ -98,7 +108,7 @@ long call_option(const struct call *call, const char *name)
 /* The part's choice for one of the collectives that it serves. */
 static struct choice part_choice(const struct part *part, enum collective_id collective)
 {
-    struct choice choice = choice_of(algorithm_find(collective, part->algorithm->name));
+    struct choice choice = choice_of(algorithm_alike(collective, part->algorithm));
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && part->algorithm->options[i].name; i++) {
         int index = option_index(choice.algorithm, part->algorithm->options[i].name);
         if (index >= 0)

@@ -21,6 +21,14 @@ static int letter(const char *text, int place)
     return c == '_' ? '-' : c;
 }
 
+bool name_equal(const char *name, const char *other)
+{
+    int i = 0;
+    while (name[i] && letter(name, i) == letter(other, i))
+        i++;
+    return letter(name, i) == letter(other, i);
+}
+
 /* Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */
 static int name_distance(const char *a, int a_length, const char *b, int b_length)
 {

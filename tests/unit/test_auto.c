@@ -168,6 +168,20 @@ static void names_are_given_once(void **state)
         }
 }
 
+/* Other libraries' spellings, and one name that means another algorithm in each half of a part. */
+static void names_of_others_are_known(void **state)
+{
+    (void)state;
+    const struct algorithm *halving = algorithm_find(COLLECTIVE_REDUCE_SCATTER, "RHD");
+    assert_ptr_equal(algorithm_find(COLLECTIVE_ALLREDUCE, "Segmented_Ring"),
+                     algorithm_find(COLLECTIVE_ALLREDUCE, "ring"));
+    assert_null(algorithm_find(COLLECTIVE_ALLREDUCE, "rin"));
+    assert_null(algorithm_find(COLLECTIVE_ALLREDUCE, "rings"));
+    assert_string_equal(halving->name, "rec-halving");
+    assert_string_equal(algorithm_alike(COLLECTIVE_ALLGATHER, halving)->name, "recursive-doubling");
+    assert_null(algorithm_alike(COLLECTIVE_SENDRECV, halving));
+}
+
 /* A part that is standard can be a part; and of each that can there is one for every collective. */
 static void standard_parts_can_be_parts(void **state)
 {
@@ -197,6 +211,7 @@ int main(void)
         cmocka_unit_test(something_is_picked_that_accepts),
         cmocka_unit_test(boundaries_are_where_they_are_said_to_be),
         cmocka_unit_test(names_are_given_once),
+        cmocka_unit_test(names_of_others_are_known),
         cmocka_unit_test(standard_parts_can_be_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

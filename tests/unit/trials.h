@@ -150,7 +150,7 @@ static inline bool part_serves(const struct algorithm_option *option,
 
     for (int c = 0; collectives[c] && serves; c++) {
         enum collective_id id = collectives[c]->id;
-        const struct algorithm *same = algorithm_find(id, algorithm->name);
+        const struct algorithm *same = algorithm_alike(id, algorithm);
 
         serves = !(option->collectives >> id & 1) || (same && !same->grouped);
     }
