@@ -34,7 +34,6 @@ const struct algorithm *const algorithms[] = {
     &allreduce_ahc,
     &allreduce_ahc_broke,
     &allreduce_pipeline,
-
     &allgather_mesh,
     &allgather_ring,
     &allgather_ring_bidir,
@@ -52,7 +51,6 @@ const struct algorithm *const algorithms[] = {
     &allgather_hier,
     &allgather_ahc,
     &allgather_pipeline,
-
     &reduce_scatter_linear,
     &reduce_scatter_mesh,
     &reduce_scatter_pairwise,
@@ -70,7 +68,6 @@ const struct algorithm *const algorithms[] = {
     &reduce_scatter_hier,
     &reduce_scatter_ahc,
     &reduce_scatter_pipeline,
-
     &alltoall_linear,
     &alltoall_pairwise,
     &alltoall_pairwise_xor,
@@ -82,11 +79,10 @@ const struct algorithm *const algorithms[] = {
     &alltoall_ring_bidir,
     &alltoall_bruck,
     &alltoall_bruck_zero,
-    &alltoallv_padded_bruck,
     &alltoall_pipeline,
     &alltoall_staged,
     &alltoall_hier_relay,
-
+    &alltoallv_padded_bruck,
     &broadcast_linear,
     &broadcast_mesh,
     &broadcast_chain,
@@ -108,7 +104,6 @@ const struct algorithm *const algorithms[] = {
     &broadcast_swing,
     &broadcast_hier,
     &broadcast_hier_leader,
-
     &reduce_linear,
     &reduce_mesh,
     &reduce_chain,
@@ -127,7 +122,6 @@ const struct algorithm *const algorithms[] = {
     &reduce_circulant_rsg,
     &reduce_hier,
     &reduce_hier_leader,
-
     &gather_linear,
     &gather_ring,
     &gather_binomial,
@@ -135,7 +129,6 @@ const struct algorithm *const algorithms[] = {
     &gather_nb,
     &gather_nhr,
     &gather_hier,
-
     &scatter_linear,
     &scatter_ring,
     &scatter_binomial,
@@ -143,13 +136,11 @@ const struct algorithm *const algorithms[] = {
     &scatter_nb,
     &scatter_nhr,
     &scatter_hier,
-
     &sendrecv_ring_shift,
     &sendrecv_pingpong,
     &sendrecv_uni,
     &sendrecv_bidir,
     &sendrecv_pairs,
-
     &barrier_central,
     &barrier_double_ring,
     &barrier_tree,
