@@ -93,14 +93,8 @@ static enum status word_read(const struct algorithm *algorithm,
 static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
                              const char *text, struct part *part)
 {
-    enum collective_id first = (enum collective_id)__builtin_ctz(option->collectives);
-    const struct algorithm *algorithm = algorithm_find(first, text);
-    if (!algorithm || !algorithm_is_part(algorithm, option))
-        return unknown_part(text, choice->algorithm, option);
-    struct choice standard = choice_of(algorithm);
-    part->algorithm = algorithm;
-    memcpy(part->options, standard.options, sizeof part->options);
-    return STATUS_OK;
+    *part = part_of(option, text);
+    return part->algorithm ? STATUS_OK : unknown_part(text, choice->algorithm, option);
 }
 
 /* "4": all groups; "2+3": each. */

@@ -126,7 +126,7 @@ static json_t *part_json(const struct part *part)
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
         json_object_set_new(options, algorithm->options[i].name,
                             option_json(&algorithm->options[i], part->options[i]));
-    return json_pack("{s:s, s:o}", "algorithm", algorithm->name, "options", options);
+    return json_pack("{s:s, s:o}", "algorithm", part->name, "options", options);
 }
 
 json_t *json_choice(const struct choice *choice)

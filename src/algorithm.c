@@ -18,27 +18,23 @@ bool algorithm_serves(const struct algorithm *algorithm, enum collective_id coll
     return algorithm->collectives >> collective & 1;
 }
 
-const struct algorithm *algorithm_find(enum collective_id collective, const char *name)
+/* Its name or alias that `name` is; NULL: none. */
+static const char *algorithm_called(const struct algorithm *algorithm, const char *name)
 {
-    for (int i = 0; algorithms[i]; i++) {
-        if (!algorithm_serves(algorithms[i], collective))
-            continue;
-        if (name_equal(algorithms[i]->name, name))
-            return algorithms[i];
-        for (int a = 0; a < ALGORITHM_ALIASES_MOST && algorithms[i]->aliases[a]; a++)
-            if (name_equal(algorithms[i]->aliases[a], name))
-                return algorithms[i];
-    }
+    if (name_equal(algorithm->name, name))
+        return algorithm->name;
+    for (int a = 0; a < ALGORITHM_ALIASES_MOST && algorithm->aliases[a]; a++)
+        if (name_equal(algorithm->aliases[a], name))
+            return algorithm->aliases[a];
     return NULL;
 }
 
-const struct algorithm *algorithm_alike(enum collective_id collective,
-                                        const struct algorithm *algorithm)
+const struct algorithm *algorithm_find(enum collective_id collective, const char *name)
 {
-    const struct algorithm *same = algorithm_find(collective, algorithm->name);
-    for (int a = 0; !same && a < ALGORITHM_ALIASES_MOST && algorithm->aliases[a]; a++)
-        same = algorithm_find(collective, algorithm->aliases[a]);
-    return same;
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_serves(algorithms[i], collective) && algorithm_called(algorithms[i], name))
+            return algorithms[i];
+    return NULL;
 }
 
 static const struct collective *collective_of(enum collective_id id)
@@ -64,17 +60,38 @@ static enum collective_id first_of(unsigned set)
     return (enum collective_id)__builtin_ctz(set);
 }
 
+/* What the part is for one of the collectives that it serves. */
+static const struct algorithm *part_algorithm(const struct part *part,
+                                              enum collective_id collective)
+{
+    const struct algorithm *called = algorithm_find(collective, part->name);
+    return called ? called : algorithm_find(collective, part->algorithm->name);
+}
+
+struct part part_of(const struct algorithm_option *option, const char *name)
+{
+    struct part part = {.algorithm = algorithm_find(first_of(option->collectives), name)};
+    const struct algorithm *algorithm = part.algorithm;
+    if (!algorithm)
+        return part;
+    part.name = algorithm_called(algorithm, name);
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
+        part.options[i] = algorithm->options[i].standard;
+        if (algorithm->options[i].kind != OPTION_NUMBER &&
+            algorithm->options[i].kind != OPTION_WORD)
+            part.algorithm = NULL;
+    }
+    for (unsigned left = option->collectives; part.algorithm && left; left &= left - 1) {
+        const struct algorithm *same = part_algorithm(&part, first_of(left));
+        if (!same || same->grouped)
+            part.algorithm = NULL;
+    }
+    return part;
+}
+
 bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option)
 {
-    bool may = !algorithm->grouped && algorithm_serves(algorithm, first_of(option->collectives));
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        may &= algorithm->options[i].kind == OPTION_NUMBER ||
-               algorithm->options[i].kind == OPTION_WORD;
-    for (unsigned left = option->collectives; left; left &= left - 1) {
-        const struct algorithm *same = algorithm_alike(first_of(left), algorithm);
-        may &= same && !same->grouped;
-    }
-    return may;
+    return part_of(option, algorithm->name).algorithm == algorithm;
 }
 
 struct choice choice_of(const struct algorithm *algorithm)
@@ -83,13 +100,8 @@ struct choice choice_of(const struct algorithm *algorithm)
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
         const struct algorithm_option *option = &algorithm->options[i];
         choice.options[i] = option->standard;
-        if (option->kind != OPTION_PART)
-            continue;
-        const struct algorithm *part =
-            algorithm_find(first_of(option->collectives), option->standard_part);
-        choice.parts[i].algorithm = part;
-        for (int j = 0; part && j < ALGORITHM_OPTIONS_MOST && part->options[j].name; j++)
-            choice.parts[i].options[j] = part->options[j].standard;
+        if (option->kind == OPTION_PART)
+            choice.parts[i] = part_of(option, option->standard_part);
     }
     return choice;
 }
@@ -108,7 +120,7 @@ long call_option(const struct call *call, const char *name)
 /* The part's choice for one of the collectives that it serves. */
 static struct choice part_choice(const struct part *part, enum collective_id collective)
 {
-    struct choice choice = choice_of(algorithm_alike(collective, part->algorithm));
+    struct choice choice = choice_of(part_algorithm(part, collective));
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && part->algorithm->options[i].name; i++) {
         int index = option_index(choice.algorithm, part->algorithm->options[i].name);
         if (index >= 0)
@@ -184,7 +196,7 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
         if (!refusal)
             continue;
         snprintf(why, size, "%s=%s cannot serve a group of %d: %s", option,
-                 choice->parts[index].algorithm->name, ranks, refusal);
+                 choice->parts[index].name, ranks, refusal);
         return why;
     }
     return NULL;

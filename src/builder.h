@@ -197,8 +197,11 @@ struct algorithm {
 
 /* The algorithm of one part of a composed one. */
 struct part {
-    const struct algorithm *algorithm; /* serves the first of the option's collectives; those for
-                                          the others are alike: algorithm_alike() */
+    const struct algorithm *algorithm; /* serves the first of the option's collectives */
+    /* Its name or alias as the user gave it. For the others it is what has this name there, else
+     * what has the first one's: so "rhd" is rec-halving for reduce_scatter, and for allgather
+     * recursive-doubling. */
+    const char *name;
     long options[ALGORITHM_OPTIONS_MOST];
 };
 
@@ -242,8 +245,11 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 /* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
 extern const struct algorithm *const algorithms[];
 bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
-/* May it be the part that an OPTION_PART asks for? It, or those alike, serve all of the
- * option's collectives; it is not made of parts, and needs no groups. */
+/* The part of that name that an OPTION_PART asks for, with standard options. Its algorithm is NULL
+ * if there is none: it has to serve all of the option's collectives, under its names, is not made
+ * of parts, and needs no groups. */
+struct part part_of(const struct algorithm_option *option, const char *name);
+/* Is it the part of its name? */
 bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option);
 /* What `-a auto` picks for a problem of `bytes` bytes, as tables print them; *why: in a few words.
  * algorithms/auto.c holds the rule. NULL: no rule has an algorithm that accepts the shape. */
@@ -251,10 +257,6 @@ const struct algorithm *algorithm_auto(const struct problem *problem, size_t byt
                                        const char **why);
 /* By collective and name or alias, in any case, with '_' for '-' if one likes; NULL if unknown. */
 const struct algorithm *algorithm_find(enum collective_id collective, const char *name);
-/* What serves another collective under the algorithm's name, else under one of its aliases: so
- * "rhd" is rec-halving for reduce_scatter, and recursive-doubling for allgather. NULL: none. */
-const struct algorithm *algorithm_alike(enum collective_id collective,
-                                        const struct algorithm *algorithm);
 
 /* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a
  * lane of its own. The schedule is the caller's, to be freed with schedule_free(); it refers to the

@@ -172,14 +172,17 @@ static void names_are_given_once(void **state)
 static void names_of_others_are_known(void **state)
 {
     (void)state;
-    const struct algorithm *halving = algorithm_find(COLLECTIVE_REDUCE_SCATTER, "RHD");
+    static const struct algorithm_option halves = {
+        .kind = OPTION_PART, .collectives = SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER)};
     assert_ptr_equal(algorithm_find(COLLECTIVE_ALLREDUCE, "Segmented_Ring"),
                      algorithm_find(COLLECTIVE_ALLREDUCE, "ring"));
     assert_null(algorithm_find(COLLECTIVE_ALLREDUCE, "rin"));
     assert_null(algorithm_find(COLLECTIVE_ALLREDUCE, "rings"));
-    assert_string_equal(halving->name, "rec-halving");
-    assert_string_equal(algorithm_alike(COLLECTIVE_ALLGATHER, halving)->name, "recursive-doubling");
-    assert_null(algorithm_alike(COLLECTIVE_SENDRECV, halving));
+    assert_string_equal(algorithm_find(COLLECTIVE_REDUCE_SCATTER, "RHD")->name, "rec-halving");
+    assert_string_equal(part_of(&halves, "RHD").algorithm->name, "recursive-doubling");
+    assert_string_equal(part_of(&halves, "RHD").name, "rhd");
+    assert_null(part_of(&halves, "hier").algorithm);
+    assert_null(part_of(&halves, "neighbor").algorithm);
 }
 
 /* A part that is standard can be a part; and of each that can there is one for every collective. */

@@ -150,7 +150,7 @@ static inline bool part_serves(const struct algorithm_option *option,
 
     for (int c = 0; collectives[c] && serves; c++) {
         enum collective_id id = collectives[c]->id;
-        const struct algorithm *same = algorithm_alike(id, algorithm);
+        const struct algorithm *same = algorithm_find(id, algorithm->name);
 
         serves = !(option->collectives >> id & 1) || (same && !same->grouped);
     }
@@ -193,10 +193,7 @@ static inline int option_set(struct choice *choice, int i, int ranks, long place
     case OPTION_PART:
         count = option_parts(option, parts);
         if (count) {
-            struct choice part = choice_of(parts[place % count]);
-
-            choice->parts[i].algorithm = part.algorithm;
-            memcpy(choice->parts[i].options, part.options, sizeof(part.options));
+            choice->parts[i] = part_of(option, parts[place % count]->name);
             return count;
         }
         break;
