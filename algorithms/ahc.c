@@ -22,8 +22,19 @@
  * `ahc-broke` is simpler: only the first m_min places of each node own anything, and rails are
  * those of equal places; the links of the others stay idle between the nodes.
  *
- * With NB inside and outside, G nodes, the largest of M ranks: allreduce takes 2(ceil(log2 M) +
- * ceil(log2 G)) rounds. A rank with several intervals works on them side by side.
+ * G nodes, the largest of M ranks and the smallest of m; NB inside and rings between, the standard
+ * parts (ahc-broke: rings inside too, as NB sends what is left of a few long shares many times):
+ *
+ *   collective             rounds                    sent                        scratch
+ *   allreduce              2(ceil(log2 M) + G-1)     2(GM-1)/(GM) n              up to n/2
+ *   reduce_scatter         ceil(log2 M) + G-1        (p-1)b                      up to 2n
+ *   allgather              G-1 + ceil(log2 M)        up to (p - m/M) b           0
+ *   allreduce, ahc-broke   2(M-1 + G-1)              up to (2 + (G-2)/(Gm)) n    up to n
+ *
+ * A ring between nodes passes on what the regions of all nodes but the next one have in its
+ * interval, so in allgather the rank of a large node before a small one sends most. A rank with
+ * several intervals works on them side by side. Scratch of reduce_scatter: the own share of all
+ * regions, n over the size of the node, and what the parts need.
  *
  * Used by: HCCL (AHC, AHC_BROKE). Source: HCCL's asymmetric_hierarchical_concatenate_base.
  */
@@ -81,8 +92,11 @@ static const char *ahc_refuses(const struct problem *problem, const struct choic
     for (int a = 0; !refusal && a < shape->groups; a++)
         refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
     if (!refusal && units_of(shape) > UNITS_MOST)
-        refusal = "the sizes of the groups have too large a least common multiple: use ahc-broke "
-                  "or hier-leader where there is one";
+        refusal = problem->collective->id == COLLECTIVE_ALLREDUCE
+                      ? "the sizes of the groups have too large a least common multiple: use "
+                        "ahc-broke or hier-leader"
+                      : "the sizes of the groups have too large a least common multiple: use nhr, "
+                        "which needs no groups";
     return refusal;
 }
 
@@ -324,9 +338,9 @@ const struct algorithm allreduce_ahc = {
     .grouped = true,
     .summary = "hierarchical for nodes of any sizes: each interval has one owner in every node",
     .rounds = "intra RS(M) + inter AR(G) + intra AG(M)",
-    .sent = "2((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .sent = "2(GM-1)/(GM) n",
     .users = "HCCL",
-    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "ring"),
+    .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "nb"),
                 INTER(SERVES(ALLREDUCE), "ring"), NODE_GROUPS},
     .refuses = ahc_refuses,
     .write = ahc_allreduce,
@@ -338,7 +352,7 @@ const struct algorithm allreduce_ahc_broke = {
     .grouped = true,
     .summary = "the same with as many rails as the smallest node has ranks; the others are idle",
     .rounds = "intra RS(M) + inter AR(G) + intra AG(M)",
-    .sent = "2((M-1)/m + (G-1)/(G m)) n with parts that are optimal",
+    .sent = "up to (2 + (G-2)/(G m)) n",
     .users = "HCCL",
     .options = {INTRA(SERVES(REDUCE_SCATTER) | SERVES(ALLGATHER), "ring"),
                 INTER(SERVES(ALLREDUCE), "ring"), NODE_GROUPS},
@@ -352,9 +366,9 @@ const struct algorithm reduce_scatter_ahc = {
     .grouped = true,
     .summary = "in the node for all regions, then each interval among its owners",
     .rounds = "intra RS(M) + inter RS(G)",
-    .sent = "((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .sent = "(p-1)b",
     .users = "HCCL",
-    .options = {INTRA(SERVES(REDUCE_SCATTER), "ring"), INTER(SERVES(REDUCE_SCATTER), "ring"),
+    .options = {INTRA(SERVES(REDUCE_SCATTER), "nb"), INTER(SERVES(REDUCE_SCATTER), "ring"),
                 NODE_GROUPS},
     .refuses = ahc_refuses,
     .write = ahc_reduce_scatter,
@@ -366,9 +380,9 @@ const struct algorithm allgather_ahc = {
     .grouped = true,
     .summary = "each interval among its owners, then in the node for all regions",
     .rounds = "inter AG(G) + intra AG(M)",
-    .sent = "((M-1)/M + (G-1)/(G m)) n with parts that are optimal",
+    .sent = "up to (p - m/M) b, with rings between the nodes",
     .users = "HCCL",
-    .options = {INTRA(SERVES(ALLGATHER), "ring"), INTER(SERVES(ALLGATHER), "ring"), NODE_GROUPS},
+    .options = {INTRA(SERVES(ALLGATHER), "nb"), INTER(SERVES(ALLGATHER), "ring"), NODE_GROUPS},
     .refuses = ahc_refuses,
     .write = ahc_allgather,
 };

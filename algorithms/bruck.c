@@ -22,6 +22,8 @@
  *
  * A phase has up to k-1 messages. Few messages, for alltoall more bytes: for small blocks.
  *
+ * Allgather with radix 2 is the mirror image of that of nb (nonuniform.c); here the radix is an option.
+ *
  * Nothing is rotated or copied: a slot starts in the source, and its last hop goes straight to the
  * destination; allgather receives each block where it belongs, without scratch. In between, a slot
  * of alltoall stands in scratch, where each message has an area of its own, so that nothing is
@@ -31,7 +33,7 @@
  * bruck-zero turns this round: the block for r-i sits in slot i and travels down. So in the end slot
  * i holds the block of rank r+i, and its place all along is that of block r+i in the destination:
  * zero rotations even where slots are stored there. They alternate between that place and another
- * one in scratch: n of it.
+ * one in scratch: p - 1 - ceil(log2 p) blocks of it, as a slot with a single hop needs none.
  *
  * padded-bruck lets blocks of different lengths travel as if all were as long as the longest, so
  * that the lengths of messages depend on nothing else. Elsewhere ranks must first agree on that
@@ -259,7 +261,7 @@ const struct algorithm allgather_bruck = {
     .name = "bruck",
     .aliases = {"bruck-rot", "brucks", "k-brucks"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "what is there grows k-fold in each phase, from the ranks above",
+    .summary = "what is there grows k-fold in each phase; views stand for the rotation",
     .rounds = "ceil(log_k p)",
     .sent = "(p-1)b",
     .users = "MPICH, Open MPI",

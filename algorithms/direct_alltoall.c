@@ -8,7 +8,7 @@
  *
  *   name        steps                     sent      scratch (in place)
  *   linear      1                         (p-1)b    0  (n)
- *   fullmesh    ceil(floor(p/2)/(C/2))    (p-1)b    0  (n)
+ *   fullmesh    ceil(floor(p/2)/(C/2))    (p-1)b    0  (n); C = 1: p-1 steps, as pairwise
  *   scattered   ceil((p-1)/C)             (p-1)b    0  (n)
  *
  * Peers are served from the own rank onwards, so that not all hit the same one first.
@@ -102,7 +102,7 @@ const struct algorithm alltoall_fullmesh = {
     .name = "fullmesh",
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "rounds of C peers, the nearest on both sides first",
-    .rounds = "ceil(floor(p/2)/(C/2))",
+    .rounds = "ceil(floor(p/2)/(C/2)); p-1 if C=1",
     .sent = "(p-1)b",
     .users = "HCCL",
     .options = {{"concurrency", 1, 65536, 8, "peers in flight, 1 or even"}},

@@ -21,8 +21,24 @@
  * collective among the leaders, broadcast in the node. Its nodes may differ in size. Leaders need
  * not stand at the same place: on the diagonal of 4 x 4, they are the ranks 3, 6, 9 and 12.
  *
- * Rounds and volume are those of the parts: an allreduce sends 2(L-1)/L n inside and 2(N-1)/(NL) n
- * between the nodes with parts that are optimal in themselves.
+ * Rounds, volume and scratch are those of the parts. With the standard ones, q = ceil(log2 N) and
+ * i = ceil(log2 L), of the busiest rank:
+ *
+ *   hier             rounds         sent                             scratch
+ *   allreduce        2 + 2(N-1)     2(L-1)/L n + 2(N-1)/(NL) n       0
+ *   reduce_scatter   N              (N-1)L b + (L-1)b                (N-1)L b
+ *     first=intra    N              (L-1)N b + (N-1)b                2(N-1)b
+ *   allgather        N              (L-1)b + (N-1)L b                0
+ *     first=inter    N              (N-1)b + (L-1)N b                0
+ *   broadcast        2(L-1) + q     (2(L-1) + q) n/L                 (L-2)/L n
+ *   reduce           2(L-1) + q     2(L-1)/L n                       up to (2L-3)/L n
+ *   scatter          q + 1          (N-1)L b + (L-1)b                up to N/2 L b
+ *   gather           1 + q          up to N/2 L b                    up to N/2 L b
+ *
+ *   hier-leader
+ *   allreduce        2i + 2(N-1)    i n + 2(N-1)/N n                 up to n
+ *   broadcast        q + i          (q + i) n                        0
+ *   reduce           i + q          n                                up to 2n
  *
  * Used by: HCCL (all of `hier`, with mesh or ring inside and ring, NHR or NB between), UCC
  * (split_rail; rab and 2step), MPICH (smp), MSCCL. Source: Cho, Finkler, Serrano, Kung, Hunter,

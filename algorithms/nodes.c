@@ -76,6 +76,26 @@ struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const s
     return view_select(b, view, order, order ? ranks : 0);
 }
 
+/* What serves groups of different sizes instead. */
+static const char *uneven_remedy(enum collective_id collective)
+{
+    switch (collective) {
+    case COLLECTIVE_ALLTOALL:
+    case COLLECTIVE_ALLTOALLV:
+        return "fullmesh or pairwise";
+    case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_REDUCE:
+        return "hier-leader";
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_SCATTERV:
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_GATHERV:
+        return "binomial";
+    default:
+        return "ahc";
+    }
+}
+
 const char *nodes_uneven(const struct problem *problem, char *why, size_t size)
 {
     const struct shape *shape = problem->shape;
@@ -88,8 +108,8 @@ const char *nodes_uneven(const struct problem *problem, char *why, size_t size)
         most = here > most ? here : most;
     }
     snprintf(why, size,
-             "it needs groups of one size, and these have from %d to %d ranks: use ahc "
-             "or hier-leader where there is one",
-             least, most);
+             "it needs groups of one size, and these have from %d to %d ranks: use %s, which "
+             "takes any",
+             least, most, uneven_remedy(problem->collective->id));
     return why;
 }

@@ -36,6 +36,9 @@
  * with what does not fit its buffers. NCCL also reorders these rounds to need fewer buffers; here
  * each block has its place anyway.
  *
+ * The allgather of nb is the mirror image of that of bruck.c with radix 2; there the radix is an
+ * option.
+ *
  * Used by: HCCL (NB, NHR), NCCL (PAT), Open MPI and UCC (sparbit is the allgather of nhr). Sources:
  * Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
  * systems", IEEE TPDS 1997; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter
@@ -270,7 +273,6 @@ const struct algorithm allreduce_pat = {
     .summary = "pat reduce_scatter, then pat allgather",
     .rounds = "2ceil(log2 p) when full",
     .sent = "2(p-1)b",
-    .users = "the kernels of NCCL",
     .options = {{"concurrency", 1, 65536, 65536, "blocks in a message"}},
     .write = pat_allreduce,
 };

@@ -9,8 +9,8 @@
  *
  *   name        steps        sent
  *   ring        p-1          p(p-1)/2 b
- *   ring-bidir  floor(p/2)   (F(F+1) + B(B+1))/2 b, F = floor(p/2) hops at most forwards and
- *                            B = floor((p-1)/2) backwards: each block goes the shorter way
+ *   ring-bidir  floor(p/2)   floor(p^2/4) b: each block goes the shorter way, floor(p/2) hops at
+ *                            most forwards and floor((p-1)/2) backwards
  *
  * What goes on stands side by side in an area, as one span. Areas alternate, so that nothing is
  * received where something still waits to be sent; together they are as long as the two longest
@@ -91,7 +91,7 @@ const struct algorithm alltoall_ring_bidir = {
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .summary = "blocks are stored and forwarded, the shorter way round the ring",
     .rounds = "floor(p/2)",
-    .sent = "(F(F+1) + B(B+1))/2 b",
+    .sent = "floor(p^2/4) b",
     .users = "links to neighbours only",
     .write = bidir_alltoall,
 };

@@ -17,7 +17,8 @@
  *       (a,i) --> relay(a,c) ==> relay(c,a) --> (c,j)      3 rounds; few and very large messages
  *
  * Blocks inside a node go direct. Blocks on their way stand in scratch, each at a place of its own:
- * N L blocks for staged, 2 ceil((N-1)/L) L^2 for a relay.
+ * (N-1)(L-1) blocks for staged, 2(L^2 - L) for each node that a rank relays to, of which there are
+ * ceil((N-1)/L) at most. In place n more.
  *
  * Used by: staged HCCL, MSCCL (two-step), NCCL's PXN is its first stage; relay MSCCL (three-step).
  */

@@ -11,6 +11,7 @@
  *
  *   shape                steps            broadcast: sent     reduce: sent
  *   linear               1                (p-1)n              n
+ *   linear, C            ceil((p-1)/C)    (p-1)n              -
  *   chain                p-1              n                   n
  *   chain-k              ceil((p-1)/k)    k n                 -
  *   binomial             ceil(log2 p)     n ceil(log2 p)      n
@@ -24,9 +25,12 @@
  * reduce send n, once.
  *
  * Ranks count from the root: v = (r - root) mod p. Broadcast and allreduce need no scratch, reduce
- * n on every rank between a leaf and the root. linear combines in the order of the ranks; chain,
- * binomial and knomial in that of v, which is the same for root 0. in-order-binary does whatever
- * the root is: its tree stands on real ranks below p-1, which sends the result to the root.
+ * n on every rank between a leaf and the root. With root 0, linear, chain, binomial and knomial
+ * combine in the order of the ranks. With another root they do not, as v goes on with rank 0 behind
+ * p-1: chain combines from the highest v down, binomial runs of v, and a rank with several children
+ * in one round (linear, knomial) the nearest ranks on both sides first: root 2 of 4 takes 1, 3, 0.
+ * in-order-binary keeps the order whatever the root is: its tree stands on real ranks below p-1,
+ * which sends the result to the root.
  *
  * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline; chain with fanout
  * k), NCCL; binomial MPICH, Open MPI, HCCL (NHR one-shot); binomial-near HCCL (NB); knomial Open
@@ -48,9 +52,26 @@ static void broadcast_down(struct builder *b, const struct call *call, tree_shap
     tree_broadcast(b, g, &tree, from, to);
 }
 
+/* The root serves `concurrency` peers at a time, from itself onwards. */
 static void linear_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_chains, TREE_STAR);
+    const struct group *g = call->group;
+    int p = g->size, window = (int)call_option(call, "concurrency");
+    struct message to = view_all(b, &call->destination), from = view_all(b, &call->source);
+    if (g->rank == call->root)
+        put_copy(b, g, to, from);
+    for (int v = 1; v < p; v++) {
+        int peer = (call->root + v) % p;
+        if ((v - 1) % (window > 0 ? window : p) == 0) {
+            if (v > 1)
+                put_fence(b, g);
+            put_step(b, g);
+        }
+        if (g->rank == call->root)
+            put_send(b, g, peer, from);
+        if (g->rank == peer)
+            put_recv(b, g, call->root, to);
+    }
 }
 
 static void chain_broadcast(struct builder *b, const struct call *call)
@@ -195,10 +216,11 @@ const struct algorithm broadcast_linear = {
     .name = "linear",
     .aliases = {"star", "flat", "basic-linear"},
     .collectives = SERVES(BROADCAST),
-    .summary = "the root sends to everybody",
-    .rounds = "1",
+    .summary = "the root sends to everybody, or to C ranks at a time",
+    .rounds = "1, or ceil((p-1)/C)",
     .sent = "(p-1)n",
     .users = "HCCL (Star), Open MPI",
+    .options = {{"concurrency", 0, 65536, 0, "peers in flight; 0: all"}},
     .write = linear_broadcast,
 };
 

@@ -74,6 +74,11 @@ enum status unknown_algorithm(const char *subject, const struct collective *coll
         if (algorithm_serves(algorithms[i], collective->id))
             names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
                       LENGTH(algorithms[i]->aliases));
+    if (name_equal(subject, "ll"))
+        return fail(STATUS_USAGE,
+                    "'%s' is not an algorithm but a way over the links, for any "
+                    "algorithm: give --copy ll",
+                    subject);
     snprintf(what, sizeof what, "algorithm for %s", collective->name);
     return names_refuse(subject, what, &names);
 }
