@@ -44,6 +44,7 @@
 #include <stdlib.h>
 
 #include "nodes.h"
+#include "numbers.h"
 
 #define UNITS_MOST 1000000000L
 
@@ -65,13 +66,8 @@ static long units_of(const struct shape *shape)
 {
     long units = 1;
     for (int a = 0; a < shape->groups && units <= UNITS_MOST; a++) {
-        long size = shape_size(shape, a), x = units, y = size;
-        while (y != 0) {
-            long rest = x % y;
-            x = y;
-            y = rest;
-        }
-        units = units / x * size;
+        long size = shape_size(shape, a);
+        units = units / common_divisor(units, size) * size;
     }
     return units;
 }

@@ -117,7 +117,4 @@ void binomial_gather_on(struct builder *b, const struct group *g, int root,
 /* pairwise.c: p-1 rounds, one partner each. */
 void pairwise_alltoall(struct builder *b, const struct call *call);
 
-/* ring_several.c: the greatest number that divides both. */
-int common_divisor(int x, int y);
-
 #endif

@@ -16,6 +16,7 @@
  */
 #include "algorithms.h"
 
+#include "numbers.h"
 #include "shape.h"
 
 #define GROUP_MOST 8 /* ranks, where there are several nodes */
@@ -34,7 +35,7 @@ static struct formation formation_of(const struct call *call)
     if (!shape || shape->groups < 2)
         return (struct formation){NULL, p, 1, r};
     for (int node = 0; node < shape->groups; node++)
-        each = common_divisor(each, shape_size(shape, node));
+        each = (int)common_divisor(each, shape_size(shape, node));
     return (struct formation){shape, each, p / each,
                               shape->start[shape->group[r]] + shape->place[r]};
 }

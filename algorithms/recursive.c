@@ -1,7 +1,11 @@
 /*
- * recursive.c - exchanges among k^e ranks, level by level: the kernels.
+ * recursive.c - exchanges among k^e ranks, level by level: the kernels, and the collectives around
+ * them for any number of ranks.
  */
 #include "recursive.h"
+
+#include "compose.h"
+#include "fold.h"
 
 /* One level, as a rank sees it. */
 struct level {
@@ -157,4 +161,166 @@ void recursive_exchange(struct builder *b, const struct group *g, int weight, in
         else
             put_recv_reduce(b, g, first + digit * weight, to, to);
     }
+}
+
+/* The collectives: fold, exchange, and hand out. */
+
+/* Combines `own` of all ranks, in every level the whole; the results alternate between the targets,
+ * so that the last one is in targets[0]. `own` may be memory of targets[0], where their number is
+ * even or the rank is not alone in its fold. */
+static struct message exchange_all(struct builder *b, const struct group *g,
+                                   const struct fold *fold, struct message own,
+                                   const struct message targets[2])
+{
+    const struct group *actives = &fold->actives;
+    int left = level_count(fold->radix, actives->size);
+    own = fold_in(b, g, fold, own, targets[left % 2]);
+    for (int weight = 1; weight < actives->size; weight *= fold->radix, own = targets[left % 2]) {
+        left--;
+        recursive_exchange(b, actives, weight, fold->radix, own, targets[left % 2]);
+    }
+    return own;
+}
+
+void recursive_allreduce(struct builder *b, const struct call *call, int radix)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, -1);
+    struct view other = view_scratch(b, &call->destination), source = call->source;
+    struct message targets[2] = {view_all(b, &call->destination), view_all(b, &other)};
+    if (level_count(radix, fold.power) % 2 == 1 && fold_extras(&fold, g) == 0 &&
+        !fold.actives.absent)
+        source = view_source_apart(b, call); /* the first result goes where the source is */
+    struct message result = exchange_all(b, g, &fold, view_all(b, &source), targets);
+    if (g->size == 1)
+        put_copy(b, g, targets[0], result);
+    fold_out(b, g, &fold, targets[0]);
+}
+
+void recursive_allreduce_scatter(struct builder *b, const struct call *call, int radix)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, -1);
+    struct message own = view_all(b, &call->destination);
+    struct view areas[2] = {view_scratch(b, &call->source), view_scratch(b, &call->source)};
+    struct message targets[2] = {view_all(b, &areas[0]), view_all(b, &areas[1])};
+    const struct view *result = g->size > 1 ? &areas[0] : &call->source;
+    int active = fold_active(&fold, fold.mine);
+
+    exchange_all(b, g, &fold, view_all(b, &call->source), targets);
+    if (g->rank == active)
+        put_copy(b, g, own, view_block(result, g->rank));
+    if (fold.rest > 0)
+        put_step(b, g);
+    if (g->rank != active)
+        put_recv(b, g, active, own);
+    for (int r = fold_first(&fold, fold.mine); r < fold_first(&fold, fold.mine + 1); r++)
+        if (g->rank == active && r != active)
+            put_send(b, g, r, view_block(result, r));
+}
+
+void halving_allreduce(struct builder *b, const struct call *call, int radix,
+                       enum recursive_order order)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, -1);
+    struct message whole = view_all(b, &call->destination);
+    struct view have = view_of(b, fold_in(b, g, &fold, view_all(b, &call->source), whole));
+    struct view source = view_cut(b, &have, fold.power);
+    struct view result = view_cut(b, &call->destination, fold.power);
+    recursive_halving(b, &fold.actives, radix, order, &source, &result);
+    recursive_doubling(b, &fold.actives, radix, order, &result);
+    fold_out(b, g, &fold, whole);
+}
+
+void halving_reduce(struct builder *b, const struct call *call, int radix,
+                    enum recursive_order order)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, call->root);
+    struct view partial =
+        g->rank == call->root ? call->destination : view_scratch(b, &call->source);
+    struct view have =
+        view_of(b, fold_in(b, g, &fold, view_all(b, &call->source), view_all(b, &partial)));
+    have = view_cut(b, &have, fold.power);
+    partial = view_cut(b, &partial, fold.power);
+    recursive_halving(b, &fold.actives, radix, order, &have, &partial);
+    recursive_gather(b, &fold.actives, radix, order, fold_index(&fold, call->root), &partial);
+}
+
+void halving_broadcast(struct builder *b, const struct call *call, int radix,
+                       enum recursive_order order)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, call->root);
+    int root = fold_index(&fold, call->root);
+    struct view destination = view_cut(b, &call->destination, fold.power), kept = destination;
+    if (g->rank == call->root) {
+        int own = recursive_block(radix, fold.power, order, root);
+        kept = view_cut(b, &call->source, fold.power);
+        put_copy(b, g, view_block(&destination, own), view_block(&kept, own));
+    }
+    recursive_scatter(b, &fold.actives, radix, order, root, &kept);
+    recursive_doubling(b, &fold.actives, radix, order, &destination);
+    fold_out(b, g, &fold, view_all(b, &kept));
+}
+
+/* Every rank gets its block from the active one that ended with its group's blocks. */
+static void hand_out(struct builder *b, const struct group *g, const struct fold *fold,
+                     enum recursive_order order, const struct view *partial)
+{
+    int block = recursive_block(fold->radix, fold->power, order, fold->mine);
+    int active = fold_active(fold, fold->mine), from = fold_active(fold, block);
+    put_step(b, g);
+    for (int r = fold_first(fold, block); r < fold_first(fold, block + 1); r++)
+        if (g->rank == active && r != active)
+            put_send(b, g, r, view_block(partial, r));
+    if (g->rank != from)
+        put_recv(b, g, from, view_block(partial, g->rank));
+}
+
+void halving_reduce_scatter(struct builder *b, const struct call *call, int radix,
+                            enum recursive_order order)
+{
+    const struct group *g = call->group;
+    struct fold fold = fold_make(b, g, radix, -1);
+    struct message own = view_all(b, &call->destination);
+    /* In place, the own block lies among those that are still to be sent. */
+    struct view partial =
+        call->in_place ? view_scratch(b, &call->source) : view_apart(b, g, &call->source, own);
+    struct view have = call->source, all = partial;
+    if (fold.rest > 0) {
+        fold_in(b, g, &fold, view_all(b, &call->source), view_all(b, &partial));
+        if (fold_extras(&fold, g) > 0)
+            have = partial;
+    }
+    have = fold_blocks(b, &fold, &have);
+    all = fold_blocks(b, &fold, &partial);
+    recursive_halving(b, &fold.actives, radix, order, &have, &all);
+    if (fold.rest > 0 || order == NEAR_FIRST)
+        hand_out(b, g, &fold, order, &partial);
+    put_copy(b, g, own, view_block(&partial, g->rank));
+}
+
+void doubling_allgather(struct builder *b, const struct group *g, int radix, const struct view *all)
+{
+    struct fold fold = fold_make(b, g, radix, -1);
+    struct view blocks = fold_blocks(b, &fold, all);
+    int active = fold_active(&fold, fold.mine);
+    int first = fold_first(&fold, fold.mine), end = fold_first(&fold, fold.mine + 1);
+    if (fold.rest > 0)
+        put_step(b, g);
+    if (g->rank != active)
+        put_send(b, g, active, view_block(all, g->rank));
+    for (int r = first; r < end; r++)
+        if (g->rank == active && r != active)
+            put_recv(b, g, r, view_block(all, r));
+    recursive_doubling(b, &fold.actives, radix, FAR_FIRST, &blocks);
+    if (fold.rest > 0)
+        put_step(b, g);
+    if (g->rank != active)
+        put_recv(b, g, active, view_blocks(b, all, g->rank + 1, 1, g->size - 1));
+    for (int r = first; r < end; r++)
+        if (g->rank == active && r != active)
+            put_send(b, g, r, view_blocks(b, all, r + 1, 1, g->size - 1));
 }

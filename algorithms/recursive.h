@@ -17,8 +17,8 @@
  * v in reverse, and all that is combined is that of runs of ranks: operands stay in order.
  *
  * The kernels want a group of k^e ranks, and views of as many blocks (of any lengths). What
- * surrounds them, the collectives for any number of ranks, is written once for all radixes:
- * doubling.c has those of radix 2, knomial.c those where the radix is an option.
+ * surrounds them, the collectives for any number of ranks, is here too, once for all radixes:
+ * doubling.c names those of radix 2, knomial.c those where the radix is an option.
  */
 #ifndef CCTEST_RECURSIVE_H
 #define CCTEST_RECURSIVE_H

@@ -22,6 +22,8 @@
 
 #include <stdio.h>
 
+#include "numbers.h"
+
 #define STRIDES_MOST 64
 
 /* The ranks in the order of one ring. */
@@ -117,11 +119,6 @@ static void bidir_allgather(struct builder *b, const struct call *call)
         ring_pass(b, &rings[c].group, &all, steps[c]);
         group_join(b, call->group, &rings[c].group);
     }
-}
-
-int common_divisor(int x, int y)
-{
-    return y == 0 ? x : common_divisor(y, x % y);
 }
 
 /* The smallest strides, up to `most`, that make a ring of p ranks. */

@@ -129,11 +129,6 @@ static void ring_then_gather(struct builder *b, const struct call *call)
     compose_reduce(b, call, ring_reduce_scatter_on, binomial_gather_on);
 }
 
-#define RADIX                                                                                      \
-    {                                                                                              \
-        "radix", 2, 65536, 4, "base k: a rank has up to k-1 children in each round"                \
-    }
-
 const struct algorithm scatter_linear = {
     .name = "linear",
     .aliases = {"star", "mesh", "direct", "basic-linear"},
@@ -162,7 +157,7 @@ const struct algorithm scatter_knomial = {
     .rounds = "ceil(log_k p)",
     .sent = "(p-1)b",
     .users = "UCC, MPICH (tree)",
-    .options = {RADIX},
+    .options = {TREE_RADIX},
     .write = knomial_scatter,
 };
 
@@ -194,7 +189,7 @@ const struct algorithm gather_knomial = {
     .rounds = "ceil(log_k p)",
     .sent = "p/k b at most, rounded up to a power of k",
     .users = "UCC, MPICH (tree)",
-    .options = {RADIX},
+    .options = {TREE_RADIX},
     .write = knomial_gather,
 };
 

@@ -95,4 +95,10 @@ void tree_scatter(struct builder *b, const struct group *g, tree_shape *shape, i
 void tree_gather(struct builder *b, const struct group *g, tree_shape *shape, int k, int root,
                  const struct view *kept);
 
+/* The option of algorithms whose tree is tree_knomial. */
+#define TREE_RADIX                                                                                 \
+    {                                                                                              \
+        "radix", 2, 65536, 4, "base k: a rank has up to k-1 children in each round"                \
+    }
+
 #endif

@@ -205,8 +205,6 @@ static void nccl_allreduce(struct builder *b, const struct call *call)
 }
 
 /* clang-format off */
-#define RADIX \
-    {"radix", 2, 65536, 4, "base k: a rank has up to k-1 children in each round"}
 #define LAYOUT \
     {.name = "layout", .most = 1, .kind = OPTION_WORD, .words = binary_layouts, \
      .help = "the children of v on level l: v+2^l and v+2^(l+1), or 2v+1 and 2v+2"}
@@ -274,7 +272,7 @@ const struct algorithm broadcast_knomial = {
     .rounds = "ceil(log_k p)",
     .sent = "(k-1)n ceil(log_k p) at most",
     .users = "Open MPI, MPICH, UCC",
-    .options = {RADIX},
+    .options = {TREE_RADIX},
     .write = knomial_broadcast,
 };
 
@@ -329,7 +327,7 @@ const struct algorithm reduce_knomial = {
     .rounds = "ceil(log_k p)",
     .sent = "n",
     .users = "Open MPI, UCC",
-    .options = {RADIX},
+    .options = {TREE_RADIX},
     .write = knomial_reduce,
 };
 
@@ -383,7 +381,7 @@ const struct algorithm allreduce_knomial = {
     .rounds = "2 ceil(log_k p)",
     .sent = "(k-1)n ceil(log_k p) at most",
     .users = "MPICH (tree)",
-    .options = {RADIX},
+    .options = {TREE_RADIX},
     .write = knomial_allreduce,
 };
 

@@ -210,7 +210,7 @@ static void print_collective(const struct collective *collective, const struct a
     putchar('\n');
     text_print(
         "p ranks, P the largest power of the base (2, or k) that is not more; N nodes of L ranks "
-        "(ahc: G of m to M); q = ceil(log2 p), for swing of p-1 if p is odd; C: concurrency=; b "
+        "(ahc: G of m to M); C: concurrency=; b "
         "elements of a block, n of a vector. Elements sent: by the "
         "busiest rank. RS, AG, AR: reduce_scatter, allgather, allreduce. Options are "
         "written behind the name, those of a part behind a dot: bruck:radix=4, "
