@@ -15,10 +15,12 @@
  *                and 1 or 2 channels take turns, and so do the other combinations from p to p + 1
  *   beyond       standard options, and one other combination, with one small count
  *
- *   groups       for algorithms that need them, every shape up to 36 ranks, one in 4 beyond, given
- *                by the problem or by the option. In each shape, standard options: for p <= 8 all
- *                combinations of b, in place or not, root; for larger p in place and not. Of other
- *                options 3 combinations, one each
+ *   groups       for algorithms that need them, given by the problem or by the option: equal groups
+ *                of every size, together and dealt round, and five unequal shapes (up to 6 ranks:
+ *                all that stand together, and one that does not); beyond 36 ranks one in 4 of
+ *                these. In each shape, standard options: for p <= 8 all combinations of b, in place
+ *                or not, root; for larger p in place and not. Of other options 3 combinations, one
+ *                each
  *   counts       for forms with counts, the distributions take turns; b is the mean
  *
  * Whose turn it is, chance decides, in the same way each time, so that no two things keep step.

@@ -221,8 +221,18 @@ static inline bool shape_wanted(int *nth)
     return (*nth)-- == 0;
 }
 
+#define COMPOSED_MOST 6 /* ranks, up to which there are all shapes of ranks that stand together */
+
+/* Cuts ranks behind rank r where bit r of `cuts` is set. */
+static inline void shape_compose(int ranks, int cuts, int group[])
+{
+    group[0] = 0;
+    for (int r = 1; r < ranks; r++)
+        group[r] = group[r - 1] + (cuts >> (r - 1) & 1);
+}
+
 /* The `nth` way to group ranks: equal groups of every size, together and dealt round, then unequal
- * ones. false: no more. */
+ * ones, and of few ranks all that stand together. false: no more. */
 static inline bool shape_plan(int ranks, int nth, int group[])
 {
     for (int each = 1; each <= ranks; each++) {
@@ -235,7 +245,17 @@ static inline bool shape_plan(int ranks, int nth, int group[])
             group[r] = together ? r / each : r % (ranks / each);
         return true;
     }
-    if (ranks < 5 || nth > 3)
+    if (ranks >= 3 && shape_wanted(&nth)) { /* the last rank stands with the first */
+        for (int r = 0; r < ranks; r++)
+            group[r] = r % (ranks - 1);
+        return true;
+    }
+    if (ranks <= COMPOSED_MOST) {
+        if (nth < 1 << (ranks - 1))
+            shape_compose(ranks, nth, group);
+        return nth < 1 << (ranks - 1);
+    }
+    if (nth > 3)
         return false;
     for (int r = 0, g = 0, left = 1; r < ranks; r++) {
         const int unequal[] = {r > 0, r == ranks - 1, g, r * r % 5 / 2};
