@@ -3,6 +3,7 @@
  * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
  * algorithm.
  */
+#include "costs.h"
 #include "ensemble.h"
 #include "trials.h"
 
@@ -11,219 +12,8 @@
 
 #define SECONDS_MOST  120 /* then an algorithm stands still: test_algorithms says which */
 #define RANKS_COUNTED 17
+#define ROOTS_COUNTED 8 /* ranks, up to which every root is counted; beyond: 0, 1 and the last */
 #define GROUPED_MOST  24
-
-/* What formulas are made of. */
-
-/* ceil(log_k p) */
-static long log_up(long p, long k)
-{
-    long q = 0;
-
-    for (long w = 1; w < p; w *= k)
-        q++;
-    return q;
-}
-
-static long log2_up(long p)
-{
-    return log_up(p, 2);
-}
-
-/* The largest power of k up to p. */
-static long power_down(long p, long k)
-{
-    long power = 1;
-
-    while (k > 1 && k * power <= p)
-        power *= k;
-    return power;
-}
-
-static long power2_down(long p)
-{
-    return power_down(p, 2);
-}
-
-static long least(long a, long b)
-{
-    return a < b ? a : b;
-}
-
-static long divide_up(long a, long b)
-{
-    return (a + b - 1) / b;
-}
-
-/* Messages of the Bruck pattern: for each weight, the digits that occur. */
-static long bruck_messages(long p, long k)
-{
-    long messages = 0;
-
-    for (long w = 1; w < p; w *= k)
-        for (long j = 1; j < k && j * w < p; j++)
-            messages++;
-    return messages;
-}
-
-/* A block travels once for each digit of its distance that is not 0. */
-static long bruck_blocks(long p, long k)
-{
-    long blocks = 0;
-
-    for (long i = 0; i < p; i++)
-        for (long rest = i; rest > 0; rest /= k)
-            blocks += rest % k != 0;
-    return blocks;
-}
-
-/* The columns of the most square grid that p ranks fill: no fewer than its rows. */
-static long square_columns(long p)
-{
-    long columns = 1;
-
-    while (columns * columns < p || p % columns != 0)
-        columns++;
-    return columns;
-}
-
-/* nhr-v1's grid: the first `longer` rows have a rank more than there are columns. */
-struct nhr_v1_grid {
-    long rows, columns, longer;
-};
-
-static struct nhr_v1_grid nhr_v1_grid(long p)
-{
-    long columns = square_columns(p), rows = p / columns, root = 1;
-
-    if (columns - rows < 5)
-        return (struct nhr_v1_grid){rows, columns, 0};
-    while ((root + 1) * (root + 1) <= p)
-        root++;
-    rows = root + (p - root * root >= root);
-    return (struct nhr_v1_grid){rows, root, p - rows * root};
-}
-
-static long nhr_v1_rounds(long p)
-{
-    struct nhr_v1_grid grid = nhr_v1_grid(p);
-
-    return 2 * (grid.columns - (grid.longer == 0)) + 2 * (grid.rows - 1);
-}
-
-/* Where rows differ, the busiest rank stands in the last column of a longer one: its allgather sends
- * all parts, since that of its neighbour is empty. */
-static long nhr_v1_sent(long p, long n)
-{
-    struct nhr_v1_grid grid = nhr_v1_grid(p);
-    long part = n / grid.columns, spared = part;
-
-    if (grid.longer == 0)
-        return 2 * (p - 1) * n / p;
-    for (long y = 0; y < grid.longer; y++) {
-        long rest = part % grid.rows, base = part / grid.rows;
-        long own = base + (y < rest), next = base + ((y + 1) % grid.rows < rest);
-
-        spared = own + next < spared ? own + next : spared;
-    }
-    return 2 * n + part - spared;
-}
-
-/* Ranks in the largest subtree below the root of a k-nomial tree: below the highest digit, which
- * may be cut short, or else below the next one. */
-static long largest_subtree(long p, long k)
-{
-    long w = 1;
-
-    while (w * k < p)
-        w *= k;
-    if (p >= 2 * w)
-        return w;
-    return p - w > w / k ? p - w : w / k;
-}
-
-/* For each power of two, the odd multiples of it go in messages of at most c blocks. */
-static long pat_messages(long p, long c)
-{
-    long messages = 0;
-
-    for (long w = 1; w < p; w *= 2)
-        messages += divide_up(((p - 1) / w + 1) / 2, c);
-    return messages;
-}
-
-/* Recursive exchanges of radix k: levels of k - 1 meetings each among the largest power of k. The
- * rest folds onto them: k - 1 extras at most on each of the first ranks. */
-
-static long levels(long p, long k)
-{
-    return log_up(power_down(p, k), k);
-}
-
-static long meetings(long p, long k)
-{
-    return (k - 1) * levels(p, k);
-}
-
-static long extras(long p, long k)
-{
-    long rest = p - power_down(p, k);
-
-    return rest < k - 1 ? rest : k - 1;
-}
-
-/* Steps of folding, and of giving back. */
-static long folds(long p, long k)
-{
-    return extras(p, k) > 0 ? 2 : 0;
-}
-
-/* Ranks in the folded groups before group v. */
-static long folded_before(long p, long k, long v)
-{
-    long rest = p - power_down(p, k);
-
-    return v + (v * (k - 1) < rest ? v * (k - 1) : rest);
-}
-
-/* Blocks that active rank v sends in an allgather: in each level all those of its window, and at
- * last all but one to each extra. */
-static long doubling_blocks_of(long p, long k, long v)
-{
-    long blocks = (folded_before(p, k, v + 1) - folded_before(p, k, v) - 1) * (p - 1);
-
-    for (long w = 1; w < power_down(p, k); w *= k)
-        blocks += (k - 1) * (folded_before(p, k, v - v % w + w) - folded_before(p, k, v - v % w));
-    return blocks;
-}
-
-/* The first one has the largest windows. */
-static long doubling_blocks(long p, long k)
-{
-    return doubling_blocks_of(p, k, 0);
-}
-
-/* Down the binomial tree, far first, then doubling: messages or blocks of the busiest. */
-static long scatter_rd(long p, bool messages)
-{
-    long most = 0;
-
-    for (long r = 0; r < p; r++) {
-        long low = r ? r & -r : 2 * power2_down(p), tree = low < p - r ? low : p - r, v = 0;
-        while (folded_before(p, 2, v + 1) <= r)
-            v++;
-        bool pair = folded_before(p, 2, v + 1) - folded_before(p, 2, v) > 1;
-        bool away = pair && r == folded_before(p, 2, v);
-        long sent = messages ? log2_up(tree) : tree - 1;
-
-        if (away)
-            sent += 1;
-        else
-            sent += messages ? levels(p, 2) + pair : doubling_blocks_of(p, 2, v);
-        most = sent > most ? sent : most;
-    }
-    return most;
-}
 
 /* The table. Each row becomes a function, named for its line, and a place in rows[]. */
 
@@ -324,6 +114,7 @@ static bool is_fenced(const struct trial *trial)
     return false;
 }
 
+/* Raises `cost` to what the trial costs where that is more. */
 static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
 {
     struct program program;
@@ -333,18 +124,34 @@ static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TR
         return false;
     verify(PROGRAM(&program), trial_idempotent(trial), &verification);
     snprintf(why, TRIAL_WHY, "%s", verification.error);
-    *cost = (struct cost){.rounds = verification.steps};
+    cost->rounds = most(cost->rounds, verification.steps);
     for (int r = 0; r < program.ranks; r++) {
-        long messages = (long)verification.messages[r], elements = (long)verification.elements[r];
-
-        cost->messages = messages > cost->messages ? messages : cost->messages;
-        cost->elements = elements > cost->elements ? elements : cost->elements;
+        cost->messages = most(cost->messages, (long)verification.messages[r]);
+        cost->elements = most(cost->elements, (long)verification.elements[r]);
     }
     bool right = verification.right && rounds_agree(&program, why);
     if (right && is_fenced(trial) && trial->channels == 1)
         right = rounds_are_fenced(&program, why);
     verification_free(&verification);
     program_free(&program);
+    return right;
+}
+
+/* What the worst root costs. */
+static bool roots_cost(struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
+{
+    int p = trial->problem.ranks;
+    int roots = trial->problem.collective->rooted ? p : 1;
+    bool right = true;
+
+    *cost = (struct cost){0};
+    for (int root = 0; root < roots && right; root++) {
+        if (p > ROOTS_COUNTED && root > 1 && root < p - 1)
+            continue;
+        trial->problem.root = root;
+        right = trial_cost(trial, cost, why);
+    }
+    trial->problem.root = 0;
     return right;
 }
 
@@ -370,10 +177,10 @@ static bool cost_right(const struct row *row, struct trial *trial, char why[TRIA
         .N = shape ? shape->groups : 1,
         .L = shape ? shape_size(shape, 0) : trial->problem.ranks,
     };
-    struct cost is, beside, should = row->cost(&scale);
+    struct cost is, beside = {0}, should = row->cost(&scale);
 
     trial->channels = 1;
-    if (!trial_cost(trial, &is, why))
+    if (!roots_cost(trial, &is, why))
         return false;
     if (is.rounds != should.rounds || is.messages != should.messages ||
         is.elements != should.elements) {
