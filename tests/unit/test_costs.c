@@ -316,6 +316,128 @@ static void costs_as_documented(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Unequal groups, with the standard options: rounds and elements. */
+
+#define UNEQUAL_MOST  8    /* ranks */
+#define UNEQUAL_COUNT 5040 /* what formulas divide by divides it */
+
+/* G groups of m to M ranks; n as in costs.def. */
+struct unequal {
+    const struct shape *shape;
+    long p, n, G, m, M;
+};
+
+static struct cost ahc_allreduce_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = 2 * (u->M - 1) + 2 * (u->G - 1),
+                         .elements = 2 * (u->n - u->n / (u->G * u->M))};
+}
+
+/* The first m of each group own everything. In a large group the last of them sends all but its own
+ * share, then exchanges that with other groups, then sends all, since its neighbour owns nothing. */
+static struct cost ahc_broke_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = 2 * (u->M - 1) + 2 * (u->G - 1),
+                         .elements = 2 * u->n + (u->G - 2) * (u->n / (u->G * u->m))};
+}
+
+static struct cost ahc_reduce_scatter_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = u->M - 1 + u->G - 1, .elements = (u->p - 1) * u->n};
+}
+
+/* A ring sends all but what its neighbour has: for 1/m of the blocks, those of the next group. */
+static struct cost ahc_allgather_cost(const struct unequal *u)
+{
+    long spared = u->n;
+
+    for (int g = 0; g < u->G; g++) {
+        long next = shape_size(u->shape, (g + 1) % (int)u->G);
+
+        spared = least(spared, next * u->n / shape_size(u->shape, g));
+    }
+    return (struct cost){.rounds = u->M - 1 + u->G - 1, .elements = u->p * u->n - spared};
+}
+
+static struct cost leader_allreduce_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = 2 * log2_up(u->M) + 2 * (u->G - 1),
+                         .elements = log2_up(u->M) * u->n + 2 * (u->G - 1) * (u->n / u->G)};
+}
+
+static struct cost leader_broadcast_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = log2_up(u->G) + log2_up(u->M),
+                         .elements = (log2_up(u->G) + log2_up(u->M)) * u->n};
+}
+
+static struct cost leader_reduce_cost(const struct unequal *u)
+{
+    return (struct cost){.rounds = log2_up(u->G) + log2_up(u->M), .elements = u->n};
+}
+
+static const struct unequal_row {
+    enum collective_id collective;
+    const char *name;
+    struct cost (*cost)(const struct unequal *unequal);
+} unequal_rows[] = {
+    {COLLECTIVE_ALLREDUCE, "ahc", ahc_allreduce_cost},
+    {COLLECTIVE_ALLREDUCE, "ahc-broke", ahc_broke_cost},
+    {COLLECTIVE_REDUCE_SCATTER, "ahc", ahc_reduce_scatter_cost},
+    {COLLECTIVE_ALLGATHER, "ahc", ahc_allgather_cost},
+    {COLLECTIVE_ALLREDUCE, "hier-leader", leader_allreduce_cost},
+    {COLLECTIVE_BROADCAST, "hier-leader", leader_broadcast_cost},
+    {COLLECTIVE_REDUCE, "hier-leader", leader_reduce_cost},
+};
+
+static void check_unequal(const struct unequal_row *row, const struct shape *shape)
+{
+    struct unequal unequal = {.shape = shape,
+                              .p = shape->ranks,
+                              .n = UNEQUAL_COUNT,
+                              .G = shape->groups,
+                              .m = shape->ranks};
+    struct trial trial = {.choice = choice_of(algorithm_find(row->collective, row->name)),
+                          .problem = {.collective = collective_of(row->collective),
+                                      .ranks = shape->ranks,
+                                      .count = (size_t)unequal.n,
+                                      .shape = shape},
+                          .channels = 1};
+    char text[TRIAL_TEXT], why[TRIAL_WHY];
+    struct cost is;
+
+    for (int g = 0; g < shape->groups; g++) {
+        unequal.m = least(unequal.m, shape_size(shape, g));
+        unequal.M = most(unequal.M, shape_size(shape, g));
+    }
+    struct cost should = row->cost(&unequal);
+    trial_text(&trial, text);
+    if (!roots_cost(&trial, &is, why))
+        fail_msg("%s: %s", text, why);
+    if (is.rounds != should.rounds || is.elements != should.elements)
+        fail_msg("%s: %ld rounds, %ld elements instead of %ld, %ld", text, is.rounds, is.elements,
+                 should.rounds, should.elements);
+}
+
+static void unequal_groups_as_documented(void **state)
+{
+    size_t count = sizeof(unequal_rows) / sizeof(*unequal_rows);
+    int group[UNEQUAL_MOST], checked = 0;
+
+    (void)state;
+    for (int p = 2; p <= UNEQUAL_MOST; p++)
+        for (int nth = 0; shape_plan(p, nth, group); nth++) {
+            struct shape *shape = shape_create(group, p);
+
+            assert_non_null(shape);
+            for (size_t i = 0; i < count && !shape->uniform; i++, checked++)
+                check_unequal(&unequal_rows[i], shape);
+            shape_free(shape);
+        }
+    print_message("coverage: %zu rows held against %d trials\n", count, checked);
+    assert_true(checked > 0);
+}
+
 static void every_algorithm_has_a_row(void **state)
 {
     int missing = 0;
@@ -342,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_has_a_row),
         cmocka_unit_test(costs_as_documented),
+        cmocka_unit_test(unequal_groups_as_documented),
     };
 
     alarm(SECONDS_MOST);
