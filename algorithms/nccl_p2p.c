@@ -53,9 +53,8 @@ static void nccl_alltoall(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     struct formation f = formation_of(call);
     struct view source = view_source_apart(b, call);
-    int concurrency = (int)call_option(call, "concurrency"), power = 1, round = 0;
-    while (power < f.groups)
-        power *= 2;
+    int concurrency = (int)call_option(call, "concurrency"), round = 0;
+    int power = 1 << log2_up(f.groups);
     put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
     for (int k = 0, d = 0; k < power; k++, d = (d + k) % power)
         for (int e = d == 0; e < f.each && d < f.groups; e++) {

@@ -15,4 +15,19 @@ static inline long common_divisor(long x, long y)
     return x;
 }
 
+/* floor(log2 x), x > 0. */
+static inline int log2_down(int x)
+{
+    int log = 0;
+    while (x >>= 1)
+        log++;
+    return log;
+}
+
+/* ceil(log2 x); 0 of nothing. */
+static inline int log2_up(int x)
+{
+    return x > 1 ? log2_down(x - 1) + 1 : 0;
+}
+
 #endif

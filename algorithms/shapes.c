@@ -19,6 +19,8 @@
  */
 #include "shapes.h"
 
+#include "numbers.h"
+
 static const struct uplink at_root = {.parent = -1, .round = -1};
 
 /* Shapes. */
@@ -44,15 +46,6 @@ struct uplink tree_knomial(int v, int p, int k)
     for (; v % weight != 0; weight /= k)
         round++;
     return (struct uplink){.parent = (int)(v - v % (weight * k)), .round = round};
-}
-
-/* floor(log2 x), x > 0. */
-static int log2_down(int x)
-{
-    int log = 0;
-    while (x >>= 1)
-        log++;
-    return log;
 }
 
 struct uplink tree_binomial_near(int v, int p, int k)

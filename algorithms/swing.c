@@ -37,14 +37,7 @@
 #include <stdio.h>
 
 #include "compose.h"
-
-static int steps_of(int p)
-{
-    int steps = 0;
-    while (1 << steps < p)
-        steps++;
-    return steps;
-}
+#include "numbers.h"
 
 /* Whom rank r meets in step s. p is even. */
 static int swing_peer(int p, int r, int s)
@@ -64,7 +57,7 @@ static int *swing_tree(struct builder *b, int p)
         return NULL;
     for (int r = 0; r < p; r++)
         ships[r] = -1;
-    for (int s = steps_of(p) - 1; s >= 0; s--)
+    for (int s = log2_up(p) - 1; s >= 0; s--)
         for (int r = 1; r < p; r++) {
             int peer = swing_peer(p, r, s);
             if (ships[r] < 0 && (peer == 0 || ships[peer] > s))
@@ -152,7 +145,7 @@ static void direct_reduce(struct builder *b, const struct group *g, struct messa
 static void swing_reduce_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial, struct message own)
 {
-    int p = g->size, r = g->rank, even = p - p % 2, steps = steps_of(even);
+    int p = g->size, r = g->rank, even = p - p % 2, steps = log2_up(even);
     int *tree = swing_tree(b, even), *combined = place_array(b, p);
     struct message *have = message_array(b, p);
     if (!tree || !have || !combined)
@@ -206,7 +199,7 @@ static void swing_allgather_on(struct builder *b, const struct group *g, const s
     int *tree = swing_tree(b, even);
     if (!tree)
         return;
-    for (int s = steps_of(even) - 1; s >= 0; s--) {
+    for (int s = log2_up(even) - 1; s >= 0; s--) {
         put_step(b, g);
         if (r == even)
             continue;
@@ -242,7 +235,7 @@ static void swing_allreduce(struct builder *b, const struct call *call)
 static void swing_lat_allreduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    int p = g->size, steps = steps_of(p);
+    int p = g->size, steps = log2_up(p);
     struct view own = steps % 2 ? view_source_apart(b, call) : call->source;
     struct view other = view_scratch(b, &call->destination);
     struct message targets[2] = {view_all(b, &call->destination), view_all(b, &other)};
@@ -274,7 +267,7 @@ static void swing_broadcast(struct builder *b, const struct call *call)
         since[i] = i == root ? 0 : p;
     if (r == root)
         put_copy(b, g, whole, held);
-    for (int s = 0; s < steps_of(p); s++) {
+    for (int s = 0; s < log2_up(p); s++) {
         int peer = swing_peer(p, r, s);
         for (int i = 0; i < p; i++)
             if (since[i] <= s && since[swing_peer(p, i, s)] == p)
