@@ -36,19 +36,17 @@ sane() {
     check "reported: $(head -n 40 "$scratch/reports")" test ! -s "$scratch/reports"
 }
 
-# matrix STATUS ARGUMENT...: every algorithm over every transport, and other options by turns.
+# matrix ARGUMENT...: every algorithm, over one transport with an odd number of ranks and over the other in groups, and
+# other options by turns.
 matrix() {
-    local turn=0 collective transport
+    local turn=0 collective each words
     for collective in $(algorithms | cut -d' ' -f1 | uniq); do
-        for transport in $(transports); do
-            for np in 2 5; do
-                local each=("--copy zcopy -m shared --channels 2" "--copy bcopy --chunk 64 --start back-to-back"
-                    "--in-place --chunk 0 -r all" "-d int8 -m shared" "-d double -o max --copy zcopy")
-                    [ "$transport" != shm ] || each+=("--copy ll -d int8 --channels 2" "--copy ll --slot-size 64")
-                read -ra words <<<"${each[turn++ % ${#each[@]}]}"
-                sane 0 "$binary" "$collective" -a all -x "$transport" --np $np -b 8 -e 200000 -f 300 -n 2 -w 1 -c 2 \
-                    "${words[@]}" "$@"
-            done
+        for run in "shm --np 5" "tcp --np 4 --shape 2x2"; do
+            each=("--copy zcopy -m shared --channels 2" "--copy bcopy --chunk 64 --start back-to-back"
+                "--in-place --chunk 0 -r all" "-d int8 -m shared" "-d double -o max --copy zcopy")
+            [[ $run != shm* ]] || each+=("--copy ll -d int8 --channels 2" "--copy ll --slot-size 64")
+            read -ra words <<<"$run ${each[turn++ % ${#each[@]}]}"
+            sane 0 "$binary" "$collective" -a all -b 8 -e 40000 -f 5000 -n 1 -w 0 -c 2 -x "${words[@]}" "$@"
         done
     done
 }

@@ -26,6 +26,11 @@
 #define RANKS_MOST 9
 #define LANES_MOST 9
 #define CELLS_MOST 4
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TURNS 11 /* they are after memory errors, and slow */
+#else
+#define TURNS 3
+#endif
 #define CELL_BYTES 4096
 
 /* What the links of a world are like, and what its plans are told. */
@@ -36,7 +41,7 @@ struct world_config {
     size_t step;       /* bytes that one channel moves in one progress call */
     size_t eager_most; /* 0: eager messages are not offered */
     size_t cells;      /* eager messages that a channel holds */
-    unsigned turn;     /* world_runs_all() does a third of its worlds: whose turn it is */
+    unsigned turn;     /* world_runs_all() does one in TURNS of its worlds: whose turn it is */
     uint64_t random;   /* not 0: ranks have their turn in random order, and eager_move() is moody */
     const struct memory_kind *memory; /* NULL: the first */
 };
@@ -395,7 +400,7 @@ static inline void world_runs(const struct choice *choice, const struct problem 
 }
 
 /* Every algorithm of every collective, on real data, through the real executor; runs repeat on one
- * plan. With three turns, all numbers of ranks have come. */
+ * plan. After all turns, all numbers of ranks have come. */
 static inline void world_runs_all(const struct world_config *config, bool in_place,
                                   void (*look)(const struct world *))
 {
@@ -418,7 +423,7 @@ static inline void world_runs_all(const struct world_config *config, bool in_pla
                     .root = collectives[i]->rooted ? ranks - 1 : 0,
                     .shape = shape,
                 };
-                bool turn = ((unsigned)a + (unsigned)ranks + config->turn) % 3 == 0;
+                bool turn = ((unsigned)a + (unsigned)ranks + config->turn) % TURNS == 0;
 
                 if (turn && choice_serves(&choice, &problem)) {
                     struct counts *counts = problem_counts(&problem, &choice, &spread);

@@ -329,7 +329,7 @@ struct unequal {
 
 static struct cost ahc_allreduce_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = 2 * (u->M - 1) + 2 * (u->G - 1),
+    return (struct cost){.rounds = 2 * log2_up(u->M) + 2 * (u->G - 1),
                          .elements = 2 * (u->n - u->n / (u->G * u->M))};
 }
 
@@ -343,7 +343,7 @@ static struct cost ahc_broke_cost(const struct unequal *u)
 
 static struct cost ahc_reduce_scatter_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = u->M - 1 + u->G - 1, .elements = (u->p - 1) * u->n};
+    return (struct cost){.rounds = log2_up(u->M) + u->G - 1, .elements = (u->p - 1) * u->n};
 }
 
 /* A ring sends all but what its neighbour has: for 1/m of the blocks, those of the next group. */
@@ -356,7 +356,7 @@ static struct cost ahc_allgather_cost(const struct unequal *u)
 
         spared = least(spared, next * u->n / shape_size(u->shape, g));
     }
-    return (struct cost){.rounds = u->M - 1 + u->G - 1, .elements = u->p * u->n - spared};
+    return (struct cost){.rounds = log2_up(u->M) + u->G - 1, .elements = u->p * u->n - spared};
 }
 
 static struct cost leader_allreduce_cost(const struct unequal *u)
