@@ -22,7 +22,8 @@
  *
  * A phase has up to k-1 messages. Few messages, for alltoall more bytes: for small blocks.
  *
- * Allgather with radix 2 is the mirror image of that of nb (nonuniform.c); here the radix is an option.
+ * Allgather with radix 2 is the mirror image of that of nb (nonuniform.c); here the radix is an
+ * option.
  *
  * Nothing is rotated or copied: a slot starts in the source, and its last hop goes straight to the
  * destination; allgather receives each block where it belongs, without scratch. In between, a slot
@@ -30,16 +31,17 @@
  * received where something still waits to be sent, and slots that travel together stand together.
  * Radix 2: about (log2(p) / 2 - 1) p b of scratch.
  *
- * bruck-zero turns this round: the block for r-i sits in slot i and travels down. So in the end slot
- * i holds the block of rank r+i, and its place all along is that of block r+i in the destination:
- * zero rotations even where slots are stored there. They alternate between that place and another
- * one in scratch: p - 1 - ceil(log2 p) blocks of it, as a slot with a single hop needs none.
+ * bruck-zero turns this round: the block for r-i sits in slot i and travels down. So in the end
+ * slot i holds the block of rank r+i, and its place all along is that of block r+i in the
+ * destination: zero rotations even where slots are stored there. They alternate between that place
+ * and another one in scratch: p - 1 - ceil(log2 p) blocks of it, as a slot with a single hop needs
+ * none.
  *
  * padded-bruck lets blocks of different lengths travel as if all were as long as the longest, so
  * that the lengths of messages depend on nothing else. Elsewhere ranks must first agree on that
  * length; here all know all counts. What fills up a block are the rank's own first elements, over
- * and over; where a rank has none at all, its blocks stay empty. Scratch: about as for bruck, and up
- * to p blocks for the fillings that arrive.
+ * and over; where a rank has none at all, its blocks stay empty. Scratch: about as for bruck, and
+ * up to p blocks for the fillings that arrive.
  *
  * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck; allgather), UCC. Sources: Bruck, Ho,
  * Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport

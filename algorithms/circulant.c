@@ -1,9 +1,10 @@
 /*
- * circulant.c - circulant graphs: everybody talks to the ranks p/2, p/4, p/8, ... ahead, rounded up.
+ * circulant.c - circulant graphs: everybody talks to the ranks p/2, p/4, p/8, ... ahead, rounded
+ * up.
  *
  * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (hops.h) brings
- * those of the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2), so that what remains is the same
- * for ceil(p/2) distances:
+ * those of the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2), so that what remains is the
+ * same for ceil(p/2) distances:
  *
  *      p = 6, what rank 0 has to send:
  *

@@ -1,6 +1,6 @@
 /*
- * circulant_pipelined.c - broadcast, reduce and allgather of m segments on a circulant graph, in the
- * fewest rounds that there can be.
+ * circulant_pipelined.c - broadcast, reduce and allgather of m segments on a circulant graph, in
+ * the fewest rounds that there can be.
  *
  * In every round each rank sends one segment `skip` ranks ahead and gets one from as far behind;
  * the skips are 1, ..., p/4, p/2, rounded up, in turn. The root sends a new segment in each round,

@@ -24,7 +24,8 @@
  * Peers are served from the own rank onwards, so that not all hit the same one first. What is
  * combined is combined on arrival, in an order that does not depend on who comes first: a block
  * from its owner's operand outwards, those of lower ranks and then those of higher ones, so that
- * operands stay in the order of ranks; in oneshot from rank 0 to p-1, so that all get the same bits.
+ * operands stay in the order of ranks; in oneshot from rank 0 to p-1, so that all get the same
+ * bits.
  *
  * Used by: HCCL (Mesh), Open MPI (linear), UCC, MSCCL and MSCCL++ (allpairs), NCCL's symmetric-
  * memory kernels.

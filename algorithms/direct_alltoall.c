@@ -13,8 +13,8 @@
  *
  * Peers are served from the own rank onwards, so that not all hit the same one first.
  *
- * Used by: HCCL (grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync), MSCCL
- * (allpairs).
+ * Used by: HCCL (grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync),
+ * MSCCL (allpairs).
  */
 #include "algorithms.h"
 

@@ -22,9 +22,9 @@
  *   barrier         recursive-doubling  log2 P (+2)     log2 P (+1) signals
  *
  * In brackets: what comes to it where ranks fold. (*) Then an active rank sends up to 2.4 times as
- * much, since its windows hold the folded ranks' blocks as well, and those get all at last. In place,
- * rec-halving and butterfly need b more, since the own block lies among those that are still to be
- * sent. q = ceil(log2 p).
+ * much, since its windows hold the folded ranks' blocks as well, and those get all at last. In
+ * place, rec-halving and butterfly need b more, since the own block lies among those that are still
+ * to be sent. q = ceil(log2 p).
  *
  * recursive-doubling, rec-doubling: the whole vector in each step. It must not be received into
  * what is still sent, so results alternate between two areas. In place, where an odd number of them

@@ -1,11 +1,11 @@
 /*
  * hops.h - the exchanges of a logarithmic number of steps that need no power of two.
  *
- * All ranks do the same, seen from themselves: in hop k each sends blocks to the rank `reach` places
- * ahead, and gets as many from the rank `reach` places behind. A block is named by its distance,
- * the places between the rank that holds it and the rank whose block it is. Those sent lie at the
- * distances reach, reach + stride, ...; being `reach` places nearer after the hop, they meet those
- * at 0, stride, ... there:
+ * All ranks do the same, seen from themselves: in hop k each sends blocks to the rank `reach`
+ * places ahead, and gets as many from the rank `reach` places behind. A block is named by its
+ * distance, the places between the rank that holds it and the rank whose block it is. Those sent
+ * lie at the distances reach, reach + stride, ...; being `reach` places nearer after the hop, they
+ * meet those at 0, stride, ... there:
  *
  *      p = 6, reach 1, stride 2:      distance   0  1  2  3  4  5
  *      what rank r sends to r+1                     x     x     x
@@ -46,8 +46,8 @@ void route_allgather(struct builder *b, const struct call *call, const struct ro
 void route_scatter(struct builder *b, const struct call *call, const struct route *route);
 void route_gather(struct builder *b, const struct call *call, const struct route *route);
 
-/* Those of a vector, which is cut into a block for each rank: reduce_scatter, or scatter, by `first`
- * and allgather by `second`, which lay the blocks alike; reduce_scatter and gather. */
+/* Those of a vector, which is cut into a block for each rank: reduce_scatter, or scatter, by
+ * `first` and allgather by `second`, which lay the blocks alike; reduce_scatter and gather. */
 void route_allreduce(struct builder *b, const struct call *call, const struct route *first,
                      const struct route *second);
 void route_broadcast(struct builder *b, const struct call *call, const struct route *first,

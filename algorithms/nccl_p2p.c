@@ -5,9 +5,9 @@
  *
  * Groups are consecutive ranks of a node: 8 of them, or as many as divide 8 and the size of every
  * node; all ranks, where there is one node. For each distance d between groups, and each e inside:
- * send to (group+d, place+e), receive from (group-d, place-e). The distances come in quadratic order
- * 0, 1, 3, 6, 10, ..., modulo a power of two, so that the groups that a group works with at a time
- * are spread.
+ * send to (group+d, place+e), receive from (group-d, place-e). The distances come in quadratic
+ * order 0, 1, 3, 6, 10, ..., modulo a power of two, so that the groups that a group works with at a
+ * time are spread.
  *
  * p-1 rounds; every rank sends (p-1) blocks; no scratch, in place n. Up to `concurrency` rounds are
  * in flight between two fences, as NCCL's channels serve several peers at a time.

@@ -32,9 +32,9 @@
  * The blocks of a step are scattered over the vector. Where a vector is cut into blocks, these may
  * lie in any order: nhr lays them so that those of a step are side by side (HCCL's slice map).
  *
- * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL does
- * with what does not fit its buffers. NCCL also reorders these rounds to need fewer buffers; here
- * each block has its place anyway.
+ * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL
+ * does with what does not fit its buffers. NCCL also reorders these rounds to need fewer buffers;
+ * here each block has its place anyway.
  *
  * The allgather of nb is the mirror image of that of bruck.c with radix 2; there the radix is an
  * option.
@@ -68,8 +68,9 @@ static int bruck_hops(int p, struct hop hops[HOPS_MOST])
     return count;
 }
 
-/* Blocks that go together lie together: those of one rest modulo `parts`, and the rests in the order
- * of their reversed bits, as long as parts have equally many, and a step more than one to send. */
+/* Blocks that go together lie together: those of one rest modulo `parts`, and the rests in the
+ * order of their reversed bits, as long as parts have equally many, and a step more than one to
+ * send. */
 static void nhr_lay(int p, int order[])
 {
     int parts = 1, count = 0;

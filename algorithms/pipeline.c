@@ -15,8 +15,9 @@
  *                   makes its next hop.
  *   allgather       the same backwards: blocks go round the rails, each is spread on arrival
  *   allreduce       the one, then the other; 2N steps
- *   alltoall        N steps, (N-1)L b between nodes, N(L-1)b inside. Step k sends to node a+1+k, over the rail, the L blocks for that whole node, and
- *                   spreads what came from node a-k
+ *   alltoall        N steps, (N-1)L b between nodes, N(L-1)b inside. Step k sends to node a+1+k,
+ *                   over the rail, the L blocks for that whole node, and spreads what came from
+ *                   node a-k
  *
  * Each block has a place of its own while it passes, so nothing waits for an area to become free.
  * Scratch: reduce_scatter (N-1)b, alltoall (N-1)(L-1)b; the others need none.

@@ -5,7 +5,8 @@
  *      ->1 {0>1, 0>2, 0>3}  |  ->1 {3>1, 3>2}  |  ->1 {2>1}
  *
  * The block of s for t has (t-s) mod p hops to go. Step k carries those that started k ranks back
- * and have more than k hops to go, the one for the next rank first: it ends there, the rest goes on.
+ * and have more than k hops to go, the one for the next rank first: it ends there, the rest goes
+ * on.
  *
  *   name        steps        sent
  *   ring        p-1          p(p-1)/2 b

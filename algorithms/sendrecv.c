@@ -12,8 +12,8 @@
  *   pingpong     2        n      0  (n on rank 1)
  *   the others   1        n      0  (n on ranks that also receive)
  *
- * Here the pattern is the contract: `partner` says whom a rank sends to, and everything else follows
- * from that. window=W cuts the vector into W messages that are in flight together.
+ * Here the pattern is the contract: `partner` says whom a rank sends to, and everything else
+ * follows from that. window=W cuts the vector into W messages that are in flight together.
  *
  * Used by: nccl-tests (sendrecv is ring-shift), OSU (latency, bw, bibw), perftest.
  */

@@ -1,11 +1,12 @@
 /*
  * staged.c - alltoall in stages, so that few and large messages go between the nodes.
  *
- * N nodes of L ranks; (a,i) is place i of node a. Without stages a rank sends (N-1)L messages of one
- * block over the slow links.
+ * N nodes of L ranks; (a,i) is place i of node a. Without stages a rank sends (N-1)L messages of
+ * one block over the slow links.
  *
  *   staged      1. inside: (a,i) gives (a,j) its N blocks for place j of all nodes
- *               2. between: (a,j) sends (c,j) the L blocks that its node has for it. N-1 messages of
+ *               2. between: (a,j) sends (c,j) the L blocks that its node has for it. N-1 messages
+ * of
  *                  L blocks a rank, always between equal places ("rail aligned").
  *
  *       (a,i) --> (a,j) ==> (c,j)        L-1 + N-1 rounds; sent N(L-1)b + L(N-1)b
@@ -38,8 +39,8 @@ static int rank_at(const struct nodes *nodes, int node, int place)
     return shape_rank(nodes->shape, node, place);
 }
 
-/* Where the block from `from` to `to` lies on this rank on its way: in the source or destination, if
- * it begins or ends here, else in scratch. */
+/* Where the block from `from` to `to` lies on this rank on its way: in the source or destination,
+ * if it begins or ends here, else in scratch. */
 static struct message block_passing(struct builder *b, const struct call *call,
                                     const struct view *source, int from, int to)
 {

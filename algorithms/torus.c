@@ -33,8 +33,8 @@
 
 #include "compose.h"
 
-/* Rows of `columns` ranks; the first `longer` of them have one more. From a rank to that below it, and
- * to that on its right, it is so many places; in longer rows, one more down. */
+/* Rows of `columns` ranks; the first `longer` of them have one more. From a rank to that below it,
+ * and to that on its right, it is so many places; in longer rows, one more down. */
 struct grid {
     int rows, columns, longer;
     int down, right;

@@ -76,8 +76,7 @@ const struct option_row *option_find(const char *name);
 
 extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_text, kind_file,
     kind_words, kind_root, kind_chunk, kind_address, kind_memory, kind_datatype, kind_reduction,
-    kind_transport, kind_algorithm, kind_counts,
-    kind_shape, kind_inject, kind_command;
+    kind_transport, kind_algorithm, kind_counts, kind_shape, kind_inject, kind_command;
 
 /* "--np '0'" or "CCTEST_NP='0'", for sentences. Returns `text`. */
 #define LABEL_MOST 256

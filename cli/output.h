@@ -25,8 +25,8 @@ json_t *json_document(void);
 /* The strings of a NULL-ended list of at most `most`. */
 json_t *json_strings(const char *const *strings, int most);
 
-/* The options of an algorithm as chosen: numbers, words, the groups' sizes (null: not given), and for
- * a part {"algorithm", "options"}. */
+/* The options of an algorithm as chosen: numbers, words, the groups' sizes (null: not given), and
+ * for a part {"algorithm", "options"}. */
 json_t *json_choice(const struct choice *choice);
 
 /* The options as resolved, by long name. */
@@ -51,7 +51,7 @@ void json_close(struct report *report);
 struct ranked {
     int choice;
     size_t asked, bytes; /* of the sweep; as it became */
-    double time, busbw; /* us; GB/s */
+    double time, busbw;  /* us; GB/s */
     bool wrong;
 };
 

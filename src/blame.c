@@ -53,7 +53,8 @@ static bool story_yields(const struct evidence *evidence, const struct story *st
     /* Where poison leaves no trace, a contribution is just missing. */
     bool alike = other->kind == story->kind ||
                  (story->kind == STORY_POISONED && other->kind == STORY_MISSING);
-    /* For min, max, bor and the like the absence of ranks that decide none of the samples leaves no trace. */
+    /* For min, max, bor and the like the absence of ranks that decide none of the samples leaves no
+     * trace. */
     return alike && (equal || (within && evidence->pattern->reduction->idempotent));
 }
 

@@ -49,9 +49,10 @@ struct group group_part(struct builder *builder, const struct group *group, cons
 struct group group_beside(struct builder *builder, const struct group *group);
 void group_join(struct builder *builder, const struct group *group, const struct group *beside);
 
-/* Lanes that were handed out so far, and that number set back. A rank may have more parts beside each
- * other than another one: when each begins with the same number, they use the same lanes, and the
- * ranks agree. The last number that is set must be the same on all ranks, and cover all parts. */
+/* Lanes that were handed out so far, and that number set back. A rank may have more parts beside
+ * each other than another one: when each begins with the same number, they use the same lanes, and
+ * the ranks agree. The last number that is set must be the same on all ranks, and cover all
+ * parts. */
 int builder_lanes(const struct builder *builder);
 void builder_lanes_again(struct builder *builder, int lanes);
 

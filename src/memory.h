@@ -31,10 +31,10 @@ struct memory_kind {
     enum status (*allocate)(size_t bytes, const struct tick *tick, struct region *region);
     void (*release)(struct region *region);
 
-    /* Local operations. post() accepts a TRANSFER_COPY, TRANSFER_REDUCE or TRANSFER_FINISH; progress() moves each
-     * posted one by about its grain at most and never waits. A kind whose work takes place
-     * elsewhere (a GPU stream) starts it in one call and finds it finished in a later one. An
-     * engine belongs to one thread. */
+    /* Local operations. post() accepts a TRANSFER_COPY, TRANSFER_REDUCE or TRANSFER_FINISH;
+     * progress() moves each posted one by about its grain at most and never waits. A kind whose
+     * work takes place elsewhere (a GPU stream) starts it in one call and finds it finished in a
+     * later one. An engine belongs to one thread. */
     enum status (*engine_open)(struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);

@@ -28,9 +28,9 @@
  * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would
  * be less than 0, only w = 2^(exact_bits - 1) ranks have +-1, and all others 0: beyond 4 ranks in
  * float8_e5m2, 8 in float8_e4m3, 128 in bfloat16, 1,024 in float16; below, w = p. In an average of
- * float8_e4m3 all is multiplied by 16, so that quotients are normal numbers up to p = 1,024. Averages
- * are divided in float (double: in double) and rounded; where that makes equal what sums tell apart,
- * which is rare, a fault does not show.
+ * float8_e4m3 all is multiplied by 16, so that quotients are normal numbers up to p = 1,024.
+ * Averages are divided in float (double: in double) and rounded; where that makes equal what sums
+ * tell apart, which is rare, a fault does not show.
  *
  * Averages of integers cannot show what dividing takes away: a fault shows where the quotient is
  * another one. With more ranks than the type has positive numbers all quotients are 0, and nothing

@@ -1,9 +1,9 @@
 /*
  * session.c - one rank's run of a job.
  *
- * Every rank goes through the same stages at the same time: join; build all schedules once, to learn
- * what memory, peers and lanes they need; allocate, link, connect; then for each size and algorithm
- * warm up, check, time, and hand the tally to rank 0.
+ * Every rank goes through the same stages at the same time: join; build all schedules once, to
+ * learn what memory, peers and lanes they need; allocate, link, connect; then for each size and
+ * algorithm warm up, check, time, and hand the tally to rank 0.
  */
 #include "session.h"
 

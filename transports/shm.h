@@ -15,10 +15,10 @@
  * or, where --copy ll was asked for, two regions of words in place of all cells (shm_words.c). A
  * region is a cell that has no first word, because all its words say where they belong.
  *
- * Another cell's first word says which number it is, how much it holds and of what kind; it is written
- * last and polled, so flag and data come in one line. Numbers grow for ever, nothing is cleared.
- * The receiver counts the cells that it is done with in the ring's credit line, which the sender
- * reads only when it knows of no free cell.
+ * Another cell's first word says which number it is, how much it holds and of what kind; it is
+ * written last and polled, so flag and data come in one line. Numbers grow for ever, nothing is
+ * cleared. The receiver counts the cells that it is done with in the ring's credit line, which the
+ * sender reads only when it knows of no free cell.
  */
 #ifndef CCTEST_SHM_H
 #define CCTEST_SHM_H
@@ -35,7 +35,8 @@
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* a call costs 2 us, and then reads 10 GB/s */
 
 /* Which ring a message takes follows from its length: one line; one slot; more. Short messages have
- * few slots, which stay in the cache; long ones stream through many. With --copy ll all are words. */
+ * few slots, which stay in the cache; long ones stream through many. With --copy ll all are
+ * words. */
 enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_WORDS, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 

@@ -89,7 +89,8 @@ static bool message_try(struct rank *me, const struct words_message *message, bo
     return rank_turn(me);
 }
 
-/* The sender stops where words of the same epoch stand from before the wrap; so does the receiver. */
+/* The sender stops where words of the same epoch stand from before the wrap; so does the
+ * receiver. */
 static void stops_at_old_words(struct rank *me, bool eager, uint64_t seed)
 {
     struct words_message message;

@@ -331,8 +331,7 @@ static void bad_files_say_where(void **state)
 static void bad_words_say_what_there_is(void **state)
 {
     (void)state;
-    refuses("zipf", COUNTS_VECTOR,
-            "'zipf' is no distribution, and there is no such file: give");
+    refuses("zipf", COUNTS_VECTOR, "'zipf' is no distribution, and there is no such file: give");
     refuses("zipf:", COUNTS_VECTOR, "--counts zipf: is not a number from 0 to 10");
     refuses("zipf:-1", COUNTS_VECTOR, "zipf:-1 is not a number");
     refuses("zipf:10.5", COUNTS_VECTOR, "zipf:10.5 is not a number from 0 to 10");

@@ -75,7 +75,8 @@ static void test_every_algorithm(void **state)
         for (int c = 0; collectives[c]; c++) {
             problem.collective = collectives[c];
             problem.root = collectives[c]->rooted ? problem.ranks - 1 : 0;
-            for (int a = 0; algorithms[a] && collectives[c]->reduces && collectives[c]->sized; a++) {
+            for (int a = 0; algorithms[a] && collectives[c]->reduces && collectives[c]->sized;
+                 a++) {
                 if (!algorithm_serves(algorithms[a], collectives[c]->id))
                     continue;
                 struct choice choice = choice_of(algorithms[a]);
