@@ -100,7 +100,7 @@ check_svg "$svg" '"root" in words.split("\n")' 'len(arrows) == 3' 'sorted(a[5] f
 plan allreduce -a hier --np 6 --shape 2x3
 check_svg "$svg" '[a[4:] for a in arrows if a[0] == 4][2:4] == [("2", "of 3-5"), ("3", "of all")]'
 plan alltoallv -a pairwise --np 4
-check_svg "$svg" "sum(a[4] == '0,1' for a in arrows) == 3" '"own element 5" in words'
+check_svg "$svg" "sum(a[4] == '0,1' for a in arrows) == 4" '"own element 5" in words'
 plan alltoall -a pairwise --np 6
 check_svg "$svg" 'classes["fence"] == 6 * 4 + 1' 'all(int(a[4]) == a[1] for a in arrows)' 'classes["mark"] == 6 + 1'
 plan allreduce -a ring --np 4 --channels 2
