@@ -39,10 +39,9 @@ static void every_algorithm_runs(void **state)
         config.cells = variant & 4 ? 3 : 1;
         config.turn = (unsigned)(variant + variant / 8);
         config.random = (uint64_t)(variant / 8); /* 0: neither random nor moody */
-        long before = refusals;
         world_runs_all(&config, variant & 1, all_was_eager);
-        assert_true(refusals > before);
     }
+    assert_true(refusals > 0);
 }
 
 /* Slices that are cut so small that some have nothing: their messages vanish, here and there. */

@@ -228,7 +228,7 @@ static void bad_input_is_one_sentence(void **state)
     } cases[] = {
         {"alltaol", "did you mean 'alltoall'?"},
         {"lst", "did you mean 'list'?"},
-        {"alltoall -a pairwse", "did you mean 'pairwise'? valid are pairwise"},
+        {"alltoall -a pairwse", "did you mean 'pairwise'? valid are linear, pairwise"},
         {"alltoall -a ,", "'' is not an algorithm"},
         {"alltoall -x shmm", "did you mean 'shm'?"},
         {"alltoall -x tcp,tcp", "twice"},
@@ -282,8 +282,10 @@ static void bad_input_is_one_sentence(void **state)
         {"alltoall -a "
          "bruck:radix="
          "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
-         "000000000000000000000000000000000000000004",
-         "is too long"},
+         "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+         "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+         "4",
+         "is longer than"},
         {"alltoall --json - --csv -", "cannot both"},
         {"alltoall --json f --csv f", "same file"},
         {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
