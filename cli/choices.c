@@ -29,19 +29,18 @@ bool list_next(const char **list, char item[ITEM_MOST])
 
 static enum status choice_add(struct job *job, const struct choice *choice, const char *text)
 {
-    if (job->choice_count == CHOICES_MOST)
+    if (job->candidate_count == CANDIDATES_MOST)
         return fail(STATUS_USAGE,
                     "--algorithm names more than %d algorithms: compare fewer at once",
-                    CHOICES_MOST);
-    size_t length = strlen(text);
-    if (length >= sizeof *job->choice_text)
+                    CANDIDATES_MOST);
+    if (strlen(text) >= CANDIDATE_TEXT_MOST)
         return fail(STATUS_USAGE,
-                    "'%.60s...' is longer than %zu characters: leave out what is the default, or "
+                    "'%.60s...' is longer than %d characters: leave out what is the default, or "
                     "give --shape instead of groups=",
-                    text, sizeof *job->choice_text - 1);
-    int index = job->choice_count++;
-    job->choices[index] = *choice;
-    memcpy(job->choice_text[index], text, length + 1);
+                    text, CANDIDATE_TEXT_MOST - 1);
+    struct candidate *candidate = &job->candidates[job->candidate_count++];
+    *candidate = (struct candidate){.choice = *choice, .most = SIZE_MAX};
+    snprintf(candidate->text, sizeof candidate->text, "%s", text);
     return STATUS_OK;
 }
 
@@ -274,8 +273,8 @@ static json_t *algorithm_show(const struct option_row *option, const struct job 
 {
     (void)option;
     json_t *names = json_array();
-    for (int i = 0; i < job->choice_count; i++)
-        json_array_append_new(names, json_string(job->choice_text[i]));
+    for (int i = 0; i < job->candidate_count; i++)
+        json_array_append_new(names, json_string(job->candidates[i].text));
     return names;
 }
 

@@ -80,7 +80,7 @@ static void csv_result(struct report *report, const struct job *job, const struc
     if (!csv->file)
         return;
     fprintf(csv->file, "%s,%s,%s,%s,%s,%s,", job->collective->name,
-            job->choice_text[result->choice], result->transport, job->memory->name,
+            job->candidates[result->choice].text, result->transport, job->memory->name,
             job->datatype->name, job->reduction ? job->reduction->name : "");
     if (job->collective->rooted && result->root == ROOT_ALL)
         fputs("all", csv->file);

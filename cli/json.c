@@ -114,12 +114,12 @@ static void result_traffic(json_t *line, const struct result *result)
 
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
-    const struct choice *choice = &job->choices[result->choice];
+    const struct choice *choice = &job->candidates[result->choice].choice;
     json_t *line = json_object();
     json_object_set_new(line, "collective", json_string(job->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
     json_object_set_new(line, "algorithm_options", json_choice(choice));
-    const char *why = job->choice_sizes[result->choice].why;
+    const char *why = job->candidates[result->choice].why;
     json_object_set_new(line, "auto", why ? json_string(why) : json_null());
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
@@ -165,7 +165,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_decref(rest);
     result_traffic(line, result);
     json_object_set_new(line, "round_trip",
-                        json_boolean(job->choices[result->choice].algorithm->round_trip));
+                        json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
     json_object_set_new(line, "time_us",
                         json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", time->min, "p50",
                                   time->p50, "mean", time->mean, "p90", time->p90, "p99", time->p99,

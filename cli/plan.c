@@ -36,9 +36,9 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
 
 static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
 {
-    if (job->svg && job->choice_count > 1)
+    if (job->svg && job->candidate_count > 1)
         return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
-                    job->choice_count);
+                    job->candidate_count);
     if (job->svg && ranks > PICTURE_RANKS_MOST)
         return fail(STATUS_USAGE,
                     "a picture of %d ranks could not be read: give --np of at most %d", ranks,
@@ -68,7 +68,7 @@ static void head_write(const struct job *job, const struct problem *problem, con
 
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
 {
-    const struct choice *choice = &job->choices[index];
+    const struct choice *choice = &job->candidates[index].choice;
     return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
                      job->collective->name, "algorithm", choice->algorithm->name,
                      "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
@@ -89,7 +89,10 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
         json_array_append_new(plans, plan);
     if (text) {
         char head[HEAD_MOST];
-        head_write(job, problem, job->choice_text[index], head);
+        head_write(job, problem, job->candidates[index].text, head);
+        if (job->candidates[index].why)
+            printf("# auto picks %s: %s\n", job->candidates[index].text,
+                   job->candidates[index].why);
         printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
                "elements a to b-1\n",
                head);
@@ -97,7 +100,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     for (int rank = first; rank <= last; rank++) {
         struct schedule *schedule;
         enum status status =
-            schedule_build(&job->choices[index], problem, rank, job->channels, &schedule);
+            schedule_build(&job->candidates[index].choice, problem, rank, job->channels, &schedule);
         if (status != STATUS_OK)
             return status;
         if (text)
@@ -116,11 +119,12 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
     enum status status = STATUS_OK;
     for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
-        status = schedule_build(&job->choices[0], problem, rank, job->channels, &schedules[rank]);
-    head_write(job, problem, job->choice_text[0], head);
+        status = schedule_build(&job->candidates[0].choice, problem, rank, job->channels,
+                                &schedules[rank]);
+    head_write(job, problem, job->candidates[0].text, head);
     if (status == STATUS_OK)
         status = plan_draw((const struct schedule *const *)schedules, problem, job->rank, head,
-                           job->choices[0].algorithm->summary, job->svg);
+                           job->candidates[0].choice.algorithm->summary, job->svg);
     for (int rank = 0; rank < problem->ranks; rank++)
         schedule_free(schedules[rank]);
     return status;
@@ -148,10 +152,11 @@ enum status plan_command(const struct command_line *line, struct job *job)
     json_t *plans = document ? json_array() : NULL;
     if (document)
         json_object_set_new(document, "plans", plans);
-    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++) {
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
         struct problem problem;
         struct counts *counts;
-        status = job_problem(job, &job->choices[i], job->smallest, ranks, shape, &problem, &counts);
+        status = job_problem(job, &job->candidates[i].choice, job->smallest, ranks, shape, &problem,
+                             &counts);
         if (status == STATUS_OK)
             status = plan_choice(job, &problem, i, text, plans);
         if (status == STATUS_OK && job->svg)

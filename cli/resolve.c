@@ -215,7 +215,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status != STATUS_OK)
         return status;
-    if (job->collective && line->command->bit != FOR_LIST && job->choice_count == 0)
+    if (job->collective && line->command->bit != FOR_LIST && job->candidate_count == 0)
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);

@@ -21,7 +21,7 @@ struct table {
     struct outcome *outcome;
     bool colour;
     int name_width;
-    struct result held[CHOICES_MOST]; /* of one size */
+    struct result held[CANDIDATES_MOST]; /* of one size */
     int held_count;
     struct ranked *cells;
     size_t cell_count, cells_most;
@@ -106,7 +106,7 @@ static void print_columns(const struct table *table, const struct job *job)
     for (int row = 0; row < 2; row++) {
         const char *const *title = titles[row];
         fprintf(table->out, "# %10s %11s", title[0], title[1]);
-        if (job->choice_count > 1)
+        if (job->candidate_count > 1)
             fprintf(table->out, "  %-*s", table->name_width, row ? "" : "algorithm");
         fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
         fprintf(table->out, "%s%s\n", row ? "" : "   ", title[6]);
@@ -116,19 +116,19 @@ static void print_columns(const struct table *table, const struct job *job)
 /* What auto picked, and why. */
 static void print_picks(FILE *out, const struct job *job)
 {
-    for (int i = 0; i < job->choice_count; i++) {
-        const struct choice_sizes *sizes = &job->choice_sizes[i];
+    bool sweeps = job->collective->sized && job->counts.distribution != DISTRIBUTION_FILE;
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *picked = &job->candidates[i];
         char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-        if (!sizes->why)
+        if (!picked->why)
             continue;
-        fprintf(out, "auto picks %s", job->choice_text[i]);
-        bool sweeps = job->collective->sized && job->counts.distribution != DISTRIBUTION_FILE;
-        if (sweeps && sizes->least == sizes->most)
-            fprintf(out, " at %s", size_format(sizes->least, least));
+        fprintf(out, "auto picks %s", picked->text);
+        if (sweeps && picked->least == picked->most)
+            fprintf(out, " at %s", size_format(picked->least, least));
         else if (sweeps)
-            fprintf(out, " from %s to %s", size_format(sizes->least, least),
-                    size_format(sizes->most, most));
-        fprintf(out, ": %s\n# ", sizes->why);
+            fprintf(out, " from %s to %s", size_format(picked->least, least),
+                    size_format(picked->most, most));
+        fprintf(out, ": %s\n# ", picked->why);
     }
 }
 
@@ -138,10 +138,10 @@ static void table_begin(struct report *report, const struct job *job, const stru
     FILE *out = table->out;
     const struct collective *collective = job->collective;
     fprintf(out, "# cctest %s: %s", CCTEST_VERSION, collective->name);
-    for (int i = 0; i < job->choice_count && job->choice_count <= NAMES_SHOWN; i++)
-        fprintf(out, "%s%s", i ? ", " : " ", job->choice_text[i]);
-    if (job->choice_count > NAMES_SHOWN)
-        fprintf(out, ", %d algorithms", job->choice_count);
+    for (int i = 0; i < job->candidate_count && job->candidate_count <= NAMES_SHOWN; i++)
+        fprintf(out, "%s%s", i ? ", " : " ", job->candidates[i].text);
+    if (job->candidate_count > NAMES_SHOWN)
+        fprintf(out, ", %d algorithms", job->candidate_count);
     fputs("\n# ", out);
     print_picks(out, job);
     print_hosts(table, lineup);
@@ -164,11 +164,11 @@ static void table_begin(struct report *report, const struct job *job, const stru
                                         : "iterations back to back");
     print_places(table, lineup);
     fputs("\n", out);
-    for (int i = 0; i < job->choice_count; i++) {
-        if (job->choices[i].algorithm->round_trip)
+    for (int i = 0; i < job->candidate_count; i++) {
+        if (job->candidates[i].choice.algorithm->round_trip)
             fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
-                    job->choice_text[i]);
-        int width = (int)strlen(job->choice_text[i]);
+                    job->candidates[i].text);
+        int width = (int)strlen(job->candidates[i].text);
         table->name_width = width > table->name_width ? width : table->name_width;
     }
     table_flush(table);
@@ -251,8 +251,8 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "  %10zu %11zu", result->bytes, result->count);
     else
         fprintf(out, "  %10s %11s", "-", "-");
-    if (job->choice_count > 1)
-        fprintf(out, "  %-*s", table->name_width, job->choice_text[result->choice]);
+    if (job->candidate_count > 1)
+        fprintf(out, "  %-*s", table->name_width, job->candidates[result->choice].text);
     print_time(out, result, result->time_us.p50);
     print_time(out, result, result->time_us.p99);
     print_bandwidth(out, result->algbw);
@@ -325,9 +325,9 @@ static void table_result(struct report *report, const struct job *job, const str
     table->held[table->held_count++] = *result;
     remember_cell(table, result);
     int running = 0;
-    for (int c = 0; c < job->choice_count; c++)
+    for (int c = 0; c < job->candidate_count; c++)
         running += job_runs_at(job, c, result->asked);
-    if (table->held_count == running || table->held_count == CHOICES_MOST)
+    if (table->held_count == running || table->held_count == CANDIDATES_MOST)
         release_held(table, job);
 }
 

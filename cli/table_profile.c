@@ -96,7 +96,7 @@ void profile_print(FILE *out, const struct job *job, const struct result *result
         return;
     char size[SIZE_TEXT_MOST] = "";
     bool sized = job->collective->sized, many = result->ranks > RANKS_SHOWN;
-    int indent = fprintf(out, "#   profile of %s%s%s:", job->choice_text[result->choice],
+    int indent = fprintf(out, "#   profile of %s%s%s:", job->candidates[result->choice].text,
                          sized ? ", " : "", sized ? size_format(result->bytes, size) : "");
     indent += fprintf(out, "  %s", many ? "ranks" : "rank") - 2;
     print_titles(out);

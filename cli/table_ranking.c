@@ -21,8 +21,8 @@ struct ranking {
     const struct job *job;
     const struct ranked *cells; /* in the order in which they ran: size by size */
     size_t count;
-    int order[CHOICES_MOST]; /* choices, the best first */
-    int width;               /* of the longest name */
+    int order[CANDIDATES_MOST]; /* choices, the best first */
+    int width;                  /* of the longest name */
 };
 
 /* The cell of a choice among those of the size that begins at `first`; NULL: it has none. */
@@ -68,18 +68,18 @@ static double mean_place(const struct ranking *ranking, int choice)
         const struct ranked *cell = cell_find(ranking, i, choice);
         int place = place_of(ranking, i, cell);
         if (cell && cell->wrong)
-            return CHOICES_MOST + 1;
+            return CANDIDATES_MOST + 1;
         places += place;
         sizes += place > 0;
     }
-    return sizes ? (double)places / sizes : CHOICES_MOST + 1;
+    return sizes ? (double)places / sizes : CANDIDATES_MOST + 1;
 }
 
 static void order_find(struct ranking *ranking)
 {
-    double means[CHOICES_MOST];
-    for (int c = 0; c < ranking->job->choice_count; c++) {
-        int at = c, length = (int)strlen(ranking->job->choice_text[c]);
+    double means[CANDIDATES_MOST];
+    for (int c = 0; c < ranking->job->candidate_count; c++) {
+        int at = c, length = (int)strlen(ranking->job->candidates[c].text);
         double mean = mean_place(ranking, c);
         for (; at > 0 && means[at - 1] > mean; at--) {
             means[at] = means[at - 1];
@@ -116,9 +116,9 @@ static size_t print_block(const struct ranking *ranking, size_t first)
                 sized ? size_format(ranking->cells[first].bytes, text) : "");
     }
     fputc('\n', ranking->out);
-    for (int c = 0; c < ranking->job->choice_count; c++) {
+    for (int c = 0; c < ranking->job->candidate_count; c++) {
         fprintf(ranking->out, "# %-*s", ranking->width,
-                ranking->job->choice_text[ranking->order[c]]);
+                ranking->job->candidates[ranking->order[c]].text);
         for (int i = 0; i < count; i++)
             print_cell(ranking, sizes[i], ranking->order[c]);
         fputc('\n', ranking->out);

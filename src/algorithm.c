@@ -37,14 +37,6 @@ const struct algorithm *algorithm_find(enum collective_id collective, const char
     return NULL;
 }
 
-static const struct collective *collective_of(enum collective_id id)
-{
-    int i = 0;
-    while (collectives[i]->id != id)
-        i++;
-    return collectives[i];
-}
-
 /* Options. */
 
 static int option_index(const struct algorithm *algorithm, const char *name)
@@ -156,10 +148,19 @@ static const char *shape_refuses(const struct choice *choice, const struct probl
     return why;
 }
 
-static const char *shaped_choice_refuses(const struct choice *choice, const struct problem *problem,
-                                         char *why, size_t size)
+/* The problem with the groups that the choice itself names, if it does: *shape is then to be freed
+ * with shape_free(), else it is NULL. Returns why the choice cannot serve the problem, or NULL. */
+static const char *choice_shape(const struct choice *choice, struct problem *problem,
+                                struct shape **shape, char *why, size_t size)
 {
     const struct algorithm *algorithm = choice->algorithm;
+    *shape = NULL;
+    if (choice->group_count > 0) {
+        *shape = shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, size);
+        if (!*shape)
+            return why;
+        problem->shape = *shape;
+    }
     const char *refusal = shape_refuses(choice, problem, why, size);
     if (!refusal && algorithm->refuses)
         refusal = algorithm->refuses(problem, choice, why, size);
@@ -169,15 +170,9 @@ static const char *shaped_choice_refuses(const struct choice *choice, const stru
 const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
                            size_t size)
 {
-    if (choice->group_count == 0)
-        return shaped_choice_refuses(choice, problem, why, size);
     struct problem shaped = *problem;
-    struct shape *shape =
-        shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, size);
-    if (!shape)
-        return why;
-    shaped.shape = shape;
-    const char *refusal = shaped_choice_refuses(choice, &shaped, why, size);
+    struct shape *shape;
+    const char *refusal = choice_shape(choice, &shaped, &shape, why, size);
     shape_free(shape);
     return refusal;
 }
@@ -308,8 +303,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
     bool apart = channels_collide(problem, channels);
     if (apart && groups)
-        source = view_source_apart(
-            b, &(struct call){.group = &groups[0], .source = source, .in_place = true});
+        source = view_copied(b, &groups[0], &source);
     for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
         struct call call = {
             .problem = problem,
@@ -335,15 +329,9 @@ enum status schedule_build(const struct choice *choice, const struct problem *pr
                            int channels, struct schedule **schedule)
 {
     char why[256];
-    const char *refusal = choice_refuses(choice, problem, why, sizeof why);
     struct problem shaped = *problem;
-    struct shape *shape = NULL;
-    if (!refusal && choice->group_count > 0) {
-        shape =
-            shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, sizeof why);
-        shaped.shape = shape;
-        refusal = shape ? NULL : why;
-    }
+    struct shape *shape;
+    const char *refusal = choice_shape(choice, &shaped, &shape, why, sizeof why);
     enum status status;
     if (refusal)
         status = fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, choice->algorithm->name,

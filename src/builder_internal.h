@@ -35,6 +35,9 @@ void *builder_draft(struct builder *b, size_t bytes);
 /* Fails the builder: the operation that is being written "does what it must not". */
 void builder_refuse(struct builder *b, const char *what);
 
+/* A copy in new scratch. */
+struct view view_copied(struct builder *b, const struct group *group, const struct view *view);
+
 /* Moves the scratch that the finished operations touch together, and forgets the rest. */
 void scratch_compact(struct builder *b, struct operation *operations);
 

@@ -95,6 +95,14 @@ const struct collective *const collectives[] = {
 };
 /* clang-format on */
 
+const struct collective *collective_of(enum collective_id id)
+{
+    int i = 0;
+    while (collectives[i]->id != id)
+        i++;
+    return collectives[i];
+}
+
 const struct collective *collective_find(const char *name)
 {
     for (int i = 0; collectives[i]; i++) {

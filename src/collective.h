@@ -58,6 +58,7 @@ struct collective {
 
 /* Ended by NULL. */
 extern const struct collective *const collectives[];
+const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_find(const char *name); /* by name or alias; NULL if unknown */
 
 /* One instance of a collective: everything that its contract depends on. */

@@ -85,29 +85,23 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
     return choice_refuses(choice, &problem, why, size);
 }
 
-bool job_runs_at(const struct job *job, int choice, size_t bytes)
+bool job_runs_at(const struct job *job, int candidate, size_t bytes)
 {
-    return bytes >= job->choice_sizes[choice].least && bytes <= job->choice_sizes[choice].most;
+    return bytes >= job->candidates[candidate].least && bytes <= job->candidates[candidate].most;
 }
 
-/* What a job chose, while it is being rewritten. */
-struct chosen {
-    struct choice choices[CHOICES_MOST];
-    struct choice_sizes sizes[CHOICES_MOST];
-    char text[CHOICES_MOST][CHOICE_TEXT_MOST];
+/* The candidates of a job, while they are being rewritten. */
+struct candidates {
+    struct candidate list[CANDIDATES_MOST];
     int count;
 };
 
-static enum status chosen_add(struct chosen *chosen, const struct choice *choice,
-                              const struct choice_sizes *sizes, const char *text)
+static enum status candidates_add(struct candidates *candidates, const struct candidate *candidate)
 {
-    if (chosen->count == CHOICES_MOST)
+    if (candidates->count == CANDIDATES_MOST)
         return fail(STATUS_USAGE, "there are more than %d algorithms to run: compare fewer at once",
-                    CHOICES_MOST);
-    int index = chosen->count++;
-    chosen->choices[index] = *choice;
-    chosen->sizes[index] = *sizes;
-    snprintf(chosen->text[index], CHOICE_TEXT_MOST, "%s", text);
+                    CANDIDATES_MOST);
+    candidates->list[candidates->count++] = *candidate;
     return STATUS_OK;
 }
 
@@ -126,12 +120,11 @@ static enum status auto_bytes(const struct job *job, int ranks, size_t asked, si
 
 /* What auto picks for each size of the sweep. */
 static enum status auto_expand(const struct job *job, int ranks, const struct shape *shape,
-                               struct chosen *chosen)
+                               struct candidates *candidates)
 {
     struct problem problem = {.collective = job->collective, .ranks = ranks, .shape = shape};
-    struct choice_sizes *last = NULL;
-    size_t bytes = job->smallest, next;
-    do {
+    struct candidate *last = NULL;
+    for (size_t bytes = job->smallest, next = 1; next != 0; bytes = next) {
         const char *why;
         size_t size;
         enum status status = auto_bytes(job, ranks, bytes, &size);
@@ -142,69 +135,58 @@ static enum status auto_expand(const struct job *job, int ranks, const struct sh
             return fail(STATUS_USAGE,
                         "auto knows no algorithm for %s on %d ranks: name one with -a",
                         job->collective->name, ranks);
-        if (!last || chosen->choices[chosen->count - 1].algorithm != algorithm) {
-            struct choice choice = choice_of(algorithm);
-            struct choice_sizes sizes = {.least = bytes, .why = why};
-            status = chosen_add(chosen, &choice, &sizes, algorithm->name);
+        if (!last || last->choice.algorithm != algorithm) {
+            struct candidate picked = {.choice = choice_of(algorithm), .least = bytes, .why = why};
+            snprintf(picked.text, sizeof picked.text, "%s", algorithm->name);
+            status = candidates_add(candidates, &picked);
             if (status != STATUS_OK)
                 return status;
-            last = &chosen->sizes[chosen->count - 1];
+            last = &candidates->list[candidates->count - 1];
         }
         last->most = bytes;
         next = job_next_size(job, bytes);
-        bytes = next;
-    } while (next != 0);
+    }
     return STATUS_OK;
 }
 
-static enum status choices_expand(struct job *job, int ranks, const struct shape *shape)
+static enum status candidates_expand(struct job *job, int ranks, const struct shape *shape)
 {
-    static const struct choice_sizes all = {.most = SIZE_MAX};
-    struct chosen *chosen = calloc(1, sizeof *chosen);
-    enum status status = chosen ? STATUS_OK : fail(STATUS_ERROR, "out of memory for algorithms");
-    for (int i = 0; i < job->choice_count && status == STATUS_OK; i++) {
-        if (job->choices[i].algorithm)
-            status = chosen_add(chosen, &job->choices[i],
-                                job->choice_sizes[i].why ? &job->choice_sizes[i] : &all,
-                                job->choice_text[i]);
-        else
-            status = auto_expand(job, ranks, shape, chosen);
-    }
+    struct candidates *candidates = calloc(1, sizeof *candidates);
+    if (!candidates)
+        return fail(STATUS_ERROR, "out of memory for algorithms");
+    enum status status = STATUS_OK;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
+        status = job->candidates[i].choice.algorithm
+                     ? candidates_add(candidates, &job->candidates[i])
+                     : auto_expand(job, ranks, shape, candidates);
     if (status == STATUS_OK) {
-        memcpy(job->choices, chosen->choices, sizeof job->choices);
-        memcpy(job->choice_sizes, chosen->sizes, sizeof job->choice_sizes);
-        memcpy(job->choice_text, chosen->text, sizeof job->choice_text);
-        job->choice_count = chosen->count;
+        memcpy(job->candidates, candidates->list, sizeof job->candidates);
+        job->candidate_count = candidates->count;
     }
-    free(chosen);
+    free(candidates);
     return status;
 }
 
 /* Takes out what refuses, where the user asked for whatever there is. */
-static enum status check_choices(struct job *job, int ranks, const struct shape *shape)
+static enum status check_candidates(struct job *job, int ranks, const struct shape *shape)
 {
     const char *name = job->collective->name;
     int kept = 0;
-    for (int i = 0; i < job->choice_count; i++) {
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *candidate = &job->candidates[i];
         char text[256];
-        const char *why = choice_refusal(job, &job->choices[i], ranks, shape, text, sizeof text);
+        const char *why = choice_refusal(job, &candidate->choice, ranks, shape, text, sizeof text);
         if (why && !job->choices_all)
-            return fail(STATUS_USAGE, "%s %s: %s", name, job->choice_text[i], why);
-        if (why) {
-            say_verbose(1, "%s %s is left out: %s", name, job->choice_text[i], why);
-            continue;
-        }
-        if (kept != i) {
-            job->choices[kept] = job->choices[i];
-            job->choice_sizes[kept] = job->choice_sizes[i];
-            memcpy(job->choice_text[kept], job->choice_text[i], sizeof job->choice_text[kept]);
-        }
-        kept++;
+            return fail(STATUS_USAGE, "%s %s: %s", name, candidate->text, why);
+        if (why)
+            say_verbose(1, "%s %s is left out: %s", name, candidate->text, why);
+        else if (kept++ != i)
+            job->candidates[kept - 1] = *candidate;
     }
     if (kept == 0)
         return fail(STATUS_USAGE, "no algorithm for %s accepts %d ranks: choose another number",
                     name, ranks);
-    job->choice_count = kept;
+    job->candidate_count = kept;
     return STATUS_OK;
 }
 
@@ -224,14 +206,15 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
                     "--op %s of %s over %d ranks is always 0: choose a wider --datatype, or at "
                     "most %d ranks",
                     job->reduction->name, job->datatype->name, ranks, most);
-    enum status status = shape ? choices_expand(job, ranks, shape) : STATUS_OK;
+    enum status status = shape ? candidates_expand(job, ranks, shape) : STATUS_OK;
     if (status == STATUS_OK)
-        status = check_choices(job, ranks, shape);
+        status = check_candidates(job, ranks, shape);
     struct problem problem;
     struct counts *counts;
     if (status != STATUS_OK || !job->collective->counted)
         return status;
-    status = job_problem(job, &job->choices[0], job->smallest, ranks, shape, &problem, &counts);
+    status = job_problem(job, &job->candidates[0].choice, job->smallest, ranks, shape, &problem,
+                         &counts);
     counts_free(counts);
     return status;
 }

@@ -42,23 +42,24 @@ struct injection {
 };
 #define INJECTIONS_MOST 8
 
-#define CHOICES_MOST     64
-#define CHOICE_TEXT_MOST 256
-#define TRANSPORTS_MOST  8
-#define ROOT_ALL         (-1)
+#define CANDIDATES_MOST     64
+#define CANDIDATE_TEXT_MOST 256
+#define TRANSPORTS_MOST     8
+#define ROOT_ALL            (-1)
 
-/* The sizes that a choice is for: all, unless `-a auto` picked it for some. */
-struct choice_sizes {
-    size_t least, most; /* bytes, as asked */
-    const char *why;    /* auto picked it; NULL: the user did */
+/* An algorithm that the job is to run. */
+struct candidate {
+    struct choice choice;           /* algorithm NULL: auto, before the ranks are known */
+    char text[CANDIDATE_TEXT_MOST]; /* as shown: "bruck:radix=4" */
+    size_t least, most;             /* the sizes that it is for (bytes, as asked): all, unless auto
+                                       picked it for some */
+    const char *why;                /* auto picked it; NULL: the user did */
 };
 
 struct job {
     const struct collective *collective;
-    struct choice choices[CHOICES_MOST]; /* algorithm NULL: auto, before the ranks are known */
-    struct choice_sizes choice_sizes[CHOICES_MOST];
-    char choice_text[CHOICES_MOST][CHOICE_TEXT_MOST]; /* as shown: "bruck:radix=4" */
-    int choice_count;
+    struct candidate candidates[CANDIDATES_MOST];
+    int candidate_count;
     bool choices_all; /* `-a all`: algorithms that refuse the number of ranks are left out */
     const struct transport *transports[TRANSPORTS_MOST + 1]; /* ended by NULL */
     bool transports_auto;
@@ -111,8 +112,8 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
  * STATUS_USAGE, with the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
 
-/* Does a choice run at this size (bytes, as asked)? */
-bool job_runs_at(const struct job *job, int choice, size_t bytes);
+/* Does a candidate run at this size (bytes, as asked)? */
+bool job_runs_at(const struct job *job, int candidate, size_t bytes);
 
 /* The problem of one size (bytes, as asked) of one algorithm, with root 0 where the root rotates.
  * choice->algorithm NULL (auto, yet): as of any, but that sendrecv has no partners then.

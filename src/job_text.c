@@ -43,8 +43,8 @@ void job_canonical(const struct job *job, char *to, size_t size)
     struct text text = {.to = to, .size = size};
     to[0] = '\0';
     text_add(&text, "%s -a ", job->collective->name);
-    for (int i = 0; i < job->choice_count; i++)
-        text_add(&text, "%s%s", i ? "," : "", job->choice_text[i]);
+    for (int i = 0; i < job->candidate_count; i++)
+        text_add(&text, "%s%s", i ? "," : "", job->candidates[i].text);
     text_add(&text, " -x ");
     for (int i = 0; job->transports[i]; i++)
         text_add(&text, "%s%s", i ? "," : "", job->transports[i]->name);

@@ -82,7 +82,7 @@ static void stories_tell(const struct tally *mine, struct ledger *ledger, const 
         struct job_error error = {.rank = r, .phase = "check"};
         snprintf(error.host, sizeof error.host, "%s", members[r].host);
         snprintf(error.message, sizeof error.message, "%s %s, %zu bytes: %s", job->collective->name,
-                 job->choice_text[mine->choice],
+                 job->candidates[mine->choice].text,
                  collective_bytes(&mine->problem, job->datatype->size), wire->story);
         error_add(ledger, &error);
         if (!story_is_new(tallies, r) || told++ >= STORIES_MOST)
@@ -129,7 +129,7 @@ static enum status result_times(struct result *result, const struct job *job,
                                 const struct blobs *tallies)
 {
     size_t count = (size_t)result->iterations;
-    uint64_t trips = job->choices[result->choice].algorithm->round_trip ? 2 : 1;
+    uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
     uint64_t *slowest = calloc(count + 1, sizeof *slowest);
     uint64_t *late = calloc((size_t)tallies->count, sizeof *late);
     enum status status = STATUS_OK;

@@ -17,7 +17,7 @@ struct rank_profile {
 
 /* One line of the table: one collective, algorithm and size. */
 struct result {
-    int choice;   /* index in job->choices */
+    int choice;   /* index in job->candidates */
     size_t asked; /* bytes, of the sweep */
     size_t count, bytes;
     int root;

@@ -58,11 +58,11 @@ static enum status session_survey_size(struct session *session, size_t bytes)
 {
     const struct job *job = &session->job;
     enum status status = STATUS_OK;
-    for (int c = 0; c < job->choice_count && status == STATUS_OK; c++) {
+    for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
         struct line line;
         if (!job_runs_at(job, c, bytes))
             continue;
-        status = line_schedules(&session->runner, &job->choices[c], bytes, &line);
+        status = line_schedules(&session->runner, &job->candidates[c].choice, bytes, &line);
         for (int i = 0; status == STATUS_OK && i < line.plans; i++)
             schedule_needs(session, line.schedules[i]);
         if (status == STATUS_OK)
@@ -262,9 +262,9 @@ static enum status session_set_up(struct session *session)
     status = session_bind(session);
     if (status != STATUS_OK)
         return status;
-    for (int c = 0; c < job->choice_count; c++) {
+    for (int c = 0; c < job->candidate_count; c++) {
         char name[128];
-        snprintf(name, sizeof name, "%s %s", job->collective->name, job->choice_text[c]);
+        snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
         control_name_algorithm(session->control, c, name);
     }
     const struct lineup lineup = {.ranks = runner->ranks,
@@ -349,7 +349,7 @@ static enum status session_line(struct session *session, int choice, size_t byte
     struct tally *tally = NULL;
     atomic_store(&runner->pulse->algorithm, choice);
     atomic_store(&runner->pulse->bytes, bytes);
-    enum status status = line_open(runner, &session->job.choices[choice], bytes,
+    enum status status = line_open(runner, &session->job.candidates[choice].choice, bytes,
                                    session->burst.sets, session->burst.set_count, &line);
     if (status != STATUS_OK)
         return status;
@@ -383,7 +383,7 @@ static enum status session_sweep(struct session *session)
     const struct job *job = &session->job;
     size_t bytes = job->smallest;
     for (;;) {
-        for (int c = 0; c < job->choice_count; c++) {
+        for (int c = 0; c < job->candidate_count; c++) {
             enum status status =
                 job_runs_at(job, c, bytes) ? session_line(session, c, bytes) : STATUS_OK;
             if (status != STATUS_OK)
@@ -418,7 +418,7 @@ enum status session_run(const struct job *job, const struct membership *membersh
     session->membership = membership;
     session->report = membership->rank == 0 ? report : NULL;
     session->lanes = 1;
-    char options[CHOICES_MOST * CHOICE_TEXT_MOST + 2048]; /* all choices, and the rest */
+    char options[CANDIDATES_MOST * CANDIDATE_TEXT_MOST + 2048]; /* all choices, and the rest */
     job_canonical(job, options, sizeof options);
     struct control_config config = {
         .timeout = job->timeout, .options = options, .verbosity = job->verbosity};

@@ -254,11 +254,14 @@ struct view view_scratch_block(struct builder *b, size_t elements)
     return view_scratch(b, &(struct view){.messages = &message, .blocks = 1});
 }
 
+struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
+{
+    struct view copy = view_scratch(b, view);
+    put_copy(b, g, view_all(b, &copy), view_all(b, view));
+    return copy;
+}
+
 struct view view_source_apart(struct builder *b, const struct call *call)
 {
-    if (!call->in_place)
-        return call->source;
-    struct view copy = view_scratch(b, &call->source);
-    put_copy(b, call->group, view_all(b, &copy), view_all(b, &call->source));
-    return copy;
+    return call->in_place ? view_copied(b, call->group, &call->source) : call->source;
 }

@@ -15,14 +15,6 @@
 
 #include <cmocka.h>
 
-static inline const struct collective *collective_of(enum collective_id id)
-{
-    for (int i = 0; collectives[i]; i++)
-        if (collectives[i]->id == id)
-            return collectives[i];
-    return NULL;
-}
-
 /* Does an algorithm serve this collective in this shape? */
 static inline bool choice_serves(const struct choice *choice, const struct problem *problem)
 {

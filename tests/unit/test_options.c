@@ -67,8 +67,8 @@ static void defaults_are_the_tables(void **state)
     struct outcome o;
     accept(&o, "alltoall", NULL);
     assert_string_equal(o.job.collective->name, "alltoall");
-    assert_int_equal(o.job.choice_count, 1);
-    assert_string_equal(o.job.choice_text[0], "auto");
+    assert_int_equal(o.job.candidate_count, 1);
+    assert_string_equal(o.job.candidates[0].text, "auto");
     assert_string_equal(o.job.memory->name, "host");
     assert_true(o.job.transports_auto);
     assert_non_null(o.job.transports[0]);
@@ -107,8 +107,8 @@ static void flags_reach_the_job(void **state)
         "--slots 12 --slot-size 8K",
         NULL);
     assert_string_equal(o.job.collective->name, "broadcast");
-    assert_int_equal(o.job.choice_count, 2);
-    assert_string_equal(o.job.choice_text[1], "chain");
+    assert_int_equal(o.job.candidate_count, 2);
+    assert_string_equal(o.job.candidates[1].text, "chain");
     assert_string_equal(o.job.transports[0]->name, "tcp");
     assert_string_equal(o.job.transports[1]->name, "shm");
     assert_null(o.job.transports[2]);
@@ -161,13 +161,14 @@ static void algorithm_options_follow_the_name(void **state)
     (void)state;
     struct outcome o;
     accept(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
-    assert_int_equal(o.job.choice_count, 3);
-    assert_string_equal(o.job.choice_text[0], "bruck:radix=4");
-    assert_int_equal(o.job.choices[0].options[0], 4);
-    assert_int_equal(o.job.choices[2].options[0], o.job.choices[2].algorithm->options[0].standard);
+    assert_int_equal(o.job.candidate_count, 3);
+    assert_string_equal(o.job.candidates[0].text, "bruck:radix=4");
+    assert_int_equal(o.job.candidates[0].choice.options[0], 4);
+    assert_int_equal(o.job.candidates[2].choice.options[0],
+                     o.job.candidates[2].choice.algorithm->options[0].standard);
     accept(&o, "alltoall -a all", NULL);
     assert_true(o.job.choices_all);
-    assert_true(o.job.choice_count > 3);
+    assert_true(o.job.candidate_count > 3);
 }
 
 static void the_environment_stands_between(void **state)
@@ -346,13 +347,13 @@ static void ranks_must_suit(void **state)
     assert_non_null(strstr(o.message, "alltoall pairwise-xor: "));
 
     assert_int_equal(check_ranks(&o, "alltoall -a all", 6), STATUS_OK);
-    for (int i = 0; i < o.job.choice_count; i++) {
-        assert_string_not_equal(o.job.choice_text[i], "pairwise-xor");
-        assert_string_equal(o.job.choice_text[i], o.job.choices[i].algorithm->name);
+    for (int i = 0; i < o.job.candidate_count; i++) {
+        assert_string_not_equal(o.job.candidates[i].text, "pairwise-xor");
+        assert_string_equal(o.job.candidates[i].text, o.job.candidates[i].choice.algorithm->name);
     }
-    int left = o.job.choice_count;
+    int left = o.job.candidate_count;
     assert_int_equal(job_check_ranks(&o.job, 6, NULL), STATUS_OK);
-    assert_int_equal(o.job.choice_count, left);
+    assert_int_equal(o.job.candidate_count, left);
 }
 
 static void sizes_follow_each_other(void **state)
