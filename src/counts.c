@@ -192,9 +192,9 @@ static void popularity_draw(uint64_t seed, int ranks, int *order)
 }
 
 /* What each rank weighs as a receiver (by distance: what each distance weighs). Whole numbers, and
- * zipf's few digits of them, so that all ranks cut alike whatever their mathematical library rounds
- * the last bit to. `order`: room
- * for a number for each rank. */
+ * zipf's with few digits: where the mathematical libraries of two nodes round the last bit of a
+ * power differently, the weight is all but surely the same. `order`: room for a number for each
+ * rank. */
 static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights,
                        int *order)
 {
@@ -266,7 +266,7 @@ static enum status counts_from_file(const struct counts_spec *spec, struct count
         if (!sum_up(spec->numbers + (size_t)row * (size_t)p, p,
                     counts->before + (size_t)row * ((size_t)p + 1)))
             return fail(STATUS_USAGE,
-                        "%s: the numbers of rank %d add up to too much: make them smaller",
+                        "%.200s: the numbers of rank %d add up to too much: make them smaller",
                         spec->path, row);
     return STATUS_OK;
 }
