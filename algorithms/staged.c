@@ -6,8 +6,7 @@
  *
  *   staged      1. inside: (a,i) gives (a,j) its N blocks for place j of all nodes
  *               2. between: (a,j) sends (c,j) the L blocks that its node has for it. N-1 messages
- * of
- *                  L blocks a rank, always between equal places ("rail aligned").
+ *                  of L blocks a rank, always between equal places ("rail aligned").
  *
  *       (a,i) --> (a,j) ==> (c,j)        L-1 + N-1 rounds; sent N(L-1)b + L(N-1)b
  *

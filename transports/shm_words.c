@@ -10,11 +10,9 @@
  *
  *     Regions  A channel has two, and those of an epoch go by its parity: one is filled while the
  *              other is read. Messages stand in a region one behind the other, 4 bytes in a word.
- * An
- *              epoch ends with its region, also where the rest of it is too short for a message
- * that
- *              a region can hold; a longer one goes on in the next. Both ends know from the lengths
- *              alone where that is. Words are taken as they come, so messages stream.
+ *              An epoch ends with its region, also where the rest of it is too short for a message
+ *              that a region can hold; a longer one goes on in the next. Both ends know from the
+ *              lengths alone where that is. Words are taken as they come, so messages stream.
  *              (Were every message an epoch, only two could be on their way.)
  *     Epochs   Words of old epochs remain, and nothing is cleared: that they are old is seen from
  *              their epoch. No epoch is 0, which is what memory holds that was never written, and
