@@ -26,11 +26,7 @@
 #define RANKS_MOST 9
 #define LANES_MOST 9
 #define CELLS_MOST 4
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TURNS 11 /* they are after memory errors, and slow */
-#else
-#define TURNS 3
-#endif
+#define TURNS      (SANITIZED ? 11 : 3)
 #define CELL_BYTES 4096
 
 /* What the links of a world are like, and what its plans are told. */

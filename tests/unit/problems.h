@@ -15,6 +15,13 @@
 
 #include <cmocka.h>
 
+/* Sanitizers are after memory errors, not after proofs, and slow: where it is set, tests do less. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* Does an algorithm serve this collective in this shape? */
 static inline bool choice_serves(const struct choice *choice, const struct problem *problem)
 {

@@ -24,7 +24,7 @@
  *   counts       for forms with counts, the distributions take turns; b is the mean
  *
  * Whose turn it is, chance decides, in the same way each time, so that no two things keep step.
- * Sanitizers are after memory errors, not after proofs: they have fewer ranks.
+ * Under sanitizers there are fewer ranks.
  */
 #ifndef CCTEST_TEST_SWEEP_H
 #define CCTEST_TEST_SWEEP_H
@@ -37,13 +37,8 @@
 #define CHANNELS_MOST 3
 #define SHAPES_MOST   36
 #define COMBINATIONS  16
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define EVERY_NUMBER 13
-#define FAR_MOST     33
-#else
-#define EVERY_NUMBER 64
-#define FAR_MOST     RANKS_MOST
-#endif
+#define EVERY_NUMBER  (SANITIZED ? 13 : 64)
+#define FAR_MOST      (SANITIZED ? 33 : RANKS_MOST)
 
 /* All trials of one algorithm for one collective with one number of ranks. */
 struct unit {

@@ -8,6 +8,8 @@
 
 #include "schedules.h"
 
+#include <assert.h>
+
 struct trial {
     struct choice choice;
     struct problem problem;
@@ -157,26 +159,40 @@ static inline bool part_serves(const struct algorithm_option *option,
     return serves;
 }
 
-#define PARTS_MOST 64
+#define PARTS_MOST   64
+#define OPTIONS_MOST 64 /* that are parts, of all algorithms */
 
-static inline int option_parts(const struct algorithm_option *option,
-                               const struct algorithm *parts[PARTS_MOST])
+struct option_parts {
+    const struct algorithm_option *option;
+    int count;
+    struct part parts[PARTS_MOST];
+};
+
+/* What an option that is a part may be; found once, since every combination asks. */
+static inline const struct option_parts *option_parts(const struct algorithm_option *option)
 {
-    int count = 0;
+    static struct option_parts known[OPTIONS_MOST];
+    struct option_parts *of = known;
 
+    while (of->option && of->option != option)
+        of++;
+    if (of->option)
+        return of;
+    assert(of < known + OPTIONS_MOST - 1);
+    of->option = option;
     for (int standard = 1; standard >= 0; standard--)
-        for (int i = 0; algorithms[i] && count < PARTS_MOST; i++)
+        for (int i = 0; algorithms[i] && of->count < PARTS_MOST; i++)
             if (part_serves(option, algorithms[i]) &&
                 (strcmp(algorithms[i]->name, option->standard_part) == 0) == standard)
-                parts[count++] = algorithms[i];
-    return count;
+                of->parts[of->count++] = part_of(option, algorithms[i]->name);
+    return of;
 }
 
 /* Sets option `i` to the value that is `place` modulo their number; returns that number. */
 static inline int option_set(struct choice *choice, int i, int ranks, long place)
 {
     const struct algorithm_option *option = &choice->algorithm->options[i];
-    const struct algorithm *parts[PARTS_MOST];
+    const struct option_parts *parts;
     long numbers[OPTION_VALUES_MOST];
     int count = 0;
 
@@ -191,10 +207,10 @@ static inline int option_set(struct choice *choice, int i, int ranks, long place
         choice->options[i] = (option->standard + place) % count;
         return count;
     case OPTION_PART:
-        count = option_parts(option, parts);
-        if (count) {
-            choice->parts[i] = part_of(option, parts[place % count]->name);
-            return count;
+        parts = option_parts(option);
+        if (parts->count) {
+            choice->parts[i] = parts->parts[place % parts->count];
+            return parts->count;
         }
         break;
     case OPTION_GROUPS: /* shapes are not combined with options */
