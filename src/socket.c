@@ -154,3 +154,19 @@ int socket_connect_result(int fd)
         return ECONNREFUSED;
     return error;
 }
+
+bool socket_stays_here(int fd)
+{
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t here_size = sizeof(here), there_size = sizeof(there);
+    if (getsockname(fd, (struct sockaddr *)&here, &here_size) ||
+        getpeername(fd, (struct sockaddr *)&there, &there_size) ||
+        here.ss_family != there.ss_family)
+        return false;
+    if (here.ss_family == AF_INET)
+        return ((struct sockaddr_in *)&here)->sin_addr.s_addr ==
+               ((struct sockaddr_in *)&there)->sin_addr.s_addr;
+    return here.ss_family == AF_INET6 &&
+           memcmp(&((struct sockaddr_in6 *)&here)->sin6_addr,
+                  &((struct sockaddr_in6 *)&there)->sin6_addr, sizeof(struct in6_addr)) == 0;
+}

@@ -1,11 +1,11 @@
 /*
- * socket.h - the non-blocking TCP sockets of the control plane, and a sentence for each way to
- * fail.
+ * socket.h - non-blocking TCP sockets, and a sentence for each way in which the control plane's fail.
  */
 #ifndef CCTEST_SOCKET_H
 #define CCTEST_SOCKET_H
 
 #include <netdb.h>
+#include <stdbool.h>
 
 #include "status.h"
 
@@ -21,5 +21,7 @@ int socket_connect(const struct addrinfo *address);
 /* Did a connect that poll() reported succeed? 0 or an errno. */
 int socket_connect_result(int fd);
 void socket_set_prompt(int fd); /* small messages leave at once */
+/* Have both ends of a connection the same address, so that what is sent never leaves the host? */
+bool socket_stays_here(int fd);
 
 #endif

@@ -15,6 +15,7 @@
  * While few channels are active each is tried directly, which is quickest; when there are many,
  * epoll says (edge-triggered, so that idle sockets cost nothing) which of them are worth a try.
  */
+#include "socket.h"
 #include "tcp.h"
 
 #include <errno.h>
@@ -65,7 +66,8 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     if (endpoint->epoll < 0 || !endpoint->peers)
         status = fail(STATUS_ERROR, "cannot make a tcp endpoint: %s", strerror(errno));
     else
-        status = tcp_listen(config, &endpoint->listeners, &endpoint->home);
+        status = home_open(config->interface, config->local_ranks == config->ranks,
+                           &endpoint->listeners, &endpoint->home);
     if (status != STATUS_OK) {
         tcp_close(&endpoint->base);
         return status;
@@ -74,9 +76,11 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     return STATUS_OK;
 }
 
+_Static_assert(HOME_BLOB_MOST <= TRANSPORT_ADDRESS_MOST, "a rank's addresses fit into its blob");
+
 static size_t tcp_address(struct endpoint *base, void *blob)
 {
-    return tcp_home_write(&((struct tcp_endpoint *)base)->home, blob);
+    return home_write(&((struct tcp_endpoint *)base)->home, blob);
 }
 
 static const char *tcp_attach(struct endpoint *base, int peer, const void *blob, size_t size)
@@ -86,12 +90,12 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
                "another --copy";
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     struct tcp_peer *it = &endpoint->peers[peer];
-    struct tcp_address routes[TCP_ADDRESSES_MOST];
+    struct address routes[HOME_ADDRESSES_MOST];
     if (!it->home && !(it->home = malloc(sizeof(*it->home))))
         return "out of memory";
-    if (!tcp_home_read(blob, size, it->home))
+    if (!home_read(blob, size, it->home))
         return "its address makes no sense (another version of cctest?)";
-    if (peer < base->config.rank && tcp_routes(&endpoint->home, it->home, routes) == 0)
+    if (peer < base->config.rank && home_routes(&endpoint->home, it->home, routes) == 0)
         return "no address that it listens on leads there from here (on the same host: the network "
                "namespaces differ; choose an --interface)";
     return NULL;
@@ -407,7 +411,7 @@ static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, 
 static void tcp_spare_control(int fd)
 {
     static const char control[] = "reno"; /* every Linux has it */
-    if (tcp_stays_here(fd))
+    if (socket_stays_here(fd))
         setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, sizeof(control) - 1);
 }
 
@@ -444,7 +448,7 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
 
 static void tcp_settle(struct endpoint *base)
 {
-    tcp_unlisten(&((struct tcp_endpoint *)base)->listeners);
+    listeners_close(&((struct tcp_endpoint *)base)->listeners);
 }
 
 static void tcp_close(struct endpoint *base)
@@ -458,7 +462,7 @@ static void tcp_close(struct endpoint *base)
         free(endpoint->peers[peer].lanes);
         free(endpoint->peers[peer].home);
     }
-    tcp_unlisten(&endpoint->listeners);
+    listeners_close(&endpoint->listeners);
     if (endpoint->epoll >= 0)
         close(endpoint->epoll);
     free(endpoint->peers);

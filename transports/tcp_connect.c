@@ -131,10 +131,10 @@ static enum status attempt_greet(struct tcp_endpoint *endpoint, struct attempt *
 }
 
 static int attempt_routes(const struct meeting *meeting, const struct attempt *attempt,
-                          struct tcp_address routes[TCP_ADDRESSES_MOST])
+                          struct address routes[HOME_ADDRESSES_MOST])
 {
-    const struct tcp_home *home = meeting->endpoint->peers[attempt->peer].home;
-    return home ? tcp_routes(&meeting->endpoint->home, home, routes) : 0;
+    const struct home *home = meeting->endpoint->peers[attempt->peer].home;
+    return home ? home_routes(&meeting->endpoint->home, home, routes) : 0;
 }
 
 /* Failed: the next address, a little later. */
@@ -148,13 +148,13 @@ static void attempt_retry(struct attempt *attempt, const char *reason)
 
 static enum status attempt_begin(struct meeting *meeting, struct attempt *attempt)
 {
-    struct tcp_address routes[TCP_ADDRESSES_MOST];
+    struct address routes[HOME_ADDRESSES_MOST];
     int count = attempt_routes(meeting, attempt, routes);
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
-    const struct tcp_address *route = &routes[attempt->route % count];
+    const struct address *route = &routes[attempt->route % count];
     struct sockaddr_storage place;
-    socklen_t size = tcp_sockaddr(route, &place);
+    socklen_t size = address_socket(route, &place);
     do
         attempt->fd = socket(route->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     while (attempt->fd < 0 && lacks_descriptors() && meeting_make_room(meeting, 0));
@@ -261,7 +261,7 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
 static void attempt_age(struct meeting *meeting, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
-    struct tcp_address routes[TCP_ADDRESSES_MOST];
+    struct address routes[HOME_ADDRESSES_MOST];
     if (attempt->fd < 0 || attempt->proved)
         return;
     if (attempt->peer < 0) {
@@ -347,7 +347,7 @@ static enum status meeting_accept(struct meeting *meeting, int listener)
 /* Waits a moment for something to happen to the attempts, or at the doors. */
 static enum status meeting_poll(struct meeting *meeting)
 {
-    const struct tcp_listeners *listeners = &meeting->endpoint->listeners;
+    const struct listeners *listeners = &meeting->endpoint->listeners;
     for (size_t i = 0; i < meeting->count; i++) {
         const struct attempt *attempt = &meeting->attempts[i];
         short events = POLLOUT;
@@ -368,7 +368,7 @@ static enum status meeting_poll(struct meeting *meeting)
 /* One look at all attempts and listeners. */
 static enum status meeting_turn(struct meeting *meeting)
 {
-    const struct tcp_listeners *listeners = &meeting->endpoint->listeners;
+    const struct listeners *listeners = &meeting->endpoint->listeners;
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < meeting->count; i++) {
         struct attempt *attempt = &meeting->attempts[i];
@@ -404,16 +404,16 @@ static enum status meeting_late(const struct meeting *meeting)
                     "see what that rank says, or whether a firewall stands between the hosts",
                     peer, config->rank, lane, config->timeout);
     const char *reason = "no answer";
-    char where[TCP_ADDRESS_TEXT] = "an unknown address";
+    char where[ADDRESS_TEXT] = "an unknown address";
     for (size_t i = 0; i < meeting->count; i++) {
-        struct tcp_address routes[TCP_ADDRESSES_MOST];
+        struct address routes[HOME_ADDRESSES_MOST];
         const struct attempt *attempt = &meeting->attempts[i];
         if (attempt->peer != peer || attempt->lane != lane)
             continue;
         if (attempt->reason[0])
             reason = attempt->reason;
         if (attempt_routes(meeting, attempt, routes) > 0)
-            tcp_address_text(&routes[0], where);
+            address_text(&routes[0], where);
     }
     return fail(STATUS_TIMEOUT,
                 "rank %d could not connect to rank %d (tcp, at %s and its other "
@@ -447,7 +447,7 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     uint64_t strangers = meeting.endpoint->strangers;
     meeting.room = meeting.pairs + STRANGERS_MOST;
     meeting.attempts = calloc(meeting.room, sizeof(*meeting.attempts));
-    meeting.polled = calloc(meeting.room + TCP_ADDRESSES_MOST, sizeof(*meeting.polled));
+    meeting.polled = calloc(meeting.room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
     enum status status = STATUS_OK;
     if (!meeting.attempts || !meeting.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");

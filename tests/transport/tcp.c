@@ -2,6 +2,7 @@
  * tcp.c - what only tcp can be asked: a rank that gives a connection up when all but the last word
  * is said, because its peer had slept, and comes again; and who controls a connection's congestion.
  */
+#include "socket.h"
 #include "../../transports/tcp.h"
 
 #include <arpa/inet.h>
@@ -14,11 +15,11 @@
 /* Rank 1's first try, by hand: it proves itself to rank 0, and is gone. */
 static void give_up(struct rank *me)
 {
-    struct tcp_home home;
+    struct home home;
     struct sockaddr_storage place;
     uint32_t hello[3] = {htonl(1), htonl(0), htonl(0)}; /* from, to, lane */
-    require(me, tcp_home_read(me->world->blob[0], me->world->blob_size[0], &home));
-    socklen_t size = tcp_sockaddr(&home.list[0], &place);
+    require(me, home_read(me->world->blob[0], me->world->blob_size[0], &home));
+    socklen_t size = address_socket(&home.list[0], &place);
     int fd = socket(home.list[0].family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     require(me, connect(fd, (struct sockaddr *)&place, size) == 0);
     struct handshake *handshake =
@@ -79,13 +80,13 @@ static void test_stays_here(void **state)
     (void)state;
     int ends[2];
     assert_true(line_make("127.0.0.1", "127.0.0.1", ends));
-    assert_true(tcp_stays_here(ends[0]) && tcp_stays_here(ends[1]));
+    assert_true(socket_stays_here(ends[0]) && socket_stays_here(ends[1]));
     line_close(ends);
     assert_true(line_make("127.0.0.1", "127.0.0.2", ends));
-    assert_false(tcp_stays_here(ends[0]) || tcp_stays_here(ends[1]));
+    assert_false(socket_stays_here(ends[0]) || socket_stays_here(ends[1]));
     line_close(ends);
     int alone = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_false(tcp_stays_here(alone));
+    assert_false(socket_stays_here(alone));
     close(alone);
 }
 

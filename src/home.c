@@ -1,8 +1,8 @@
 /*
- * tcp_address.c - where a rank listens for its peers, and which way to it is the best.
+ * home.c - where a rank listens for others, and which way to it is the best.
  *
  * A host has many addresses, and not all lead to it from everywhere: loopback only from itself, a
- * container bridge's from nowhere else. A rank tells its peers all that it has, and a peer tries
+ * container bridge's from nowhere else. A rank tells the others all that it has, and a peer tries
  * them in the order in which they are likely to work.
  */
 #include <arpa/inet.h>
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "home.h"
 #include "host.h"
 #include "log.h"
-#include "tcp.h"
 
-socklen_t tcp_sockaddr(const struct tcp_address *address, struct sockaddr_storage *socket_address)
+socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address)
 {
     memset(socket_address, 0, sizeof(*socket_address));
     if (address->family == AF_INET) {
@@ -34,15 +34,15 @@ socklen_t tcp_sockaddr(const struct tcp_address *address, struct sockaddr_storag
     return sizeof(*ip6);
 }
 
-const char *tcp_address_text(const struct tcp_address *address, char text[TCP_ADDRESS_TEXT])
+const char *address_text(const struct address *address, char text[ADDRESS_TEXT])
 {
-    inet_ntop(address->family, address->bytes, text, TCP_ADDRESS_TEXT);
+    inet_ntop(address->family, address->bytes, text, ADDRESS_TEXT);
     size_t end = strlen(text);
-    snprintf(text + end, TCP_ADDRESS_TEXT - end, " port %u", ntohs(address->port));
+    snprintf(text + end, ADDRESS_TEXT - end, " port %u", ntohs(address->port));
     return text;
 }
 
-static bool address_is_loopback(const struct tcp_address *address)
+static bool address_is_loopback(const struct address *address)
 {
     static const unsigned char loopback6[16] = {[15] = 1};
     return address->family == AF_INET ? address->bytes[0] == 127
@@ -50,7 +50,7 @@ static bool address_is_loopback(const struct tcp_address *address)
 }
 
 /* Do the first `bits` bits of two addresses agree? */
-static bool address_agrees(const struct tcp_address *a, const struct tcp_address *b, int bits)
+static bool address_agrees(const struct address *a, const struct address *b, int bits)
 {
     if (a->family != b->family || memcmp(a->bytes, b->bytes, (size_t)bits / 8))
         return false;
@@ -60,11 +60,11 @@ static bool address_agrees(const struct tcp_address *a, const struct tcp_address
 
 /* One entry of getifaddrs(), without a port. Returns false for what nobody can connect to: devices
  * that are down, other families, IPv6 addresses that mean nothing without a device. */
-static bool address_of_device(const struct ifaddrs *device, struct tcp_address *address)
+static bool address_of_device(const struct ifaddrs *device, struct address *address)
 {
     if (!device->ifa_addr || !(device->ifa_flags & IFF_UP))
         return false;
-    *address = (struct tcp_address){.family = device->ifa_addr->sa_family};
+    *address = (struct address){.family = device->ifa_addr->sa_family};
     const unsigned char *mask = NULL;
     size_t size;
     if (address->family == AF_INET) {
@@ -91,7 +91,7 @@ static bool address_of_device(const struct ifaddrs *device, struct tcp_address *
     return true;
 }
 
-static bool address_is_named(const struct ifaddrs *device, const struct tcp_address *address,
+static bool address_is_named(const struct ifaddrs *device, const struct address *address,
                              const char *name)
 {
     char text[INET6_ADDRSTRLEN];
@@ -100,14 +100,14 @@ static bool address_is_named(const struct ifaddrs *device, const struct tcp_addr
 }
 
 /* All addresses of this host, those that `interface` names, or those of loopback. */
-static enum status home_explore(const char *interface, bool loopback, struct tcp_home *home)
+static enum status home_explore(const char *interface, bool loopback, struct home *home)
 {
     struct ifaddrs *devices;
     if (getifaddrs(&devices))
         return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
     for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
-        struct tcp_address address;
-        if (home->count < TCP_ADDRESSES_MOST && address_of_device(device, &address) &&
+        struct address address;
+        if (home->count < HOME_ADDRESSES_MOST && address_of_device(device, &address) &&
             (!interface || address_is_named(device, &address, interface)) &&
             (!loopback || address_is_loopback(&address)))
             home->list[home->count++] = address;
@@ -145,10 +145,10 @@ static uint64_t host_hash(void)
 }
 
 /* A listening socket; its port is put into `address`. -1 and errno on errors. */
-static int listen_at(struct tcp_address *address, bool both_families)
+static int listen_at(struct address *address, bool both_families)
 {
     struct sockaddr_storage place;
-    socklen_t size = tcp_sockaddr(address, &place);
+    socklen_t size = address_socket(address, &place);
     int fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
@@ -168,9 +168,9 @@ static int listen_at(struct tcp_address *address, bool both_families)
 }
 
 /* One socket for everything: IPv6 takes IPv4 in, where the machine has it. */
-static int listen_everywhere(struct tcp_home *home)
+static int listen_everywhere(struct home *home)
 {
-    struct tcp_address anywhere = {.family = AF_INET6};
+    struct address anywhere = {.family = AF_INET6};
     int fd = listen_at(&anywhere, true);
     if (fd < 0) {
         anywhere.family = AF_INET;
@@ -188,7 +188,7 @@ static int listen_everywhere(struct tcp_home *home)
 }
 
 /* One socket for each address of `home`; those at which none listens are taken out. */
-static void listen_at_each(struct tcp_listeners *listeners, struct tcp_home *home)
+static void listen_at_each(struct listeners *listeners, struct home *home)
 {
     int kept = 0, error = 0;
     for (int i = 0; i < home->count; i++) {
@@ -204,13 +204,12 @@ static void listen_at_each(struct tcp_listeners *listeners, struct tcp_home *hom
     errno = error;
 }
 
-enum status tcp_listen(const struct transport_config *config, struct tcp_listeners *listeners,
-                       struct tcp_home *home)
+enum status home_open(const char *interface, bool loopback, struct listeners *listeners,
+                      struct home *home)
 {
-    const char *interface = config->interface;
-    bool loopback = !interface && config->local_ranks == config->ranks;
-    *listeners = (struct tcp_listeners){.count = 0};
-    *home = (struct tcp_home){.host = host_hash()};
+    loopback = loopback && !interface;
+    *listeners = (struct listeners){.count = 0};
+    *home = (struct home){.host = host_hash()};
     enum status status = home_explore(interface, loopback, home);
     if (status != STATUS_OK)
         return status;
@@ -230,25 +229,26 @@ enum status tcp_listen(const struct transport_config *config, struct tcp_listene
     return STATUS_OK;
 }
 
-void tcp_unlisten(struct tcp_listeners *listeners)
+void listeners_close(struct listeners *listeners)
 {
     while (listeners->count > 0)
         close(listeners->fd[--listeners->count]);
 }
 
 /* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
+/* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
 #define BLOB_HEAD    8
 #define BLOB_ADDRESS 20
-_Static_assert(BLOB_HEAD + BLOB_ADDRESS * TCP_ADDRESSES_MOST <= TRANSPORT_ADDRESS_MOST,
-               "the addresses of a rank fit into its blob");
+_Static_assert(BLOB_HEAD + BLOB_ADDRESS * HOME_ADDRESSES_MOST == HOME_BLOB_MOST,
+               "the header says how long a blob can be");
 
-size_t tcp_home_write(const struct tcp_home *home, void *blob)
+size_t home_write(const struct home *home, void *blob)
 {
     unsigned char *at = blob;
     memcpy(at, &home->host, BLOB_HEAD);
     at += BLOB_HEAD;
     for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
-        const struct tcp_address *address = &home->list[i];
+        const struct address *address = &home->list[i];
         at[0] = address->family == AF_INET ? 4 : 6;
         at[1] = address->prefix;
         memcpy(at + 2, &address->port, 2);
@@ -257,17 +257,17 @@ size_t tcp_home_write(const struct tcp_home *home, void *blob)
     return (size_t)(at - (unsigned char *)blob);
 }
 
-bool tcp_home_read(const void *blob, size_t size, struct tcp_home *home)
+bool home_read(const void *blob, size_t size, struct home *home)
 {
     const unsigned char *at = blob;
     if (size < BLOB_HEAD || (size - BLOB_HEAD) % BLOB_ADDRESS ||
-        (size - BLOB_HEAD) / BLOB_ADDRESS > TCP_ADDRESSES_MOST)
+        (size - BLOB_HEAD) / BLOB_ADDRESS > HOME_ADDRESSES_MOST)
         return false;
-    *home = (struct tcp_home){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
+    *home = (struct home){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
     memcpy(&home->host, at, BLOB_HEAD);
     at += BLOB_HEAD;
     for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
-        struct tcp_address *address = &home->list[i];
+        struct address *address = &home->list[i];
         address->family = at[0] == 4 ? AF_INET : AF_INET6;
         address->prefix = at[1];
         memcpy(&address->port, at + 2, 2);
@@ -277,8 +277,8 @@ bool tcp_home_read(const void *blob, size_t size, struct tcp_home *home)
 }
 
 /* 0: do not try; else the larger, the sooner. */
-static int route_merit(const struct tcp_home *here, const struct tcp_home *there,
-                       const struct tcp_address *address)
+static int route_merit(const struct home *here, const struct home *there,
+                       const struct address *address)
 {
     if (here->host == there->host)
         return address_is_loopback(address) ? 3 : 2;
@@ -294,8 +294,8 @@ static int route_merit(const struct tcp_home *here, const struct tcp_home *there
     return merit;
 }
 
-int tcp_routes(const struct tcp_home *here, const struct tcp_home *there,
-               struct tcp_address routes[TCP_ADDRESSES_MOST])
+int home_routes(const struct home *here, const struct home *there,
+                struct address routes[HOME_ADDRESSES_MOST])
 {
     int count = 0;
     for (int merit = 3; merit > 0; merit--) {
@@ -305,20 +305,4 @@ int tcp_routes(const struct tcp_home *here, const struct tcp_home *there,
         }
     }
     return count;
-}
-
-bool tcp_stays_here(int fd)
-{
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t here_size = sizeof(here), there_size = sizeof(there);
-    if (getsockname(fd, (struct sockaddr *)&here, &here_size) ||
-        getpeername(fd, (struct sockaddr *)&there, &there_size) ||
-        here.ss_family != there.ss_family)
-        return false;
-    if (here.ss_family == AF_INET)
-        return ((struct sockaddr_in *)&here)->sin_addr.s_addr ==
-               ((struct sockaddr_in *)&there)->sin_addr.s_addr;
-    return here.ss_family == AF_INET6 &&
-           memcmp(&((struct sockaddr_in6 *)&here)->sin6_addr,
-                  &((struct sockaddr_in6 *)&there)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }

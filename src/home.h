@@ -1,0 +1,60 @@
+/*
+ * home.h - where a rank listens for others, and which way to it is the best.
+ */
+#ifndef CCTEST_HOME_H
+#define CCTEST_HOME_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "status.h"
+
+#define HOME_ADDRESSES_MOST 16
+
+struct address {
+    sa_family_t family;      /* AF_INET or AF_INET6 */
+    unsigned char prefix;    /* bits that all hosts of its network have in common */
+    in_port_t port;          /* in network order */
+    unsigned char bytes[16]; /* the first 4 of them for AF_INET */
+};
+
+/* Where a rank listens. */
+struct home {
+    uint64_t host; /* a hash that ranks have in common if they share one loopback device */
+    int count;
+    struct address list[HOME_ADDRESSES_MOST];
+};
+
+struct listeners {
+    int fd[HOME_ADDRESSES_MOST]; /* non-blocking */
+    int count;
+};
+
+/* Listens on `interface` (a device, or an address of one), at ports that the kernel gives. NULL: on
+ * all, or with `loopback` on loopback alone, for where all ranks are on this host. Finds out under
+ * which addresses that is. On errors nothing is left open. */
+enum status home_open(const char *interface, bool loopback, struct listeners *listeners,
+                      struct home *home);
+void listeners_close(struct listeners *listeners);
+
+/* To and from the blob that ranks exchange, at most HOME_BLOB_MOST bytes; home_read() returns false
+ * on nonsense. */
+#define HOME_BLOB_MOST (8 + 20 * HOME_ADDRESSES_MOST)
+size_t home_write(const struct home *home, void *blob);
+bool home_read(const void *blob, size_t size, struct home *home);
+
+/* The addresses of `there` that are worth a try from `here`, the most promising first; returns how
+ * many. */
+int home_routes(const struct home *here, const struct home *there,
+                struct address routes[HOME_ADDRESSES_MOST]);
+
+/* For connect() and bind(); returns the size. */
+socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);
+
+#define ADDRESS_TEXT (INET6_ADDRSTRLEN + 12)
+/* "10.0.0.7 port 4711" */
+const char *address_text(const struct address *address, char text[ADDRESS_TEXT]);
+
+#endif
