@@ -17,7 +17,6 @@
 
 #include "bootstrap_internal.h"
 #include "log.h"
-#include "socket.h"
 #include "supervisor.h"
 
 #define RANKS_LEAST 2
@@ -63,7 +62,8 @@ static enum status run_threads(const struct job *job, const struct membership *m
         *thread = (struct thread){
             .membership = *membership, .job = job, .main = main, .argument = argument};
         thread->membership.rank = started;
-        thread->membership.listener = started == 0 ? membership->listener : -1;
+        if (started > 0)
+            thread->membership.listeners.count = 0;
         log_init(&thread->log, started, job->verbosity);
         int error = pthread_create(&thread->thread, NULL, thread_main, thread);
         if (error) {
@@ -92,10 +92,8 @@ static void child_run(const struct job *job, const struct membership *membership
     struct log log;
     struct membership mine = *membership;
     mine.rank = rank;
-    if (rank > 0) {
-        close(mine.listener);
-        mine.listener = -1;
-    }
+    if (rank > 0)
+        listeners_close(&mine.listeners);
     log_init(&log, rank, job->verbosity);
     log_attach(&log);
     enum status status = main(job, &mine, argument);
@@ -123,8 +121,7 @@ static enum status run_processes(const struct job *job, struct membership *membe
             status = fail(STATUS_ERROR, "could not start rank %d of %d: %s", rank,
                           membership->ranks, strerror(errno));
     }
-    close(membership->listener);
-    membership->listener = -1;
+    listeners_close(&membership->listeners);
     if (status == STATUS_OK)
         status = supervisor_wait(supervisor);
     supervisor_destroy(supervisor);
@@ -136,12 +133,11 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     struct membership membership = {.ranks = bootstrap_local_ranks(job),
-                                    .listener = -1,
-                                    .root_host = "127.0.0.1",
+                                    .root_host = "localhost",
                                     .has_secret = true,
                                     .bootstrap = "local"};
     randombytes_buf(membership.secret, sizeof membership.secret);
-    enum status status = socket_listen_local(&membership.listener, &membership.root_port);
+    enum status status = home_open(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
         /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
         sigset_t set, old;

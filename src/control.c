@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -79,7 +80,7 @@ static struct control *control_create(const struct membership *membership,
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
     control->log = log_current();
     control->wake = control->signals = -1;
-    control->listener = membership->listener;
+    control->listeners = membership->listeners;
     control->outbox_end = &control->outbox;
     control->last_clock = clock_seconds();
     atomic_store(&control->pulse.operation, -1);
@@ -93,6 +94,34 @@ static struct control *control_create(const struct membership *membership,
     return NULL;
 }
 
+/* Which addresses lead from here to rank 0. */
+static enum status control_find_root(struct control *control)
+{
+    const struct membership *membership = &control->membership;
+    const struct home *there = &membership->root_home;
+    char *place = control->root_place;
+    size_t room = sizeof control->root_place;
+    if (there->count == 0) {
+        snprintf(place, room, "%s port %d", membership->root_host, membership->root_port);
+        return socket_resolve(membership->root_host, membership->root_port, control->routes,
+                              &control->route_count);
+    }
+    struct home here;
+    enum status status = home_here(&here);
+    if (status != STATUS_OK)
+        return status;
+    control->route_count = home_routes(&here, there, control->routes);
+    char first[ADDRESS_TEXT];
+    address_text(control->route_count > 0 ? &control->routes[0] : &there->list[0], first);
+    snprintf(place, room, "%s (%s)", membership->root_host, first);
+    if (control->route_count > 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR,
+                "none of rank 0's addresses on %s leads there from this host: give all ranks an "
+                "--interface of a network that their hosts share",
+                place);
+}
+
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **out)
 {
@@ -102,9 +131,9 @@ enum status control_join(const struct membership *membership, const struct contr
         return fail(STATUS_ERROR, "out of memory while joining the job");
     enum status status = STATUS_OK;
     if (membership->rank > 0)
-        status = socket_resolve(membership->root_host, membership->root_port, &control->addresses);
-    else if (control->listener < 0)
-        status = socket_listen(membership->root_host, membership->root_port, &control->listener);
+        status = control_find_root(control);
+    else if (control->listeners.count == 0)
+        status = socket_listen(membership->root_host, membership->root_port, &control->listeners);
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
@@ -409,12 +438,11 @@ void control_close(struct control *control)
         eventfd_write(control->wake, 1);
         pthread_join(control->helper, NULL);
     }
-    const int sockets[] = {control->wake, control->signals, control->listener};
+    listeners_close(&control->listeners);
+    const int sockets[] = {control->wake, control->signals};
     for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
         if (sockets[i] >= 0)
             close(sockets[i]);
-    if (control->addresses)
-        freeaddrinfo(control->addresses);
     letters_free(control->outbox);
     free(control->answer);
     for (int i = 0; i < control->algorithm_count; i++)

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "home.h"
 #include "status.h"
 
 #define SECRET_BYTES 32
@@ -29,9 +30,12 @@
 /* What a bootstrap gives a rank. */
 struct membership {
     int rank, ranks;
-    char root_host[256]; /* where rank 0's control plane listens */
+    /* Where rank 0's control plane listens: as it said itself, or (root_home.count 0) at a host and
+     * a port that all ranks know. */
+    struct home root_home;
+    char root_host[256];
     int root_port;
-    int listener; /* rank 0: a listening socket that it inherited, or -1 */
+    struct listeners listeners; /* rank 0: those that are there already */
     unsigned char secret[SECRET_BYTES];
     bool has_secret;       /* false: protects against accidents only */
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself

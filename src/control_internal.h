@@ -10,7 +10,6 @@
 #ifndef CCTEST_CONTROL_INTERNAL_H
 #define CCTEST_CONTROL_INTERNAL_H
 
-#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 
@@ -82,9 +81,11 @@ struct control {
     double gap;       /* without a look at the clock: longer means that this process was stopped */
 
     /* The helper's. */
-    int listener;               /* rank 0 */
-    struct addrinfo *addresses; /* the others: of rank 0 */
-    double now;                 /* seconds; stands still while the process is stopped */
+    struct listeners listeners;                 /* rank 0 */
+    struct address routes[HOME_ADDRESSES_MOST]; /* the others: to rank 0, */
+    int route_count;
+    char root_place[320]; /* for a human: "node1 port 4711" */
+    double now;           /* seconds; stands still while the process is stopped */
     double last_clock, ended_at;
     int signal; /* the last one that came; 0: none */
 };
@@ -119,12 +120,12 @@ bool reading_decode(const void *data, size_t size, struct reading *reading);
 /* A status that came from elsewhere. */
 enum status status_decode(uint32_t value);
 
-/* control_lobby.c: rank 0's listener, and those who have not proved themselves yet. */
+/* control_lobby.c: rank 0's listeners, and those who have not proved themselves yet. */
 struct lobby;
 typedef void lobby_admit(void *argument, int fd, const struct hello *hello);
 struct lobby *lobby_create(struct control *control);
 /* Adds what it waits for to `set`; returns how many (at most LOBBY_POLLS). */
-#define LOBBY_POLLS 129
+#define LOBBY_POLLS 144
 int lobby_watch(struct lobby *lobby, struct pollfd *set);
 /* Serves them after poll(); gives away the sockets of those who know the secret. */
 void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);

@@ -61,17 +61,16 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
         attempt = ATTEMPT_AGAIN;
     } else if (state == HANDSHAKE_REFUSED) {
         fail(STATUS_ERROR,
-             "what listens at %s port %d is not rank 0 of this job: it %s; if it should be, give "
-             "all "
-             "ranks the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
-             membership->root_host, membership->root_port, handshake_reason(handshake));
+             "what listens at %s is not rank 0 of this job: it %s; if it should be, give all ranks "
+             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             control->root_place, handshake_reason(handshake));
         attempt = ATTEMPT_HOPELESS;
     }
     handshake_free(handshake);
     return attempt;
 }
 
-static enum attempt leaf_try(struct leaf *leaf, const struct addrinfo *address, double most)
+static enum attempt leaf_try(struct leaf *leaf, const struct address *address, double most)
 {
     struct control *control = leaf->control;
     double until = control->now + ATTEMPT_SECONDS;
@@ -106,8 +105,8 @@ static bool leaf_connect(struct leaf *leaf)
     struct control *control = leaf->control;
     double until = control->now + control->config.timeout;
     for (;;) {
-        for (struct addrinfo *a = control->addresses; a; a = a->ai_next) {
-            enum attempt attempt = leaf_try(leaf, a, until);
+        for (int i = 0; i < control->route_count; i++) {
+            enum attempt attempt = leaf_try(leaf, &control->routes[i], until);
             if (attempt == ATTEMPT_DONE)
                 return true;
             if (attempt == ATTEMPT_HOPELESS) {
@@ -121,9 +120,8 @@ static bool leaf_connect(struct leaf *leaf)
         }
         if (control->now >= until) {
             fail(STATUS_TIMEOUT,
-                 "rank 0 could not be reached at %s port %d for %.3g s (%s): is it running there?",
-                 control->membership.root_host, control->membership.root_port,
-                 control->config.timeout, leaf->last_error);
+                 "rank 0 could not be reached at %s for %.3g s (%s): is it running there?",
+                 control->root_place, control->config.timeout, leaf->last_error);
             control_conclude(control, STATUS_TIMEOUT);
             return false;
         }
@@ -148,8 +146,7 @@ static const char *leaf_root_name(struct leaf *leaf, char *text, size_t size)
         snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
                  control->members[0].pid);
     else
-        snprintf(text, size, "rank 0 (%s port %d)", control->membership.root_host,
-                 control->membership.root_port);
+        snprintf(text, size, "rank 0 (%s)", control->root_place);
     return text;
 }
 

@@ -1,11 +1,12 @@
 /*
- * control_lobby.c - rank 0's listener, and those who have not proved themselves yet.
+ * control_lobby.c - rank 0's listeners, and those who have not proved themselves yet.
  *
  * Anybody can connect. Each guest has a few seconds to prove that it knows the secret; nobody waits
  * for it meanwhile. When the lobby is full, further ones wait in the kernel's queue.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "control_internal.h"
 #include "socket.h"
 
-#define GUESTS_MOST   (LOBBY_POLLS - 1)
+#define GUESTS_MOST   (LOBBY_POLLS - HOME_ADDRESSES_MOST)
 #define GUEST_SECONDS 3.0
 #define YIELD_SECONDS 0.1 /* ... or only so few, when others wait at the door */
 #define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
@@ -45,7 +46,7 @@ struct lobby *lobby_create(struct control *control)
     if (!lobby)
         return NULL;
     lobby->control = control;
-    lobby->spare = fcntl(control->listener, F_DUPFD_CLOEXEC, 0);
+    lobby->spare = fcntl(control->listeners.fd[0], F_DUPFD_CLOEXEC, 0);
     struct hello hello;
     hello_fill(&hello, &control->membership, control->options);
     lobby->hello_size = hello_encode(&hello, lobby->hello);
@@ -62,11 +63,13 @@ static bool lobby_has_room(const struct lobby *lobby)
 int lobby_watch(struct lobby *lobby, struct pollfd *set)
 {
     bool open = lobby_has_room(lobby) && lobby->control->now >= lobby->pause_until;
-    set[0] = (struct pollfd){.fd = open ? lobby->control->listener : -1, .events = POLLIN};
+    const struct listeners *listeners = &lobby->control->listeners;
+    for (int i = 0; i < listeners->count; i++)
+        *set++ = (struct pollfd){.fd = open ? listeners->fd[i] : -1, .events = POLLIN};
     for (int i = 0; i < lobby->count; i++)
-        set[1 + i] = (struct pollfd){.fd = lobby->guests[i].fd,
-                                     .events = handshake_events(lobby->guests[i].handshake)};
-    return 1 + lobby->count;
+        *set++ = (struct pollfd){.fd = lobby->guests[i].fd,
+                                 .events = handshake_events(lobby->guests[i].handshake)};
+    return listeners->count + lobby->count;
 }
 
 static void guest_drop(struct lobby *lobby, struct guest *guest, const char *why)
@@ -98,8 +101,8 @@ static bool guest_serve(struct lobby *lobby, struct guest *guest, lobby_admit *a
 }
 
 /* "10.0.0.7 port 4711" */
-static void address_text(const struct sockaddr_storage *address, socklen_t size, char *text,
-                         size_t room)
+static void guest_text(const struct sockaddr_storage *address, socklen_t size, char *text,
+                       size_t room)
 {
     char host[NI_MAXHOST], service[NI_MAXSERV];
     if (getnameinfo((const struct sockaddr *)address, size, host, sizeof host, service,
@@ -137,7 +140,7 @@ static bool lobby_find_descriptor(struct lobby *lobby)
     return true;
 }
 
-static void lobby_accept(struct lobby *lobby)
+static void lobby_accept(struct lobby *lobby, int listener)
 {
     struct control *control = lobby->control;
     while (lobby_has_room(lobby)) {
@@ -145,8 +148,8 @@ static void lobby_accept(struct lobby *lobby)
             lobby_turn_out(lobby);
         struct sockaddr_storage address;
         socklen_t size = sizeof address;
-        int fd = accept4(control->listener, (struct sockaddr *)&address, &size,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd =
+            accept4(listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE) && lobby_find_descriptor(lobby))
             continue;
         if (fd < 0) {
@@ -157,7 +160,7 @@ static void lobby_accept(struct lobby *lobby)
         socket_set_prompt(fd);
         struct guest *guest = &lobby->guests[lobby->count];
         *guest = (struct guest){.fd = fd, .since = control->now};
-        address_text(&address, size, guest->from, sizeof guest->from);
+        guest_text(&address, size, guest->from, sizeof guest->from);
         guest->handshake = handshake_create(fd, true, control->membership.secret, "control",
                                             lobby->hello, lobby->hello_size);
         if (guest->handshake)
@@ -176,8 +179,10 @@ void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *adm
             lobby->guests[kept++] = guest;
     }
     lobby->count = kept;
-    if (set[0].revents)
-        lobby_accept(lobby);
+    const struct listeners *listeners = &lobby->control->listeners;
+    for (int i = 0; i < listeners->count; i++)
+        if (set[i].revents)
+            lobby_accept(lobby, listeners->fd[i]);
 }
 
 bool lobby_exhausted(const struct lobby *lobby)

@@ -30,8 +30,27 @@ socklen_t address_socket(const struct address *address, struct sockaddr_storage 
     struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)socket_address;
     ip6->sin6_family = AF_INET6;
     ip6->sin6_port = address->port;
+    ip6->sin6_scope_id = address->scope;
     memcpy(&ip6->sin6_addr, address->bytes, sizeof(ip6->sin6_addr));
     return sizeof(*ip6);
+}
+
+bool address_of(const struct sockaddr *socket_address, struct address *address)
+{
+    *address = (struct address){.family = socket_address->sa_family};
+    if (address->family == AF_INET) {
+        const struct sockaddr_in *ip4 = (const struct sockaddr_in *)socket_address;
+        address->port = ip4->sin_port;
+        memcpy(address->bytes, &ip4->sin_addr, sizeof(ip4->sin_addr));
+    } else if (address->family == AF_INET6) {
+        const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)socket_address;
+        address->port = ip6->sin6_port;
+        address->scope = ip6->sin6_scope_id;
+        memcpy(address->bytes, &ip6->sin6_addr, sizeof(ip6->sin6_addr));
+    } else {
+        return false;
+    }
+    return true;
 }
 
 const char *address_text(const struct address *address, char text[ADDRESS_TEXT])
@@ -62,32 +81,14 @@ static bool address_agrees(const struct address *a, const struct address *b, int
  * that are down, other families, IPv6 addresses that mean nothing without a device. */
 static bool address_of_device(const struct ifaddrs *device, struct address *address)
 {
-    if (!device->ifa_addr || !(device->ifa_flags & IFF_UP))
+    struct address mask;
+    if (!device->ifa_addr || !(device->ifa_flags & IFF_UP) ||
+        !address_of(device->ifa_addr, address) || address->scope)
         return false;
-    *address = (struct address){.family = device->ifa_addr->sa_family};
-    const unsigned char *mask = NULL;
-    size_t size;
-    if (address->family == AF_INET) {
-        const struct sockaddr_in *ip4 = (const struct sockaddr_in *)device->ifa_addr;
-        size = sizeof(ip4->sin_addr);
-        memcpy(address->bytes, &ip4->sin_addr, size);
-        if (device->ifa_netmask)
-            mask =
-                (const unsigned char *)&((const struct sockaddr_in *)device->ifa_netmask)->sin_addr;
-    } else if (address->family == AF_INET6) {
-        const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)device->ifa_addr;
-        if (IN6_IS_ADDR_LINKLOCAL(&ip6->sin6_addr))
-            return false;
-        size = sizeof(ip6->sin6_addr);
-        memcpy(address->bytes, &ip6->sin6_addr, size);
-        if (device->ifa_netmask)
-            mask = (const unsigned char *)&((const struct sockaddr_in6 *)device->ifa_netmask)
-                       ->sin6_addr;
-    } else {
-        return false;
-    }
-    for (size_t i = 0; mask && i < size; i++)
-        address->prefix += (unsigned char)__builtin_popcount(mask[i]);
+    if (!device->ifa_netmask || !address_of(device->ifa_netmask, &mask))
+        return true;
+    for (size_t i = 0; i < sizeof(mask.bytes); i++)
+        address->prefix += (unsigned char)__builtin_popcount(mask.bytes[i]);
     return true;
 }
 
@@ -97,31 +98,6 @@ static bool address_is_named(const struct ifaddrs *device, const struct address 
     char text[INET6_ADDRSTRLEN];
     return !strcmp(device->ifa_name, name) ||
            (inet_ntop(address->family, address->bytes, text, sizeof(text)) && !strcmp(text, name));
-}
-
-/* All addresses of this host, those that `interface` names, or those of loopback. */
-static enum status home_explore(const char *interface, bool loopback, struct home *home)
-{
-    struct ifaddrs *devices;
-    if (getifaddrs(&devices))
-        return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
-    for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
-        struct address address;
-        if (home->count < HOME_ADDRESSES_MOST && address_of_device(device, &address) &&
-            (!interface || address_is_named(device, &address, interface)) &&
-            (!loopback || address_is_loopback(&address)))
-            home->list[home->count++] = address;
-    }
-    freeifaddrs(devices);
-    if (home->count == 0 && interface)
-        return fail(STATUS_ERROR,
-                    "no network device or address '%s' is up on this host; `ip address` "
-                    "shows what it has",
-                    interface);
-    if (home->count == 0)
-        return fail(STATUS_ERROR, "this host has no %s; try `ip link set lo up`",
-                    loopback ? "loopback address" : "network address, not even a loopback one");
-    return STATUS_OK;
 }
 
 static void hash_add(uint64_t *hash, const char *text, size_t size)
@@ -142,6 +118,32 @@ static uint64_t host_hash(void)
     ssize_t size = readlink("/proc/self/ns/net", text, sizeof(text));
     hash_add(&hash, text, size > 0 ? (size_t)size : 0);
     return hash;
+}
+
+/* All addresses of this host, those that `interface` names, or those of loopback. */
+static enum status home_explore(const char *interface, bool loopback, struct home *home)
+{
+    struct ifaddrs *devices;
+    *home = (struct home){.host = host_hash()};
+    if (getifaddrs(&devices))
+        return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
+    for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
+        struct address address;
+        if (home->count < HOME_ADDRESSES_MOST && address_of_device(device, &address) &&
+            (!interface || address_is_named(device, &address, interface)) &&
+            (!loopback || address_is_loopback(&address)))
+            home->list[home->count++] = address;
+    }
+    freeifaddrs(devices);
+    if (home->count == 0 && interface)
+        return fail(STATUS_ERROR,
+                    "no network device or address '%s' is up on this host; `ip address` "
+                    "shows what it has",
+                    interface);
+    if (home->count == 0)
+        return fail(STATUS_ERROR, "this host has no %s; try `ip link set lo up`",
+                    loopback ? "loopback address" : "network address, not even a loopback one");
+    return STATUS_OK;
 }
 
 /* A listening socket; its port is put into `address`. -1 and errno on errors. */
@@ -209,7 +211,6 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
 {
     loopback = loopback && !interface;
     *listeners = (struct listeners){.count = 0};
-    *home = (struct home){.host = host_hash()};
     enum status status = home_explore(interface, loopback, home);
     if (status != STATUS_OK)
         return status;
@@ -227,6 +228,11 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
                                : "any address",
                     strerror(errno));
     return STATUS_OK;
+}
+
+enum status home_here(struct home *home)
+{
+    return home_explore(NULL, false, home);
 }
 
 void listeners_close(struct listeners *listeners)

@@ -18,6 +18,7 @@ struct address {
     unsigned char prefix;    /* bits that all hosts of its network have in common */
     in_port_t port;          /* in network order */
     unsigned char bytes[16]; /* the first 4 of them for AF_INET */
+    uint32_t scope;          /* a link-local IPv6 address's device on this host; else 0 */
 };
 
 /* Where a rank listens. */
@@ -39,6 +40,9 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
                       struct home *home);
 void listeners_close(struct listeners *listeners);
 
+/* Finds out which addresses this host has, without listening: what home_routes() goes by. */
+enum status home_here(struct home *home);
+
 /* To and from the blob that ranks exchange, at most HOME_BLOB_MOST bytes; home_read() returns false
  * on nonsense. */
 #define HOME_BLOB_MOST (8 + 20 * HOME_ADDRESSES_MOST)
@@ -52,6 +56,8 @@ int home_routes(const struct home *here, const struct home *there,
 
 /* For connect() and bind(); returns the size. */
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);
+/* And back, as the kernel and the resolver give it; false: another family. */
+bool address_of(const struct sockaddr *socket_address, struct address *address);
 
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 12)
 /* "10.0.0.7 port 4711" */

@@ -5,6 +5,7 @@
 #include "socket.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -74,8 +75,9 @@ static enum status listen_failure(const char *host, int port)
     }
 }
 
-enum status socket_listen(const char *host, int port, int *fd)
+enum status socket_listen(const char *host, int port, struct listeners *listeners)
 {
+    int fd;
     char service[16];
     snprintf(service, sizeof service, "%d", port);
     bool local = strcmp(host, "localhost") == 0;
@@ -83,55 +85,56 @@ enum status socket_listen(const char *host, int port, int *fd)
                              .ai_flags = AI_NUMERICSERV | (local ? 0 : AI_NUMERICHOST)};
     struct addrinfo *address = NULL;
     if (getaddrinfo(host, service, &hints, &address) == 0) {
-        *fd = listen_at(address->ai_addr, address->ai_addrlen);
+        fd = listen_at(address->ai_addr, address->ai_addrlen);
         int error = errno;
         freeaddrinfo(address);
         errno = error;
     } else {
-        *fd = listen_everywhere(port);
+        fd = listen_everywhere(port);
     }
-    return *fd >= 0 ? STATUS_OK : listen_failure(host, port);
-}
-
-enum status socket_listen_local(int *fd, int *port)
-{
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof four;
-    *fd = listen_at((struct sockaddr *)&four, size);
-    if (*fd < 0 || getsockname(*fd, (struct sockaddr *)&four, &size) < 0)
-        return fail(STATUS_ERROR, "could not listen on 127.0.0.1: %s (is the loopback device up?)",
-                    strerror(errno));
-    *port = ntohs(four.sin_port);
+    if (fd < 0)
+        return listen_failure(host, port);
+    *listeners = (struct listeners){.fd = {fd}, .count = 1};
     return STATUS_OK;
 }
 
-enum status socket_resolve(const char *host, int port, struct addrinfo **addresses)
+enum status socket_resolve(const char *host, int port, struct address routes[HOME_ADDRESSES_MOST],
+                           int *count)
 {
     char service[16];
     snprintf(service, sizeof service, "%d", port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     /* Thousands of ranks that start at once may overwork a name server for a moment. */
     int result = EAI_AGAIN;
+    struct addrinfo *addresses = NULL;
     for (int attempt = 0; attempt < 3 && result == EAI_AGAIN; attempt++) {
         if (attempt > 0)
             nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-        result = getaddrinfo(host, service, &hints, addresses);
+        result = getaddrinfo(host, service, &hints, &addresses);
     }
-    if (result == 0)
+    *count = 0;
+    for (struct addrinfo *a = addresses; result == 0 && a && *count < HOME_ADDRESSES_MOST;
+         a = a->ai_next)
+        *count += address_of(a->ai_addr, &routes[*count]);
+    if (result == 0) {
+        freeaddrinfo(addresses);
         return STATUS_OK;
+    }
     return fail(STATUS_ERROR,
                 "the rendezvous host '%s' is unknown here (%s): check the name, or "
                 "give its address",
                 host, result == EAI_SYSTEM ? strerror(errno) : gai_strerror(result));
 }
 
-int socket_connect(const struct addrinfo *address)
+int socket_connect(const struct address *address)
 {
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr_storage place;
+    socklen_t size = address_socket(address, &place);
+    int fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     socket_set_prompt(fd);
-    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS)
+    if (connect(fd, (struct sockaddr *)&place, size) == 0 || errno == EINPROGRESS)
         return fd;
     int error = errno;
     close(fd);

@@ -4,20 +4,18 @@
 #ifndef CCTEST_SOCKET_H
 #define CCTEST_SOCKET_H
 
-#include <netdb.h>
 #include <stdbool.h>
 
-#include "status.h"
+#include "home.h"
 
 /* Listens at `port`: on `host` if that is an address or "localhost", else on all addresses of this
  * machine, IPv4 and IPv6. */
-enum status socket_listen(const char *host, int port, int *fd);
-/* Listens on loopback at a free port. */
-enum status socket_listen_local(int *fd, int *port);
-/* Finds the addresses of `host`; freed with freeaddrinfo(). */
-enum status socket_resolve(const char *host, int port, struct addrinfo **addresses);
+enum status socket_listen(const char *host, int port, struct listeners *listeners);
+/* Finds the first addresses of `host`. */
+enum status socket_resolve(const char *host, int port, struct address routes[HOME_ADDRESSES_MOST],
+                           int *count);
 /* Begins to connect; -1 with errno. */
-int socket_connect(const struct addrinfo *address);
+int socket_connect(const struct address *address);
 /* Did a connect that poll() reported succeed? 0 or an errno. */
 int socket_connect_result(int fd);
 void socket_set_prompt(int fd); /* small messages leave at once */

@@ -26,6 +26,19 @@
 
 #define RANKS 4
 
+/* Where rank 0 listens. */
+struct place {
+    struct home home;
+    struct listeners listeners;
+};
+
+static struct place place_open(void)
+{
+    struct place place;
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &place.listeners, &place.home));
+    return place;
+}
+
 struct rank {
     pthread_t thread;
     struct log log;
@@ -52,39 +65,39 @@ static void *rank_run(void *argument)
     return NULL;
 }
 
-static struct membership membership_make(int rank, int listener, int port)
+static struct membership membership_make(int rank, const struct place *place)
 {
     return (struct membership){.rank = rank,
                                .ranks = RANKS,
-                               .root_host = "127.0.0.1",
-                               .root_port = port,
-                               .listener = rank == 0 ? listener : -1,
+                               .root_home = place->home,
+                               .root_host = "localhost",
+                               .listeners = rank == 0 ? place->listeners : (struct listeners){.count = 0},
                                .secret = "secret",
                                .has_secret = true,
                                .bootstrap = "test"};
 }
 
-static void rank_start(struct rank *rank, int number, int listener, int port, double timeout,
+static void rank_start(struct rank *rank, int number, const struct place *place, double timeout,
                        enum status (*life)(struct control *control))
 {
     *rank = (struct rank){
-        .membership = membership_make(number, listener, port), .timeout = timeout, .life = life};
+        .membership = membership_make(number, place), .timeout = timeout, .life = life};
     log_init(&rank->log, number, 0);
     assert_int_equal(0, pthread_create(&rank->thread, NULL, rank_run, rank));
 }
 
 /* Starts ranks 0 .. count - 1 of RANKS. */
-static int ranks_start_for(struct rank *ranks, int count, double timeout,
-                           enum status (*life)(struct control *control))
+static struct place ranks_start_for(struct rank *ranks, int count, double timeout,
+                                    enum status (*life)(struct control *control))
 {
-    int listener, port;
-    assert_int_equal(STATUS_OK, socket_listen_local(&listener, &port));
+    struct place place = place_open();
     for (int i = 0; i < count; i++)
-        rank_start(&ranks[i], i, listener, port, timeout, life);
-    return port;
+        rank_start(&ranks[i], i, &place, timeout, life);
+    return place;
 }
 
-static int ranks_start(struct rank *ranks, int count, enum status (*life)(struct control *control))
+static struct place ranks_start(struct rank *ranks, int count,
+                                enum status (*life)(struct control *control))
 {
     return ranks_start_for(ranks, count, 1, life);
 }
@@ -212,18 +225,15 @@ static void test_missing_rank(void **state)
 }
 
 /* Connects as rank 3 would and proves itself; returns the socket. */
-static int join_as_guest(int port, const char *options, const char *version)
+static int join_as_guest(const struct place *place, const char *options, const char *version)
 {
-    struct membership membership = membership_make(3, -1, port);
+    struct membership membership = membership_make(3, place);
     struct hello hello;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     hello_fill(&hello, &membership, options);
     snprintf(hello.version, sizeof hello.version, "%s", version);
     size_t size = hello_encode(&hello, bytes);
-    struct addrinfo *address;
-    assert_int_equal(STATUS_OK, socket_resolve("127.0.0.1", port, &address));
-    int fd = socket_connect(address);
-    freeaddrinfo(address);
+    int fd = socket_connect(&place->home.list[0]);
     struct handshake *handshake =
         handshake_create(fd, false, membership.secret, "control", bytes, size);
     enum handshake_state state;
@@ -240,8 +250,8 @@ static int join_as_guest(int port, const char *options, const char *version)
 static void misbehave(const void *bytes, size_t size)
 {
     struct rank ranks[RANKS];
-    int port = ranks_start(ranks, RANKS - 1, exchange_life);
-    int fd = join_as_guest(port, "same", CCTEST_VERSION);
+    struct place place = ranks_start(ranks, RANKS - 1, exchange_life);
+    int fd = join_as_guest(&place, "same", CCTEST_VERSION);
     struct wire wire = {.fd = fd};
     struct frame frame;
     while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_WELCOME) {
@@ -270,8 +280,8 @@ static void test_nonsense_from_a_member(void **state)
 static void refused(const char *options, const char *version, const char *words)
 {
     struct rank ranks[RANKS];
-    int port = ranks_start(ranks, 1, exchange_life);
-    int fd = join_as_guest(port, options, version);
+    struct place place = ranks_start(ranks, 1, exchange_life);
+    int fd = join_as_guest(&place, options, version);
     pthread_join(ranks[0].thread, NULL);
     assert_int_not_equal(STATUS_OK, ranks[0].status);
     if (!strstr(ranks[0].log.message, words))
@@ -292,15 +302,6 @@ static void test_refusals(void **state)
     refused("different", CCTEST_VERSION, "other options than rank 0: 'different' there, 'same'");
 }
 
-static int stranger_connect(int port)
-{
-    struct addrinfo *address;
-    assert_int_equal(STATUS_OK, socket_resolve("127.0.0.1", port, &address));
-    int fd = socket_connect(address);
-    freeaddrinfo(address);
-    return fd;
-}
-
 /* Strangers that hang up, talk nonsense, stop in the middle, or say nothing at all, more of them
  * than the lobby holds: the ranks that come behind them join. */
 static void test_flood_of_strangers(void **state)
@@ -312,10 +313,11 @@ static void test_flood_of_strangers(void **state)
     limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
     struct rank ranks[RANKS];
-    int listener, port, strangers[STRANGERS], count = 0;
-    assert_int_equal(STATUS_OK, socket_listen_local(&listener, &port));
-    rank_start(&ranks[0], 0, listener, port, 10, exchange_life);
-    for (int i = 0; i < STRANGERS && (strangers[count] = stranger_connect(port)) >= 0; i++) {
+    int strangers[STRANGERS], count = 0;
+    struct place place = place_open();
+    rank_start(&ranks[0], 0, &place, 10, exchange_life);
+    for (int i = 0; i < STRANGERS && (strangers[count] = socket_connect(&place.home.list[0])) >= 0;
+         i++) {
         static const char *const words[] = {"", "GET / HTTP/1.0\r\n\r\n", "cct", "cctest\1"};
         struct pollfd set = {.fd = strangers[count], .events = POLLOUT};
         const char *said = words[i < 100 ? i % 4 : 0];
@@ -328,7 +330,7 @@ static void test_flood_of_strangers(void **state)
     }
     assert_true(count > 500);
     for (int i = 1; i < RANKS; i++)
-        rank_start(&ranks[i], i, -1, port, 10, exchange_life);
+        rank_start(&ranks[i], i, &place, 10, exchange_life);
     ranks_expect(ranks, RANKS, STATUS_OK);
     while (count > 0)
         close(strangers[--count]);

@@ -260,7 +260,7 @@ static void life_expatriate(void)
 }
 
 static pid_t life_begin(const struct scenario *scenario, struct board *board, int rank,
-                        int listener, int port)
+                        const struct listeners *listeners, const struct home *home)
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -276,16 +276,20 @@ static pid_t life_begin(const struct scenario *scenario, struct board *board, in
                          .board = board,
                          .membership = {.rank = rank,
                                         .ranks = scenario->ranks,
-                                        .root_host = "127.0.0.1",
-                                        .root_port = port,
-                                        .listener = rank == 0 ? listener : -1,
+                                        .root_home = *home,
+                                        .root_host = "localhost",
                                         .secret = "secret",
                                         .has_secret = true,
                                         .own_process = true,
                                         .bootstrap = "test"},
                          .job = {.memory = memory_kinds[0]}};
+    bool kept[DECOYS] = {0};
+    if (rank == 0)
+        life.membership.listeners = *listeners;
+    for (int i = 0; i < life.membership.listeners.count; i++)
+        kept[listeners->fd[i]] = true;
     for (int fd = 3; fd < DECOYS; fd++)
-        if (rank > 0 || fd != listener)
+        if (!kept[fd])
             close(fd);
     if (scenario->foreign == rank)
         life_expatriate();
@@ -296,12 +300,14 @@ static pid_t life_begin(const struct scenario *scenario, struct board *board, in
 static int scenario_live(const struct scenario *scenario, struct board *board)
 {
     pid_t pids[RANKS_MOST];
-    int listener, port, status, failed = 0;
-    if (socket_listen_local(&listener, &port) != STATUS_OK)
+    int status, failed = 0;
+    struct listeners listeners;
+    struct home home;
+    if (home_open(NULL, true, &listeners, &home) != STATUS_OK)
         return scenario->ranks;
     for (int r = 0; r < scenario->ranks; r++)
-        pids[r] = life_begin(scenario, board, r, listener, port);
-    close(listener);
+        pids[r] = life_begin(scenario, board, r, &listeners, &home);
+    listeners_close(&listeners);
     for (int r = 0; r < scenario->ranks; r++)
         failed += waitpid(pids[r], &status, 0) != pids[r] || status != 0;
     return failed;
