@@ -252,6 +252,16 @@ static bool await_verdict(struct control *control, double seconds, enum status *
     return ended;
 }
 
+/* NULL: out of memory. */
+static struct letter *letter_of_notice(int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    struct letter *letter = bytes.failed ? NULL : letter_create(type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return letter;
+}
+
 enum status control_fail(struct control *control, enum status status)
 {
     enum status verdict = status;
@@ -260,14 +270,12 @@ enum status control_fail(struct control *control, enum status status)
         return verdict;
     }
     struct log *log = log_current();
-    struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)status);
+    struct notice notice = {.status = status};
     pthread_mutex_lock(&log->lock);
-    bytes_put_text(&bytes, log->message[0] ? log->message : "failed without saying why");
+    snprintf(notice.text, sizeof notice.text, "%s",
+             log->message[0] ? log->message : "failed without saying why");
     pthread_mutex_unlock(&log->lock);
-    struct letter *letter =
-        bytes.failed ? NULL : letter_create(FRAME_FAILED, bytes.data, bytes.size);
-    bytes_free(&bytes);
+    struct letter *letter = letter_of_notice(FRAME_FAILED, &notice);
     if (post(control, letter) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
         return verdict;
     log_print_failure(log);
@@ -278,11 +286,7 @@ enum status control_fail(struct control *control, enum status status)
 
 enum status control_finish(struct control *control, enum status status)
 {
-    struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)status);
-    struct letter *letter =
-        bytes.failed ? NULL : letter_create(FRAME_FINISHED, bytes.data, bytes.size);
-    bytes_free(&bytes);
+    struct letter *letter = letter_of_notice(FRAME_FINISHED, &(struct notice){.status = status});
     pulse_count(control);
     if (post(control, letter) != STATUS_OK)
         return control_fail(control, STATUS_ERROR);
@@ -301,9 +305,8 @@ static enum status exchange(struct control *control, enum exchange kind, const v
                     "(%zu)",
                     size, FRAME_MOST / 2);
     struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)kind);
-    bytes_put_u32(&bytes, control->exchanges++);
-    bytes_put(&bytes, data, size);
+    const struct share share = {kind, control->exchanges++, data, size};
+    share_encode(&share, &bytes);
     struct letter *letter =
         bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
     bytes_free(&bytes);
@@ -328,47 +331,14 @@ static enum status exchange(struct control *control, enum exchange kind, const v
     return status;
 }
 
-void blobs_free(struct blobs *blobs)
-{
-    for (int i = 0; blobs->data && i < blobs->count; i++)
-        free(blobs->data[i]);
-    free(blobs->data);
-    free(blobs->size);
-    *blobs = (struct blobs){0};
-}
-
-/* Reads the shares of all ranks; false: they are not well-formed, or memory ran out. */
-static bool blobs_decode(const struct letter *letter, int ranks, struct blobs *blobs)
-{
-    struct reader reader = {.at = letter->data, .left = letter->size};
-    if (read_u32(&reader) != (uint32_t)ranks)
-        return false;
-    blobs->count = ranks;
-    blobs->data = calloc((size_t)ranks, sizeof *blobs->data);
-    blobs->size = calloc((size_t)ranks, sizeof *blobs->size);
-    for (int i = 0; blobs->data && blobs->size && i < ranks; i++) {
-        size_t size = read_u32(&reader);
-        const unsigned char *data = read_bytes(&reader, size);
-        if (!data)
-            return false;
-        if (size == 0)
-            continue;
-        blobs->data[i] = malloc(size);
-        if (!blobs->data[i])
-            return false;
-        memcpy(blobs->data[i], data, size);
-        blobs->size[i] = size;
-    }
-    return blobs->data && blobs->size && reader.left == 0;
-}
-
 static enum status exchange_blobs(struct control *control, enum exchange kind, const void *data,
                                   size_t size, bool wanted, struct blobs *blobs)
 {
     struct letter *result;
     *blobs = (struct blobs){0};
     enum status status = exchange(control, kind, data, size, &result);
-    if (status == STATUS_OK && wanted && !blobs_decode(result, control_ranks(control), blobs)) {
+    if (status == STATUS_OK && wanted &&
+        !blobs_decode(result->data, result->size, control_ranks(control), blobs)) {
         blobs_free(blobs);
         status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
                                     "rank 0 sent what it should not");

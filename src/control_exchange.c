@@ -21,11 +21,9 @@ static const char *const exchange_names[EXCHANGES] = {
 /* All shares one behind the other, each with its size. */
 static void shares_join(struct root *root, struct bytes *bytes)
 {
-    bytes_put_u32(bytes, (uint32_t)root->ranks);
-    for (int rank = 0; rank < root->ranks; rank++) {
-        bytes_put_u32(bytes, (uint32_t)root->peers[rank].share_size);
-        bytes_put(bytes, root->peers[rank].share, root->peers[rank].share_size);
-    }
+    blobs_encode_count(root->ranks, bytes);
+    for (int rank = 0; rank < root->ranks; rank++)
+        blobs_encode_next(root->peers[rank].share, root->peers[rank].share_size, bytes);
 }
 
 static void send_results(struct root *root, uint32_t kind)
@@ -84,22 +82,22 @@ static void exchange_complete(struct root *root)
 bool exchange_share(struct root *root, int rank, const unsigned char *data, size_t size)
 {
     struct peer *peer = &root->peers[rank];
-    struct reader reader = {.at = data, .left = size};
-    uint32_t kind = read_u32(&reader), number = read_u32(&reader);
-    if (reader.bad || kind >= EXCHANGES || peer->standing.exchange || peer->standing.finished)
+    struct share share;
+    if (!share_decode(data, size, &share) || share.kind >= EXCHANGES || peer->standing.exchange ||
+        peer->standing.finished)
         return false;
-    peer->share_kind = kind;
-    peer->share_number = number;
-    peer->share_size = reader.left;
-    peer->share = malloc(reader.left ? reader.left : 1);
+    peer->share_kind = share.kind;
+    peer->share_number = share.number;
+    peer->share_size = share.size;
+    peer->share = malloc(share.size ? share.size : 1);
     if (!peer->share) {
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its share");
         peer->share_size = 0;
         return true;
     }
-    if (reader.left > 0)
-        memcpy(peer->share, reader.at, reader.left);
-    peer->standing.exchange = exchange_names[kind];
+    if (share.size > 0)
+        memcpy(peer->share, share.data, share.size);
+    peer->standing.exchange = exchange_names[share.kind];
     if (++root->shares == root->ranks)
         exchange_complete(root);
     return true;

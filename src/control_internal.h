@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "bytes.h"
-#include "control.h"
+#include "control_message.h"
 #include "frame.h"
 #include "hello.h"
 #include "log.h"
@@ -113,12 +113,8 @@ void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
 struct letter *letter_create(int type, const void *data, size_t size);
-/* What a pulse says now, on the wire and off it. */
+/* What a pulse says now. */
 void pulse_read(struct pulse *pulse, struct reading *reading);
-void reading_encode(const struct reading *reading, struct bytes *bytes);
-bool reading_decode(const void *data, size_t size, struct reading *reading);
-/* A status that came from elsewhere. */
-enum status status_decode(uint32_t value);
 
 /* control_lobby.c: rank 0's listeners, and those who have not proved themselves yet. */
 struct lobby;

@@ -189,54 +189,30 @@ static void leaf_pulse(struct leaf *leaf, bool at_once)
 static bool leaf_welcome(struct leaf *leaf, const struct frame *frame)
 {
     struct control *control = leaf->control;
-    struct reader reader = {.at = frame->data, .left = frame->size};
-    int ranks = control->membership.ranks;
-    if (control->joined || read_u32(&reader) != (uint32_t)ranks)
-        return false;
-    for (int rank = 0; rank < ranks; rank++) {
-        struct member *member = &control->members[rank];
-        member->rank = rank;
-        read_text(&reader, member->host, sizeof member->host);
-        member->pid = (long)read_u64(&reader);
-        member->node = (int)read_u32(&reader);
-        member->local_rank = (int)read_u32(&reader);
-        if (member->node < 0 || member->node >= ranks || member->local_rank < 0 ||
-            member->local_rank >= ranks)
-            return false;
-    }
-    if (reader.bad || reader.left > 0)
+    if (control->joined ||
+        !members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
     control_set_joined(control);
     leaf_pulse(leaf, true);
     return true;
 }
 
-/* A refusal says whether it is this rank's own doing; if not, rank 0 says it for all. */
-static bool leaf_refused(struct leaf *leaf, struct reader *reader)
+static bool leaf_refused(struct leaf *leaf, const struct notice *notice)
 {
-    enum status status = status_decode(read_u32(reader));
-    bool personal = read_u32(reader);
-    char text[1024];
-    read_text(reader, text, sizeof text);
-    if (reader->bad || status == STATUS_OK)
+    if (notice->status == STATUS_OK)
         return false;
-    if (personal)
-        fail(status, "%s", text);
-    control_conclude(leaf->control, status);
+    if (notice->personal)
+        fail(notice->status, "%s", notice->text);
+    control_conclude(leaf->control, notice->status);
     leaf_send(leaf, FRAME_GOODBYE, NULL, 0);
     return true;
 }
 
-static bool leaf_verdict(struct leaf *leaf, struct reader *reader)
+static bool leaf_verdict(struct leaf *leaf, const struct notice *notice)
 {
-    enum status status = status_decode(read_u32(reader));
-    char text[1024];
-    read_text(reader, text, sizeof text);
-    if (reader->bad)
-        return false;
-    if (status != STATUS_OK)
-        say_verbose(2, "rank 0 has ended the job: %s", text);
-    control_conclude(leaf->control, status);
+    if (notice->status != STATUS_OK)
+        say_verbose(2, "rank 0 has ended the job: %s", notice->text);
+    control_conclude(leaf->control, notice->status);
     leaf_send(leaf, FRAME_GOODBYE, NULL, 0);
     return true;
 }
@@ -244,19 +220,19 @@ static bool leaf_verdict(struct leaf *leaf, struct reader *reader)
 /* false: rank 0 would not send this. */
 static bool leaf_handle(struct leaf *leaf, const struct frame *frame)
 {
-    struct reader reader = {.at = frame->data, .left = frame->size};
+    struct notice notice;
     switch (frame->type) {
     case FRAME_PULSE:
         return true;
     case FRAME_WELCOME:
         return leaf_welcome(leaf, frame);
     case FRAME_REFUSED:
-        return leaf_refused(leaf, &reader);
+        return notice_decode(frame->data, frame->size, &notice) && leaf_refused(leaf, &notice);
     case FRAME_RESULT:
         control_deliver(leaf->control, frame->type, frame->data, frame->size);
         return true;
     case FRAME_VERDICT:
-        return leaf_verdict(leaf, &reader);
+        return notice_decode(frame->data, frame->size, &notice) && leaf_verdict(leaf, &notice);
     default:
         return false;
     }
@@ -283,9 +259,10 @@ static void leaf_receive(struct leaf *leaf)
 /* Tells rank 0 that this rank ends, and why. */
 static void leaf_send_failure(struct leaf *leaf, enum status status, const char *why)
 {
+    struct notice notice = {.status = status};
     struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)status);
-    bytes_put_text(&bytes, why);
+    snprintf(notice.text, sizeof notice.text, "%s", why);
+    notice_encode(&notice, &bytes);
     if (!bytes.failed)
         leaf_send(leaf, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);

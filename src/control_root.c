@@ -54,26 +54,22 @@ static void peer_heard(struct root *root, struct peer *peer, const struct readin
     peer->standing.reading = *reading;
 }
 
-static bool peer_failed(struct root *root, int rank, struct reader *reader)
+static bool peer_failed(struct root *root, int rank, const struct notice *notice)
 {
-    enum status status = status_decode(read_u32(reader));
-    char text[1024];
-    read_text(reader, text, sizeof text);
-    if (reader->bad || status == STATUS_OK)
+    if (notice->status == STATUS_OK)
         return false;
-    root_blame(root, rank, status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED, status,
-               text);
+    root_blame(root, rank, notice->status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED,
+               notice->status, notice->text);
     return true;
 }
 
-static bool peer_finished(struct root *root, struct peer *peer, struct reader *reader)
+static bool peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
 {
-    enum status status = status_decode(read_u32(reader));
-    if (reader->bad || peer->standing.finished)
+    if (peer->standing.finished)
         return false;
     peer->standing.finished = true;
     root->progressed = root->control->now;
-    root->status = status_graver(root->status, status);
+    root->status = status_graver(root->status, notice->status);
     if (++root->finished == root->ranks)
         root_end(root, root->status, "");
     return true;
@@ -84,7 +80,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
                         size_t size)
 {
     struct peer *peer = &root->peers[rank];
-    struct reader reader = {.at = data, .left = size};
+    struct notice notice;
     struct reading reading;
     if (atomic_load(&root->control->ended)) {
         if (type == FRAME_GOODBYE)
@@ -98,12 +94,13 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_heard(root, peer, &reading);
         return true;
     case FRAME_FAILED:
-        return peer_failed(root, rank, &reader);
+        return notice_decode(data, size, &notice) && peer_failed(root, rank, &notice);
     case FRAME_SHARE:
         root->progressed = root->control->now;
         return root->control->joined && exchange_share(root, rank, data, size);
     case FRAME_FINISHED:
-        return root->control->joined && peer_finished(root, peer, &reader);
+        return root->control->joined && notice_decode(data, size, &notice) &&
+               peer_finished(root, peer, &notice);
     default:
         return false;
     }
@@ -144,9 +141,10 @@ static void peer_receive(struct root *root, int rank)
 
 void root_end(struct root *root, enum status status, const char *headline)
 {
+    struct notice notice = {.status = status};
     struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)status);
-    bytes_put_text(&bytes, headline);
+    snprintf(notice.text, sizeof notice.text, "%s", headline);
+    notice_encode(&notice, &bytes);
     if (!bytes.failed)
         root_send_all(root, FRAME_VERDICT, bytes.data, bytes.size);
     bytes_free(&bytes);

@@ -12,9 +12,9 @@
 static void refusal_encode(struct bytes *bytes, enum status status, bool personal,
                            const char *sentence)
 {
-    bytes_put_u32(bytes, (uint32_t)status);
-    bytes_put_u32(bytes, personal);
-    bytes_put_text(bytes, sentence);
+    struct notice notice = {.status = status, .personal = personal};
+    snprintf(notice.text, sizeof notice.text, "%s", sentence);
+    notice_encode(&notice, bytes);
 }
 
 /* Tells one process why it cannot join, and closes its socket. */
@@ -81,15 +81,9 @@ static void root_welcome(struct root *root)
 {
     members_fill(root);
     struct bytes bytes = {0};
-    bytes_put_u32(&bytes, (uint32_t)root->ranks);
-    for (int rank = 0; rank < root->ranks; rank++) {
-        const struct member *member = &root->control->members[rank];
-        bytes_put_text(&bytes, member->host);
-        bytes_put_u64(&bytes, (uint64_t)member->pid);
-        bytes_put_u32(&bytes, (uint32_t)member->node);
-        bytes_put_u32(&bytes, (uint32_t)member->local_rank);
+    members_encode(root->control->members, root->ranks, &bytes);
+    for (int rank = 0; rank < root->ranks; rank++)
         root->peers[rank].heard = root->control->now;
-    }
     if (bytes.failed) {
         root_give_up(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
     } else {
