@@ -4,6 +4,8 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
 small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
 export CCTEST_SECRET=open-sesame
 
@@ -293,35 +295,17 @@ wait $strangers 2>/dev/null
 
 # ---- several hosts ----
 
-hosts_end() {
-    for host in a b; do ip netns del "cctest-$$-$host" 2>/dev/null; done
-}
-declare -A number=([a]=1 [b]=2)
-hosts_begin() {
-    local host
-    for host in a b; do ip netns add "cctest-$$-$host" || return; done
-    ip link add ca netns "cctest-$$-a" type veth peer name cb netns "cctest-$$-b" || return
-    for host in a b; do
-        ip -n "cctest-$$-$host" addr add "10.7.7.${number[$host]}/24" dev "c$host" || return
-        ip -n "cctest-$$-$host" link set "c$host" up || return
-        ip -n "cctest-$$-$host" link set lo up || return
-    done
-}
-on_host() { # on_host a|b: $as is what makes a command run there
-    # shellcheck disable=SC2016
-    as=(ip netns exec "cctest-$$-$1" unshare --uts sh -c 'hostname "$0"; exec "$@"' "host-$1")
-}
-if hosts_begin 2>"$scratch/hosts"; then
+if hosts_up 2; then
     port=7777
     for what in "allreduce -a ring -m shared --copy zcopy" "alltoall -a pairwise --channels 2"; do
         read -ra words <<<"$what"
-        words+=(-b 64K -e 64K -n 3 -w 1 -c 2 -x auto --timeout 10 --rendezvous "10.7.7.1:$port" --world 4)
+        words+=(-b 64K -e 64K -n 3 -w 1 -c 2 -x auto --timeout 10 --rendezvous "h1:$port" --world 4)
         for rank in 0 1 2 3; do
-            if [ $rank -lt 2 ]; then on_host a; else on_host b; fi
+            host_as $((1 + rank / 2))
             start $rank "${as[@]}" "$CCTEST" "${words[@]}" --rank $rank --json "$scratch/hosts.json"
         done
         for rank in 1 2 3 0; do ended $rank 0; done
-        check_json "$scratch/hosts.json" '[r["host"] for r in d["ranks"]] == ["host-a"] * 2 + ["host-b"] * 2' \
+        check_json "$scratch/hosts.json" '[r["host"] for r in d["ranks"]] == ["h1"] * 2 + ["h2"] * 2' \
             '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 1]' \
             'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))' \
             '[r["gate"] for r in d["ranks"]] == [0, 0, 1, 1]' 'd["start_note"] is None' \
@@ -330,26 +314,25 @@ if hosts_begin 2>"$scratch/hosts"; then
     done
     # shm alone does not reach the other host, and says so, on all ranks alike.
     for rank in 0 1; do
-        if [ $rank = 0 ]; then on_host a; else on_host b; fi
-        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -x shm --rendezvous 10.7.7.1:$port --world 2 --rank $rank
+        host_as $((1 + rank))
+        start $rank "${as[@]}" "$CCTEST" "${small[@]}" -x shm --rendezvous h1:$port --world 2 --rank $rank
     done
     ended 0 77 "shm"
     ended 1 77
     # The cable is pulled: an explained end.
     port=$((port + 1))
     for rank in 0 1; do
-        if [ $rank = 0 ]; then on_host a; else on_host b; fi
+        host_as $((1 + rank))
         start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 4000000 -w 0 --timeout 2 \
-            --rendezvous 10.7.7.1:$port --world 2 --rank $rank
+            --rendezvous h1:$port --world 2 --rank $rank
     done
     sleep 2
-    ip -n "cctest-$$-b" link set cb down
-    ended 0 5 "rank 1 .*host-b"
+    host_unplug 2
+    ended 0 5 "rank 1 .*h2"
     ended 1 5
-    hosts_end
+    hosts_down
 else
-    echo "not tested: several hosts (no network namespaces here: $(head -n 1 "$scratch/hosts"))"
-    hosts_end
+    echo "not tested: several hosts ($hosts_missing)"
 fi
 
 # A launcher's variables that are not all there must not become local ranks unnoticed.
