@@ -15,6 +15,9 @@ struct launcher {
     enum status (*meet)(struct membership *membership, char *shared, size_t size);
 };
 
+/* A whole non-negative number of at most 10,000,000; -1: it is none (NULL is none either). */
+long number_parse(const char *text);
+
 /* The launcher that started this process as one of several; NULL: none that is known. */
 const struct launcher *launcher_detect(int *rank, int *ranks);
 
