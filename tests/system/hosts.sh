@@ -22,7 +22,7 @@ hosts_up() {
     local host count=$1
     hosts_missing=
     if [ -z "$private" ]; then
-        hosts_missing="no namespaces here: run the tests as root"
+        hosts_missing="this user may make no namespaces"
     elif ! command -v ip nsenter unshare >/dev/null; then
         hosts_missing="ip, nsenter or unshare is not here: install iproute2 and util-linux"
     fi

@@ -43,6 +43,24 @@ run() {
     status=$?
 }
 
+# start NAME COMMAND...: in the background; its words are in $scratch/NAME.{out,err}.
+declare -A pids
+start() {
+    local name=$1
+    shift
+    ran=("$@")
+    timeout -k 2 60 "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+    pids[$name]=$!
+}
+
+# ended NAME STATUS [REGEX]: waits for it.
+ended() {
+    wait "${pids[$1]}"
+    status=$? out=$scratch/$1.out err=$scratch/$1.err
+    check_status "$2" "$1"
+    [ -z "${3:-}" ] || check_says "$3"
+}
+
 cctest() { run "$CCTEST" "$@"; }
 
 check() { # check WHAT COMMAND...: the command succeeds

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Jobs over several hosts (network namespaces): which link each pair of ranks takes, that hierarchical algorithms find
+# the hosts whatever the order of the ranks, and every collective once.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+hosts_up 4 || skip "$hosts_missing"
+export CCTEST_SECRET=open-sesame
+port=7000
+
+# meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts; its JSON goes to $json. All ranks end well.
+json=$scratch/met.json
+meet() {
+    local dealt rank
+    read -ra dealt <<<"$1"
+    port=$((port + 1))
+    rm -f "$json"
+    for rank in "${!dealt[@]}"; do
+        host_as "${dealt[rank]}"
+        start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$json" --timeout 20 \
+            --rendezvous "h${dealt[0]}:$port" --rank "$rank" --world "${#dealt[@]}"
+    done
+    for rank in "${!dealt[@]}"; do ended "$rank" 0; done
+}
+
+# Bytes that went over a transport, by line of the results: "algorithm shm tcp".
+bytes_by_link() {
+    python3 - "$json" <<'PYTHON'
+import json, sys
+for line in json.load(open(sys.argv[1]))["results"]:
+    print(line["algorithm"], *(sum(line["traffic"].get(x, {"received": {}})["received"].values()) for x in ("shm", "tcp")))
+PYTHON
+}
+
+# ---- shared memory within a host, tcp between, and nothing else ----
+
+# pairs HOSTS...: of ranks that are dealt so, how many links (a pair has two) stay on a host, and how many do not.
+pairs() {
+    python3 - "$@" <<'PYTHON'
+import sys
+dealt = sys.argv[1:]
+same = sum(a == b for a in dealt for b in dealt) - len(dealt)
+print(same, len(dealt) * (len(dealt) - 1) - same)
+PYTHON
+}
+
+for dealt in "1 1 2 2 3 3 4 4" "4 2 3 1 1 3 2 4" "1 2 2 2 3 3" "3 2 1 2 3 2"; do
+    # shellcheck disable=SC2086 # a word each
+    read -r within between <<<"$(pairs $dealt)"
+    # A message of each rank to each other, small and large: it takes one link, and what was sent over it shows that.
+    for block in 1024 65536; do
+        ranks=$(wc -w <<<"$dealt")
+        meet "$dealt" alltoall -a linear -d uint8 -b $((block * ranks)) -e $((block * ranks)) -n 1 -w 0 -c 1 -v
+        check_json "$json" 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0' \
+            "[r['host'] for r in d['ranks']] == ['h' + i for i in '$dealt'.split()]" \
+            "sum(l['count'] for l in d['links'] if l['transport'] == 'shm') == $within" \
+            "[l['count'] for l in d['links'] if l['transport'] == 'tcp'] == [$between]" \
+            'd["start_note"] is None'
+        check "what went over shm and tcp: $(bytes_by_link)" \
+            test "$(bytes_by_link)" = "linear $((within * block)) $((between * block))"
+    done
+    check_says "links: $between by tcp" "$scratch/0.out"
+done
+
+# ---- groups are found by host ----
+
+# grouped COLLECTIVE any|equal: its algorithms that know groups; any: those that take unequal ones.
+grouped() {
+    "$CCTEST" list --json - | python3 -c '
+import json, sys
+collective, kind = sys.argv[1:]
+for c in json.load(sys.stdin)["collectives"]:
+    if c["name"] == collective:
+        print(*(a["name"] for a in c["algorithms"] if a["grouped"] and (kind == "equal" or "equal" not in a["ranks"])),
+              sep=",")' "$1" "$2"
+}
+
+hierarchical=$("$CCTEST" list --json - | python3 -c '
+import json, sys
+print(*(c["name"] for c in json.load(sys.stdin)["collectives"] if any(a["grouped"] for a in c["algorithms"])))')
+check "there are hierarchical algorithms" test -n "$hierarchical"
+for collective in $hierarchical; do
+    for kind in equal any; do
+        names=$(grouped "$collective" $kind)
+        alike=()
+        [[ $collective != *v ]] || alike=(--counts uniform)
+        [ -n "$names" ] || continue
+        # However the ranks are dealt over the hosts, as many bytes must cross between them.
+        if [ $kind = equal ]; then
+            dealings=("1 1 2 2 3 3 4 4" "2 1 4 4 3 1 2 3")
+        else
+            dealings=("1 2 2 2 3 3" "1 2 3 2 3 2")
+        fi
+        said=
+        for dealt in "${dealings[@]}"; do
+            meet "$dealt" "$collective" -a "$names" "${alike[@]}" -b 96K -e 96K -n 2 -w 0 -c 2
+            check_json "$json" 'd["options"]["shape"] is None' "len(d['results']) == len('$names'.split(','))" \
+                'all(r["wrong"] == 0 and r["checked"] == 2 for r in d["results"])'
+            check "$collective, ranks dealt as $dealt: $(bytes_by_link); as ${dealings[0]}: $said" \
+                test "${said:=$(bytes_by_link)}" = "$(bytes_by_link)"
+        done
+    done
+done
+# And they are those that the algorithm needs: in an allreduce by hosts each slice goes around a ring of four once to be
+# reduced and once to be spread, 2 * 3 slices from each rank; in a flat ring dealt so, all that travels crosses.
+meet "1 2 3 4 1 2 3 4" allreduce -a hier,ring -b 96K -e 96K -n 1 -w 0 -c 0
+check "what went over shm and tcp: $(bytes_by_link)" test "$(bytes_by_link)" = \
+    "hier $((8 * 2 * 48 * 1024)) $((2 * 3 * 96 * 1024))
+ring 0 $((8 * 2 * 7 * 12 * 1024))"
+
+# ---- every collective, by the algorithm that it takes by itself ----
+
+for collective in $("$CCTEST" list --json - | python3 -c '
+import json, sys
+print(*(c["name"] for c in json.load(sys.stdin)["collectives"]))'); do
+    size=(-b 1K -e 1M -f 32)
+    [ "$collective" != barrier ] || size=()
+    meet "3 2 1 2 3 2" "$collective" "${size[@]}" -n 2 -w 1 -c 2
+    check_json "$json" 'd["status"] == "ok"' 'len(d["results"]) > 0' 'all(r["auto"] for r in d["results"])' \
+        'all(r["wrong"] == 0 and r["checked"] == 2 for r in d["results"])'
+done
+hosts_down
+
+# ---- hosts of one name ----
+
+# Cloned nodes are called alike; their boots are what tells them apart.
+hosts_up 2 node node || skip "$hosts_missing"
+meet "1 2 1 2" allreduce -a hier -b 64K -e 64K -n 2 -w 0 -c 2
+check_json "$json" '[r["host"] for r in d["ranks"]] == ["node"] * 4' '[r["node"] for r in d["ranks"]] == [0, 1, 0, 1]' \
+    '[r["local_rank"] for r in d["ranks"]] == [0, 0, 1, 1]' 'd["results"][0]["wrong"] == 0' \
+    '{l["transport"]: l["count"] for l in d["links"]} == {"shm": 4, "tcp": 4}'
+hosts_down
+
+finish
