@@ -1,6 +1,7 @@
 /*
  * main.c - cctest: tests collective communication. Reads the command line and hands over.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,6 +36,24 @@ static enum status refuse(const struct command_line *line, enum status status)
     return status;
 }
 
+/* Refusals speak of options as flags; those that stand in the environment are not to be looked for
+ * on the command line. */
+static void name_sources(const struct command_line *line, struct log *log)
+{
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const struct argument *argument = command_line_argument(line, row->name);
+        char flag[64], label[LABEL_MOST];
+        int length = snprintf(flag, sizeof flag, "--%s", row->name);
+        const char *at = argument->source == SOURCE_ENVIRONMENT ? strstr(log->message, flag) : NULL;
+        while (at && (at[length] == '-' || isalnum((unsigned char)at[length])))
+            at = strstr(at + 1, flag); /* a longer name */
+        size_t end = strlen(log->message);
+        if (at)
+            snprintf(log->message + end, sizeof log->message - end, " (%s is set: %s)", flag,
+                     argument_label(argument, label));
+    }
+}
+
 static enum status start(int argc, char **argv, struct log *log)
 {
     struct command_line line;
@@ -52,10 +71,14 @@ static enum status start(int argc, char **argv, struct log *log)
         return fail(STATUS_USAGE, "which collective? Write `cctest alltoall` to run one, `cctest "
                                   "list` to see them, `cctest help` for everything");
     status = command_line_resolve(&line, &job);
-    if (status != STATUS_OK)
-        return refuse(&line, status);
-    log->verbosity = job.verbosity;
-    return dispatch(&line, &job);
+    if (status != STATUS_OK) {
+        refuse(&line, status);
+    } else {
+        log->verbosity = job.verbosity;
+        status = dispatch(&line, &job);
+    }
+    name_sources(&line, log);
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bootstrap_internal.h"
+#include "control_signal.h"
 #include "log.h"
 #include "supervisor.h"
 
@@ -141,9 +142,7 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
     if (status == STATUS_OK) {
         /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
         sigset_t set, old;
-        sigemptyset(&set);
-        sigaddset(&set, SIGINT);
-        sigaddset(&set, SIGTERM);
+        signals_ending(&set);
         pthread_sigmask(SIG_BLOCK, &set, &old);
         status = job->ranks_as_threads ? run_threads(job, &membership, main, argument)
                                        : run_processes(job, &membership, main, argument);

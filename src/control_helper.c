@@ -15,11 +15,14 @@
 
 void signals_ending(sigset_t *set)
 {
-    struct sigaction old;
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
     sigemptyset(set);
-    sigaddset(set, SIGTERM);
-    if (sigaction(SIGINT, NULL, &old) < 0 || old.sa_handler != SIG_IGN)
-        sigaddset(set, SIGINT);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction old;
+        if (signals[i] == SIGTERM || sigaction(signals[i], NULL, &old) < 0 ||
+            old.sa_handler != SIG_IGN)
+            sigaddset(set, signals[i]);
+    }
 }
 
 int signals_capture(void)
@@ -40,7 +43,16 @@ int signals_read(int fd)
 
 const char *control_signal_name(const struct control *control)
 {
-    return control->signal == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM";
+    switch (control->signal) {
+    case SIGINT:
+        return "interrupted by SIGINT";
+    case SIGHUP:
+        return "interrupted by SIGHUP (its terminal was closed?)";
+    case SIGQUIT:
+        return "interrupted by SIGQUIT";
+    default:
+        return "interrupted by SIGTERM";
+    }
 }
 
 /* A rank that was stopped for a minute and goes on must not conclude that all others were silent

@@ -57,7 +57,7 @@ struct control {
     pthread_t helper;
     bool helper_runs;
     int wake;    /* eventfd: the main thread has something for the helper */
-    int signals; /* signalfd of SIGINT and SIGTERM; -1: not this rank's business */
+    int signals; /* signalfd of what ends a job; -1: not this rank's business */
 
     pthread_mutex_t lock; /* all of this: */
     pthread_cond_t changed;

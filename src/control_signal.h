@@ -1,13 +1,14 @@
 /*
- * control_signal.h - SIGINT and SIGTERM as something to be read, not something that strikes.
+ * control_signal.h - the signals that end a job as something to be read, not something that
+ * strikes.
  */
 #ifndef CCTEST_CONTROL_SIGNAL_H
 #define CCTEST_CONTROL_SIGNAL_H
 
 #include <signal.h>
 
-/* The signals that end a job: both, but SIGINT not where it was ignored from the start, as a shell
- * does for what a script runs in the background. */
+/* The signals that end a job: SIGTERM, and of SIGINT, SIGHUP and SIGQUIT those that were not ignored
+ * from the start, as a shell does for what a script runs in the background, and nohup. */
 void signals_ending(sigset_t *set);
 /* Blocks them in the calling thread (and so in all threads that it starts) and returns a signalfd
  * for them; -1 if there is none. They stay blocked: a second signal, which launchers like to send,

@@ -6,6 +6,7 @@
  */
 #include "hello.h"
 
+#include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,18 +76,48 @@ bool hello_decode(const void *bytes, size_t size, struct hello *hello)
     return !reader.bad && reader.left == 0;
 }
 
-/* The part of `text` around its first difference from `other`: what a human wants to compare. */
-static void difference(const char *text, const char *other, char *part, size_t size)
+/* The end of the option that begins at `text`: before the next " -x" or " --name". */
+static size_t option_length(const char *text)
 {
-    size_t at = 0;
-    while (text[at] && text[at] == other[at])
-        at++;
-    size_t begin = strlen(text) < size ? 0 : at > 30 ? at - 30 : 0;
-    while (begin > 0 && begin < at && text[begin - 1] != ' ')
-        begin++;
-    int written = snprintf(part, size, "%s%s", begin > 0 ? "... " : "", text + begin);
-    if (written >= (int)size)
+    const char *at = text;
+    while ((at = strstr(at + 1, " -")) && !isalpha((unsigned char)at[2]) && at[2] != '-')
+        ;
+    return at ? (size_t)(at - text) : strlen(text);
+}
+
+/* Is it, as a whole, among the options in `text`? */
+static bool option_among(const char *option, size_t length, const char *text)
+{
+    for (size_t other; *text; text += other + (text[other] == ' ')) {
+        other = option_length(text);
+        if (other == length && memcmp(option, text, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The options in `text` that are not so in `other`, the first of them from its first difference on
+ * if it is long: what a human wants to compare. */
+static const char *difference(const char *text, const char *other, char *part, size_t size)
+{
+    size_t end = 0, same = 0;
+    while (text[same] && text[same] == other[same])
+        same++;
+    const char *differs = text + same;
+    part[0] = '\0';
+    for (size_t length; *text && end + 4 < size; text += length + (text[length] == ' ')) {
+        length = option_length(text);
+        if (option_among(text, length, other))
+            continue;
+        const char *begin = text;
+        if (differs > text + 60 && differs < text + length)
+            begin = differs - 30;
+        end += (size_t)snprintf(part + end, size - end, "%s%s%.*s", end ? " " : "",
+                                begin > text ? "..." : "", (int)(text + length - begin), begin);
+    }
+    if (end >= size)
         memcpy(part + size - 4, "...", 4);
+    return end ? part : "nothing";
 }
 
 enum status hello_check(const struct hello *root, const struct hello *guest, char *refusal,
@@ -113,12 +144,12 @@ enum status hello_check(const struct hello *root, const struct hello *guest, cha
     }
     if (memcmp(root->digest, guest->digest, sizeof root->digest) != 0) {
         char theirs[200], ours[200];
-        difference(guest->options, root->options, theirs, sizeof theirs);
-        difference(root->options, guest->options, ours, sizeof ours);
         snprintf(refusal, size,
                  "rank %d on host %s was started with other options than rank 0: '%s' there, '%s' "
                  "at rank 0; give all the same",
-                 guest->rank, guest->host, theirs, ours);
+                 guest->rank, guest->host,
+                 difference(guest->options, root->options, theirs, sizeof theirs),
+                 difference(root->options, guest->options, ours, sizeof ours));
         return STATUS_USAGE;
     }
     return STATUS_OK;

@@ -25,7 +25,7 @@
 
 #define BEHIND_SECONDS 1.0  /* a rank may end this much later than the others, */
 #define BUSY_SECONDS   15.0 /* or this much, where it may have reason to: see patience_with() */
-#define SIGNAL_SECONDS 5.0  /* for all to end after SIGINT or SIGTERM */
+#define SIGNAL_SECONDS 5.0  /* for all to end after a signal */
 #define AGAIN_SECONDS  1.0  /* a signal so soon after the first is the same one, sent twice */
 
 struct child {

@@ -13,6 +13,7 @@
  */
 #include "verdict.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,54 @@ static void cause_describe(const struct situation *s, const struct cause *cause,
     }
 }
 
+/* The same words, but for the numbers in them: of ranks, hosts, processes. */
+static bool words_alike(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (isdigit((unsigned char)*a))
+            a++;
+        while (isdigit((unsigned char)*b))
+            b++;
+        if (*a != *b)
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+/* Do two ranks say the same? Then it is said once. */
+static bool causes_alike(const struct cause *a, const struct cause *b)
+{
+    return a->kind == CAUSE_FAILED && b->kind == CAUSE_FAILED && a->status == b->status &&
+           words_alike(a->message, b->message);
+}
+
+/* Is `cause` told with another that came before it? */
+static bool cause_is_told(const struct situation *s, const struct cause *cause)
+{
+    for (const struct cause *other = s->causes; other < cause; other++)
+        if (causes_alike(other, cause))
+            return true;
+    return false;
+}
+
+/* "; so say ranks 1, 2, 3": those that have the same to tell. */
+static void put_alike(const struct situation *s, const struct cause *cause, char *text, size_t size)
+{
+    bool *alike = calloc((size_t)s->ranks, sizeof *alike);
+    int count = 0;
+    for (int i = 0; alike && i < s->cause_count; i++)
+        if (&s->causes[i] != cause && causes_alike(&s->causes[i], cause)) {
+            alike[s->causes[i].rank] = true;
+            count++;
+        }
+    char list[RANKS_TEXT_MOST];
+    if (count > 0)
+        append(text, size, "; so say%s %s", count == 1 ? "s" : "",
+               ranks_text(alike, s->ranks, list, sizeof list));
+    free(alike);
+}
+
 static void reach_from_causes(const struct situation *s, struct verdict *verdict)
 {
     int told = 0;
@@ -163,13 +212,14 @@ static void reach_from_causes(const struct situation *s, struct verdict *verdict
                 continue;
             if (!cause_is_consequence(s, cause))
                 verdict->status = status_graver(verdict->status, cause->status);
-            if (told++ > VERDICT_LINES_MOST - 1)
-                continue;
             char text[sizeof verdict->headline];
             cause_describe(s, cause, text, sizeof text);
+            put_error(s, verdict, cause->rank, cause->kind == CAUSE_FAILED ? cause->message : text);
+            if (cause_is_told(s, cause) || told++ > VERDICT_LINES_MOST - 1)
+                continue;
+            put_alike(s, cause, text, sizeof text);
             char *line = told == 1 ? verdict->headline : verdict->lines[verdict->line_count++];
             memcpy(line, text, sizeof text);
-            put_error(s, verdict, cause->rank, cause->kind == CAUSE_FAILED ? cause->message : text);
         }
     if (told > VERDICT_LINES_MOST)
         snprintf(verdict->lines[verdict->line_count++], sizeof verdict->lines[0], "and %d more",

@@ -132,7 +132,7 @@ outside() {
     ran=("$@" "(SIG$signal to $target)")
     # A script's background commands ignore SIGINT unless told otherwise.
     # Two sizes: one that is soon done and tells that all ranks run, and one that would take very long.
-    setsid env --default-signal=INT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 10000 -w 0 --timeout 2 \
+    setsid env --default-signal=INT,QUIT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 10000 -w 0 --timeout 2 \
         --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &
     pid=$!
     if ! await_lines 1; then
@@ -189,9 +189,9 @@ nothing_left $pid
 
 # A signal to end: the report is out within a second, from whoever it came to.
 word=interrupted
-for signal in INT TERM; do
+for signal in INT TERM HUP QUIT; do
     for target in supervisor 0 2; do
-        outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal $target allreduce --np 3
+        outside 1000 130 "[Ii]nterrupted by SIG$signal" $signal $target allreduce --np 3
     done
     outside 1000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
 done

@@ -164,7 +164,8 @@ for way in "bcopy" "zcopy" "ll"; do
 done
 cctest alltoall "${small[@]}" -x tcp --copy ll --json "$json"
 check_status 77
-check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; use -x shm'
+check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; use -x shm.*; so say'
+check "said more than once" test "$(wc -l <"$err")" = 1
 check_json "$json" 'd["status"] == "unavailable"' 'd["results"] == []'
 
 # Who waits, and for what: the others for a late rank, and a root that has sent what there is room for for credit.

@@ -151,7 +151,8 @@ two() {
 two 2 "rank 1 .* world of 3 ranks, rank 0 for one of 2" 1: --world 3
 two 2 "rank 1 .* other options than rank 0: .*ring.*mesh|rank 1 .* other options than rank 0: .*mesh.*ring" \
     0: -a ring 1: -a mesh
-two 2 "other options" 1: -b 32K
+two 2 "other options than rank 0: '-b 32768' there, '-b [0-9]+' at rank 0" 1: -b 32K
+two 2 "other options than rank 0: 'nothing' there, '--in-place' at rank 0" 0: --in-place
 two 2 "other options" 1: -d double
 two 2 "other options" 0: --chunk 4K
 binary=$scratch/other/cctest

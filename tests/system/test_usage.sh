@@ -235,6 +235,9 @@ refused "" allreduce --inject ""
 export CCTEST_MIN_BYTES=1X
 refused "CCTEST_MIN_BYTES='1X' has trailing junk" alltoall
 unset CCTEST_MIN_BYTES
+export CCTEST_MIN_BYTES=1M
+refused "--min-bytes 1M is more than --max-bytes 1K: .*\(--min-bytes is set: CCTEST_MIN_BYTES='1M'\)$" alltoall -e 1K
+unset CCTEST_MIN_BYTES
 export CCTEST_IN_PLACE=maybe
 refused "CCTEST_IN_PLACE='maybe' is neither" alltoall
 unset CCTEST_IN_PLACE

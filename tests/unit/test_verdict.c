@@ -258,7 +258,7 @@ static void test_lost_before_its_victims(void **state)
     (void)state;
     begin(4);
     cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
-    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "its connection to rank 2 broke");
+    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "it cannot reach rank 2");
     cause(CAUSE_LOST, 2, STATUS_TIMEOUT, "");
     reach(STATUS_TIMEOUT, 2);
     says("rank 2 (host host0, pid 102) is gone");
@@ -296,10 +296,31 @@ static void test_many_causes(void **state)
 {
     (void)state;
     begin(RANKS_MOST);
-    for (int rank = 0; rank < RANKS_MOST; rank++)
-        cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, "lost rank 30");
+    for (int rank = 0; rank < RANKS_MOST; rank++) {
+        char words[] = {'a' + (char)(rank / 26), 'a' + (char)(rank % 26), '\0'};
+        cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, words);
+    }
     reach(STATUS_TIMEOUT, 30);
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
+}
+
+/* What all have to say is said once, whatever numbers stand in it. */
+static void test_causes_alike(void **state)
+{
+    (void)state;
+    begin(4);
+    cause(CAUSE_FAILED, 2, STATUS_UNAVAILABLE, "nothing connects rank 2 and rank 0");
+    cause(CAUSE_FAILED, 0, STATUS_UNAVAILABLE, "nothing connects rank 0 and rank 1");
+    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such device");
+    cause(CAUSE_FAILED, 3, STATUS_UNAVAILABLE, "nothing connects rank 3 and rank 12");
+    reach(STATUS_UNAVAILABLE, 2);
+    says("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; so say ranks 0, 3");
+    assert_int_equal(1, verdict.line_count);
+    assert_string_equal("rank 1 (host host0, pid 101): no such device", verdict.lines[0]);
+    assert_int_equal(4, verdict.error_count);
+    causes[3].status = STATUS_ERROR; /* not the same */
+    reach(STATUS_ERROR, 3);
+    says("rank 3 (host host0, pid 103): nothing connects rank 3 and rank 12");
 }
 
 int main(void)
@@ -322,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_failure_before_its_victims),
         cmocka_unit_test(test_gravest),
         cmocka_unit_test(test_many_causes),
+        cmocka_unit_test(test_causes_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
