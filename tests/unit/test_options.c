@@ -53,7 +53,7 @@ static void resolve(struct outcome *outcome, const char *words, char **environme
     log_attach(NULL);
 }
 
-static void accept(struct outcome *outcome, const char *words, char **environment)
+static void take(struct outcome *outcome, const char *words, char **environment)
 {
     resolve(outcome, words, environment);
     if (outcome->status != STATUS_OK)
@@ -65,7 +65,7 @@ static void defaults_are_the_tables(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "alltoall", NULL);
+    take(&o, "alltoall", NULL);
     assert_string_equal(o.job.collective->name, "alltoall");
     assert_int_equal(o.job.candidate_count, 1);
     assert_string_equal(o.job.candidates[0].text, "auto");
@@ -100,12 +100,11 @@ static void flags_reach_the_job(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(
-        &o,
-        "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
-        "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
-        "--slots 12 --slot-size 8K",
-        NULL);
+    take(&o,
+         "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
+         "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
+         "--slots 12 --slot-size 8K",
+         NULL);
     assert_string_equal(o.job.collective->name, "broadcast");
     assert_int_equal(o.job.candidate_count, 2);
     assert_string_equal(o.job.candidates[1].text, "chain");
@@ -130,12 +129,12 @@ static void flags_reach_the_job(void **state)
     assert_true(o.job.min_busbw == 1.5);
     assert_true(o.job.timeout == 2.5);
 
-    accept(&o,
-           "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
-           "--json=f.json "
-           "--start back-to-back --interface lo -vv --inject "
-           "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
-           NULL);
+    take(&o,
+         "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
+         "--json=f.json "
+         "--start back-to-back --interface lo -vv --inject "
+         "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
+         NULL);
     assert_string_equal(o.job.reduction->name, "max");
     assert_string_equal(o.job.rendezvous, "[::1]:7777");
     assert_int_equal(o.job.rank, 3);
@@ -152,7 +151,7 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.injections[1].rank, 2);
     assert_int_equal(o.job.injections[1].iteration, 3);
 
-    accept(&o, "allreduce --ranks-as threads", NULL);
+    take(&o, "allreduce --ranks-as threads", NULL);
     assert_true(o.job.ranks_as_threads);
 }
 
@@ -160,13 +159,13 @@ static void algorithm_options_follow_the_name(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
+    take(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
     assert_int_equal(o.job.candidate_count, 3);
     assert_string_equal(o.job.candidates[0].text, "bruck:radix=4");
     assert_int_equal(o.job.candidates[0].choice.options[0], 4);
     assert_int_equal(o.job.candidates[2].choice.options[0],
                      o.job.candidates[2].choice.algorithm->options[0].standard);
-    accept(&o, "alltoall -a all", NULL);
+    take(&o, "alltoall -a all", NULL);
     assert_true(o.job.choices_all);
     assert_true(o.job.candidate_count > 3);
 }
@@ -179,14 +178,14 @@ static void the_environment_stands_between(void **state)
          place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K",
          empty[] = "CCTEST_NP=", other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
     char *environment[] = {iterations, bytes, place, step, empty, other, meet, NULL};
-    accept(&o, "alltoall -b 128 --np 2", environment);
+    take(&o, "alltoall -b 128 --np 2", environment);
     assert_int_equal(o.job.iterations, 3);
     assert_int_equal(o.job.smallest, 128);
     assert_true(o.job.in_place);
     assert_int_equal(o.job.factor, 0); /* the environment's increment beats the default factor */
     assert_int_equal(o.job.increment, 1024);
     assert_null(o.job.rendezvous); /* the flag's --np beats it */
-    accept(&o, "alltoall -f 2", environment);
+    take(&o, "alltoall -f 2", environment);
     assert_int_equal(o.job.factor, 2);
     assert_int_equal(o.job.increment, 0);
     assert_string_equal(o.job.rendezvous, "h:1");
@@ -196,17 +195,17 @@ static void the_environment_stands_between(void **state)
     resolve(&o, "alltoall", wrong);
     assert_int_equal(o.status, STATUS_USAGE);
     assert_non_null(strstr(o.message, "CCTEST_WARMUP='lots' is not a number"));
-    accept(&o, "alltoall -w 2", wrong);
-    accept(&o, "list", wrong); /* it has no warm-up */
+    take(&o, "alltoall -w 2", wrong);
+    take(&o, "list", wrong); /* it has no warm-up */
 }
 
 static void bounds_follow_the_one_that_was_given(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "alltoall -b 64M", NULL);
+    take(&o, "alltoall -b 64M", NULL);
     assert_int_equal(o.job.largest, 64 << 20);
-    accept(&o, "alltoall -e 16", NULL);
+    take(&o, "alltoall -e 16", NULL);
     assert_int_equal(o.job.smallest, 16);
 }
 
@@ -214,7 +213,7 @@ static void barrier_is_a_one_byte_bor(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "barrier -b 1M -d double", NULL);
+    take(&o, "barrier -b 1M -d double", NULL);
     assert_int_equal(o.job.smallest, 1);
     assert_int_equal(o.job.largest, 1);
     assert_int_equal(o.job.reduction->id, REDUCTION_BOR);
@@ -322,7 +321,7 @@ static void bad_input_is_one_sentence(void **state)
 
 static enum status check_ranks(struct outcome *o, const char *words, int ranks)
 {
-    accept(o, words, NULL);
+    take(o, words, NULL);
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
@@ -360,11 +359,11 @@ static void sizes_follow_each_other(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "alltoall -b 0 -e 100 -f 3", NULL);
+    take(&o, "alltoall -b 0 -e 100 -f 3", NULL);
     size_t expected[] = {4, 12, 36, 0}, bytes = 0;
     for (int i = 0; i < 4; i++)
         assert_int_equal(bytes = job_next_size(&o.job, bytes), expected[i]);
-    accept(&o, "alltoall -b 10 -e 31 -i 10", NULL);
+    take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
     assert_int_equal(job_next_size(&o.job, 10), 20);
     assert_int_equal(job_next_size(&o.job, 30), 0);
     o.job.largest = SIZE_MAX;
@@ -385,7 +384,7 @@ static void the_best_of_the_largest_size_counts(void **state)
         {.bytes = 64, .busbw = 3},
         {.bytes = 64, .busbw = 5, .wrong = 1}, /* fast, but wrong */
     };
-    accept(&o, "alltoall --min-busbw 3", NULL);
+    take(&o, "alltoall --min-busbw 3", NULL);
     assert_true(job_fast_enough(&o.job, results, 4, &best));
     assert_true(best == 3);
     o.job.min_busbw = 3.1;
@@ -401,7 +400,7 @@ static void rows_are_whole(void **state)
 {
     (void)state;
     struct outcome o;
-    accept(&o, "alltoall", NULL);
+    take(&o, "alltoall", NULL);
     int count = 0;
     for (const struct option_row *row = option_table; row->name; row++, count++) {
         assert_non_null(row->help);
