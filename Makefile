@@ -5,7 +5,8 @@
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
 #   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
 #   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
-# Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands).
+# Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
+#   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out).
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -13,6 +14,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 comma := ,
+# Written in a call, some versions of make keep its backslash.
+hash := \#
 BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
@@ -35,9 +38,24 @@ libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -Wl,-Bdynamic -ludev -lm -l
 
 ifeq ($(filter clean uninstall,$(MAKECMDGOALS)),)
 missing := $(shell for header in hwloc.h jansson.h sodium.h; do \
-    echo "\#include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || echo $$header; done)
+    echo "$(hash)include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || echo $$header; done)
 ifneq ($(missing),)
 $(error cannot find $(missing): run scripts/setup, or install the -dev packages that it names)
+endif
+
+# Libraries that are loaded at run time: their headers are all that it takes to build what uses them.
+PMIX ?= auto
+pmix_flags := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix 2>/dev/null || \
+    ls -d /usr/lib/*/pmix*/include 2>/dev/null | sed 's/^/-I/'))
+ifneq ($(PMIX),no)
+pmix_found := $(shell echo '$(hash)include <pmix.h>' | $(CC) $(CPPFLAGS) $(pmix_flags) -E - >/dev/null 2>&1 && echo yes)
+endif
+ifeq ($(pmix_found),yes)
+pmix_defines := -DWITH_PMIX $(pmix_flags)
+else ifeq ($(PMIX),yes)
+$(error PMIX=yes, but cannot find pmix.h: run scripts/setup, or install libpmix-dev)
+else ifneq ($(PMIX),no)
+$(info PMIx is left out, so mpirun and srun --mpi=pmix cannot start ranks: no pmix.h (scripts/setup installs it))
 endif
 endif
 
@@ -53,6 +71,12 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# What is built without PMIx is built again when it has come, and the other way round.
+$(BUILD)/pmix.is: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(pmix_defines)' | cmp -s - $@ || echo '$(pmix_defines)' >$@
+$(BUILD)/src/pmix_client.o: $(BUILD)/pmix.is
+$(BUILD)/src/pmix_client.o: defines += $(pmix_defines)
 
 $(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -96,4 +120,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d)
 
 .SECONDARY:
-.PHONY: all tests check bench grain scale install uninstall clean
+.PHONY: FORCE all tests check bench grain scale install uninstall clean

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "log.h"
 #include "output.h"
+#include "pmix_client.h"
 
 static json_t *host_facts(void)
 {
@@ -101,18 +102,27 @@ static json_t *reduction_facts(void)
     return list;
 }
 
+/* Where no way can be taken, the rest is still of interest: all the more so. */
 static enum status bootstrap_facts(const struct job *job, json_t **facts)
 {
-    enum bootstrap_kind kind;
-    char why[256];
-    enum status status = bootstrap_choose(job, &kind, why, sizeof why);
-    if (status != STATUS_OK)
-        return status;
-    bool local = kind == BOOTSTRAP_LOCAL;
-    *facts = json_pack("{s:s, s:s}", "name", local ? "local" : "tcp", "why", why);
-    if (local)
-        json_object_set_new(*facts, "ranks", json_integer(bootstrap_local_ranks(job)));
-    return STATUS_OK;
+    struct bootstrap bootstrap;
+    enum status status = bootstrap_choose(job, &bootstrap);
+    bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
+    if (status != STATUS_OK) {
+        *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->message);
+    } else {
+        *facts =
+            json_pack("{s:s, s:s}", "name", bootstrap_names[bootstrap.kind], "why", bootstrap.why);
+        int ranks = local ? bootstrap_local_ranks(job) : bootstrap.ranks;
+        json_object_set_new(*facts, "ranks", json_integer(ranks));
+    }
+    bootstrap_close(&bootstrap);
+    char text[200];
+    bool loads = pmix_library(text, sizeof text);
+    json_object_set_new(
+        *facts, "pmix",
+        json_pack("{s:b, s:s}", "available", loads, loads ? "version" : "why_not", text));
+    return status;
 }
 
 static json_t *limit_fact(int resource)
@@ -206,11 +216,16 @@ static void print_facts(const json_t *document)
     size_t index;
     json_t *item;
     print_machine(document);
+    const json_t *pmix = json_object_get(bootstrap, "pmix");
     printf("ranks       %s", word(bootstrap, "why"));
     if (json_object_get(bootstrap, "ranks")) {
         printf(" (");
         print_number(bootstrap, "ranks", "rank", ")");
     }
+    if (json_is_true(json_object_get(pmix, "available")))
+        printf("\npmix        %s", word(pmix, "version"));
+    else
+        printf("\npmix        not here: %s", word(pmix, "why_not"));
     puts("\ntransports");
     json_array_foreach(json_object_get(document, "transports"), index, item)
     {
@@ -237,9 +252,7 @@ enum status info_command(const struct command_line *line, struct job *job)
 {
     (void)line;
     json_t *bootstrap;
-    enum status status = bootstrap_facts(job, &bootstrap);
-    if (status != STATUS_OK)
-        return status;
+    enum status found = bootstrap_facts(job, &bootstrap), status = STATUS_OK;
     json_t *document = json_document();
     json_object_set_new(document, "host", host_facts());
     json_object_set_new(document, "topology", topology_facts());
@@ -254,5 +267,5 @@ enum status info_command(const struct command_line *line, struct job *job)
     if (job->json)
         status = json_put(document, job->json);
     json_decref(document);
-    return status;
+    return found != STATUS_OK ? found : status;
 }

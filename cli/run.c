@@ -104,19 +104,20 @@ static void printers_close(struct printers *printers)
         munmap(printers->outcome, sizeof *printers->outcome);
 }
 
-/* Where the ranks will come from, and whether the job can run with so many, if that is known. */
-static enum status find_ranks(struct job *job, enum bootstrap_kind *kind)
+/* Where the ranks will come from, and whether the job can run with so many, where the user said it:
+ * otherwise rank 0 says it for all. */
+static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
 {
-    char why[256];
-    enum status status = bootstrap_choose(job, kind, why, sizeof why);
+    enum status status = bootstrap_choose(job, bootstrap);
     if (status != STATUS_OK)
         return status;
-    say_verbose(1, "%s", why);
-    int ranks = *kind == BOOTSTRAP_LOCAL ? bootstrap_local_ranks(job) : job->world;
+    say_verbose(1, "%s", bootstrap->why);
+    bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
+    int ranks = local ? bootstrap_local_ranks(job) : job->world;
     if (ranks <= 0)
         return STATUS_OK;
     struct shape *shape;
-    int *here = *kind == BOOTSTRAP_LOCAL ? calloc((size_t)ranks, sizeof *here) : NULL;
+    int *here = local ? calloc((size_t)ranks, sizeof *here) : NULL;
     status = job_shape(job, ranks, here, &shape);
     if (status == STATUS_OK)
         status = job_check_ranks(job, ranks, shape);
@@ -128,25 +129,27 @@ static enum status find_ranks(struct job *job, enum bootstrap_kind *kind)
 enum status run_command(const struct command_line *line, struct job *job)
 {
     (void)line;
-    enum bootstrap_kind kind;
-    enum status status = find_ranks(job, &kind);
+    struct bootstrap bootstrap;
+    enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
+        bootstrap_close(&bootstrap);
         if (job->json)
             json_refuse(job->json, status);
         return status;
     }
-    bool local = kind == BOOTSTRAP_LOCAL;
+    bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.rank == 0;
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not look like a lost rank */
     signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes, which holds for shared memory too */
     struct printers printers;
-    status = printers_open(&printers, job, local || job->rank == 0);
+    status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {
-        status = bootstrap_run(job, kind, session_run, &printers);
-        if (local && !printers.outcome->ended && printers.json)
+        status = bootstrap_run(job, &bootstrap, session_run, &printers);
+        if (reports && !printers.outcome->ended && printers.json)
             json_abandoned(printers.json, job, status);
         if (printers.outcome->failed)
             status = status_graver(status, STATUS_ERROR);
     }
     printers_close(&printers);
+    bootstrap_close(&bootstrap);
     return status;
 }

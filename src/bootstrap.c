@@ -11,13 +11,13 @@
 #include "bootstrap_internal.h"
 #include "log.h"
 
-enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, char *why,
-                             size_t size)
+#define SERVER_SECONDS 10.0 /* for the PMIx server to answer where no deadline was given */
+
+const char *const bootstrap_names[] = {"local", "tcp", "pmix"};
+
+static enum status told_check(const struct job *job, const struct launcher *launcher)
 {
-    int rank = -1, ranks = 0;
-    const struct launcher *launcher = launcher_detect(&rank, &ranks);
     bool told = job->rank >= 0 && job->world >= 0;
-    *kind = BOOTSTRAP_LOCAL;
     if (job->np > 0 && job->rendezvous)
         return fail(STATUS_USAGE, "--np starts ranks here and --rendezvous joins ranks that others "
                                   "started: give one of them");
@@ -32,37 +32,116 @@ enum status bootstrap_choose(const struct job *job, enum bootstrap_kind *kind, c
         return fail(STATUS_USAGE,
                     "--rank %d is not a rank of a world of %d: they count from 0 to %d", job->rank,
                     job->world, job->world - 1);
-    if (job->np > 0) {
-        snprintf(why, size, "local: --np %d", job->np);
-        return STATUS_OK;
-    }
-    char doubt[200];
-    if (!job->rendezvous && !launcher && launcher_incomplete(doubt, sizeof doubt))
-        return fail(STATUS_USAGE,
-                    "%s: complete the launcher's variables, or give --np N to start ranks here",
-                    doubt);
-    if (!job->rendezvous && !launcher) {
-        snprintf(why, size, "local: no launcher was recognised and no --rendezvous given");
-        return STATUS_OK;
-    }
+    return STATUS_OK;
+}
+
+/* This process is one rank, of several that somebody else starts. */
+static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
+                             enum bootstrap_kind kind, int rank, int ranks)
+{
+    bootstrap->kind = kind;
+    bootstrap->rank = rank;
+    bootstrap->ranks = ranks;
     if (job->ranks_as_threads)
         return fail(STATUS_USAGE,
                     "--ranks-as threads is for ranks that are started here: give --np "
                     "too, or leave it out");
-    *kind = BOOTSTRAP_TCP;
-    if (told)
-        snprintf(why, size, "tcp: --rendezvous, --rank and --world were given");
-    else if (job->rendezvous)
-        snprintf(why, size, "tcp: --rendezvous was given, and %s started this as rank %d of %d",
-                 launcher->name, rank, ranks);
-    else if (launcher->meet)
-        snprintf(why, size, "tcp: %s started this as rank %d of %d", launcher->name, rank, ranks);
-    else
+    return STATUS_OK;
+}
+
+#define WHY_NOT 220
+
+/* Is this process one of several ranks of a PMIx server's job? Then bootstrap->pmix is there. If not,
+ * `why_not` says so, and STATUS_OK that it is the only one. */
+static enum status choose_pmix(const struct job *job, struct bootstrap *bootstrap,
+                               char why_not[WHY_NOT])
+{
+    struct pmix *pmix;
+    double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
+    enum status status = pmix_open(patience, &pmix, why_not, WHY_NOT);
+    if (status != STATUS_OK)
+        return status;
+    if (pmix->ranks == 1) {
+        snprintf(why_not, WHY_NOT, "the PMIx job that this belongs to has one rank");
+        pmix_close(pmix);
+        return STATUS_OK;
+    }
+    bootstrap->pmix = pmix;
+    snprintf(bootstrap->why, sizeof bootstrap->why,
+             "pmix: a PMIx server answers, and this is rank %d of %d", pmix->rank, pmix->ranks);
+    return rank_take(job, bootstrap, BOOTSTRAP_PMIX, pmix->rank, pmix->ranks);
+}
+
+/* PMIx was promised and is not there. */
+static enum status pmix_missed(const struct launcher *launcher, int rank, int ranks,
+                               enum status status, const char *why_not)
+{
+    if (launcher)
+        return fail(status,
+                    "%s started this as rank %d of %d, but %s; or give --rendezvous HOST:PORT, or "
+                    "--np N to start ranks here",
+                    launcher->name, rank, ranks, why_not);
+    return fail(status,
+                "PMIX_NAMESPACE and PMIX_RANK say that this is a rank of a job, but %s; if no "
+                "launcher started it, unset them, or give --np N",
+                why_not);
+}
+
+static enum status choose_tcp(const struct job *job, const struct launcher *launcher, int rank,
+                              int ranks, struct bootstrap *bootstrap, const char *why_not_pmix)
+{
+    if (job->rank >= 0) {
+        snprintf(bootstrap->why, sizeof bootstrap->why,
+                 "tcp: --rendezvous, --rank and --world were given");
+        return rank_take(job, bootstrap, BOOTSTRAP_TCP, job->rank, job->world);
+    }
+    if (!job->rendezvous && !launcher->meet)
         return fail(STATUS_USAGE,
                     "%s started this as rank %d of %d, but does not say where rank 0 "
                     "is: give --rendezvous HOST:PORT too, or --np N to start ranks here",
                     launcher->name, rank, ranks);
+    snprintf(bootstrap->why, sizeof bootstrap->why, "tcp: %s%s started this as rank %d of %d%s%s",
+             job->rendezvous ? "--rendezvous was given, and " : "", launcher->name, rank, ranks,
+             *why_not_pmix ? "; not pmix: " : "", why_not_pmix);
+    return rank_take(job, bootstrap, BOOTSTRAP_TCP, rank, ranks);
+}
+
+enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
+{
+    *bootstrap = (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .rank = -1, .ranks = -1};
+    int rank = -1, ranks = 0;
+    const struct launcher *launcher = launcher_detect(&rank, &ranks);
+    enum status status = told_check(job, launcher);
+    if (status != STATUS_OK)
+        return status;
+    if (job->np > 0) {
+        snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", job->np);
+        return STATUS_OK;
+    }
+    char why_not[WHY_NOT] = "";
+    if (!job->rendezvous && pmix_offered() && !(launcher && launcher->nested))
+        status = choose_pmix(job, bootstrap, why_not);
+    if (bootstrap->pmix)
+        return status;
+    bool other = (launcher && launcher->meet) || launcher_of_one();
+    if (status == STATUS_INTERRUPTED || (status != STATUS_OK && !other))
+        return pmix_missed(launcher, rank, ranks, status, why_not);
+    if (job->rendezvous || launcher)
+        return choose_tcp(job, launcher, rank, ranks, bootstrap, why_not);
+    char doubt[200];
+    if (launcher_incomplete(doubt, sizeof doubt))
+        return fail(STATUS_USAGE,
+                    "%s: complete the launcher's variables, or give --np N to start ranks here",
+                    doubt);
+    snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
+             *why_not ? why_not : "no launcher was recognised and no --rendezvous given");
     return STATUS_OK;
+}
+
+void bootstrap_close(struct bootstrap *bootstrap)
+{
+    pmix_close(bootstrap->pmix);
+    bootstrap->pmix = NULL;
 }
 
 /* Every socket and every shared segment is a descriptor: take as many as we may have. Local ranks
@@ -87,12 +166,34 @@ static enum status descriptors_take(const struct job *job, enum bootstrap_kind k
                 ranks, need, (unsigned long)limit.rlim_cur);
 }
 
-enum status bootstrap_run(const struct job *job, enum bootstrap_kind kind, rank_main *main,
+enum status bootstrap_live(const struct job *job, const struct membership *membership,
+                           rank_main *main, void *argument)
+{
+    struct log log;
+    log_init(&log, membership->rank, job->verbosity);
+    log_attach(&log);
+    if (membership->rank == 0 && !membership->has_secret)
+        say("no CCTEST_SECRET is set: the job is protected against accidents, not against "
+            "others who mean to join it");
+    enum status status = main(job, membership, argument);
+    log_attach(NULL);
+    return status;
+}
+
+enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, rank_main *main,
                           void *argument)
 {
-    enum status status = descriptors_take(job, kind);
+    enum status status = descriptors_take(job, bootstrap->kind);
     if (status != STATUS_OK)
         return status;
-    return kind == BOOTSTRAP_TCP ? bootstrap_run_tcp(job, main, argument)
-                                 : bootstrap_run_local(job, main, argument);
+    struct pmix *pmix = bootstrap->pmix;
+    bootstrap->pmix = NULL;
+    switch (bootstrap->kind) {
+    case BOOTSTRAP_TCP:
+        return bootstrap_run_tcp(job, main, argument);
+    case BOOTSTRAP_PMIX:
+        return bootstrap_run_pmix(job, pmix, main, argument);
+    default:
+        return bootstrap_run_local(job, main, argument);
+    }
 }

@@ -5,11 +5,15 @@
 #define CCTEST_BOOTSTRAP_INTERNAL_H
 
 #include "bootstrap.h"
+#include "pmix_client.h"
 
 /* A launcher that tells its processes who they are by their environment. */
 struct launcher {
     const char *name;        /* "torchrun" */
     const char *rank, *size; /* variables */
+    /* Its ranks are started by processes that may be ranks of another launcher's job, and have that
+     * one's variables too. */
+    bool nested;
     /* Finds rank 0's host and port from the launcher's other variables, and a text that all its
      * ranks share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
     enum status (*meet)(struct membership *membership, char *shared, size_t size);
@@ -20,6 +24,9 @@ long number_parse(const char *text);
 
 /* The launcher that started this process as one of several; NULL: none that is known. */
 const struct launcher *launcher_detect(int *rank, int *ranks);
+
+/* Does a launcher say that it started this process alone? */
+bool launcher_of_one(void);
 
 /* When none was recognised: a launcher's variables that speak of several ranks, but are not all
  * there or do not fit together, as a sentence; NULL: there are none. To go on with local ranks
@@ -36,7 +43,19 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port);
  * `shared`. */
 enum status secret_find(const char *shared, struct membership *membership);
 
+/* The life of the one rank that this process is. */
+enum status bootstrap_live(const struct job *job, const struct membership *membership,
+                           rank_main *main, void *argument);
+
 enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);
 enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argument);
+/* Takes `pmix`. */
+enum status bootstrap_run_pmix(const struct job *job, struct pmix *pmix, rank_main *main,
+                               void *argument);
+
+/* What rank 0 says to the others through PMIx, with the secret or without; meeting_decode() keeps a
+ * secret that is there already, and returns false on nonsense. */
+bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_TEXT_MOST]);
+bool meeting_decode(const char *text, struct membership *membership);
 
 #endif

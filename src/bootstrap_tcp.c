@@ -67,16 +67,8 @@ enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argu
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     struct membership membership;
     enum status status = membership_find(job, &membership);
-    if (status == STATUS_OK) {
-        struct log log;
-        log_init(&log, membership.rank, job->verbosity);
-        log_attach(&log);
-        if (membership.rank == 0 && !membership.has_secret)
-            say("no CCTEST_SECRET is set: the job is protected against accidents, not against "
-                "others who mean to join it");
-        status = main(job, &membership, argument);
-        log_attach(NULL);
-    }
+    if (status == STATUS_OK)
+        status = bootstrap_live(job, &membership, main, argument);
     sodium_memzero(&membership, sizeof membership);
     return status;
 }

@@ -42,6 +42,9 @@ struct membership {
                                  (of ranks that are threads, rank 0 watches for all) */
     pid_t supervisor;      /* local bootstrap: the parent; else 0 */
     const char *bootstrap; /* "local", "tcp", "pmix" */
+    /* This rank's place among those of its node, and how many they are, as the launcher counts
+     * them; node_ranks 0: it did not say. */
+    int node_rank, node_ranks;
 };
 
 struct control_config {

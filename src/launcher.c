@@ -61,25 +61,46 @@ static const struct {
     struct launcher launcher;
     const char *needs[3]; /* further variables without which it is not this launcher */
 } launchers[] = {
-    /* torchrun inside a Slurm step sets its own, so it comes first. */
-    {{.name = "torchrun", .rank = "RANK", .size = "WORLD_SIZE", .meet = meet_torchrun},
+    /* Who runs inside a Slurm step sets its own, so they come first. */
+    {{.name = "torchrun",
+      .rank = "RANK",
+      .size = "WORLD_SIZE",
+      .nested = true,
+      .meet = meet_torchrun},
      {"MASTER_ADDR", "MASTER_PORT"}},
+    {{.name = "mpirun", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE"}, {NULL}},
     /* A batch script has SLURM_PROCID too, and is no step. */
     {{.name = "srun", .rank = "SLURM_PROCID", .size = "SLURM_STEP_NUM_TASKS", .meet = meet_slurm},
      {"SLURM_STEP_ID"}},
-    {{.name = "mpirun", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE"}, {NULL}},
     {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {NULL}},
 };
+
+/* The size that launcher `i` speaks of, 0: it does not; and this process's rank. */
+static long launcher_size(size_t i, long *mine)
+{
+    for (int n = 0; launchers[i].needs[n]; n++)
+        if (!getenv(launchers[i].needs[n]))
+            return 0;
+    *mine = number_parse(getenv(launchers[i].launcher.rank));
+    long all = number_parse(getenv(launchers[i].launcher.size));
+    return *mine >= 0 && *mine < all ? all : 0;
+}
+
+bool launcher_of_one(void)
+{
+    long mine;
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (launcher_size(i, &mine) == 1)
+            return true;
+    return false;
+}
 
 const struct launcher *launcher_detect(int *rank, int *ranks)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
         const struct launcher *launcher = &launchers[i].launcher;
-        bool complete = true;
-        for (int n = 0; launchers[i].needs[n]; n++)
-            complete = complete && getenv(launchers[i].needs[n]);
-        long mine = number_parse(getenv(launcher->rank)), all = number_parse(getenv(launcher->size));
-        if (!complete || mine < 0 || all < 2 || mine >= all)
+        long mine = -1, all = launcher_size(i, &mine);
+        if (all < 2)
             continue;
         *rank = (int)mine;
         *ranks = (int)all;

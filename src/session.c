@@ -242,6 +242,23 @@ static enum status session_shape(struct session *session)
     return status;
 }
 
+/* Groups go by the hosts that the ranks name; the launcher may see it in another way. */
+static void session_compare_nodes(const struct session *session)
+{
+    const struct membership *membership = session->membership;
+    const struct member *members = control_members(session->control);
+    const struct member *me = &members[membership->rank];
+    int ranks = 0;
+    for (int r = 0; r < membership->ranks; r++)
+        ranks += members[r].node == me->node;
+    if (membership->node_ranks == 0 || me->local_rank > 0 ||
+        (membership->node_ranks == ranks && membership->node_rank == 0))
+        return;
+    say("the launcher counts this rank as number %d of %d on its node, but of those that name host "
+        "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
+        membership->node_rank, membership->node_ranks, me->host, ranks);
+}
+
 static enum status session_set_up(struct session *session)
 {
     struct job *job = &session->job;
@@ -253,6 +270,7 @@ static enum status session_set_up(struct session *session)
     runner->ranks = control_ranks(session->control);
     runner_tick_open(runner);
     runner->chunk = job->chunk;
+    session_compare_nodes(session);
     control_enter(session->control, PHASE_SETUP);
     enum status status = session_shape(session);
     if (status == STATUS_OK)

@@ -108,16 +108,20 @@ static const char *const variables[] = {"RANK",
                                         "OMPI_COMM_WORLD_RANK",
                                         "OMPI_COMM_WORLD_SIZE",
                                         "PMI_RANK",
-                                        "PMI_SIZE"};
+                                        "PMI_SIZE",
+                                        "PMIX_NAMESPACE",
+                                        "PMIX_RANK"};
 
 static enum status choose(struct job job, enum bootstrap_kind *kind)
 {
     struct log log;
-    char why[200];
+    struct bootstrap bootstrap;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = bootstrap_choose(&job, kind, why, sizeof why);
+    enum status status = bootstrap_choose(&job, &bootstrap);
+    bootstrap_close(&bootstrap);
     log_attach(NULL);
+    *kind = bootstrap.kind;
     return status;
 }
 

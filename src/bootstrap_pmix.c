@@ -1,0 +1,114 @@
+/*
+ * bootstrap_pmix.c - this process is one rank of a job that a process manager started, and the
+ * manager's PMIx server tells it where rank 0 is.
+ *
+ * Rank 0 makes the job's secret and listens before anybody is told of it; what it says then goes
+ * over the manager's own connections. The ranks take leave of the server as soon as they have met:
+ * from then on it sees them as processes that may end at any time, with any exit status.
+ */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap_internal.h"
+#include "bytes.h"
+#include "host.h"
+#include "log.h"
+#include "pmix_client.h"
+
+_Static_assert(PMIX_TEXT_MOST > (4 + HOST_NAME_BYTES + 4 + SECRET_BYTES + HOME_BLOB_MOST) * 2,
+               "what rank 0 says fits");
+
+/* Rank 0 says: its host's name, the secret unless the user gave one, where it listens. */
+bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_TEXT_MOST])
+{
+    struct bytes bytes = {0};
+    unsigned char home[HOME_BLOB_MOST];
+    bytes_put_text(&bytes, root->root_host);
+    bytes_put_u32(&bytes, secret);
+    bytes_put(&bytes, root->secret, secret ? SECRET_BYTES : 0);
+    bytes_put(&bytes, home, home_write(&root->root_home, home));
+    bool whole = !bytes.failed;
+    if (whole)
+        sodium_bin2hex(text, PMIX_TEXT_MOST, bytes.data, bytes.size);
+    if (bytes.data)
+        sodium_memzero(bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return whole;
+}
+
+bool meeting_decode(const char *text, struct membership *membership)
+{
+    unsigned char bytes[PMIX_TEXT_MOST / 2];
+    size_t size = 0;
+    const char *end = NULL;
+    if (sodium_hex2bin(bytes, sizeof bytes, text, strlen(text), NULL, &size, &end) || *end)
+        return false;
+    struct reader reader = {.at = bytes, .left = size};
+    read_text(&reader, membership->root_host, sizeof membership->root_host);
+    bool secret = read_u32(&reader);
+    const unsigned char *key = secret ? read_bytes(&reader, SECRET_BYTES) : NULL;
+    if (key && !membership->has_secret) {
+        memcpy(membership->secret, key, SECRET_BYTES);
+        membership->has_secret = true;
+    }
+    bool whole = !reader.bad && home_read(reader.at, reader.left, &membership->root_home);
+    sodium_memzero(bytes, sizeof bytes);
+    return whole && membership->root_home.count > 0;
+}
+
+/* Rank 0 listens, and makes a secret where the user gave none. */
+static enum status root_prepare(const struct job *job, struct membership *membership,
+                                char text[PMIX_TEXT_MOST])
+{
+    bool made = !membership->has_secret;
+    host_name(membership->root_host, HOST_NAME_BYTES);
+    enum status status =
+        home_open(job->interface, false, &membership->listeners, &membership->root_home);
+    if (status != STATUS_OK)
+        return status;
+    if (made)
+        randombytes_buf(membership->secret, SECRET_BYTES);
+    membership->has_secret = true;
+    return meeting_encode(membership, made, text) ? STATUS_OK : fail(STATUS_ERROR, "out of memory");
+}
+
+/* Whoever fails before the ranks meet still comes to the meeting: the others would wait for it. */
+static enum status membership_find(const struct job *job, struct pmix *pmix,
+                                   struct membership *membership)
+{
+    *membership = (struct membership){.rank = pmix->rank,
+                                      .ranks = pmix->ranks,
+                                      .own_process = true,
+                                      .bootstrap = "pmix",
+                                      .node_rank = pmix->local_rank,
+                                      .node_ranks = pmix->local_ranks};
+    char text[PMIX_TEXT_MOST] = "";
+    enum status status = secret_find("", membership);
+    if (pmix->rank == 0 && status == STATUS_OK)
+        status = root_prepare(job, membership, text);
+    if (status != STATUS_OK)
+        text[0] = '\0';
+    enum status met = pmix_broadcast(pmix, job->timeout, text);
+    status = status != STATUS_OK ? status : met;
+    if (status == STATUS_OK && pmix->rank > 0 && !meeting_decode(text, membership))
+        status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
+    sodium_memzero(text, sizeof text);
+    return status;
+}
+
+enum status bootstrap_run_pmix(const struct job *job, struct pmix *pmix, rank_main *main,
+                               void *argument)
+{
+    if (sodium_init() < 0)
+        return fail(STATUS_ERROR, "libsodium found no source of random numbers");
+    struct membership membership;
+    enum status status = membership_find(job, pmix, &membership);
+    pmix_close(pmix);
+    if (status == STATUS_OK)
+        status = bootstrap_live(job, &membership, main, argument);
+    else
+        listeners_close(&membership.listeners);
+    sodium_memzero(&membership, sizeof membership);
+    return status;
+}

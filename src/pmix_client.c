@@ -1,0 +1,374 @@
+/*
+ * pmix_client.c - the PMIx library, loaded at run time, and kept from holding us up.
+ *
+ * Each of its calls may block for as long as the server likes, and the timeout that the interface
+ * has is not kept by all servers. So another thread makes the calls, while the caller looks at the
+ * clock and at signals. A call that does not come back is left behind with its thread: the process
+ * is about to end then.
+ */
+#include "pmix_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool pmix_offered(void)
+{
+    return getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK");
+}
+
+#ifdef WITH_PMIX
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pmix.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control_signal.h"
+#include "log.h"
+
+#define LIBRARY       "libpmix.so.2"
+#define KEY           "cctest.rank0"
+#define LEAVE_SECONDS 2.0 /* leave is taken, or not: by then nothing depends on it */
+
+struct library {
+    __typeof__(PMIx_Init) *init;
+    __typeof__(PMIx_Finalize) *finalize;
+    __typeof__(PMIx_Get) *get;
+    __typeof__(PMIx_Put) *put;
+    __typeof__(PMIx_Commit) *commit;
+    __typeof__(PMIx_Fence) *fence;
+    __typeof__(PMIx_Error_string) *error_string;
+    __typeof__(PMIx_Get_version) *version;
+};
+
+struct client {
+    struct pmix pmix; /* first: what others see of it */
+    struct library library;
+    pmix_proc_t self;
+    bool met;  /* there is a server to take leave of */
+    bool left; /* a call did not come back: its thread may still use all of this */
+
+    /* The errand that is under way: */
+    void (*work)(struct client *client);
+    int done; /* eventfd */
+    char text[PMIX_TEXT_MOST];
+    const char *call; /* the last one that was made, */
+    pmix_status_t result;
+};
+
+/* It is never unloaded: it may have threads and exit handlers. */
+static bool library_load(struct library *library, char *why, size_t size)
+{
+    const struct {
+        const char *name;
+        void **where;
+    } symbols[] = {
+        {"PMIx_Init", (void **)&library->init},
+        {"PMIx_Finalize", (void **)&library->finalize},
+        {"PMIx_Get", (void **)&library->get},
+        {"PMIx_Put", (void **)&library->put},
+        {"PMIx_Commit", (void **)&library->commit},
+        {"PMIx_Fence", (void **)&library->fence},
+        {"PMIx_Error_string", (void **)&library->error_string},
+        {"PMIx_Get_version", (void **)&library->version},
+    };
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; handle && i < sizeof symbols / sizeof symbols[0]; i++) {
+        *symbols[i].where = dlsym(handle, symbols[i].name);
+        if (!*symbols[i].where)
+            handle = NULL;
+    }
+    if (!handle)
+        snprintf(why, size, LIBRARY " cannot be loaded (%.120s): install it (Debian: libpmix2)",
+                 dlerror());
+    return handle != NULL;
+}
+
+bool pmix_library(char *text, size_t size)
+{
+    struct library library;
+    if (!library_load(&library, text, size))
+        return false;
+    /* "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)" */
+    const char *version = library.version();
+    snprintf(text, size, "%.*s", (int)strcspn(version, "(,"), version);
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' '; end--)
+        text[end - 1] = '\0';
+    return true;
+}
+
+/* ---- errands ---- */
+
+static void *errand_main(void *argument)
+{
+    struct client *client = argument;
+    client->work(client);
+    eventfd_write(client->done, 1);
+    return NULL;
+}
+
+/* Waits for the errand's end or for a signal: 0: it has ended; else a signal or ETIMEDOUT. */
+static int errand_await(struct client *client, int signals, double seconds)
+{
+    double until = clock_seconds() + seconds, left = seconds;
+    for (;;) {
+        struct pollfd set[] = {{.fd = client->done, .events = POLLIN},
+                               {.fd = signals, .events = POLLIN}};
+        poll(set, 2, left > 0 ? (int)(left * 1000) + 1 : 0);
+        if (set[0].revents)
+            return 0;
+        int signal = signals_read(signals);
+        if (signal)
+            return -signal;
+        if (left <= 0)
+            return ETIMEDOUT;
+        left = until - clock_seconds();
+    }
+}
+
+/* STATUS_OK: `work` was done, and client->result says with which success. */
+static enum status errand_run(struct client *client, void (*work)(struct client *), double seconds,
+                              char *why, size_t size)
+{
+    sigset_t mask;
+    pthread_t thread;
+    client->work = work;
+    client->result = PMIX_SUCCESS;
+    client->call = "PMIx";
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    int signals =
+        signals_capture(); /* before there is a thread: the library's are not to get any */
+    int error = pthread_create(&thread, NULL, errand_main, client);
+    int end = error ? 0 : errand_await(client, signals, seconds);
+    if (!error && end == 0) {
+        eventfd_t count;
+        pthread_join(thread, NULL);
+        eventfd_read(client->done, &count);
+    } else if (!error) {
+        pthread_detach(thread);
+        client->left = true;
+    }
+    if (signals >= 0)
+        close(signals);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (error) {
+        snprintf(why, size, "could not start a thread for PMIx: %s", strerror(error));
+        return STATUS_ERROR;
+    }
+    if (end < 0) {
+        snprintf(why, size, "interrupted by %s", end == -SIGINT ? "SIGINT" : "SIGTERM");
+        return STATUS_INTERRUPTED;
+    }
+    return end == ETIMEDOUT ? STATUS_TIMEOUT : STATUS_OK;
+}
+
+/* Keeps what came of a call; true: it succeeded. */
+static bool errand_called(struct client *client, const char *call, pmix_status_t result)
+{
+    client->call = call;
+    client->result = result;
+    return result == PMIX_SUCCESS;
+}
+
+/* ---- what is asked ---- */
+
+/* Servers differ in the types of their numbers. -1: it is none. */
+static int number_of(const pmix_value_t *value)
+{
+    switch (value->type) {
+    case PMIX_INT:
+        return value->data.integer;
+    case PMIX_INT16:
+        return value->data.int16;
+    case PMIX_INT32:
+        return value->data.int32;
+    case PMIX_INT64:
+        return (int)value->data.int64;
+    case PMIX_UINT:
+        return (int)value->data.uint;
+    case PMIX_UINT16:
+        return value->data.uint16;
+    case PMIX_UINT32:
+        return (int)value->data.uint32;
+    case PMIX_UINT64:
+        return (int)value->data.uint64;
+    case PMIX_SIZE:
+        return (int)value->data.size;
+    case PMIX_PROC_RANK:
+        return (int)value->data.rank;
+    default:
+        return -1;
+    }
+}
+
+static int get_number(struct client *client, pmix_rank_t rank, const char *key)
+{
+    pmix_proc_t whose = client->self;
+    pmix_value_t *value = NULL;
+    int number = -1;
+    whose.rank = rank;
+    if (!errand_called(client, "PMIx_Get", client->library.get(&whose, key, NULL, 0, &value)) ||
+        !value)
+        return -1;
+    number = number_of(value);
+    if (value->type == PMIX_STRING)
+        free(value->data.string);
+    free(value);
+    return number;
+}
+
+static void work_open(struct client *client)
+{
+    if (!errand_called(client, "PMIx_Init", client->library.init(&client->self, NULL, 0)))
+        return;
+    client->met = true;
+    client->pmix.rank = (int)client->self.rank;
+    int rank = get_number(client, client->self.rank, PMIX_LOCAL_RANK);
+    int ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE);
+    if (rank >= 0 && rank < ranks) {
+        client->pmix.local_rank = rank;
+        client->pmix.local_ranks = ranks;
+    }
+    client->pmix.ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
+    /* Some versions begin a job of their own where no server answers. */
+    const char *job = getenv("PMIX_NAMESPACE");
+    if (client->result == PMIX_SUCCESS && (!job || strcmp(job, client->self.nspace) != 0))
+        client->result = PMIX_ERR_UNREACH;
+}
+
+static void work_broadcast(struct client *client)
+{
+    const struct library *library = &client->library;
+    if (client->self.rank == 0) {
+        pmix_value_t value = {.type = PMIX_STRING, .data.string = client->text};
+        if (!errand_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, KEY, &value)))
+            return;
+    }
+    /* Without the data to collect, a fence is none between the nodes of some servers. */
+    pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {PMIX_BOOL, {.flag = true}}};
+    if (!errand_called(client, "PMIx_Commit", library->commit()) ||
+        !errand_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)) ||
+        client->self.rank == 0)
+        return;
+    pmix_proc_t root = client->self;
+    pmix_value_t *value = NULL;
+    root.rank = 0;
+    if (!errand_called(client, "PMIx_Get", library->get(&root, KEY, NULL, 0, &value)))
+        return;
+    if (value->type == PMIX_STRING && value->data.string) {
+        snprintf(client->text, sizeof client->text, "%s", value->data.string);
+        sodium_memzero(value->data.string, strlen(value->data.string));
+        free(value->data.string);
+    } else {
+        client->result = PMIX_ERR_NOT_FOUND;
+    }
+    free(value);
+}
+
+static void work_finalize(struct client *client)
+{
+    errand_called(client, "PMIx_Finalize", client->library.finalize(NULL, 0));
+}
+
+/* ---- what others call ---- */
+
+enum status pmix_open(double seconds, struct pmix **out, char *why, size_t size)
+{
+    *out = NULL;
+    struct client *client = calloc(1, sizeof *client);
+    if (!client || (client->done = eventfd(0, EFD_CLOEXEC)) < 0) {
+        free(client);
+        snprintf(why, size, "there is no memory, or no descriptor, for PMIx");
+        return STATUS_ERROR;
+    }
+    enum status status = STATUS_UNAVAILABLE;
+    if (library_load(&client->library, why, size))
+        status = errand_run(client, work_open, seconds, why, size);
+    if (status == STATUS_TIMEOUT) {
+        snprintf(why, size, "the PMIx server has not answered for %.3g s", seconds);
+        status = STATUS_USAGE;
+    } else if (status == STATUS_OK && (client->result != PMIX_SUCCESS || client->pmix.ranks < 1)) {
+        snprintf(why, size, "no PMIx server answers (%s: %s)", client->call,
+                 client->library.error_string(client->result));
+        status = STATUS_USAGE;
+    }
+    if (status == STATUS_OK)
+        *out = &client->pmix;
+    else
+        pmix_close(&client->pmix);
+    return status;
+}
+
+enum status pmix_broadcast(struct pmix *pmix, double seconds, char text[PMIX_TEXT_MOST])
+{
+    struct client *client = (struct client *)pmix;
+    char why[200];
+    if (pmix->rank == 0)
+        snprintf(client->text, sizeof client->text, "%s", text);
+    enum status status = errand_run(client, work_broadcast, seconds, why, sizeof why);
+    if (status == STATUS_TIMEOUT)
+        return fail(status,
+                    "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
+                    "started, do all run cctest, and have all hosts libpmix?",
+                    pmix->rank, seconds, pmix->ranks);
+    if (status != STATUS_OK)
+        return fail(status, "rank %d, while the ranks met through PMIx: %s", pmix->rank, why);
+    if (client->result != PMIX_SUCCESS)
+        return fail(STATUS_ERROR,
+                    "rank %d could not meet the others through PMIx (%s: %s): a rank, or the "
+                    "launcher, has ended before",
+                    pmix->rank, client->call, client->library.error_string(client->result));
+    memcpy(text, client->text, sizeof client->text);
+    sodium_memzero(client->text, sizeof client->text);
+    return STATUS_OK;
+}
+
+void pmix_close(struct pmix *pmix)
+{
+    struct client *client = (struct client *)pmix;
+    char why[100];
+    if (client && client->met && !client->left)
+        errand_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
+    if (!client || client->left)
+        return;
+    close(client->done);
+    free(client);
+}
+
+#else
+
+#define MISSING "this cctest was built without PMIx: build it where pmix.h is (Debian: libpmix-dev)"
+
+bool pmix_library(char *text, size_t size)
+{
+    snprintf(text, size, MISSING);
+    return false;
+}
+
+enum status pmix_open(double seconds, struct pmix **pmix, char *why, size_t size)
+{
+    (void)seconds;
+    *pmix = NULL;
+    snprintf(why, size, MISSING);
+    return STATUS_UNAVAILABLE;
+}
+
+/* Nobody has a struct pmix to call these with. */
+enum status pmix_broadcast(struct pmix *pmix, double seconds, char text[PMIX_TEXT_MOST])
+{
+    (void)pmix, (void)seconds, (void)text;
+    return STATUS_UNAVAILABLE;
+}
+
+void pmix_close(struct pmix *pmix)
+{
+    (void)pmix;
+}
+
+#endif
