@@ -37,8 +37,11 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 
 static enum status membership_find(const struct job *job, struct membership *membership)
 {
-    *membership = (struct membership){
-        .rank = job->rank, .ranks = job->world, .own_process = true, .bootstrap = "tcp"};
+    *membership = (struct membership){.rank = job->rank,
+                                      .ranks = job->world,
+                                      .interface = job->interface,
+                                      .own_process = true,
+                                      .bootstrap = "tcp"};
     char shared[256];
     const struct launcher *launcher = NULL;
     if (membership->rank < 0 || membership->ranks < 0)

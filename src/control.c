@@ -103,11 +103,11 @@ static enum status control_find_root(struct control *control)
     size_t room = sizeof control->root_place;
     if (there->count == 0) {
         snprintf(place, room, "%s port %d", membership->root_host, membership->root_port);
-        return socket_resolve(membership->root_host, membership->root_port, control->routes,
-                              &control->route_count);
+        return socket_resolve(membership->interface, membership->root_host, membership->root_port,
+                              control->routes, &control->route_count);
     }
     struct home here;
-    enum status status = home_here(&here);
+    enum status status = home_here(NULL, &here);
     if (status != STATUS_OK)
         return status;
     control->route_count = home_routes(&here, there, control->routes);
@@ -133,7 +133,8 @@ enum status control_join(const struct membership *membership, const struct contr
     if (membership->rank > 0)
         status = control_find_root(control);
     else if (control->listeners.count == 0)
-        status = socket_listen(membership->root_host, membership->root_port, &control->listeners);
+        status = socket_listen(membership->interface, membership->root_host, membership->root_port,
+                               &control->listeners);
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {

@@ -35,6 +35,7 @@ struct membership {
     struct home root_home;
     char root_host[256];
     int root_port;
+    const char *interface;      /* the only one at which rank 0 listens there; NULL: any */
     struct listeners listeners; /* rank 0: those that are there already */
     unsigned char secret[SECRET_BYTES];
     bool has_secret;       /* false: protects against accidents only */

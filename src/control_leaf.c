@@ -26,7 +26,7 @@ struct leaf {
     double heard, pulsed; /* when rank 0 was heard, when this rank last pulsed */
     double interrupted;   /* when a signal was passed on; 0: none */
     struct reading sent;  /* the last pulse */
-    char last_error[160]; /* of an attempt to connect */
+    const char *outcomes[HOME_ADDRESSES_MOST]; /* of the attempts at each of rank 0's addresses */
 };
 
 static bool leaf_must_stop(struct leaf *leaf)
@@ -36,10 +36,15 @@ static bool leaf_must_stop(struct leaf *leaf)
 
 /* ---- connecting ---- */
 
-enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_HOPELESS };
+enum attempt {
+    ATTEMPT_DONE,
+    ATTEMPT_AGAIN,
+    ATTEMPT_FOREIGN, /* another program listens there: hopeless, if that is the only address */
+    ATTEMPT_HOPELESS,
+};
 
 /* Steps the handshake until it ends one way or the other. */
-static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
+static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until, const char **outcome)
 {
     struct control *control = leaf->control;
     const struct membership *membership = &control->membership;
@@ -54,28 +59,23 @@ static enum attempt leaf_shake_hands(struct leaf *leaf, int fd, double until)
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING && !leaf_must_stop(leaf) &&
            control->now < until)
         control_wait(control, fd, handshake_events(handshake), control->heartbeat);
-    enum attempt attempt = ATTEMPT_DONE;
-    if (state == HANDSHAKE_PENDING || (state == HANDSHAKE_REFUSED && handshake_lost(handshake))) {
-        snprintf(leaf->last_error, sizeof leaf->last_error, "what listens there %s",
-                 state == HANDSHAKE_PENDING ? "does not answer" : handshake_reason(handshake));
+    *outcome = handshake_reason(handshake);
+    enum attempt attempt = ATTEMPT_HOPELESS;
+    if (state == HANDSHAKE_DONE)
+        attempt = ATTEMPT_DONE;
+    else if (state == HANDSHAKE_PENDING || handshake_lost(handshake))
         attempt = ATTEMPT_AGAIN;
-    } else if (state == HANDSHAKE_REFUSED) {
-        fail(STATUS_ERROR,
-             "what listens at %s is not rank 0 of this job: it %s; if it should be, give all ranks "
-             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
-             control->root_place, handshake_reason(handshake));
-        attempt = ATTEMPT_HOPELESS;
-    }
+    else if (handshake_foreign(handshake))
+        attempt = ATTEMPT_FOREIGN;
     handshake_free(handshake);
     return attempt;
 }
 
-static enum attempt leaf_try(struct leaf *leaf, const struct address *address, double most)
+static enum attempt leaf_try(struct leaf *leaf, int route, double until)
 {
     struct control *control = leaf->control;
-    double until = control->now + ATTEMPT_SECONDS;
-    until = until < most ? until : most;
-    int fd = socket_connect(address), error = errno;
+    const char **outcome = &leaf->outcomes[route];
+    int fd = socket_connect(&control->routes[route]), error = errno;
     if (fd >= 0) {
         bool answered;
         while (!(answered = control_wait(control, fd, POLLOUT, control->heartbeat)) &&
@@ -86,13 +86,13 @@ static enum attempt leaf_try(struct leaf *leaf, const struct address *address, d
     }
     if (fd < 0 || error) {
         /* An attempt that the deadline cut short says less than an answered one before it. */
-        if (error != ETIMEDOUT || !leaf->last_error[0])
-            snprintf(leaf->last_error, sizeof leaf->last_error, "%s", strerror(error));
+        if (error != ETIMEDOUT || !*outcome)
+            *outcome = error == ETIMEDOUT ? "no answer" : strerrordesc_np(error);
         if (fd >= 0)
             close(fd);
         return ATTEMPT_AGAIN;
     }
-    enum attempt attempt = leaf_shake_hands(leaf, fd, until);
+    enum attempt attempt = leaf_shake_hands(leaf, fd, until, outcome);
     if (attempt == ATTEMPT_DONE)
         leaf->wire.fd = fd;
     else
@@ -100,29 +100,51 @@ static enum attempt leaf_try(struct leaf *leaf, const struct address *address, d
     return attempt;
 }
 
+/* Rank 0 cannot be reached, or somebody else was: says what came of each address. */
+static void leaf_give_up(struct leaf *leaf, bool hopeless)
+{
+    struct control *control = leaf->control;
+    const char *interface = control->membership.interface;
+    char tried[700];
+    routes_text(control->routes, leaf->outcomes, control->route_count, tried, sizeof tried);
+    if (hopeless)
+        fail(STATUS_ERROR,
+             "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
+             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             control->root_place, tried);
+    else
+        fail(STATUS_TIMEOUT,
+             "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
+             control->root_place, control->config.timeout, tried,
+             interface ? ", and is that its address on --interface " : "",
+             interface ? interface : "");
+    control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
+}
+
+/* Goes through all addresses again and again, as rank 0 may start later. One that does not answer
+ * leaves time for the others. */
 static bool leaf_connect(struct leaf *leaf)
 {
     struct control *control = leaf->control;
-    double until = control->now + control->config.timeout;
+    double until = control->now + control->config.timeout, most = ATTEMPT_SECONDS;
+    if (control->route_count > 1)
+        most = fmin(most, control->config.timeout / (2 * control->route_count));
     for (;;) {
+        int foreign = 0;
+        bool hopeless = false;
         for (int i = 0; i < control->route_count; i++) {
-            enum attempt attempt = leaf_try(leaf, &control->routes[i], until);
+            enum attempt attempt = leaf_try(leaf, i, fmin(until, control->now + most));
             if (attempt == ATTEMPT_DONE)
                 return true;
-            if (attempt == ATTEMPT_HOPELESS) {
-                control_conclude(control, STATUS_ERROR);
-                return false;
-            }
             if (leaf_must_stop(leaf)) {
                 control_conclude(control, STATUS_INTERRUPTED);
                 return false;
             }
+            foreign += attempt == ATTEMPT_FOREIGN;
+            hopeless = hopeless || attempt == ATTEMPT_HOPELESS || foreign == control->route_count;
         }
-        if (control->now >= until) {
-            fail(STATUS_TIMEOUT,
-                 "rank 0 could not be reached at %s for %.3g s (%s): is it running there?",
-                 control->root_place, control->config.timeout, leaf->last_error);
-            control_conclude(control, STATUS_TIMEOUT);
+        if (hopeless || control->now >= until) {
+            leaf_give_up(leaf, hopeless);
             return false;
         }
         control_wait(control, -1, 0, RETRY_SECONDS);

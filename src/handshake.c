@@ -300,6 +300,11 @@ bool handshake_lost(const struct handshake *handshake)
     return handshake->reason == has_closed;
 }
 
+bool handshake_foreign(const struct handshake *handshake)
+{
+    return handshake->reason == does_not_speak;
+}
+
 void handshake_free(struct handshake *handshake)
 {
     if (handshake)

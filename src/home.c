@@ -61,7 +61,22 @@ const char *address_text(const struct address *address, char text[ADDRESS_TEXT])
     return text;
 }
 
-static bool address_is_loopback(const struct address *address)
+const char *routes_text(const struct address *routes, const char *const *outcomes, int count,
+                        char *text, size_t size)
+{
+    size_t end = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && end < size; i++) {
+        char address[ADDRESS_TEXT];
+        int length =
+            snprintf(text + end, size - end, "%s%s: %s", i > 0 ? "; " : "",
+                     address_text(&routes[i], address), outcomes[i] ? outcomes[i] : "not tried");
+        end += (size_t)length;
+    }
+    return text;
+}
+
+bool address_is_loopback(const struct address *address)
 {
     static const unsigned char loopback6[16] = {[15] = 1};
     return address->family == AF_INET ? address->bytes[0] == 127
@@ -155,6 +170,9 @@ static int listen_at(struct address *address, bool both_families)
     if (fd < 0)
         return -1;
     int only = !both_families;
+    /* Who asks for a port wants it though connections of an earlier job are still closing. */
+    int reuse = address->port != 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
     if ((address->family == AF_INET6 &&
          setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only))) ||
         bind(fd, (struct sockaddr *)&place, size) || listen(fd, SOMAXCONN) ||
@@ -189,11 +207,11 @@ static int listen_everywhere(struct home *home)
     return fd;
 }
 
-/* One socket for each address of `home`; those at which none listens are taken out. */
-static void listen_at_each(struct listeners *listeners, struct home *home)
+bool listeners_open(struct home *home, struct listeners *listeners)
 {
     int kept = 0, error = 0;
-    for (int i = 0; i < home->count; i++) {
+    *listeners = (struct listeners){.count = 0};
+    for (int i = 0; i < home->count && error != EADDRINUSE; i++) {
         int fd = listen_at(&home->list[i], false);
         if (fd < 0) {
             error = errno; /* an IPv6 address may be too young to be used: the others will do */
@@ -203,7 +221,10 @@ static void listen_at_each(struct listeners *listeners, struct home *home)
         home->list[kept++] = home->list[i];
     }
     home->count = kept;
+    if (error == EADDRINUSE)
+        listeners_close(listeners);
     errno = error;
+    return listeners->count > 0;
 }
 
 enum status home_open(const char *interface, bool loopback, struct listeners *listeners,
@@ -215,7 +236,7 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
     if (status != STATUS_OK)
         return status;
     if (interface || loopback) {
-        listen_at_each(listeners, home);
+        listeners_open(home, listeners);
     } else {
         int fd = listen_everywhere(home);
         if (fd >= 0)
@@ -230,9 +251,9 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
     return STATUS_OK;
 }
 
-enum status home_here(struct home *home)
+enum status home_here(const char *interface, struct home *home)
 {
-    return home_explore(NULL, false, home);
+    return home_explore(interface, false, home);
 }
 
 void listeners_close(struct listeners *listeners)
@@ -241,7 +262,6 @@ void listeners_close(struct listeners *listeners)
         close(listeners->fd[--listeners->count]);
 }
 
-/* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
 /* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
 #define BLOB_HEAD    8
 #define BLOB_ADDRESS 20

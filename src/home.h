@@ -40,8 +40,13 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
                       struct home *home);
 void listeners_close(struct listeners *listeners);
 
-/* Finds out which addresses this host has, without listening: what home_routes() goes by. */
-enum status home_here(struct home *home);
+/* Finds out which addresses this host has, or has on `interface` if that is not NULL, without
+ * listening: what home_routes() goes by. */
+enum status home_here(const char *interface, struct home *home);
+
+/* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at which
+ * it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */
+bool listeners_open(struct home *home, struct listeners *listeners);
 
 /* To and from the blob that ranks exchange, at most HOME_BLOB_MOST bytes; home_read() returns false
  * on nonsense. */
@@ -62,5 +67,11 @@ bool address_of(const struct sockaddr *socket_address, struct address *address);
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 12)
 /* "10.0.0.7 port 4711" */
 const char *address_text(const struct address *address, char text[ADDRESS_TEXT]);
+/* Is it reached from its own host only? */
+bool address_is_loopback(const struct address *address);
+/* "10.0.0.7 port 4711: Connection refused; ...": what came of trying each of them (NULL: it was not
+ * tried). Cut off at `size`. */
+const char *routes_text(const struct address *routes, const char *const *outcomes, int count,
+                        char *text, size_t size);
 
 #endif

@@ -75,20 +75,56 @@ static enum status listen_failure(const char *host, int port)
     }
 }
 
-enum status socket_listen(const char *host, int port, struct listeners *listeners)
+/* Reads "10.0.0.7", "fd00::7" or "localhost"; false: it is another name. */
+static bool address_parse(const char *host, int port, struct address *address)
 {
-    int fd;
     char service[16];
     snprintf(service, sizeof service, "%d", port);
     bool local = strcmp(host, "localhost") == 0;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV | (local ? 0 : AI_NUMERICHOST)};
-    struct addrinfo *address = NULL;
-    if (getaddrinfo(host, service, &hints, &address) == 0) {
-        fd = listen_at(address->ai_addr, address->ai_addrlen);
-        int error = errno;
-        freeaddrinfo(address);
-        errno = error;
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host, service, &hints, &found) != 0)
+        return false;
+    bool read = address_of(found->ai_addr, address);
+    freeaddrinfo(found);
+    return read;
+}
+
+static enum status listen_on(const char *interface, const char *host, int port,
+                             struct listeners *listeners)
+{
+    struct home home;
+    struct address named;
+    enum status status = home_here(interface, &home);
+    if (status != STATUS_OK)
+        return status;
+    bool found = !address_parse(host, port, &named) || address_is_loopback(&named);
+    for (int i = 0; i < home.count; i++) {
+        struct address *address = &home.list[i];
+        address->port = htons((uint16_t)port);
+        found = found || (address->family == named.family &&
+                          memcmp(address->bytes, named.bytes, sizeof named.bytes) == 0);
+    }
+    if (!found)
+        return fail(STATUS_USAGE,
+                    "--rendezvous sends all ranks to %s, which is no address of --interface %s, "
+                    "where rank 0 is to listen: let both name the same network",
+                    host, interface);
+    return listeners_open(&home, listeners) ? STATUS_OK : listen_failure(host, port);
+}
+
+enum status socket_listen(const char *interface, const char *host, int port,
+                          struct listeners *listeners)
+{
+    if (interface)
+        return listen_on(interface, host, port, listeners);
+    int fd;
+    struct address address;
+    if (address_parse(host, port, &address)) {
+        struct sockaddr_storage place;
+        socklen_t size = address_socket(&address, &place);
+        fd = listen_at((struct sockaddr *)&place, size);
     } else {
         fd = listen_everywhere(port);
     }
@@ -98,8 +134,29 @@ enum status socket_listen(const char *host, int port, struct listeners *listener
     return STATUS_OK;
 }
 
-enum status socket_resolve(const char *host, int port, struct address routes[HOME_ADDRESSES_MOST],
-                           int *count)
+/* Puts the addresses of `interface` in the place of those of loopback. */
+static enum status routes_leave_loopback(const char *interface, int port,
+                                         struct address routes[HOME_ADDRESSES_MOST], int *count)
+{
+    struct home home;
+    int kept = 0;
+    for (int i = 0; i < *count; i++) {
+        if (!address_is_loopback(&routes[i]))
+            routes[kept++] = routes[i];
+    }
+    if (kept == *count)
+        return STATUS_OK;
+    enum status status = home_here(interface, &home);
+    for (int i = 0; status == STATUS_OK && i < home.count && kept < HOME_ADDRESSES_MOST; i++) {
+        routes[kept] = home.list[i];
+        routes[kept++].port = htons((uint16_t)port);
+    }
+    *count = kept;
+    return status;
+}
+
+enum status socket_resolve(const char *interface, const char *host, int port,
+                           struct address routes[HOME_ADDRESSES_MOST], int *count)
 {
     char service[16];
     snprintf(service, sizeof service, "%d", port);
@@ -118,7 +175,7 @@ enum status socket_resolve(const char *host, int port, struct address routes[HOM
         *count += address_of(a->ai_addr, &routes[*count]);
     if (result == 0) {
         freeaddrinfo(addresses);
-        return STATUS_OK;
+        return interface ? routes_leave_loopback(interface, port, routes, count) : STATUS_OK;
     }
     return fail(STATUS_ERROR,
                 "the rendezvous host '%s' is unknown here (%s): check the name, or "

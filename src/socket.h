@@ -8,12 +8,14 @@
 
 #include "home.h"
 
-/* Listens at `port`: on `host` if that is an address or "localhost", else on all addresses of this
- * machine, IPv4 and IPv6. */
-enum status socket_listen(const char *host, int port, struct listeners *listeners);
-/* Finds the first addresses of `host`. */
-enum status socket_resolve(const char *host, int port, struct address routes[HOME_ADDRESSES_MOST],
-                           int *count);
+/* Listens at `port`: on `interface` (NULL: none is asked for); else on `host` if that is an address
+ * or "localhost"; else on all addresses of this machine, IPv4 and IPv6. */
+enum status socket_listen(const char *interface, const char *host, int port,
+                          struct listeners *listeners);
+/* Finds the first addresses of `host`. Who listens on an interface is not at loopback, though many a
+ * host has its own name there: then those of this host's `interface` take that place. */
+enum status socket_resolve(const char *interface, const char *host, int port,
+                           struct address routes[HOME_ADDRESSES_MOST], int *count);
 /* Begins to connect; -1 with errno. */
 int socket_connect(const struct address *address);
 /* Did a connect that poll() reported succeed? 0 or an errno. */

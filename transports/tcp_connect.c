@@ -14,6 +14,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct attempt {
     bool proved;    /* incoming, and one of ours: only its last word is missing */
     int route;      /* which of the peer's addresses */
     double since;
-    char reason[80]; /* why the last try failed */
+    const char *outcomes[HOME_ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
 };
 
 struct meeting {
@@ -60,6 +61,8 @@ struct meeting {
     struct pollfd *polled; /* of the attempts, then of the listeners */
     double shut;           /* until then nobody is let in: there is no room */
 };
+
+static const char silent[] = "it accepts, but says nothing";
 
 static bool lacks_descriptors(void)
 {
@@ -137,12 +140,14 @@ static int attempt_routes(const struct meeting *meeting, const struct attempt *a
     return home ? home_routes(&meeting->endpoint->home, home, routes) : 0;
 }
 
-/* Failed: the next address, a little later. */
-static void attempt_retry(struct attempt *attempt, const char *reason)
+/* Failed (`reason` is static): the next address, a little later. */
+static void attempt_retry(const struct meeting *meeting, struct attempt *attempt,
+                          const char *reason)
 {
+    struct address routes[HOME_ADDRESSES_MOST];
     attempt_drop(attempt);
-    snprintf(attempt->reason, sizeof(attempt->reason), "%s", reason);
-    attempt->route++;
+    attempt->outcomes[attempt->route] = reason;
+    attempt->route = (attempt->route + 1) % attempt_routes(meeting, attempt, routes);
     attempt->since = clock_seconds() + RETRY_SECONDS;
 }
 
@@ -152,21 +157,21 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
     int count = attempt_routes(meeting, attempt, routes);
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
-    const struct address *route = &routes[attempt->route % count];
+    const struct address *route = &routes[attempt->route];
     struct sockaddr_storage place;
     socklen_t size = address_socket(route, &place);
     do
         attempt->fd = socket(route->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     while (attempt->fd < 0 && lacks_descriptors() && meeting_make_room(meeting, 0));
     if (attempt->fd < 0 && errno == EAFNOSUPPORT) {
-        attempt_retry(attempt, strerrordesc_np(errno));
+        attempt_retry(meeting, attempt, strerrordesc_np(errno));
         return STATUS_OK;
     }
     if (attempt->fd < 0)
         return out_of_descriptors();
     attempt->since = clock_seconds();
     if (connect(attempt->fd, (struct sockaddr *)&place, size) && errno != EINPROGRESS)
-        attempt_retry(attempt, strerrordesc_np(errno));
+        attempt_retry(meeting, attempt, strerrordesc_np(errno));
     return STATUS_OK;
 }
 
@@ -209,7 +214,7 @@ static enum status attempt_finish(struct meeting *meeting, struct attempt *attem
 static void attempt_fail(struct meeting *meeting, struct attempt *attempt, const char *reason)
 {
     if (attempt->peer >= 0)
-        attempt_retry(attempt, reason);
+        attempt_retry(meeting, attempt, reason);
     else
         stranger_drop(meeting, attempt, reason);
 }
@@ -235,7 +240,7 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
         socklen_t size = sizeof(error);
         getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size);
         if (error) {
-            attempt_retry(attempt, strerrordesc_np(error));
+            attempt_retry(meeting, attempt, strerrordesc_np(error));
             return STATUS_OK;
         }
         enum status status = attempt_greet(meeting->endpoint, attempt);
@@ -267,12 +272,15 @@ static void attempt_age(struct meeting *meeting, struct attempt *attempt)
     if (attempt->peer < 0) {
         if (age > STRANGER_SECONDS)
             stranger_drop(meeting, attempt, "did not prove itself in time");
-    } else if (!attempt->handshake) {
-        if (age > ROUTE_SECONDS)
-            attempt_retry(attempt, "no answer");
-    } else if (age > HANDSHAKE_SECONDS && attempt_routes(meeting, attempt, routes) > 1) {
-        attempt_retry(attempt, "it accepts, but says nothing");
+        return;
     }
+    int count = attempt_routes(meeting, attempt, routes);
+    double timeout = meeting->endpoint->base.config.timeout;
+    /* Each of them gets its turn before the deadline. */
+    if (!attempt->handshake && age > fmin(ROUTE_SECONDS, timeout / (2 * count)))
+        attempt_retry(meeting, attempt, "no answer");
+    else if (attempt->handshake && count > 1 && age > fmin(HANDSHAKE_SECONDS, timeout / 4))
+        attempt_retry(meeting, attempt, silent);
 }
 
 static bool meeting_is_over(struct meeting *meeting)
@@ -403,23 +411,22 @@ static enum status meeting_late(const struct meeting *meeting)
                     "rank %d has not connected to rank %d (tcp, lane %d) within %g s; "
                     "see what that rank says, or whether a firewall stands between the hosts",
                     peer, config->rank, lane, config->timeout);
-    const char *reason = "no answer";
-    char where[ADDRESS_TEXT] = "an unknown address";
+    char tried[600] = "";
     for (size_t i = 0; i < meeting->count; i++) {
         struct address routes[HOME_ADDRESSES_MOST];
-        const struct attempt *attempt = &meeting->attempts[i];
+        struct attempt *attempt = &meeting->attempts[i];
         if (attempt->peer != peer || attempt->lane != lane)
             continue;
-        if (attempt->reason[0])
-            reason = attempt->reason;
-        if (attempt_routes(meeting, attempt, routes) > 0)
-            address_text(&routes[0], where);
+        if (attempt->fd >= 0) /* it is being tried */
+            attempt->outcomes[attempt->route] = attempt->handshake ? silent : "no answer";
+        int count = attempt_routes(meeting, attempt, routes);
+        routes_text(routes, attempt->outcomes, count, tried, sizeof(tried));
     }
     return fail(STATUS_TIMEOUT,
-                "rank %d could not connect to rank %d (tcp, at %s and its other "
-                "addresses) within %g s: %s; see what that rank says, or choose another network "
-                "interface",
-                config->rank, peer, where, config->timeout, reason);
+                "rank %d could not connect to rank %d (tcp) within %g s: %s; see what that rank "
+                "says, whether a firewall stands between the hosts, or choose another network with "
+                "--interface",
+                config->rank, peer, config->timeout, tried);
 }
 
 static enum status meeting_hold(struct meeting *meeting)

@@ -88,6 +88,7 @@ host_wire() { # host_wire I 0|1: the cable between a host's ethX and lanX
 host_network() { nsenter --target "${host_holder[$1]}" --net "${@:2}"; }
 
 # host_as I: sets $as to what makes the command behind it run on host I, as "${as[@]}" COMMAND..., in the test's folder.
+# For commands in the background: $! is then the command itself, and not a shell in front of it.
 host_as() {
     # shellcheck disable=SC2034 # for the tests
     as=(nsenter --target "${host_holder[$1]}" --net --uts --ipc --mount --wd)

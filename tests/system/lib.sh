@@ -10,7 +10,7 @@ CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
 # Without a private machine (below), everything that is left behind is looked for by this name.
 scratch=$(mktemp -d)
-trap 'rm -rf -- "$scratch"' EXIT
+trap '[ $BASHPID != $$ ] || rm -rf -- "$scratch"' EXIT # not of a command that is killed before it is one
 out=$scratch/out err=$scratch/err
 failures=0 checks=0 status=0 ran=()
 

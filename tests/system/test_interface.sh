@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Which addresses a job goes by: --interface for the control plane and the data, IPv4 and IPv6, the addresses that a
+# name stands for, and what is said when none of them leads to a rank.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+hosts_up 3 || skip "$hosts_missing"
+export CCTEST_SECRET=open-sesame
+port=7000
+small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp --timeout 5)
+
+# begin "HOSTS" RENDEZVOUS-HOST OPTION...: a job whose rank r is on the r-th of these hosts, in the background.
+# {} in an option stands for the number of the rank's host.
+begin() {
+    local rank options
+    read -ra dealt <<<"$1"
+    port=$((port + 1))
+    for rank in "${!dealt[@]}"; do
+        host_as "${dealt[rank]}"
+        options=("${@:3}")
+        start "$rank" "${as[@]}" "$CCTEST" "${small[@]}" "${options[@]//\{\}/${dealt[rank]}}" --rendezvous "$2:$port" --rank "$rank" \
+            --world "${world:-${#dealt[@]}}"
+    done
+}
+
+# end STATUS [REGEX]: how all its ranks end, and what rank 0 says.
+end() {
+    local rank
+    for rank in "${!dealt[@]}"; do ended "$rank" "$1"; done
+    out=$scratch/0.out err=$scratch/0.err
+    [ -z "${2:-}" ] || check_says "$2"
+}
+
+# Bytes that host I has sent by a device.
+sent_by() {
+    host_network "$1" ip -s -j link show "$2" | python3 -c 'import json, sys
+print(json.load(sys.stdin)[0]["stats64"]["tx"]["bytes"])'
+}
+
+# ---- a chosen interface: nobody listens elsewhere, and nothing goes elsewhere ----
+
+# Where host I listens, without ports: "10.78.0.1 [fd78::1]"; false: nowhere.
+listening() { host_network "$1" ss -Hltn | awk '{ sub(/:[0-9]+$/, "", $4); print $4 }' | sort -u | xargs | grep .; }
+
+for network in "eth1 10.78.0.1" "eth1 [fd78::1]" "eth0 10.77.0.1" "eth0 h1"; do
+    read -r device address <<<"$network"
+    other=eth$((1 - ${device#eth}))
+    before=$(sent_by 1 $other) before2=$(sent_by 2 $other)
+    world=2 begin 1 "$address" --interface "$device"
+    check "there is a listener" await 5 listening 1 >/dev/null
+    check "host 1 listens on $(listening 1), not on $device" \
+        test "$(listening 1)" = "10.7$((7 + ${device#eth})).0.1 [fd7$((7 + ${device#eth}))::1]"
+    kill "${pids[0]}"
+    wait "${pids[0]}"
+    begin "1 2" "$address" --interface "$device"
+    end 0
+    # Neighbours are asked for, and routers, so a few bytes go everywhere.
+    check "$(($(sent_by 1 $other) - before)) bytes over $other" test $(($(sent_by 1 $other) - before)) -lt 4000
+    check "$(($(sent_by 2 $other) - before2)) bytes over $other" test $(($(sent_by 2 $other) - before2)) -lt 4000
+done
+for place in "10.7{x}.0.{i}" "fd7{x}::{i}"; do # an address of it, another one on each host
+    for x in 7 8; do
+        address=${place//\{x\}/$x}
+        root=${address/\{i\}/1}
+        [[ $root != *:* ]] || root=[$root]
+        begin "1 2 2 3" "$root" --interface "${address/\{i\}/\{\}}"
+        end 0
+    done
+done
+
+# ---- not to be had ----
+
+world=2 begin 1 10.77.0.1 --interface nope
+end 1 "no network device or address 'nope' is up on this host"
+begin "1 2" 10.77.0.1 --interface 10.77.0.1
+end 1 "rank 1 .*h2.* no network device or address '10.77.0.1' is up on this host"
+world=2 begin 1 10.77.0.1 --interface eth1
+end 2 "--rendezvous sends all ranks to 10.77.0.1, which is no address of --interface eth1"
+host_as 1
+"${as[@]}" python3 -c "
+import socket, time
+s = socket.create_server(('10.78.0.1', $((port + 1)))); time.sleep(60)" &
+holder=$!
+await 5 listening 1 >/dev/null
+world=2 begin 1 h1 --interface eth1
+end 1 "port $port is taken on this host"
+kill $holder
+wait $holder 2>/dev/null
+# Rank 0 listens on one network, its name leads to another.
+begin "1 2" h1 --interface eth1 --timeout 2
+ended 1 5 "rank 0 could not be reached at h1 port $port for 2 s \(10.77.0.1 port $port: Connection refused\)"
+check_says "is that its address on --interface eth1\?"
+ended 0 5 "1 of 2 ranks did not join .*rank 1"
+
+# ---- names, and the addresses that they stand for ----
+
+# names I LINE...: these lines, and localhost, are host I's /etc/hosts.
+names() { printf '%s\n' "127.0.0.1 localhost" "${@:2}" >"$(host_names "$1")"; }
+
+# Debian's hosts have their own name at loopback.
+names 1 "127.0.1.1 h1"
+names 2 "10.77.0.1 h1" "127.0.1.1 h2"
+for interface in "" eth0; do
+    begin "1 1 2 1" h1 ${interface:+--interface $interface}
+    end 0
+done
+names 2 "10.78.0.1 h1" "127.0.1.1 h2"
+begin "1 1 2 1" h1 --interface eth1
+end 0
+
+# Several addresses: of some host that is not there, of one where another program listens, and the right one.
+host_as 3
+"${as[@]}" python3 -c "
+import socket
+s = socket.create_server(('10.77.0.3', $((port + 1))))
+while True:
+    c = s.accept()[0]; c.send(b'220 mail.invalid ESMTP\r\n'); c.recv(1)" &
+holder=$!
+for host in 1 2; do names $host "10.77.0.99 meet" "10.77.0.3 meet" "10.77.0.1 meet"; done
+begin "1 2 1 2" meet
+end 0
+kill $holder
+wait $holder 2>/dev/null
+# None of them is right: what came of each.
+for host in 1 2; do names $host "10.77.0.99 meet" "10.77.0.3 meet"; done
+begin "2 2" meet --timeout 3
+kill "${pids[0]}"
+wait "${pids[0]}"
+ended 1 5 "10.77.0.3 port $port: Connection refused"
+check_says "10.77.0.99 port $port: (no answer|No route to host)"
+
+# ---- IPv6, where there is it, and nothing else ----
+
+if [ -n "$hosts_ipv6" ]; then
+    for host in 1 2 3; do names $host "fd77::1 six"; done
+    begin "1 2 1" six
+    end 0
+    # A job of IPv4 only, then of IPv6 only.
+    for host in 1 2; do host_on $host sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6'; done
+    begin "1 2 1" 10.77.0.1
+    end 0
+    begin "1 2 1" 10.77.0.1 --interface eth0
+    end 0
+    hosts_down
+    hosts_up 3 || failed "$hosts_missing"
+    for host in 1 2; do
+        for device in eth0 eth1 lo; do host_network $host ip -4 addr flush dev $device; done
+    done
+    begin "1 2 1" "[fd77::1]"
+    end 0
+    begin "1 2 1" h1-ipv6 --interface eth0
+    end 0
+    hosts_down
+    hosts_up 3 || failed "$hosts_missing"
+else
+    echo "not tested: IPv6 (this kernel has none)"
+fi
+
+# ---- a way that is blocked ----
+
+# Ranks 1 and 2 reach rank 0, and not each other: the one that connects says where to, and what came of it.
+host_network 3 ip route add unreachable 10.77.0.2
+host_network 3 ip neigh add 10.78.0.2 lladdr 02:00:00:00:00:99 dev eth1
+[ -z "$hosts_ipv6" ] || host_network 3 sh -c 'ip route add prohibit fd77::2 && ip route add prohibit fd78::2'
+begin "1 2 3" h1 --timeout 4
+ended 1 5
+ended 2 5
+ended 0 5 "rank 2 could not connect to rank 1 \(tcp\) within 4 s: .*10.77.0.2 port [0-9]+: No route to host"
+check_says "10.78.0.2 port [0-9]+: no answer"
+[ -z "$hosts_ipv6" ] || check_says "fd78::2 port [0-9]+: Permission denied"
+# One way is left.
+host_network 3 ip neigh del 10.78.0.2 lladdr 02:00:00:00:00:99 dev eth1
+begin "1 2 3" h1
+end 0
+
+finish
