@@ -2,6 +2,7 @@
 #
 #   make                build ./cctest                       make check     run the tests
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
+#   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of what became of them
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
 #   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
 #   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
@@ -91,6 +92,12 @@ tests: $(tests) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
+# A quarter of an hour for 300 runs.
+RUNS ?= 300
+SEED ?= 1
+campaign: $(binary)
+	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
+
 # Minutes, on a machine that has nothing else to do.
 bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
@@ -120,4 +127,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check bench grain scale install uninstall clean
+.PHONY: FORCE all tests check campaign bench grain scale install uninstall clean

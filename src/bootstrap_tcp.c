@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bootstrap_internal.h"
+#include "control_signal.h"
 #include "log.h"
 
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
@@ -68,6 +69,10 @@ enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argu
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
+    /* What comes from here on is read by the rank, when it can tell the others. */
+    sigset_t set;
+    signals_ending(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
     enum status status = membership_find(job, &membership);
     if (status == STATUS_OK)

@@ -137,6 +137,8 @@ static bool leaf_connect(struct leaf *leaf)
             if (attempt == ATTEMPT_DONE)
                 return true;
             if (leaf_must_stop(leaf)) {
+                fail(STATUS_INTERRUPTED, "%s before it had reached rank 0",
+                     control_signal_name(control));
                 control_conclude(control, STATUS_INTERRUPTED);
                 return false;
             }

@@ -133,6 +133,13 @@ static void pulse_where(struct pulse *pulse, const struct whereabouts *where)
     atomic_store_explicit(&pulse->length, where->length, memory_order_relaxed);
 }
 
+void runner_await(struct runner *runner, int peer)
+{
+    struct whereabouts where = {
+        .operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
+    pulse_where(runner->pulse, &where);
+}
+
 /* This rank is at its next iteration, or at the start barrier before it. */
 static void pulse_begin(const struct runner *runner, bool starting)
 {
@@ -219,11 +226,8 @@ static enum status runner_meet(struct runner *runner)
     gate_arrive(gate);
     for (long idle = 0; status == STATUS_OK && !gate_passed(gate);) {
         status = runner_idle(runner, ++idle, &look);
-        if (!look)
-            continue;
-        struct whereabouts where = {.kind = OPERATION_RECV,
-                                    .peer = runner->start.members[gate_awaited(gate)]};
-        pulse_where(runner->pulse, &where);
+        if (look)
+            runner_await(runner, runner->start.members[gate_awaited(gate)]);
     }
     pulse_progress(runner->pulse);
     if (status == STATUS_OK)

@@ -69,6 +69,9 @@ struct plan_config runner_plan_config(const struct runner *runner);
  * peer has died, and tells the pulse what it waits in. */
 enum status runner_run(struct runner *runner, struct plan *plan);
 
+/* Outside of a plan: tells the pulse that this rank waits for `peer`; -1: for none any more. */
+void runner_await(struct runner *runner, int peer);
+
 /* Waits until every rank is here, before a series of iterations; *released: when it went on, ns. */
 enum status runner_settle(struct runner *runner, uint64_t *released);
 

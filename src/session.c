@@ -95,9 +95,11 @@ static enum status session_survey(struct session *session)
     return status;
 }
 
-static bool session_ended(void *argument)
+static bool session_waits(void *argument, int peer)
 {
-    return control_ended(argument);
+    struct session *session = argument;
+    runner_await(&session->runner, peer);
+    return control_ended(session->control);
 }
 
 /* What the ranks of this host may use, in their order; *me: this rank's place among them. */
@@ -196,8 +198,8 @@ static enum status session_link(struct session *session)
         .interface = job->interface,
         .secret = session->membership->secret,
         .timeout = job->timeout,
-        .ended = session_ended,
-        .ended_argument = session->control,
+        .waits = session_waits,
+        .waits_argument = session,
     };
     control_enter(session->control, PHASE_CONNECT);
     enum status status = links_open(job->transports, &config, session->control, &runner->links);
@@ -213,6 +215,7 @@ static enum status session_link(struct session *session)
     free(peers);
     if (status != STATUS_OK)
         return status;
+    runner_await(runner, -1);
     struct plan_config shared = runner_plan_config(runner);
     return start_link(&runner->start, &shared);
 }

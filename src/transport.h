@@ -65,10 +65,10 @@ struct transport_config {
     const char *interface;       /* address or device name to listen on; NULL: any */
     const unsigned char *secret; /* 32 bytes: what peers must prove to know */
     double timeout;              /* seconds that a connect may take */
-    /* Asked now and then by whatever waits inside a call: true means give up (the job has
-     * ended). */
-    bool (*ended)(void *argument);
-    void *ended_argument;
+    /* Called now and then by whatever waits for `peer` (-1: none) inside a call: true means give up (the job
+     * has ended). */
+    bool (*waits)(void *argument, int peer);
+    void *waits_argument;
 };
 
 struct endpoint {

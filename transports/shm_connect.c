@@ -203,7 +203,7 @@ static enum status shm_patience(const struct shm_endpoint *endpoint, const struc
     sched_yield();
     if (turns % 64)
         return STATUS_OK;
-    if (config->ended && config->ended(config->ended_argument))
+    if (config->waits && config->waits(config->waits_argument, peer->rank))
         return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
     enum status status = shm_peer_lost(peer);
     if (!status && clock_seconds() > deadline)

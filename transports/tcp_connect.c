@@ -400,11 +400,17 @@ static enum status meeting_turn(struct meeting *meeting)
     return status;
 }
 
+/* The first peer that is not connected. */
+static int meeting_awaited(const struct meeting *meeting)
+{
+    return meeting->peers[meeting->settled / meeting->lanes];
+}
+
 /* The deadline has passed: who is missing, and what do we know about it? */
 static enum status meeting_late(const struct meeting *meeting)
 {
     const struct transport_config *config = &meeting->endpoint->base.config;
-    int peer = meeting->peers[meeting->settled / meeting->lanes];
+    int peer = meeting_awaited(meeting);
     int lane = (int)(meeting->settled % meeting->lanes);
     if (peer > config->rank)
         return fail(STATUS_TIMEOUT,
@@ -434,10 +440,12 @@ static enum status meeting_hold(struct meeting *meeting)
     const struct transport_config *config = &meeting->endpoint->base.config;
     double deadline = clock_seconds() + config->timeout;
     while (!meeting_is_over(meeting) || meeting_proved(meeting) > 0) {
-        if (config->ended && config->ended(config->ended_argument))
+        bool over = meeting_is_over(meeting);
+        int peer = over ? -1 : meeting_awaited(meeting);
+        if (config->waits && config->waits(config->waits_argument, peer))
             return fail(STATUS_ERROR, "gave up connecting, because the job has ended");
         if (clock_seconds() > deadline)
-            return meeting_is_over(meeting) ? STATUS_OK : meeting_late(meeting);
+            return over ? STATUS_OK : meeting_late(meeting);
         enum status status = meeting_turn(meeting);
         if (status != STATUS_OK)
             return status;

@@ -105,8 +105,9 @@ static void test_start_barrier(void **state)
     }
     standings[2].silent = 9.8;
     reach(STATUS_TIMEOUT, 2);
-    says("is silent, without a sign of life for 9.8 s (stopped, or is its host down?); it was last "
-         "seen in phase time, alltoall pairwise, 64K, iteration 7");
+    says("is silent, without a sign of life for 9.8 s (stopped, or is its host down or cut off?); "
+         "it "
+         "was last seen in phase time, alltoall pairwise, 64K, iteration 7");
     assert_string_equal("rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, start "
                         "barrier of iteration 7, waits for rank 2",
                         verdict.lines[1]);
@@ -142,6 +143,75 @@ static void test_many_silent(void **state)
     says("so are ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more");
     assert_int_equal(VERDICT_LINES_MOST + 1, verdict.line_count);
     assert_string_equal("and 14 more", verdict.lines[VERDICT_LINES_MOST]);
+}
+
+/* A whole host, and the host of rank 0, which hears nobody. */
+static void test_silent_hosts(void **state)
+{
+    (void)state;
+    begin(12);
+    for (int rank = 0; rank < 12; rank++) {
+        members[rank].node = rank / 4;
+        waits(rank, OPERATION_RECV, (rank + 11) % 12);
+        if (rank >= 4 && rank < 8)
+            standings[rank].silent = 9.8;
+    }
+    reach(STATUS_TIMEOUT, 7); /* most wait for it */
+    says("host host1 is silent: rank 7 (host host1, pid 107) is without a sign of life for 9.8 s");
+    says("; so are ranks 4, 5, 6");
+    standings[5].silent = 0.2;
+    reach(STATUS_TIMEOUT, 7);
+    says("nobody has progressed for 10 s: rank 7 (host host1, pid 107) is silent");
+    for (int rank = 4; rank < 12; rank++)
+        standings[rank].silent = 9.8;
+    reach(STATUS_TIMEOUT, 0);
+    says("host host0, where rank 0 runs, hears nothing of the 2 others");
+    memset(members, 0, sizeof members);
+}
+
+/* Who waited for a silent rank and lost patience first is not to blame. */
+static void test_silent_before_impatient(void **state)
+{
+    (void)state;
+    begin(4);
+    cause(CAUSE_FAILED, 1, STATUS_TIMEOUT, "rank 3 did not connect");
+    standings[3].silent = 9.8;
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) is silent");
+    assert_string_equal("rank 1 (host host0, pid 101): rank 3 did not connect", verdict.lines[1]);
+    cause(CAUSE_FAILED, 2, STATUS_ERROR, "no memory");
+    reach(STATUS_ERROR, 2);
+}
+
+static void test_unconnected(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 4; rank++)
+        standings[rank].reading.phase = PHASE_CONNECT;
+    waits(1, OPERATION_RECV, 3);
+    waits(3, OPERATION_RECV, 1);
+    reach(STATUS_TIMEOUT, 1);
+    says("the link from rank 1 (host host0, pid 101) to rank 3 (host host0, pid 103) cannot be "
+         "made");
+    assert_string_equal("rank 3 (host host0, pid 103): phase connect, waits for rank 1",
+                        verdict.lines[3]);
+}
+
+/* Of many ranks those are told that have to do with it. */
+static void test_nearest(void **state)
+{
+    (void)state;
+    begin(RANKS_MOST);
+    for (int rank = 0; rank < RANKS_MOST; rank++)
+        waits(rank, OPERATION_RECV, (rank + 1) % RANKS_MOST);
+    standings[38].silent = 9.8;
+    reach(STATUS_TIMEOUT, 38);
+    assert_int_equal(VERDICT_LINES_MOST + 1, verdict.line_count);
+    assert_non_null(strstr(verdict.lines[0], "rank 24 "));
+    assert_non_null(strstr(verdict.lines[VERDICT_LINES_MOST - 2], "rank 38 "));
+    assert_non_null(strstr(verdict.lines[VERDICT_LINES_MOST - 1], "rank 23 "));
+    assert_string_equal("and 24 more", verdict.lines[VERDICT_LINES_MOST]);
 }
 
 static void test_delayed(void **state)
@@ -330,6 +400,10 @@ int main(void)
         cmocka_unit_test(test_start_barrier),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_many_silent),
+        cmocka_unit_test(test_silent_hosts),
+        cmocka_unit_test(test_silent_before_impatient),
+        cmocka_unit_test(test_unconnected),
+        cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_delayed),
         cmocka_unit_test(test_absent_from_exchange),
         cmocka_unit_test(test_local_operation),

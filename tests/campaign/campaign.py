@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""campaign.py - many runs, each with a random fault at a random moment: nothing may hang, and the culprit is named.
+
+Every run is drawn from a seed and its number, so that one that failed can be repeated alone: --seed S --run N. What a
+run is: case.py. How it is started and struck: job.py. What is right: judge.py. Run it by tests/system/test_campaign.sh,
+which gives it a private machine.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import case as cases
+import hosts as networks
+import job as jobs
+import judge
+
+JUDGED = ["time", "status", "names", "left"]
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cctest", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--run", type=int, help="this one only, with all that was said")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many")
+    parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
+    parser.add_argument("--fault", action="append")
+    parser.add_argument("--private", action="store_true", help="nobody else uses this machine's namespaces")
+    parser.add_argument("--log", help="append a line of JSON for each run; the table is of all that stands there")
+    return parser.parse_args()
+
+
+def do(case, given, hosts):
+    """One run; what came of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = jobs.Job(case, given.cctest, hosts, pathlib.Path(folder))
+        struck = job.strike()
+        patience = judge.HEALTHY_MOST if case.healthy() else 4 * case.timeout + 10
+        job.await_end(time.monotonic() + patience)
+        job.wake()
+        found = judge.judge(job, case, struck, hosts, given.private)
+        bad = [what for what in JUDGED if found[what]]
+        if bad or given.run is not None:
+            print(f"{'WRONG' if bad else 'right'}: --seed {given.seed} --run {case.number}: {case.title()}")
+            for what in bad:
+                print(f"  {what}: {found[what]}")
+            for process in job.processes:
+                for line in process.text(1).splitlines():
+                    print(f"    {process.rank} (h{process.host}, {process.status()}): {line[:400]}")
+            sys.stdout.flush()
+    return {"bootstrap": case.bootstrap, "fault": case.fault, "number": case.number, "seed": given.seed, **found}
+
+
+def table(results):
+    """Faults by bootstraps: how many runs, and how many of them were right in each way."""
+    counts = collections.defaultdict(collections.Counter)
+    for result in results:
+        for key in ((result["fault"], result["bootstrap"]), ("all", "all")):
+            counts[key]["runs"] += 1
+            counts[key]["late"] += result["late"]
+            counts[key].update(what for what in JUDGED if not result[what])
+    print(f"{'fault':16} {'bootstrap':10} {'runs':>5} {'in time':>8} {'status':>7} {'named':>6} {'clean':>6} "
+          f"{'(fault came too late)':>22}")
+    for key in sorted(counts, key=lambda key: (key[0] == "all", key)):
+        row = counts[key]
+        print(f"{key[0]:16} {key[1]:10} {row['runs']:5} {row['time']:8} {row['status']:7} {row['names']:6} "
+              f"{row['left']:6} {row['late']:22}")
+
+
+def main():
+    given = options()
+    bootstraps = given.bootstrap or list(cases.FAULTS)
+    known = cases.algorithms(given.cctest)
+    results, begun = [], time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        hosts = None
+        if "hosts" in bootstraps:
+            try:
+                hosts = networks.Hosts(4, folder)
+            except (OSError, subprocess.CalledProcessError) as error:
+                print(f"no hosts here: {error}")
+                bootstraps.remove("hosts")
+        numbers = range(given.first, given.first + given.runs) if given.run is None else [given.run]
+        for number in numbers:
+            if time.monotonic() - begun > given.seconds:
+                break
+            case = cases.draw(given.seed, number, known, bootstraps, given.fault)
+            results.append(do(case, given, hosts))
+            if given.log:
+                with open(given.log, "a", encoding="utf-8") as log:
+                    log.write(json.dumps(results[-1]) + "\n")
+        if hosts:
+            hosts.close()
+    if given.log:
+        with open(given.log, encoding="utf-8") as log:
+            results = [json.loads(line) for line in log]
+    table(results)
+    wrong = sum(any(result[what] for what in JUDGED) for result in results)
+    print(f"{len(results)} runs, {wrong} wrong, seed {given.seed}")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

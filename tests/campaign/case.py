@@ -1,0 +1,100 @@
+"""case.py - one run of the campaign, drawn from a seed: how its ranks start, what they run, which fault strikes when."""
+import dataclasses
+import json
+import random
+import subprocess
+
+# Which faults make sense where. A launcher that starts ranks gets its row here, and its way to start in start.py.
+EVERYWHERE = ["none", "full-shm", "descriptors", "garbage", "stuck", "interrupt", "pause"]
+ON_PROCESSES = EVERYWHERE + ["kill", "kill-root", "stop", "stop-root", "stop-long"]
+FAULTS = {
+    "local": ON_PROCESSES + ["kill-supervisor"],
+    "threads": EVERYWHERE + ["kill-supervisor"],
+    "tcp": ON_PROCESSES,
+    "hosts": ON_PROCESSES + ["cut", "cut-root", "unplug", "blip", "throttle"],
+}
+HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
+SIGNALS = ["TERM", "INT", "HUP", "QUIT"]
+SIZES = [8, 1 << 10, 4 << 10, 64 << 10, 1 << 20]
+
+
+@dataclasses.dataclass
+class Case:
+    number: int
+    bootstrap: str
+    fault: str
+    ranks: int
+    host: list       # of each rank, counted from 1; all 1 where there is one host
+    words: list      # of the command line
+    timeout: float
+    when: float      # seconds after the start at which the fault strikes
+    target: int      # the rank that it strikes
+    victim: int      # the host that it strikes
+    signal: str      # of an interruption
+    descriptors: int
+
+    def healthy(self):
+        return self.fault in HEALTHY
+
+    def title(self):
+        return (f"run {self.number}: {self.fault} on {self.bootstrap}, {self.ranks} ranks, at {self.when:.2f} s, rank "
+                f"{self.target}, host h{self.victim}: {' '.join(self.words)}")
+
+
+def algorithms(cctest):
+    """(collective, algorithm, whether only for powers of two) of those that need no groups."""
+    listed = json.loads(subprocess.run([cctest, "list", "--json", "-"], check=True, capture_output=True).stdout)
+    return [(c["name"], a["name"], a["ranks"] != "any") for c in listed["collectives"] for a in c["algorithms"]
+            if a["ranks"] in ("any", "powers of 2")]
+
+
+def spread(ranks, chance):
+    """Ranks over 3 or 4 hosts, unequally, each with one at least where there are enough."""
+    hosts = min(ranks, chance.choice([2, 3, 4, 4]))
+    firsts = sorted(chance.sample(range(1, ranks), hosts - 1))
+    return [1 + sum(rank >= first for first in firsts) for rank in range(ranks)]
+
+
+def work(case, chance):
+    """How much is to be done: healthy jobs come to an end of their own, others never would."""
+    if case.fault == "throttle":
+        return ["-b", "2M", "-e", "2M", "-n", "1", "-w", "0", "-c", "1"]
+    if case.healthy() or case.fault == "descriptors":
+        size = str(chance.choice(SIZES))
+        delay = ["--inject", f"delay:rank={chance.randrange(case.ranks)}:us=10000"]
+        return ["-b", size, "-e", size, "-n", "150", "-w", "1", "-c", "2"] + delay
+    if case.fault == "stuck":
+        return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", f"delay:rank={case.target}:us=60000000"]
+    if chance.random() < 0.4: # many sizes: most of the time goes to what lies between the iterations
+        return ["-b", "64", "-e", "256K", "-i", "1K", "-n", "2", "-w", "1", "-c", "1"]
+    size = chance.choice(SIZES)
+    return ["-b", str(size), "-e", str(max(size, 1 << 16)), "-n", "300000", "-w", str(chance.choice([0, 5, 1000000])),
+            "-c", str(chance.choice([0, 2, 1000000]))]
+
+
+def draw(seed, number, known, wanted_bootstraps, wanted_faults):
+    chance = random.Random(f"{seed} {number}")
+    pairs = [(b, f) for b in wanted_bootstraps for f in FAULTS[b] if not wanted_faults or f in wanted_faults]
+    bootstrap, fault = chance.choice(pairs)
+    ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
+    host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
+    case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
+                timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, signal=chance.choice(SIGNALS),
+                descriptors=chance.randint(8, 60))
+    # Joining and connecting take little time, so they get a share of their own.
+    case.when = chance.uniform(0, 0.2) if chance.random() < 0.3 else chance.uniform(0.2, 2)
+    rooted = fault.endswith("-root")
+    case.target = 0 if rooted else chance.randrange(1, ranks)
+    if fault in ("pause", "stuck", "interrupt", "descriptors"):
+        case.target = chance.randrange(ranks)
+    case.victim = 1 if rooted else chance.randrange(2, max(host) + 1) if max(host) > 1 else 1
+    power = ranks & (ranks - 1) == 0
+    collective, algorithm, _ = chance.choice([a for a in known if power or not a[2]])
+    transports = ["auto", "tcp"] if bootstrap == "hosts" else ["auto", "shm", "tcp"]
+    case.words = [collective, "-a", algorithm, "-x", chance.choice(transports), "--timeout", str(case.timeout)]
+    case.words += work(case, chance)
+    if chance.random() < 0.3:
+        case.words += ["--channels", "2"]
+    if chance.random() < 0.2:
+        case.words += ["--start", "back-to-back"]
+    return case

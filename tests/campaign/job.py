@@ -1,0 +1,224 @@
+"""job.py - the processes of one run: started as its bootstrap does, struck by its fault, and watched until they end."""
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+
+def pause(seconds):
+    time.sleep(max(0, seconds))
+
+
+def children(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def listening():
+    """The TCP ports on which anybody listens, in this network namespace."""
+    told = subprocess.run(["ss", "-Hltn"], check=True, capture_output=True, text=True).stdout
+    return {int(line.split()[3].rsplit(":", 1)[1]) for line in told.splitlines()}
+
+
+def garbage(seconds):
+    """Throws what makes no sense at every listening port."""
+    chance, held, until = random.Random(), [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        for port in listening():
+            for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", b"cctest\1\0", chance.randbytes(3000), b"\xff" * 100000):
+                try:
+                    stranger = socket.create_connection(("127.0.0.1", port), 0.2)
+                    stranger.setblocking(False)
+                    stranger.send(junk)
+                    held.append(stranger)
+                except OSError:
+                    pass
+        del held[:-100]
+        time.sleep(0.02)
+
+
+class Process:
+    """One process of the job; rank None: it has them all."""
+
+    def __init__(self, rank, host, folder, command, environment):
+        self.rank, self.host = rank, host
+        self.files = [folder / f"{'all' if rank is None else rank}.{way}" for way in ("out", "err")]
+        with open(self.files[0], "wb") as out, open(self.files[1], "wb") as err:
+            self.popen = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                                          cwd=folder, start_new_session=True)
+        self.pid, self.ended = self.popen.pid, None
+
+    def look(self):
+        if self.ended is None and self.popen.poll() is not None:
+            self.ended = time.monotonic()
+        return self.ended is not None
+
+    def status(self):
+        return self.popen.returncode
+
+    def text(self, way):
+        return self.files[way].read_text(errors="replace")
+
+
+class Job:
+    def __init__(self, case, cctest, hosts, folder):
+        self.case, self.hosts, self.folder = case, hosts, folder
+        self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
+        self.environment = dict(os.environ, CCTEST_SECRET=f"run {case.number}", TMPDIR=str(folder))
+        if case.fault == "full-shm":
+            self.fill_shm()
+        if case.fault == "throttle":
+            hosts.throttle(case.victim, "20mbit")
+        self.begun = self.struck = time.monotonic()
+        getattr(self, "start_" + case.bootstrap)(cctest)
+        self.started = time.monotonic()
+
+    # How ranks come into being.
+
+    def add(self, rank, host, command):
+        limited = self.case.fault == "descriptors" and rank in (None, self.case.target)
+        prefix = ["prlimit", f"--nofile={self.case.descriptors}"] if limited else []
+        command = ["env", "--default-signal=INT,QUIT", *prefix, *command]
+        if self.hosts and self.case.bootstrap == "hosts":
+            command = self.hosts.on(host, *command)
+        self.processes.append(Process(rank, host, self.folder, command, self.environment))
+
+    def start_local(self, cctest):
+        self.add(None, 1, [cctest, *self.case.words, "--np", str(self.case.ranks)])
+
+    def start_threads(self, cctest):
+        self.add(None, 1, [cctest, *self.case.words, "--np", str(self.case.ranks), "--ranks-as", "threads"])
+
+    def start_tcp(self, cctest, meet="127.0.0.1"):
+        port = 21000 + self.case.number % 9000
+        order = list(range(self.case.ranks))
+        random.Random(self.case.number).shuffle(order)
+        for rank in order:
+            self.add(rank, self.case.host[rank], [cctest, *self.case.words, "--rendezvous", f"{meet}:{port}",
+                                                  "--world", str(self.case.ranks), "--rank", str(rank)])
+
+    def start_hosts(self, cctest):
+        self.start_tcp(cctest, self.hosts.address(1))
+
+    # Faults. Each returns when it has struck; what lasts goes on in a thread.
+
+    def rank_pid(self, rank):
+        """None: there is no process for it, yet or any more."""
+        if self.processes[0].rank is not None:
+            return next(p.pid for p in self.processes if p.rank == rank)
+        if self.case.bootstrap == "threads":
+            return self.processes[0].pid
+        for _ in range(200):
+            pids = children(self.processes[0].pid)
+            if len(pids) == self.case.ranks or self.processes[0].look():
+                break
+            time.sleep(0.005)
+        return pids[rank] if len(pids) == self.case.ranks else None
+
+    def signal(self, pid, number):
+        try:
+            os.kill(pid, number)
+            if number == signal.SIGSTOP:
+                self.stopped.add(pid)
+            self.stopped -= {pid} if number == signal.SIGCONT else set()
+            return True
+        except (OSError, TypeError):
+            return False
+
+    def later(self, seconds, action, *arguments):
+        def act():
+            pause(seconds)
+            action(*arguments)
+        self.helpers.append(threading.Thread(target=act))
+        self.helpers[-1].start()
+
+    def places(self):
+        """What a command begins with to run on each host of the job."""
+        if self.case.bootstrap != "hosts":
+            return [[]]
+        return [self.hosts.on(host) for host in sorted(set(self.case.host))]
+
+    def fill_shm(self):
+        for place in self.places():
+            fill = "mount -t tmpfs -o size=64k none /dev/shm && head -c 64k /dev/zero >/dev/shm/filler"
+            subprocess.run([*place, "sh", "-c", fill], check=True)
+            self.full.append(place)
+
+    def strike(self):
+        """False: it came too late, or there was nothing to strike."""
+        case, fault = self.case, self.case.fault
+        pause(case.when - (time.monotonic() - self.begun))
+        late = any(p.look() for p in self.processes)
+        self.struck = time.monotonic()
+        if fault in ("none", "full-shm", "descriptors", "stuck", "throttle"):
+            return True
+        if late:
+            return False
+        supervisor = self.processes[0].pid
+        if fault == "garbage":
+            for place in self.places():
+                thrower = subprocess.Popen([*place, sys.executable, __file__, "2"])
+                self.helpers.append(threading.Thread(target=thrower.wait))
+                self.helpers[-1].start()
+            return True
+        if fault == "kill-supervisor":
+            return self.signal(supervisor, signal.SIGKILL)
+        if fault in ("kill", "kill-root"):
+            return self.signal(self.rank_pid(case.target), signal.SIGKILL)
+        if fault == "interrupt":
+            pid = supervisor if case.number % 3 == 0 and case.bootstrap == "local" else self.rank_pid(case.target)
+            return self.signal(pid, getattr(signal, "SIG" + case.signal))
+        if fault in ("stop", "stop-root", "stop-long", "pause"):
+            pid = self.rank_pid(case.target)
+            if fault == "stop-long":
+                self.later(case.timeout + 1, self.signal, pid, signal.SIGCONT)
+            if fault == "pause":
+                self.later(case.timeout / 2, self.signal, pid, signal.SIGCONT)
+            return self.signal(pid, signal.SIGSTOP)
+        {"cut": self.hosts.cut, "cut-root": self.hosts.cut, "blip": self.hosts.cut,
+         "unplug": self.hosts.unplug}[fault](case.victim)
+        if fault == "blip":
+            self.later(case.timeout / 4, self.hosts.heal, case.victim)
+        return True
+
+    # The end.
+
+    def await_end(self, until):
+        """Until all have ended but those that are stopped."""
+        while time.monotonic() < until:
+            left = [p for p in self.processes if not p.look() and p.pid not in self.stopped]
+            if not left:
+                return
+            time.sleep(0.005)
+
+    def wake(self):
+        """Who is stopped goes on, and has as long as the others to find out that there is no job any more."""
+        self.woken = set(self.stopped)
+        for pid in self.woken:
+            self.signal(pid, signal.SIGCONT)
+        self.await_end(time.monotonic() + self.case.timeout + 2)
+
+    def close(self):
+        """Ends what is left; returns what that was."""
+        for helper in self.helpers:
+            helper.join()
+        left = [p for p in self.processes if not p.look()]
+        for process in left:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.popen.wait()
+        if self.hosts and self.case.bootstrap == "hosts":
+            self.hosts.heal(self.case.victim)
+        for place in self.full:
+            subprocess.run([*place, "umount", "/dev/shm"], check=True)
+        return [f"process of rank {p.rank}" for p in left]
+
+
+if __name__ == "__main__":
+    garbage(float(sys.argv[1]))

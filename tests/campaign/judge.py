@@ -1,0 +1,152 @@
+"""judge.py - was the end of a run right? In time, with the right status, the right culprit, and nothing left behind.
+
+What is right follows from the fault alone, never from what the job said:
+
+  healthy       status 0 everywhere, and nobody is accused
+  lost, silent  5 on all who survive; whoever accuses names the rank that was struck
+  a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
+                it hears nobody, so it may name rank 0, or its own host
+  interrupted   130; who had not joined yet ends alone, and the others miss it (5)
+  descriptors   1, and the rank that had too few of them; 0 where they were enough
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+SLACK = 2.0      # seconds after the deadline in which a job must have ended
+HEALTHY_MOST = 90 # seconds that a healthy job may take here
+NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
+
+
+def accusations(process):
+    """What a process says without being asked, but for the further lines of a report."""
+    lines = [line.removeprefix("cctest: ") for line in process.text(1).splitlines()]
+    lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]
+    return [line for line in lines if line and not NOTES.search(line)]
+
+
+def missed(line):
+    """The ranks that a line says did not join, as far as it lists them."""
+    found = re.search(r"did not join within .*?: ranks? ([\d, ]+)", line)
+    return {int(rank) for rank in re.findall(r"\d+", found[1])} if found else set()
+
+
+def listed(ranks):
+    """As ranks_text.c lists them."""
+    text = ", ".join(str(rank) for rank in ranks[:8])
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return ("rank " if len(ranks) == 1 else "ranks ") + text + more
+
+
+def named(case, ranks, host=None):
+    """A regex: the line names these ranks (one of them first), or their host."""
+    words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \(" for rank in ranks]
+    words.append(rf"did not join within .*: {re.escape(listed(ranks))}[; ]")
+    if 0 in ranks:
+        words.append(r"^rank 0 could not be reached")
+    if host:
+        words.append(rf"^(nobody has progressed for \S+ s: )?(all ranks on )?host h{host}\b")
+    return "|".join(words)
+
+
+def cut_off(case, process):
+    """What may be said after a host was cut off."""
+    there = [rank for rank in range(case.ranks) if case.host[rank] == case.victim]
+    elsewhere = [rank for rank in range(case.ranks) if case.host[rank] != case.victim]
+    if process.host != case.victim:
+        return named(case, there, case.victim)
+    words = named(case, [0]) + rf"|\bhost h{case.victim}\b"
+    if process.rank == 0: # while ranks join it cannot tell who it is that does not hear
+        words += "|did not join within"
+        if len(set(case.host)) == 2:
+            words += "|" + named(case, elsewhere)
+    return words
+
+
+JOINING = re.compile("could not be reached|did not join|had joined")
+
+
+def expected(job, case, process):
+    """(the statuses that are right, the regex that accusations must match; None: nobody is to be accused)"""
+    fault, struck = case.fault, process.rank == case.target
+    if case.healthy():
+        return {0}, None
+    if fault == "kill-supervisor" or (fault in ("kill", "kill-root") and struck):
+        return {-9}, None
+    if fault == "descriptors":
+        own = "|open files" if struck or process.rank is None else ""
+        return {0, 1}, named(case, [case.target]) + own
+    if fault == "interrupt":
+        early = any(JOINING.search(other.text(1)) for other in job.processes)
+        alone = {-getattr(signal, "SIG" + case.signal)} if struck else {5} # it had hardly begun
+        return {130} | (alone if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
+    if fault in ("cut", "cut-root", "unplug"):
+        return {5}, cut_off(case, process)
+    return {5}, named(case, [case.target])
+
+
+def is_right(job, case, process, line):
+    pattern = expected(job, case, process)[1]
+    if pattern is None or not re.search(pattern, line):
+        return False
+    # Who misses ranks misses nobody from the hosts that it could hear.
+    return case.fault != "cut-root" or all(case.host[rank] != case.victim for rank in missed(line))
+
+
+def right_names(job, case):
+    """What is wrong with what was said; "": nothing."""
+    accused = False
+    for process in job.processes:
+        if process.rank == case.target and case.fault in ("stop", "stop-root", "stop-long"):
+            continue # it slept, and knows only that the others have gone
+        for line in accusations(process):
+            if not is_right(job, case, process, line):
+                return f"rank {process.rank} says: {line}"
+            accused = True
+    silent = case.healthy() or case.fault == "kill-supervisor" or all(p.status() == 0 for p in job.processes)
+    return "" if silent or accused else "nobody is named"
+
+
+def right_status(job, case, late):
+    wrong = []
+    for process in job.processes:
+        statuses = {0} if late else expected(job, case, process)[0]
+        if process.status() not in statuses:
+            wrong.append(f"rank {process.rank} ended with {process.status()}, not {sorted(statuses)}")
+    same = {p.status() for p in job.processes} - {-9}
+    if case.fault in ("descriptors",) and len(same) > 1:
+        wrong.append(f"the ranks ended with {sorted(same)}")
+    return "; ".join(wrong)
+
+
+def leftovers(job, hosts, private):
+    left = []
+    if private:
+        told = subprocess.run(["ps", "-e", "-o", "pid=,stat=,comm="], check=True, capture_output=True, text=True).stdout
+        left += [line for line in told.splitlines() if line.split()[2] == "cctest" and line.split()[1][0] != "Z"]
+        places = [[]] + ([hosts.on(number + 1) for number in range(len(hosts.holders))] if hosts else [])
+        for place in places:
+            told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntx"], check=True, capture_output=True,
+                                  text=True).stdout
+            left += told.splitlines()
+    mine = {path.name for process in job.processes for path in process.files}
+    return left + [name for name in os.listdir(job.folder) if name not in mine]
+
+
+def judge(job, case, struck, hosts, private):
+    """{what: what is wrong with it, or ""}; ends what is left of the job."""
+    left = job.close()
+    limit = HEALTHY_MOST if case.healthy() or case.fault == "descriptors" else case.timeout + SLACK
+    begin = job.struck if case.fault != "stuck" else job.started + 1
+    ends = [p.ended for p in job.processes if p.ended and not (p.rank == case.target and p.pid in job.woken)]
+    took = max(ends, default=begin) - begin
+    late = not struck
+    return {
+        "late": late, "took": round(took, 2),
+        "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",
+        "status": right_status(job, case, late),
+        "names": "" if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
+        "left": "; ".join(leftovers(job, hosts, private)),
+    }
