@@ -9,7 +9,6 @@ import argparse
 import collections
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +32,7 @@ def options():
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
     parser.add_argument("--private", action="store_true", help="nobody else uses this machine's namespaces")
+    parser.add_argument("--holder", type=int, action="append", help="process that holds a host; one for each")
     parser.add_argument("--log", help="append a line of JSON for each run; the table is of all that stands there")
     return parser.parse_args()
 
@@ -79,25 +79,18 @@ def main():
     bootstraps = given.bootstrap or list(cases.FAULTS)
     known = cases.algorithms(given.cctest)
     results, begun = [], time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        hosts = None
-        if "hosts" in bootstraps:
-            try:
-                hosts = networks.Hosts(4, folder)
-            except (OSError, subprocess.CalledProcessError) as error:
-                print(f"no hosts here: {error}")
-                bootstraps.remove("hosts")
-        numbers = range(given.first, given.first + given.runs) if given.run is None else [given.run]
-        for number in numbers:
-            if time.monotonic() - begun > given.seconds:
-                break
-            case = cases.draw(given.seed, number, known, bootstraps, given.fault)
-            results.append(do(case, given, hosts))
-            if given.log:
-                with open(given.log, "a", encoding="utf-8") as log:
-                    log.write(json.dumps(results[-1]) + "\n")
-        if hosts:
-            hosts.close()
+    hosts = networks.Hosts(given.holder) if given.holder else None
+    if not hosts:
+        bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
+    numbers = range(given.first, given.first + given.runs) if given.run is None else [given.run]
+    for number in numbers:
+        if time.monotonic() - begun > given.seconds:
+            break
+        case = cases.draw(given.seed, number, known, bootstraps, given.fault)
+        results.append(do(case, given, hosts))
+        if given.log:
+            with open(given.log, "a", encoding="utf-8") as log:
+                log.write(json.dumps(results[-1]) + "\n")
     if given.log:
         with open(given.log, encoding="utf-8") as log:
             results = [json.loads(line) for line in log]

@@ -58,7 +58,7 @@ def spread(ranks, chance):
 def work(case, chance):
     """How much is to be done: healthy jobs come to an end of their own, others never would."""
     if case.fault == "throttle":
-        return ["-b", "2M", "-e", "2M", "-n", "1", "-w", "0", "-c", "1"]
+        return ["-b", "1M", "-e", "1M", "-n", "1", "-w", "0", "-c", "1"]
     if case.healthy() or case.fault == "descriptors":
         size = str(chance.choice(SIZES))
         delay = ["--inject", f"delay:rank={chance.randrange(case.ranks)}:us=10000"]
@@ -83,6 +83,8 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
                 descriptors=chance.randint(8, 60))
     # Joining and connecting take little time, so they get a share of their own.
     case.when = chance.uniform(0, 0.2) if chance.random() < 0.3 else chance.uniform(0.2, 2)
+    if fault == "throttle": # one transfer takes longer than anybody may idle alone
+        case.timeout = 1
     rooted = fault.endswith("-root")
     case.target = 0 if rooted else chance.randrange(1, ranks)
     if fault in ("pause", "stuck", "interrupt", "descriptors"):

@@ -75,7 +75,7 @@ class Job:
         if case.fault == "full-shm":
             self.fill_shm()
         if case.fault == "throttle":
-            hosts.throttle(case.victim, "20mbit")
+            hosts("host_rate", case.victim, "4mbit")
         self.begun = self.struck = time.monotonic()
         getattr(self, "start_" + case.bootstrap)(cctest)
         self.started = time.monotonic()
@@ -182,10 +182,9 @@ class Job:
             if fault == "pause":
                 self.later(case.timeout / 2, self.signal, pid, signal.SIGCONT)
             return self.signal(pid, signal.SIGSTOP)
-        {"cut": self.hosts.cut, "cut-root": self.hosts.cut, "blip": self.hosts.cut,
-         "unplug": self.hosts.unplug}[fault](case.victim)
+        self.hosts("host_unplug" if fault == "unplug" else "host_cut", case.victim)
         if fault == "blip":
-            self.later(case.timeout / 4, self.hosts.heal, case.victim)
+            self.later(case.timeout / 4, self.hosts, "host_heal", case.victim)
         return True
 
     # The end.
@@ -214,7 +213,7 @@ class Job:
             os.killpg(process.pid, signal.SIGKILL)
             process.popen.wait()
         if self.hosts and self.case.bootstrap == "hosts":
-            self.hosts.heal(self.case.victim)
+            self.hosts.repair(self.case.victim)
         for place in self.full:
             subprocess.run([*place, "umount", "/dev/shm"], check=True)
         return [f"process of rank {p.rank}" for p in left]

@@ -3,8 +3,16 @@
 # runs the whole of it (make campaign), '--seed 1 --run 17' one run alone.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
 private_machine "$@"
 read -ra given <<<"${CAMPAIGN:---seed $((EPOCHSECONDS / 86400)) --seconds 45 --runs 20}"
 [ -z "$private" ] || given+=(--private)
-[ -n "$private" ] || given+=(--bootstrap local --bootstrap threads --bootstrap tcp)
-exec python3 "$repository/tests/campaign/campaign.py" --cctest "$CCTEST" "${given[@]}"
+# shellcheck disable=SC2154 # hosts.sh's and lib.sh's
+if hosts_up 4; then
+    for host in 1 2 3 4; do given+=(--holder "${host_holder[$host]}"); done
+else
+    echo "without hosts: $hosts_missing"
+fi
+# shellcheck disable=SC2154
+python3 -B "$repository/tests/campaign/campaign.py" --cctest "$CCTEST" "${given[@]}"
