@@ -17,6 +17,7 @@
 #define SILENT_SECONDS    1.0 /* of rank 0 mean nothing yet, even if the deadline is shorter */
 #define ATTEMPT_SECONDS   5.0 /* for one address to answer and to prove itself */
 #define RETRY_SECONDS     0.1
+#define REPORTED_SECONDS  0.5 /* that a rank which fails waits for rank 0 to have reported */
 #define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
 
 struct leaf {
@@ -342,6 +343,15 @@ static void leaf_tend(struct leaf *leaf)
     leaf_check_root(leaf);
 }
 
+/* Launchers end a job as soon as one of its processes fails, so rank 0 goes first: it closes when it
+ * has reported. */
+static bool leaf_may_close(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    return control_is_closing(control) && (!leaf->connected || control->verdict == STATUS_OK ||
+                                           control->now - control->ended_at > REPORTED_SECONDS);
+}
+
 void control_leaf_run(struct control *control)
 {
     struct leaf leaf = {.control = control, .wire.fd = -1};
@@ -350,7 +360,7 @@ void control_leaf_run(struct control *control)
         leaf.connected = true;
         leaf.heard = leaf.pulsed = control->now;
     }
-    while (!control_is_closing(control)) {
+    while (!leaf_may_close(&leaf)) {
         short wanted = (short)(POLLIN | (wire_pending(&leaf.wire) ? POLLOUT : 0));
         short events =
             control_wait(control, leaf.connected ? leaf.wire.fd : -1, wanted, control->look);
