@@ -7,8 +7,8 @@
  * from then on it sees them as processes that may end at any time, with any exit status.
  */
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bootstrap_internal.h"
 #include "bytes.h"
@@ -80,6 +80,7 @@ static enum status membership_find(const struct job *job, struct pmix *pmix,
     *membership = (struct membership){.rank = pmix->rank,
                                       .ranks = pmix->ranks,
                                       .own_process = true,
+                                      .supervisor = getppid(),
                                       .bootstrap = "pmix",
                                       .node_rank = pmix->local_rank,
                                       .node_ranks = pmix->local_ranks};

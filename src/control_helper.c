@@ -50,6 +50,8 @@ const char *control_signal_name(const struct control *control)
         return "interrupted by SIGHUP (its terminal was closed?)";
     case SIGQUIT:
         return "interrupted by SIGQUIT";
+    case SIGNAL_ORPHANED:
+        return "interrupted by the end of the process that started it";
     default:
         return "interrupted by SIGTERM";
     }
@@ -72,6 +74,8 @@ void control_read_events(struct control *control)
     int signal = signals_read(control->signals);
     if (signal)
         control->signal = signal;
+    else if (control->membership.supervisor && getppid() != control->membership.supervisor)
+        control->signal = SIGNAL_ORPHANED;
     control_advance_clock(control);
 }
 

@@ -28,6 +28,8 @@
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
 #define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
 
+#define SIGNAL_ORPHANED (-1) /* as good as a signal: the supervisor has ended */
+
 /* A frame's type and content on its way between the two threads. */
 struct letter {
     struct letter *next;

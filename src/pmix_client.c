@@ -162,7 +162,7 @@ static enum status errand_run(struct client *client, void (*work)(struct client 
         return STATUS_ERROR;
     }
     if (end < 0) {
-        snprintf(why, size, "interrupted by %s", end == -SIGINT ? "SIGINT" : "SIGTERM");
+        snprintf(why, size, "interrupted by SIG%s", sigabbrev_np(-end));
         return STATUS_INTERRUPTED;
     }
     return end == ETIMEDOUT ? STATUS_TIMEOUT : STATUS_OK;
