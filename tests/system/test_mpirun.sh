@@ -1,0 +1,354 @@
+#!/usr/bin/env bash
+# Ranks that Open MPI's mpirun starts, and that meet through its PMIx server; and PMIx where it does not work.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+[[ $(mpirun --version 2>/dev/null) = *"Open MPI"* ]] || skip "Open MPI's mpirun is not here"
+mkdir "$scratch/tmp"
+export TMPDIR=$scratch/tmp # where mpirun leaves its own files
+many=(--allow-run-as-root --oversubscribe)
+mpirun=(mpirun "${many[@]}")
+"${mpirun[@]}" -np 1 true >"$out" 2>"$err" </dev/null || skip "mpirun does not run here: $(head -n 1 "$err")"
+case $("$CCTEST" info) in
+*"built without PMIx"*) skip "this cctest is built without PMIx" ;;
+*"libpmix.so.2 cannot be loaded"*) skip "libpmix2 is not here" ;;
+esac
+small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2)
+json=$scratch/json
+
+# ---- they meet ----
+
+for transport in $(transports); do
+    for ranks in 2 4 7 13; do
+        run "${mpirun[@]}" -np $ranks "$CCTEST" "${small[@]}" -x "$transport" --json "$json"
+        check_status 0 "$ranks ranks over $transport"
+        check_says "^# $ranks ranks on .* \(pmix\)" "$out"
+        check "one table" test "$(grep -c '^# status: ok' "$out")" = 1
+        check_json "$json" 'd["bootstrap"] == "pmix"' 'd["status"] == "ok"' "len(d['ranks']) == $ranks" \
+            '[r["local_rank"] for r in d["ranks"]] == list(range(len(d["ranks"])))' \
+            'len({r["pid"] for r in d["ranks"]}) == len(d["ranks"])' 'd["results"][0]["wrong"] == 0'
+        check_silent . # neither ours nor mpirun's
+    done
+done
+
+# A script that every rank runs, with several commands: each finds its way by itself.
+# shellcheck disable=SC2016
+run "${mpirun[@]}" -np 3 sh -c '"$0" info >/dev/null && "$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
+check_status 0 "twice in one job"
+check "both ended well" test "$(grep -c '^# status: ok' "$out")" = 2
+# Options of several programs of one job that agree.
+run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" : -np 2 "$CCTEST" "${small[@]}"
+check_status 0 "two programs"
+check_says '^# 3 ranks on' "$out"
+
+# What starts no ranks is the same on each; info says who it is.
+run "${mpirun[@]}" -np 3 "$CCTEST" info
+check_status 0
+for rank in 0 1 2; do check_says "^ranks +pmix: a PMIx server answers, and this is rank $rank of 3" "$out"; done
+check_says "^pmix +[A-Za-z]* *[0-9]" "$out"
+run "${mpirun[@]}" -np 2 "$CCTEST" list
+check "each lists all" test "$(grep -c 'alltoallv' "$out")" = "$((2 * $("$CCTEST" list | grep -c 'alltoallv')))"
+run "${mpirun[@]}" -np 2 "$CCTEST" plan alltoall -a bruck --np 6 --rank 0
+check_status 0
+# One rank is none: they are forked here.
+run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -v
+check_status 0
+check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
+check_says "local: the PMIx job .* has one rank"
+# As told comes first.
+run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --np 3
+check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(local)' "$out")" = 2
+run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --ranks-as threads
+check_status 2
+check_says "--ranks-as threads is for ranks that are started here"
+run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --interface no-such-device --json "$json"
+check "mpirun knows that it failed" test $status != 0
+check_says "no network device or address 'no-such-device'"
+check_json "$json" 'd["status"] == "error"'
+# torchrun inside: its ranks have the variables of the process that started it, and their own.
+run "${mpirun[@]}" -np 2 env RANK=1 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 "$CCTEST" info
+check_says "^ranks +tcp: torchrun started this as rank 1 of 4" "$out"
+
+# Nodes are found by the hosts' names; where mpirun sees them in another way, that is said.
+# shellcheck disable=SC2016
+if [ -n "$private" ]; then
+    run "${mpirun[@]}" -np 2 unshare --uts sh -c 'hostname "h$OMPI_COMM_WORLD_RANK"; exec "$@"' - "$CCTEST" "${small[@]}"
+    check_status 0
+    check_says "^# 2 ranks on 2 hosts, h0 to h1 \(pmix\)" "$out"
+    check_says "rank 1: the launcher counts this rank as number 1 of 2 on its node, but .* host h1 it is number 0 of 1"
+fi
+
+# ---- they end ----
+
+# rank FOLDER COMMAND...: a rank whose number, pid and exit status are kept.
+cat >"$scratch/rank" <<'SH'
+#!/bin/sh
+trap : TERM # mpirun's, for what it left behind
+at=$1/$OMPI_COMM_WORLD_RANK
+shift
+"$@" &
+echo $! >"$at.pid"
+wait $!
+status=$?
+while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
+echo $status >"$at.status"
+exit $status
+SH
+chmod +x "$scratch/rank"
+
+# shellcheck disable=SC2317 # await calls it
+all_gone() { [ -z "$(strange_processes)" ]; }
+
+# begin RANKS ARGUMENT...: in the background, and waits until it runs; words, and with $kept pids and statuses, of all
+# go to a folder of its own.
+kept=yes
+begin() {
+    local ranks=$1 before=()
+    shift
+    folder=$(mktemp -d "$scratch/run.XXXX")
+    out=$folder/out err=$folder/err
+    [ -z "$kept" ] || before=("$scratch/rank" "$folder")
+    ran=("${mpirun[@]}" -np "$ranks" "$CCTEST" "$@")
+    # mpirun ends what is left a while after a first failure: not before we have seen how the ranks end by themselves.
+    "${mpirun[@]}" --mca odls_base_sigkill_timeout 5 -np "$ranks" "${before[@]}" "$CCTEST" "$@" >"$out" 2>"$err" </dev/null &
+    job=$!
+    check "it runs" await 20 grep -q busbw "$out"
+}
+statuses() { # statuses STATUS RANK...: of those that were left alone
+    local rank
+    for rank in "${@:2}"; do
+        check "rank $rank ended with $(cat "$folder/$rank.status"), expected $1" test "$(cat "$folder/$rank.status")" = "$1"
+    done
+}
+await_end() {
+    wait $job
+    status=$?
+}
+endless=(allreduce -a ring -b 64K -e 64K -n 4000000 -w 1 -c 1 --timeout 5 --json "$json")
+
+for transport in $(transports); do
+    begin 4 "${endless[@]}" -x "$transport"
+        kill -9 "$(cat "$folder/2.pid")"
+    await_end
+    check "mpirun fails" test $status != 0
+    statuses 5 0 1 3
+    check_says "^cctest: rank 2 \(host .*, pid $(cat "$folder/2.pid")\) is gone"
+    check_json "$json" 'd["status"] == "timeout"' 'd["errors"][0]["rank"] == 2' 'd["bootstrap"] == "pmix"'
+done
+# Rank 0, whom the others go by.
+begin 3 "${endless[@]}"
+kill -9 "$(cat "$folder/0.pid")"
+await_end
+check "mpirun fails" test $status != 0
+statuses 5 1 2
+check_says "rank 1: rank 0 .* cannot be reached any more"
+# mpirun is told to end: it gives its ranks some time for their report.
+kept=
+begin 3 "${endless[@]}"
+kill -TERM $job
+await_end
+check "mpirun fails" test $status != 0
+check_says "^cctest: rank [0-2] .* was interrupted by SIGTERM"
+check_json "$json" 'd["status"] == "interrupted"' 'd["bootstrap"] == "pmix"'
+# It dies itself.
+begin 3 "${endless[@]}"
+kill -KILL $job
+await_end 2>/dev/null
+[ -z "$private" ] || check "no rank outlives mpirun" await 10 all_gone
+out=$scratch/out err=$scratch/err
+
+# Other options, another secret, a rank that cannot even start, one that does not come.
+run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -a ring : -np 1 "$CCTEST" "${small[@]}" -a mesh
+check_status 2
+check_says "rank 1 .* other options than rank 0: .*mesh.*ring"
+run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" : -np 1 env CCTEST_SECRET=another "$CCTEST" "${small[@]}" --timeout 2
+check "mpirun fails" test $status != 0
+check_says "rank 2: .* is not rank 0 of this job.* CCTEST_SECRET"
+run "${mpirun[@]}" -np 2 env CCTEST_SECRET=same "$CCTEST" "${small[@]}"
+check_status 0
+run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -a no-such : -np 2 "$CCTEST" "${small[@]}"
+check_status 2
+check_says "'no-such' is not an algorithm"
+run "${mpirun[@]}" -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
+check_status 5
+check_says "rank [12] waited for 1 s for all 3 ranks to meet through PMIx"
+
+# ---- PMIx that does not work: never N jobs of one rank ----
+
+run env PMIX_NAMESPACE=none PMIX_RANK=0 "$CCTEST" "${small[@]}" --json "$json"
+check_status 2 "no server"
+check_says "PMIX_NAMESPACE and PMIX_RANK say .*, but no PMIx server answers .*if no launcher started it, unset them, or"
+check_json "$json" 'd["status"] == "usage"'
+run env PMIX_NAMESPACE=none PMIX_RANK=0 "$CCTEST" "${small[@]}" --np 2
+check_status 0 "as told"
+run env PMIX_NAMESPACE=none PMIX_RANK=0 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$CCTEST" "${small[@]}"
+check_status 0 "one rank needs nobody"
+slurm=(SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=1 SLURM_JOB_ID=7 SLURM_STEP_NODELIST=n1)
+run env PMIX_NAMESPACE=none PMIX_RANK=1 "${slurm[@]}" "$CCTEST" info
+check_status 0
+check_says "^ranks +tcp: srun started this as rank 1 of 4; not pmix: no PMIx server answers" "$out"
+# A server that takes the call and says nothing.
+python3 -c '
+import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+while True:
+    kept = s.accept()' >"$scratch/port" &
+mute=$!
+await 10 test -s "$scratch/port"
+# shellcheck disable=SC2016
+mute_run() {
+    run "${mpirun[@]}" -np 2 env -u PMIX_SERVER_URI2 -u PMIX_SERVER_URI21 -u PMIX_SERVER_URI3 -u PMIX_SERVER_URI41 \
+        PMIX_SERVER_URI4="1.0;tcp4://127.0.0.1:$(cat "$scratch/port")" "$CCTEST" "$@"
+}
+mute_run "${small[@]}" --timeout 1
+check_status 2 "a mute server"
+check_says "mpirun started this as rank [01] of 2, but the PMIx server has not answered for 1 s"
+kill $mute
+wait $mute 2>/dev/null
+# No library, and no PMIx in the binary.
+mkdir "$scratch/broken"
+echo "no library" >"$scratch/broken/libpmix.so.2"
+broken=(env LD_LIBRARY_PATH="$scratch/broken" "$CCTEST")
+run "${mpirun[@]}" -np 2 "${broken[@]}" "${small[@]}"
+check_status 77 "no library"
+check_says "mpirun started this as rank [01] of 2, but libpmix.so.2 cannot be loaded .*libpmix2.*--np N"
+run "${mpirun[@]}" -np 2 "${broken[@]}" info
+check_says "^pmix +not here: libpmix.so.2 cannot be loaded" "$out"
+check_says "^ranks +mpirun started this as rank 1 of 2, but libpmix" "$out"
+run "${mpirun[@]}" -np 1 "${broken[@]}" "${small[@]}"
+check_status 0 "one rank needs no library"
+run "${broken[@]}" "${small[@]}"
+check_status 0 "nor does who has no launcher"
+without=$scratch/without/cctest
+if cp -a "$repository/build" "$scratch/without" 2>/dev/null &&
+    make -s -C "$repository" -o "$CCTEST" PMIX=no BUILD="$scratch/without" binary="$without" -j2 "$without" \
+        >"$scratch/make" 2>&1; then
+    run "${mpirun[@]}" -np 2 "$without" "${small[@]}"
+    check_status 77 "built without PMIx"
+    check_says "mpirun started this as rank [01] of 2, but this cctest was built without PMIx"
+else
+    cat "$scratch/make"
+    failed "the one without PMIx could not be built"
+fi
+
+# ---- the secret ----
+
+# It is in no rank's words or variables, and travels nowhere but between mpirun and its ranks: not where the ranks
+# talk to each other. It is read from what rank 0 says to mpirun.
+cat >"$scratch/sniff.py" <<'PYTHON'
+import re, socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.bind(("lo", 0))
+s.settimeout(0.2)
+print("ready", flush=True)
+streams = {}
+import os
+while os.path.exists(sys.argv[1]):
+    try:
+        packet = s.recv(1 << 17)
+    except TimeoutError:
+        continue
+    ip = packet[14:]
+    if ip[0] >> 4 == 4 and ip[9] == 6:
+        tcp = ip[(ip[0] & 15) * 4:]
+    elif ip[0] >> 4 == 6 and ip[6] == 6:
+        tcp = ip[40:]
+    else:
+        continue
+    streams.setdefault(tuple(sorted((tcp[:2], tcp[2:4]))), bytearray()).extend(tcp[(tcp[12] >> 4) * 4:])
+said = [m for m in (re.search(rb"cctest\.rank0.*?([0-9a-f]{100,})", bytes(b), re.S) for b in streams.values()) if m]
+assert said, "rank 0 was not heard"
+blob = bytes.fromhex(said[0][1].decode())
+host = int.from_bytes(blob[:4], "little")
+made = int.from_bytes(blob[4 + host:8 + host], "little")
+print("made", made)
+secret = blob[8 + host:40 + host]
+ours = [bytes(b) for b in streams.values() if b"cctest\1" in b or b"control" in b or b"data" in b or len(b) > 1000]
+talk = [b for b in ours if b"cctest.rank0" not in b]
+print("conversations", len(talk))
+if made:
+    for b in streams.values():
+        assert secret not in b, "the secret is on the wire"
+    for b in talk:
+        assert secret.hex().encode() not in b, "the secret is on the wire, as text"
+assert b"open-sesame" not in b"".join(streams.values()), "what the user gave is on the wire"
+print("fine")
+PYTHON
+sniffed() { # sniffed MADE COMMAND...
+    local sniffer
+    touch "$scratch/sniffing"
+    python3 "$scratch/sniff.py" "$scratch/sniffing" >"$scratch/sniffed" 2>&1 &
+    sniffer=$!
+    await 10 grep -q ready "$scratch/sniffed"
+    run "${@:2}"
+    check_status 0
+    rm "$scratch/sniffing"
+    wait $sniffer
+    check_says "^fine" "$scratch/sniffed"
+    check_says "^made $1" "$scratch/sniffed"
+    check_says "^conversations [1-9]" "$scratch/sniffed"
+}
+if [ -n "$private" ]; then
+    sniffed 1 "${mpirun[@]}" -np 3 "$CCTEST" "${small[@]}" -x tcp
+    sniffed 0 env CCTEST_SECRET=open-sesame "${mpirun[@]}" -np 3 "$CCTEST" "${small[@]}" -x tcp
+    # Who has not got it does not get in, wherever the job listens.
+    begin 2 "${endless[@]}" -x tcp
+    for port in $(ss -Hltn | sed -n 's/.*[:]\([0-9]*\) .*/\1/p' | sort -u); do
+        run "$CCTEST" "${small[@]}" --rendezvous "localhost:$port" --rank 1 --world 2 --timeout 0.5
+        check "port $port takes no stranger" test $status != 0
+    done
+    check "the job goes on" kill -0 $job
+    kill -TERM $job
+    await_end 2>/dev/null
+    out=$scratch/out err=$scratch/err
+fi
+
+# ---- several hosts ----
+
+if hosts_up 3; then
+    {
+        echo '#!/bin/sh'
+        # shellcheck disable=SC2016
+        echo 'while case $1 in -*) true ;; *) false ;; esac; do shift; done'
+        # shellcheck disable=SC2016
+        echo 'host=$1; shift; case $host in'
+        for host in 1 2 3; do
+            host_as $host
+            # shellcheck disable=SC2154
+            echo "h$host|10.77.0.$host) set -- \"\$*\"; exec ${as[*]} sh -c \"\$1\" ;;"
+        done
+        echo 'esac'
+    } >"$scratch/rsh"
+    chmod +x "$scratch/rsh"
+    spread=(host_on 1 mpirun "${many[@]}" --mca plm_rsh_agent "$scratch/rsh" --mca oob_tcp_if_include eth0)
+    spread+=(--mca plm_rsh_no_tree_spawn 1)
+    hosts_run() { # within the limit: run takes no functions
+        ran=("$@")
+        "$@" >"$out" 2>"$err" </dev/null
+        status=$?
+    }
+    hosts_run "${spread[@]}" --host h1:2,h2:1,h3:2 -np 5 "$CCTEST" "${small[@]}" -a ahc --json "$json"
+    check_status 0 "three hosts"
+    check_json "$json" 'd["bootstrap"] == "pmix"' '[r["host"] for r in d["ranks"]] == ["h1", "h1", "h2", "h3", "h3"]' \
+        '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 0, 1]' 'd["results"][0]["wrong"] == 0' \
+        'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))'
+    # shellcheck disable=SC2016
+    hosts_run "${spread[@]}" --host h1:1,h2:1,h3:1 -np 3 sh -c '"$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
+    check_status 0 "twice in one job, on three hosts"
+    check "both ended well" test "$(grep -c '^# status: ok' "$out")" = 2
+    hosts_run "${spread[@]}" --host h1:1,h3:1 -np 2 "$CCTEST" "${small[@]}" --interface eth1
+    check_status 0 "another network"
+    hosts_run "${spread[@]}" --host h1:1,h2:1 -np 2 "$CCTEST" "${small[@]}" --inject kill:rank=1:iteration=2
+    check "mpirun fails" test $status != 0
+    check_says "^cctest: rank 1 \(host h2, pid [0-9]+\) is gone"
+    hosts_down
+else
+    echo "not tested: several hosts ($hosts_missing)"
+fi
+
+[ -z "$private" ] || check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
+[ -z "$private" ] || check "files are left in /dev/shm" test -z "$(ls /dev/shm)"
+finish
