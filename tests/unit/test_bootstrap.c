@@ -59,6 +59,48 @@ static void test_hello_travels(void **state)
     assert_int_equal(STATUS_USAGE, hello_check(&hello, &back, why, sizeof why));
 }
 
+/* What rank 0 says through a launcher, as the others read it. */
+static void test_meeting_travels(void **state)
+{
+    (void)state;
+    struct membership root = {.rank = 0, .ranks = 2, .root_host = "node1", .has_secret = true};
+    root.root_home.host = 77;
+    root.root_home.count = HOME_ADDRESSES_MOST;
+    for (int i = 0; i < HOME_ADDRESSES_MOST; i++)
+        root.root_home.list[i] = (struct address){
+            .family = i % 2 ? AF_INET : AF_INET6, .port = 1, .bytes = {10, 0, 0, 1}};
+    memset(root.secret, 's', SECRET_BYTES);
+    char text[PMIX_TEXT_MOST];
+    assert_true(meeting_encode(&root, true, text));
+    struct membership rank = {.rank = 1}, own = {.rank = 1, .has_secret = true, .secret = "own"};
+    assert_true(meeting_decode(text, &rank));
+    assert_true(rank.has_secret);
+    assert_memory_equal(root.secret, rank.secret, SECRET_BYTES);
+    assert_string_equal("node1", rank.root_host);
+    assert_int_equal(77, rank.root_home.host);
+    assert_int_equal(HOME_ADDRESSES_MOST, rank.root_home.count);
+    assert_true(meeting_decode(text, &own)); /* the user's comes first */
+    assert_string_equal("own", (const char *)own.secret);
+
+    rank = (struct membership){.rank = 1};
+    assert_true(meeting_encode(&root, false, text));
+    assert_null(strstr(text, "737373")); /* "sss" */
+    assert_true(meeting_decode(text, &rank));
+    assert_false(rank.has_secret);
+
+    for (size_t size = strlen(text); size-- > 0;) {
+        text[size] = '\0';
+        struct membership none = {.rank = 1};
+        if (meeting_decode(text, &none)) /* whole addresses are left */
+            assert_in_range(none.root_home.count, 1, HOME_ADDRESSES_MOST - 1);
+    }
+    root.root_home.count = 0; /* nobody could go there */
+    assert_true(meeting_encode(&root, true, text));
+    assert_false(meeting_decode(text, &rank));
+    assert_false(meeting_decode("no number", &rank));
+    assert_false(meeting_decode("", &rank));
+}
+
 static void test_nodelist(void **state)
 {
     (void)state;
@@ -160,6 +202,29 @@ static void test_choice(void **state)
     assert_int_equal(BOOTSTRAP_TCP, kind);
     unsetenv("OMPI_COMM_WORLD_SIZE");
     assert_int_equal(STATUS_USAGE, choose(job, &kind));
+
+    /* PMIx is promised, but nobody answers (or the library is not here). */
+    job = none;
+    setenv("PMIX_NAMESPACE", "none", 1);
+    setenv("PMIX_RANK", "0", 1);
+    assert_true(choose(job, &kind) != STATUS_OK);
+    setenv("RANK", "1", 1); /* the launcher that is further in comes first */
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("MASTER_ADDR", "h", 1);
+    setenv("MASTER_PORT", "1", 1);
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_TCP, kind);
+    for (size_t i = 0; i < 4; i++)
+        unsetenv(variables[i]);
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* one rank needs nobody */
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(BOOTSTRAP_LOCAL, kind);
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    job.np = 2;
+    assert_int_equal(STATUS_OK, choose(job, &kind));
+    unsetenv("PMIX_NAMESPACE");
+    job = none;
+    job.rendezvous = "h:1";
     job.rank = 2;
     job.world = 2;
     assert_int_equal(STATUS_USAGE, choose(job, &kind));
@@ -176,8 +241,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parsers_on_noise), cmocka_unit_test(test_hello_travels),
-        cmocka_unit_test(test_nodelist),         cmocka_unit_test(test_rendezvous),
-        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_meeting_travels),  cmocka_unit_test(test_nodelist),
+        cmocka_unit_test(test_rendezvous),       cmocka_unit_test(test_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
