@@ -14,7 +14,7 @@ struct launcher {
     /* Its ranks are started by processes that may be ranks of another launcher's job, and have that
      * one's variables too. */
     bool nested;
-    /* Finds rank 0's host and port from the launcher's other variables, and a text that all its
+    /* Finds rank 0's host and ports from the launcher's other variables, and a text that all its
      * ranks share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
     enum status (*meet)(struct membership *membership, char *shared, size_t size);
 };
@@ -39,8 +39,8 @@ void nodelist_first(const char *list, char *host, size_t size);
 /* "host:port", "[::1]:port"; false: it is neither. */
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port);
 
-/* The secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), or else a key made of
- * `shared`. */
+/* A key made of `shared` and the secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), if
+ * he did. */
 enum status secret_find(const char *shared, struct membership *membership);
 
 /* The life of the one rank that this process is. */

@@ -102,7 +102,9 @@ static enum status control_find_root(struct control *control)
     char *place = control->root_place;
     size_t room = sizeof control->root_place;
     if (there->count == 0) {
-        snprintf(place, room, "%s port %d", membership->root_host, membership->root_port);
+        snprintf(place, room, membership->spare_ports > 0 ? "%s ports %d to %d" : "%s port %d",
+                 membership->root_host, membership->root_port,
+                 membership->root_port + membership->spare_ports);
         return socket_resolve(membership->interface, membership->root_host, membership->root_port,
                               control->routes, &control->route_count);
     }
@@ -134,7 +136,7 @@ enum status control_join(const struct membership *membership, const struct contr
         status = control_find_root(control);
     else if (control->listeners.count == 0)
         status = socket_listen(membership->interface, membership->root_host, membership->root_port,
-                               &control->listeners);
+                               membership->spare_ports, &control->listeners);
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {

@@ -35,6 +35,8 @@ struct membership {
     struct home root_home;
     char root_host[256];
     int root_port;
+    int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
+                        listens at the first that is free, and the others look for it at all */
     const char *interface;      /* the only one at which rank 0 listens there; NULL: any */
     struct listeners listeners; /* rank 0: those that are there already */
     unsigned char secret[SECRET_BYTES];

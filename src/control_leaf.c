@@ -4,6 +4,7 @@
  * It connects (again and again, as rank 0 may start later), proves itself, and from then on carries
  * letters and pulses. When rank 0 cannot be heard any more, the rank ends by itself.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@ struct leaf {
     double interrupted;   /* when a signal was passed on; 0: none */
     struct reading sent;  /* the last pulse */
     const char *outcomes[HOME_ADDRESSES_MOST]; /* of the attempts at each of rank 0's addresses */
+    int spare;          /* which of rank 0's spare ports they are at; 0: at its first */
+    char stranger[160]; /* what was found at a port where rank 0 may be, but is not */
 };
 
 static bool leaf_must_stop(struct leaf *leaf)
@@ -107,7 +110,10 @@ static void leaf_give_up(struct leaf *leaf, bool hopeless)
     struct control *control = leaf->control;
     const char *interface = control->membership.interface;
     char tried[700];
-    routes_text(control->routes, leaf->outcomes, control->route_count, tried, sizeof tried);
+    if (leaf->stranger[0])
+        snprintf(tried, sizeof tried, "%s", leaf->stranger);
+    else
+        routes_text(control->routes, leaf->outcomes, control->route_count, tried, sizeof tried);
     if (hopeless)
         fail(STATUS_ERROR,
              "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
@@ -122,14 +128,34 @@ static void leaf_give_up(struct leaf *leaf, bool hopeless)
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
 }
 
+/* Another job's rank 0 may have been faster; ours listens at another port then. */
+static void leaf_skip_stranger(struct leaf *leaf, int route)
+{
+    const struct membership *membership = &leaf->control->membership;
+    snprintf(leaf->stranger, sizeof leaf->stranger, "what listens at port %d %s",
+             membership->root_port + leaf->spare, leaf->outcomes[route]);
+}
+
+/* Turns to the next port at which rank 0 may be; false: all were tried, and this is the first. */
+static bool leaf_next_port(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    int spares = control->membership.spare_ports;
+    leaf->spare = leaf->spare < spares ? leaf->spare + 1 : 0;
+    for (int i = 0; i < control->route_count && spares > 0; i++)
+        control->routes[i].port = htons((in_port_t)(control->membership.root_port + leaf->spare));
+    return leaf->spare > 0;
+}
+
 /* Goes through all addresses again and again, as rank 0 may start later. One that does not answer
  * leaves time for the others. */
 static bool leaf_connect(struct leaf *leaf)
 {
     struct control *control = leaf->control;
     double until = control->now + control->config.timeout, most = ATTEMPT_SECONDS;
-    if (control->route_count > 1)
-        most = fmin(most, control->config.timeout / (2 * control->route_count));
+    bool spares = control->membership.spare_ports > 0;
+    if (control->route_count > 1 || spares)
+        most = fmin(most, control->config.timeout / (2 * (control->route_count + spares)));
     for (;;) {
         int foreign = 0;
         bool hopeless = false;
@@ -143,9 +169,15 @@ static bool leaf_connect(struct leaf *leaf)
                 control_conclude(control, STATUS_INTERRUPTED);
                 return false;
             }
+            if (attempt != ATTEMPT_AGAIN && spares) {
+                leaf_skip_stranger(leaf, i);
+                continue;
+            }
             foreign += attempt == ATTEMPT_FOREIGN;
             hopeless = hopeless || attempt == ATTEMPT_HOPELESS || foreign == control->route_count;
         }
+        if (leaf_next_port(leaf))
+            continue;
         if (hopeless || control->now >= until) {
             leaf_give_up(leaf, hopeless);
             return false;

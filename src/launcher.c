@@ -12,9 +12,11 @@
 #include "bootstrap_internal.h"
 #include "log.h"
 
-/* Derived ports lie below those that the kernel gives out by itself. */
-#define PORT_FIRST 20000
-#define PORT_COUNT 10000
+/* Derived ports lie below those that the kernel gives out by itself. Another job, or anything else,
+ * may have one of them, so there are some to choose from. */
+#define PORT_FIRST  20000
+#define PORT_COUNT  10000
+#define PORTS_SPARE 15
 
 long number_parse(const char *text)
 {
@@ -25,11 +27,12 @@ long number_parse(const char *text)
     return *end == '\0' && value <= 10000000 ? value : -1;
 }
 
-static int port_from(const char *shared)
+static void ports_derive(struct membership *membership, const char *shared)
 {
     unsigned char hash[crypto_generichash_BYTES_MIN];
     crypto_generichash(hash, sizeof hash, (const unsigned char *)shared, strlen(shared), NULL, 0);
-    return PORT_FIRST + (hash[0] + 256 * hash[1]) % PORT_COUNT;
+    membership->root_port = PORT_FIRST + (hash[0] + 256 * hash[1]) % PORT_COUNT;
+    membership->spare_ports = PORTS_SPARE;
 }
 
 /* torchrun's agent holds MASTER_PORT itself. */
@@ -38,22 +41,43 @@ static enum status meet_torchrun(struct membership *membership, char *shared, si
     const char *run = getenv("TORCHELASTIC_RUN_ID");
     snprintf(membership->root_host, sizeof membership->root_host, "%s", getenv("MASTER_ADDR"));
     snprintf(shared, size, "torchrun %s %s", getenv("MASTER_PORT"), run ? run : "");
-    membership->root_port = port_from(shared);
-    if (membership->root_port == number_parse(getenv("MASTER_PORT")))
-        membership->root_port++;
+    ports_derive(membership, shared);
+    long taken = number_parse(getenv("MASTER_PORT")) - membership->root_port;
+    if (taken >= 0 && taken <= PORTS_SPARE)
+        membership->root_port += (int)taken + 1;
     return STATUS_OK;
 }
 
+/* A step's number is unique in its job, also where the job is heterogeneous, and a job's in its
+ * cluster. Two clusters may have one name, but not one controller. */
+static void slurm_name_step(char *shared, size_t size)
+{
+    static const char *const names[] = {"SLURM_WORKING_CLUSTER", "SLURM_CLUSTER_NAME",
+                                        "SLURM_JOB_ID", "SLURM_STEP_ID"};
+    size_t end = (size_t)snprintf(shared, size, "slurm");
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && end < size; i++) {
+        const char *value = getenv(names[i]);
+        end += (size_t)snprintf(shared + end, size - end, " %s", value ? value : "");
+    }
+}
+
+/* Slurm places rank 0 on the first node of the step, unless the user places each rank himself. */
 static enum status meet_slurm(struct membership *membership, char *shared, size_t size)
 {
-    const char *list = getenv("SLURM_STEP_NODELIST"), *job = getenv("SLURM_JOB_ID");
-    if (!list || !job)
+    const char *list = getenv("SLURM_STEP_NODELIST"), *placed = getenv("SLURM_DISTRIBUTION");
+    if (!list || !getenv("SLURM_JOB_ID"))
         return fail(STATUS_USAGE,
                     "this is a Slurm step, but SLURM_STEP_NODELIST or SLURM_JOB_ID is "
                     "not set: give --rendezvous HOST:PORT");
-    nodelist_first(list, membership->root_host, sizeof membership->root_host);
-    snprintf(shared, size, "slurm %s.%s", job, getenv("SLURM_STEP_ID"));
-    membership->root_port = port_from(shared);
+    if (number_parse(getenv("SLURM_STEP_NUM_NODES")) == 1)
+        snprintf(membership->root_host, sizeof membership->root_host, "127.0.0.1");
+    else if (placed && strncmp(placed, "arbitrary", strlen("arbitrary")) == 0)
+        return fail(STATUS_USAGE, "srun -m arbitrary does not tell on which node rank 0 is: give "
+                                  "--rendezvous NODE:PORT with that node, or use srun --mpi=pmix");
+    else
+        nodelist_first(list, membership->root_host, sizeof membership->root_host);
+    slurm_name_step(shared, size);
+    ports_derive(membership, shared);
     return STATUS_OK;
 }
 
@@ -68,10 +92,13 @@ static const struct {
       .nested = true,
       .meet = meet_torchrun},
      {"MASTER_ADDR", "MASTER_PORT"}},
+    /* In a Slurm job, these start a step of one agent a node, whose variables their ranks have. */
     {{.name = "mpirun", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE"}, {NULL}},
+    {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {"MPI_LOCALNRANKS"}},
     /* A batch script has SLURM_PROCID too, and is no step. */
     {{.name = "srun", .rank = "SLURM_PROCID", .size = "SLURM_STEP_NUM_TASKS", .meet = meet_slurm},
      {"SLURM_STEP_ID"}},
+    /* Other launchers that speak PMI; srun --mpi=pmi2 does too. */
     {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {NULL}},
 };
 

@@ -19,7 +19,7 @@
 /* Whoever listens where rank 0 should be gets a proof from each rank that connects, and can try
  * guesses against it at leisure. A hash that costs a tenth of a second and 64 MiB makes each guess
  * as dear; a text that can be guessed stays weak. All ranks must come to the same key without
- * having met, so the salt is fixed, and the same text gives the same key in every job. */
+ * having met, so the salt is fixed. */
 static enum status secret_stretch(const char *text, size_t size, unsigned char secret[SECRET_BYTES])
 {
     static const unsigned char salt[] = "cctest secret v1";
@@ -64,26 +64,34 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
     return count > 0 ? STATUS_OK : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty", path);
 }
 
-enum status secret_find(const char *shared, struct membership *membership)
+/* The key of what the user gave; *given: did he? */
+static enum status secret_given(unsigned char secret[SECRET_BYTES], bool *given)
 {
     const char *text = getenv("CCTEST_SECRET"), *path = getenv("CCTEST_SECRET_FILE");
-    membership->has_secret = true;
+    *given = text || path;
     if (text && !*text)
         return fail(STATUS_USAGE, "CCTEST_SECRET is empty: unset it, or give it any text");
     if (text)
-        return secret_stretch(text, strlen(text), membership->secret);
-    if (path) {
-        char content[SECRET_FILE_MOST];
-        size_t size = 0;
-        enum status status = file_read(path, content, &size);
-        if (status == STATUS_OK)
-            status = secret_stretch(content, size, membership->secret);
-        sodium_memzero(content, sizeof content);
-        return status;
-    }
-    membership->has_secret = false;
-    static const unsigned char domain[] = "cctest shared text";
-    crypto_generichash(membership->secret, SECRET_BYTES, (const unsigned char *)shared,
-                       strlen(shared), domain, sizeof domain - 1);
-    return STATUS_OK;
+        return secret_stretch(text, strlen(text), secret);
+    if (!path)
+        return STATUS_OK;
+    char content[SECRET_FILE_MOST];
+    size_t size = 0;
+    enum status status = file_read(path, content, &size);
+    if (status == STATUS_OK)
+        status = secret_stretch(content, size, secret);
+    sodium_memzero(content, sizeof content);
+    return status;
+}
+
+enum status secret_find(const char *shared, struct membership *membership)
+{
+    unsigned char key[SECRET_BYTES] = "cctest shared text";
+    enum status status = secret_given(key, &membership->has_secret);
+    /* People use one secret for all their jobs, and yet these must not take each other for one. */
+    if (status == STATUS_OK)
+        crypto_generichash(membership->secret, SECRET_BYTES, (const unsigned char *)shared,
+                           strlen(shared), key, sizeof key);
+    sodium_memzero(key, sizeof key);
+    return status;
 }

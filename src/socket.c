@@ -51,10 +51,15 @@ static int listen_everywhere(int port)
     return listen_at((struct sockaddr *)&four, sizeof four);
 }
 
-static enum status listen_failure(const char *host, int port)
+static enum status listen_failure(const char *host, int port, int spare)
 {
     switch (errno) {
     case EADDRINUSE:
+        if (spare > 0)
+            return fail(STATUS_ERROR,
+                        "rank 0 cannot listen: ports %d to %d are all taken on this host; choose "
+                        "another with --rendezvous %s:PORT",
+                        port, port + spare, host);
         return fail(STATUS_ERROR,
                     "rank 0 cannot listen: port %d is taken on this host; choose "
                     "another with --rendezvous %s:PORT",
@@ -91,36 +96,37 @@ static bool address_parse(const char *host, int port, struct address *address)
     return read;
 }
 
-static enum status listen_on(const char *interface, const char *host, int port,
-                             struct listeners *listeners)
+/* The addresses of `interface`, where rank 0 is to listen if the others go to `host`. */
+static enum status interface_find(const char *interface, const char *host, struct home *home)
 {
-    struct home home;
     struct address named;
-    enum status status = home_here(interface, &home);
+    enum status status = home_here(interface, home);
     if (status != STATUS_OK)
         return status;
-    bool found = !address_parse(host, port, &named) || address_is_loopback(&named);
-    for (int i = 0; i < home.count; i++) {
-        struct address *address = &home.list[i];
-        address->port = htons((uint16_t)port);
-        found = found || (address->family == named.family &&
-                          memcmp(address->bytes, named.bytes, sizeof named.bytes) == 0);
-    }
-    if (!found)
-        return fail(STATUS_USAGE,
-                    "--rendezvous sends all ranks to %s, which is no address of --interface %s, "
-                    "where rank 0 is to listen: let both name the same network",
-                    host, interface);
-    return listeners_open(&home, listeners) ? STATUS_OK : listen_failure(host, port);
+    bool found = !address_parse(host, 0, &named) || address_is_loopback(&named);
+    for (int i = 0; i < home->count; i++)
+        found = found || (home->list[i].family == named.family &&
+                          memcmp(home->list[i].bytes, named.bytes, sizeof named.bytes) == 0);
+    if (found)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "--rendezvous sends all ranks to %s, which is no address of --interface %s, "
+                "where rank 0 is to listen: let both name the same network",
+                host, interface);
 }
 
-enum status socket_listen(const char *interface, const char *host, int port,
-                          struct listeners *listeners)
+/* At one port; false with errno. `home`: of an interface, or NULL. */
+static bool listen_on(const struct home *home, const char *host, int port,
+                      struct listeners *listeners)
 {
-    if (interface)
-        return listen_on(interface, host, port, listeners);
-    int fd;
     struct address address;
+    if (home) {
+        struct home there = *home;
+        for (int i = 0; i < there.count; i++)
+            there.list[i].port = htons((uint16_t)port);
+        return listeners_open(&there, listeners);
+    }
+    int fd;
     if (address_parse(host, port, &address)) {
         struct sockaddr_storage place;
         socklen_t size = address_socket(&address, &place);
@@ -128,10 +134,24 @@ enum status socket_listen(const char *interface, const char *host, int port,
     } else {
         fd = listen_everywhere(port);
     }
-    if (fd < 0)
-        return listen_failure(host, port);
-    *listeners = (struct listeners){.fd = {fd}, .count = 1};
-    return STATUS_OK;
+    *listeners = (struct listeners){.fd = {fd}, .count = fd >= 0};
+    return fd >= 0;
+}
+
+enum status socket_listen(const char *interface, const char *host, int port, int spare,
+                          struct listeners *listeners)
+{
+    struct home home;
+    enum status status = interface ? interface_find(interface, host, &home) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i <= spare; i++) {
+        if (listen_on(interface ? &home : NULL, host, port + i, listeners))
+            return STATUS_OK;
+        if (errno != EADDRINUSE)
+            break;
+    }
+    return listen_failure(host, port, spare);
 }
 
 /* Puts the addresses of `interface` in the place of those of loopback. */

@@ -8,9 +8,10 @@
 
 #include "home.h"
 
-/* Listens at `port`: on `interface` (NULL: none is asked for); else on `host` if that is an address
- * or "localhost"; else on all addresses of this machine, IPv4 and IPv6. */
-enum status socket_listen(const char *interface, const char *host, int port,
+/* Listens at `port`, or at the first of the `spare` ones after it that is free: on `interface` (NULL:
+ * none is asked for); else on `host` if that is an address or "localhost"; else on all addresses of
+ * this machine, IPv4 and IPv6. */
+enum status socket_listen(const char *interface, const char *host, int port, int spare,
                           struct listeners *listeners);
 /* Finds the first addresses of `host`. Who listens on an interface is not at loopback, though many a
  * host has its own name there: then those of this host's `interface` take that place. */

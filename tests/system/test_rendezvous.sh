@@ -221,6 +221,57 @@ check_says "port $port is taken"
 kill $holder
 wait $holder 2>/dev/null
 
+# Ports that are derived may be taken: by somebody silent, by another job's rank 0, by all sorts of others.
+in_step() { # in_step STEP RANK: $as makes a command a rank of two in a Slurm step
+    as=(env SLURM_PROCID="$2" SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=$$ SLURM_STEP_ID="$1" SLURM_STEP_NODELIST=here
+        SLURM_STEP_NUM_NODES=1)
+}
+in_step 0 1
+run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
+check_status 5
+check_says "rank 0 could not be reached at 127.0.0.1 ports [0-9]+ to [0-9]+ for 1 s"
+first=$(sed -n 's/.* ports \([0-9]*\) to .*/\1/p' "$err") last=$(sed -n 's/.* to \([0-9]*\) for .*/\1/p' "$err")
+start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0
+python3 -c "
+import socket, time
+held = [socket.create_server(('0.0.0.0', port)) for port in ($first, $first + 2)]
+time.sleep(60)" &
+holder=$!
+sleep 0.5
+for rank in 1 0; do in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small[@]}"; done
+ended 0 0
+ended 1 0
+check_says '^# status: ok' "$scratch/0.out"
+# One secret for all: another step does not take these ranks for its own, whoever comes first.
+for rank in 0 1; do
+    in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small[@]}"
+    in_step 1 $rank && start 1.$rank "${as[@]}" "$CCTEST" "${small[@]}" -d double
+done
+for rank in 0 1 1.0 1.1; do ended $rank 0; done
+kill $holder
+wait $holder 2>/dev/null
+ended other 5
+# Rank 0 of another step at a port of ours: who finds no other says so.
+python3 -c "
+import socket, time
+held = [socket.create_server(('0.0.0.0', port)) for port in range($first, $last + 1)]
+time.sleep(60)" &
+holder=$!
+sleep 0.5
+in_step 0 0
+run "${as[@]}" "$CCTEST" "${small[@]}"
+check_status 1
+check_says "ports $first to $last are all taken on this host"
+kill $holder
+wait $holder 2>/dev/null
+start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0
+sleep 0.2
+in_step 0 1
+run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
+check_status 5
+check_says "ports $first to $last for 1 s \(what listens at port $((first + 1)) does not know this job's secret\)"
+ended other 5
+
 # ---- strangers ----
 
 # They come while the job forms and while it runs, at all listening ports that it has.

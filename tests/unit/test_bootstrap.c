@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #undef fail /* of cmocka's and ours, ours is meant */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,7 +153,20 @@ static const char *const variables[] = {"RANK",
                                         "PMI_RANK",
                                         "PMI_SIZE",
                                         "PMIX_NAMESPACE",
-                                        "PMIX_RANK"};
+                                        "PMIX_RANK",
+                                        "MPI_LOCALNRANKS",
+                                        "SLURM_JOB_ID",
+                                        "SLURM_STEP_NODELIST",
+                                        "SLURM_STEP_NUM_NODES",
+                                        "SLURM_DISTRIBUTION",
+                                        "SLURM_CLUSTER_NAME",
+                                        "SLURM_WORKING_CLUSTER"};
+
+static void forget_launchers(void)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        unsetenv(variables[i]);
+}
 
 static enum status choose(struct job job, enum bootstrap_kind *kind)
 {
@@ -170,8 +184,7 @@ static enum status choose(struct job job, enum bootstrap_kind *kind)
 static void test_choice(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        unsetenv(variables[i]);
+    forget_launchers();
     enum bootstrap_kind kind;
     const struct job none = {.rank = -1, .world = -1};
     struct job job = none;
@@ -237,12 +250,133 @@ static void test_choice(void **state)
     assert_int_equal(STATUS_USAGE, choose(job, &kind));
 }
 
+/* What the launcher of this environment says of the meeting. */
+static enum status meet(struct membership *membership, char *shared, size_t size)
+{
+    struct log log;
+    *membership = (struct membership){.rank = -1};
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    const struct launcher *launcher = launcher_detect(&membership->rank, &membership->ranks);
+    assert_non_null(launcher);
+    enum status status = launcher->meet(membership, shared, size);
+    log_attach(NULL);
+    return status;
+}
+
+static void slurm_step(const char *job, const char *step, const char *nodes, const char *count)
+{
+    forget_launchers();
+    setenv("SLURM_WORKING_CLUSTER", "c:10.0.0.1:6817:9728:109", 1);
+    setenv("SLURM_CLUSTER_NAME", "c", 1);
+    setenv("SLURM_JOB_ID", job, 1);
+    setenv("SLURM_STEP_ID", step, 1);
+    setenv("SLURM_STEP_NODELIST", nodes, 1);
+    setenv("SLURM_STEP_NUM_NODES", count, 1);
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    setenv("SLURM_PROCID", "2", 1);
+}
+
+static void test_slurm_steps(void **state)
+{
+    (void)state;
+    struct membership one, other;
+    char shared[256], others[256];
+    slurm_step("7", "0", "n[3-4]", "2");
+    assert_int_equal(STATUS_OK, meet(&one, shared, sizeof shared));
+    assert_string_equal("n3", one.root_host);
+    assert_int_equal(2, one.rank);
+    assert_int_equal(4, one.ranks);
+    assert_in_range(one.root_port, 20000, 29999);
+    assert_in_range(one.spare_ports, 1, 100);
+    setenv("SLURM_PROCID", "3", 1); /* every rank comes to the same */
+    assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
+    assert_string_equal(shared, others);
+    assert_int_equal(one.root_port, other.root_port);
+
+    slurm_step("7", "1", "n[3-4]", "2");
+    assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
+    assert_string_not_equal(shared, others);
+    assert_int_not_equal(one.root_port, other.root_port);
+    slurm_step("8", "0", "n[3-4]", "2");
+    assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
+    assert_string_not_equal(shared, others);
+    slurm_step("7", "0", "n[3-4]", "2");
+    setenv("SLURM_WORKING_CLUSTER", "c:10.9.0.1:6817:9728:109", 1);
+    assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
+    assert_string_not_equal(shared, others);
+
+    setenv("SLURM_DISTRIBUTION", "arbitrary", 1);
+    assert_int_equal(STATUS_USAGE, meet(&other, others, sizeof others));
+    slurm_step("7", "0", "n3", "1");
+    setenv("SLURM_DISTRIBUTION", "arbitrary", 1);
+    assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
+    assert_string_equal("127.0.0.1", other.root_host);
+    unsetenv("SLURM_STEP_NODELIST");
+    assert_int_equal(STATUS_USAGE, meet(&other, others, sizeof others));
+    forget_launchers();
+}
+
+/* In a Slurm job, the agents of an MPI library are a step, and their ranks have its variables. */
+static void test_launcher_in_step(void **state)
+{
+    (void)state;
+    static const char *const launched[][3] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+        {"RANK", "WORLD_SIZE", NULL},
+    };
+    int rank, ranks;
+    for (int i = 0; i < 3; i++) {
+        slurm_step("7", "0", "n[3-4]", "2");
+        setenv("MASTER_ADDR", "n3", 1);
+        setenv("MASTER_PORT", "29500", 1);
+        setenv(launched[i][0], "5", 1);
+        setenv(launched[i][1], "6", 1);
+        if (launched[i][2])
+            setenv(launched[i][2], "3", 1);
+        assert_string_not_equal("srun", launcher_detect(&rank, &ranks)->name);
+        assert_int_equal(5, rank);
+        assert_int_equal(6, ranks);
+    }
+    slurm_step("7", "0", "n[3-4]", "2"); /* srun --mpi=pmi2 */
+    setenv("PMI_RANK", "2", 1);
+    setenv("PMI_SIZE", "4", 1);
+    assert_string_equal("srun", launcher_detect(&rank, &ranks)->name);
+    forget_launchers();
+    setenv("PMI_RANK", "2", 1);
+    setenv("PMI_SIZE", "4", 1);
+    assert_string_equal("mpiexec", launcher_detect(&rank, &ranks)->name);
+    forget_launchers();
+}
+
+/* torchrun's agent holds MASTER_PORT: none of the candidates may be it. */
+static void test_torchrun_ports(void **state)
+{
+    (void)state;
+    struct membership membership;
+    char shared[256], port[16];
+    forget_launchers();
+    setenv("RANK", "0", 1);
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("MASTER_ADDR", "n3", 1);
+    for (int i = 20000; i < 30100; i++) {
+        snprintf(port, sizeof port, "%d", i);
+        setenv("MASTER_PORT", port, 1);
+        assert_int_equal(STATUS_OK, meet(&membership, shared, sizeof shared));
+        assert_true(i < membership.root_port || i > membership.root_port + membership.spare_ports);
+    }
+    forget_launchers();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parsers_on_noise), cmocka_unit_test(test_hello_travels),
         cmocka_unit_test(test_meeting_travels),  cmocka_unit_test(test_nodelist),
         cmocka_unit_test(test_rendezvous),       cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_slurm_steps),      cmocka_unit_test(test_launcher_in_step),
+        cmocka_unit_test(test_torchrun_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
