@@ -131,6 +131,8 @@ void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *adm
 bool lobby_exhausted(const struct lobby *lobby);
 /* The last stranger, for a human; "" if there was none. */
 const char *lobby_last_stranger(const struct lobby *lobby);
+/* Nobody is let in any more: who comes from now on finds nobody listening. */
+void lobby_close(struct lobby *lobby);
 void lobby_free(struct lobby *lobby);
 
 #endif

@@ -195,15 +195,22 @@ const char *lobby_last_stranger(const struct lobby *lobby)
     return lobby->last_stranger;
 }
 
+void lobby_close(struct lobby *lobby)
+{
+    if (lobby->spare >= 0)
+        close(lobby->spare); /* it would keep a listener alive */
+    lobby->spare = -1;
+    while (lobby->count > 0) {
+        struct guest *guest = &lobby->guests[--lobby->count];
+        close(guest->fd);
+        handshake_free(guest->handshake);
+    }
+    listeners_close(&lobby->control->listeners);
+}
+
 void lobby_free(struct lobby *lobby)
 {
-    if (!lobby)
-        return;
-    if (lobby->spare >= 0)
-        close(lobby->spare);
-    for (int i = 0; i < lobby->count; i++) {
-        close(lobby->guests[i].fd);
-        handshake_free(lobby->guests[i].handshake);
-    }
+    if (lobby)
+        lobby_close(lobby);
     free(lobby);
 }

@@ -143,6 +143,9 @@ void root_end(struct root *root, enum status status, const char *headline)
 {
     struct notice notice = {.status = status};
     struct bytes bytes = {0};
+    /* A script may run one job after the other in the same place: a rank that knows the verdict may
+     * be back for the next one before rank 0 is gone. */
+    lobby_close(root->lobby);
     snprintf(notice.text, sizeof notice.text, "%s", headline);
     notice_encode(&notice, &bytes);
     if (!bytes.failed)

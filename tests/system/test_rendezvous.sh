@@ -221,6 +221,17 @@ check_says "port $port is taken"
 kill $holder
 wait $holder 2>/dev/null
 
+# One job after the other in one place, as in a script: who is back first does not end up in the job before.
+free_port
+cat >"$scratch/again.sh" <<'AGAIN'
+for run in 1 2 3 4 5 6; do "$@" >/dev/null || exit; done
+AGAIN
+for rank in 0 1 2; do
+    at $rank 3
+    start $rank env -u CCTEST_SECRET sh "$scratch/again.sh" "$CCTEST" "${small[@]}" "${where[@]}"
+done
+for rank in 0 1 2; do ended $rank 0; done
+
 # Ports that are derived may be taken: by somebody silent, by another job's rank 0, by all sorts of others.
 in_step() { # in_step STEP RANK: $as makes a command a rank of two in a Slurm step
     as=(env SLURM_PROCID="$2" SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=$$ SLURM_STEP_ID="$1" SLURM_STEP_NODELIST=here
@@ -264,7 +275,7 @@ check_status 1
 check_says "ports $first to $last are all taken on this host"
 kill $holder
 wait $holder 2>/dev/null
-start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0
+start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0 --timeout 3
 sleep 0.2
 in_step 0 1
 run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
