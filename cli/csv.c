@@ -94,13 +94,10 @@ static void csv_result(struct report *report, const struct job *job, const struc
     csv_flush(csv);
 }
 
-static void csv_end(struct report *report, const struct job *job, enum status status,
-                    const struct job_error *errors, int error_count)
+static void csv_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     (void)job;
-    (void)status;
-    (void)errors;
-    (void)error_count;
+    (void)ending;
     if (csv_report_of(report)->file)
         csv_flush(csv_report_of(report));
 }

@@ -182,17 +182,20 @@ static void json_result(struct report *report, const struct job *job, const stru
         json_deliver(json); /* what was measured stays, whatever happens next */
 }
 
-static void json_end(struct report *report, const struct job *job, enum status status,
-                     const struct job_error *errors, int error_count)
+static void json_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "status", json_string(status_word(status)));
+    json_object_set_new(json->document, "status", json_string(status_word(ending->status)));
+    if (ending->strangers >= 0)
+        json_object_set_new(json->document, "strangers", json_integer(ending->strangers));
     json_t *list = json_object_get(json->document, "errors");
-    for (int i = 0; i < error_count; i++)
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", errors[i].rank,
-                                              "host", errors[i].host, "phase", errors[i].phase,
-                                              "message", errors[i].message));
+    for (int i = 0; i < ending->error_count; i++) {
+        const struct job_error *error = &ending->errors[i];
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
+                                              error->host, "phase", error->phase, "message",
+                                              error->message));
+    }
     json_deliver(json);
 }
 
@@ -212,7 +215,7 @@ void json_refuse(const char *path, enum status status)
     struct job_error error = {.rank = -1, .phase = "start"};
     snprintf(error.message, sizeof error.message, "%s", log_current()->message);
     if (report)
-        json_end(report, NULL, status, &error, 1);
+        json_end(report, NULL, &(struct ending){status, &error, 1, -1});
     json_close(report);
 }
 
@@ -228,7 +231,7 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
     snprintf(error.message, sizeof error.message, "%s",
              log_current()->status != STATUS_OK ? log_current()->message
                                                 : "rank 0 ended before it could report");
-    json_end(report, job, status, &error, 1);
+    json_end(report, job, &(struct ending){status, &error, 1, -1});
 }
 
 struct report *json_open(const char *path, struct outcome *outcome)
@@ -250,6 +253,7 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json_object_set_new(document, "ranks", json_array());
     json_object_set_new(document, "links", json_array());
     json_object_set_new(document, "start_note", json_null());
+    json_object_set_new(document, "strangers", json_null());
     json_object_set_new(document, "results", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;

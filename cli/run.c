@@ -51,14 +51,13 @@ static void printers_result(struct report *report, const struct job *job,
             each[i]->result(each[i], job, result);
 }
 
-static void printers_end(struct report *report, const struct job *job, enum status status,
-                         const struct job_error *errors, int error_count)
+static void printers_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     struct printers *printers = (struct printers *)report;
     struct report *each[] = {printers->table, printers->csv, printers->json};
     for (int i = 0; i < 3; i++)
         if (each[i])
-            each[i]->end(each[i], job, status, errors, error_count);
+            each[i]->end(each[i], job, ending);
     printers->outcome->ended = true;
 }
 

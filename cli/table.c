@@ -331,12 +331,9 @@ static void table_result(struct report *report, const struct job *job, const str
         release_held(table, job);
 }
 
-static void table_end(struct report *report, const struct job *job, enum status status,
-                      const struct job_error *errors, int error_count)
+static void table_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     struct table *table = table_of(report);
-    (void)errors; /* the control plane has said them on stderr */
-    (void)error_count;
     release_held(table, job);
     if (table->cell_count == 0)
         return;
@@ -345,7 +342,7 @@ static void table_end(struct report *report, const struct job *job, enum status 
     for (int p = 0; p < PATHS; p++)
         fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
                 (unsigned long long)table->received[p]);
-    fprintf(table->out, "\n# status: %s", status_word(status));
+    fprintf(table->out, "\n# status: %s", status_word(ending->status));
     if (table->wrong)
         fprintf(table->out, ", %zu elements wrong", table->wrong);
     fputc('\n', table->out);

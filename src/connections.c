@@ -5,6 +5,7 @@
  */
 #include "connections.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,12 @@ void connections_add(struct connections *connections, const struct link_class *m
     connections->class_count++;
 }
 
+/* What a rank says of itself. */
+struct summary {
+    uint64_t strangers;
+    struct link_class classes[LINK_CLASSES_MOST + 1]; /* the first so many of them */
+};
+
 static void connections_sum_up(struct links *links, int rank, int ranks, struct connections *own)
 {
     for (int peer = 0; peer < ranks; peer++) {
@@ -110,18 +117,25 @@ enum status connections_gather(struct control *control, struct links *links,
     struct connections own = {0};
     struct blobs blobs;
     connections_sum_up(links, control_rank(control), ranks, &own);
-    enum status status = control_gather(control, own.classes,
-                                        (size_t)own.class_count * sizeof own.classes[0], &blobs);
-    if (status != STATUS_OK)
-        return status;
+    struct summary summary = {.strangers = links_strangers(links)};
+    memcpy(summary.classes, own.classes, sizeof own.classes);
+    const size_t head = offsetof(struct summary, classes);
     *connections =
         (struct connections){.ranks = ranks, .gates = start->gates, .gate = start->gate_of};
-    for (int r = 0; r < blobs.count; r++) {
-        const struct link_class *classes = blobs.data[r];
-        for (size_t i = 0; i < blobs.size[r] / sizeof *classes; i++)
-            connections_add(connections, &classes[i]);
+    enum status status = control_gather(
+        control, &summary, head + (size_t)own.class_count * sizeof summary.classes[0], &blobs);
+    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
+        const struct summary *theirs = blobs.data[r];
+        if (blobs.size[r] < head) {
+            status = fail(STATUS_ERROR, "rank %d does not say how it is connected", r);
+            break;
+        }
+        connections->strangers += theirs->strangers;
+        for (size_t i = 0; i < (blobs.size[r] - head) / sizeof theirs->classes[0]; i++)
+            connections_add(connections, &theirs->classes[i]);
     }
     bool root = blobs.count > 0;
     blobs_free(&blobs);
-    return root ? connections_note(connections, control_members(control)) : STATUS_OK;
+    return root && status == STATUS_OK ? connections_note(connections, control_members(control))
+                                       : status;
 }

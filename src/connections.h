@@ -31,8 +31,9 @@ struct connections {
     struct link_class classes[LINK_CLASSES_MOST + 1];
     int class_count;
     int ranks, gates;
-    const int *gate; /* of each rank, 0 .. gates-1: those with the same one share memory */
-    char note[256];  /* a sentence about ranks that fell back to the links; "" */
+    const int *gate;    /* of each rank, 0 .. gates-1: those with the same one share memory */
+    uint64_t strangers; /* connections that were none of the job's, dropped by its links */
+    char note[256];     /* a sentence about ranks that fell back to the links; "" */
 };
 
 /* Adds links to those that are like them. */

@@ -76,7 +76,7 @@ static void guest_drop(struct lobby *lobby, struct guest *guest, const char *why
 {
     atomic_fetch_add(&lobby->control->strangers, 1);
     snprintf(lobby->last_stranger, sizeof lobby->last_stranger, "%s, which %s", guest->from, why);
-    say_verbose(1, "dropped a connection from %s", lobby->last_stranger);
+    say_verbose(2, "dropped a connection from %s", lobby->last_stranger);
     close(guest->fd);
 }
 

@@ -27,6 +27,7 @@ struct links {
     int rank, ranks;
     struct link link[LINKS_TRANSPORTS_MOST];
     int count;
+    uint64_t strangers;  /* of endpoints that are closed */
     signed char *serves; /* for each peer: which link; -1: none (this rank itself) */
 };
 
@@ -229,6 +230,7 @@ static void links_settle(struct links *links)
     for (int i = 0; i < links->count; i++) {
         struct link *link = &links->link[i];
         if (!link->used) {
+            links->strangers += link->endpoint ? link->endpoint->strangers : 0;
             link->transport->close(link->endpoint);
             link->endpoint = NULL;
         } else if (link->transport->settle) {
@@ -314,6 +316,14 @@ struct endpoint *links_endpoint(struct links *links, int index)
             return links->link[i].endpoint;
     }
     return NULL;
+}
+
+uint64_t links_strangers(const struct links *links)
+{
+    uint64_t strangers = links->strangers;
+    for (int i = 0; i < links->count; i++)
+        strangers += links->link[i].endpoint ? links->link[i].endpoint->strangers : 0;
+    return strangers;
 }
 
 void links_close(struct links *links)

@@ -42,6 +42,9 @@ const struct transport *links_transport(const struct links *links, int peer);
 /* Endpoints in use, for their counters: index 0, 1, ...; NULL when there are no more. */
 struct endpoint *links_endpoint(struct links *links, int index);
 
+/* Connections that were none of the job's and were dropped, by all endpoints that there were. */
+uint64_t links_strangers(const struct links *links);
+
 void links_close(struct links *links); /* NULL is allowed */
 
 #endif

@@ -43,6 +43,15 @@ struct lineup {
     const char *bootstrap;
 };
 
+/* How it ended. */
+struct ending {
+    enum status status;
+    const struct job_error *errors;
+    int error_count;
+    long long
+        strangers; /* connections that were none of the job's and were dropped; -1: not known */
+};
+
 /* All calls come from rank 0's main thread. */
 struct report {
     void (*begin)(struct report *report, const struct job *job, const struct lineup *lineup);
@@ -51,8 +60,7 @@ struct report {
                       const struct connections *connections);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
-    void (*end)(struct report *report, const struct job *job, enum status status,
-                const struct job_error *errors, int error_count);
+    void (*end)(struct report *report, const struct job *job, const struct ending *ending);
 };
 
 #endif

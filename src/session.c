@@ -36,6 +36,7 @@ struct session {
     struct place *places; /* by rank */
     int local_ranks;      /* on this host */
     bool has_core;        /* that no other rank runs on */
+    uint64_t strangers;   /* rank 0: that came while all ranks connected to each other */
 };
 
 /* Setting up. */
@@ -225,6 +226,7 @@ static enum status session_connected(struct session *session)
     struct connections connections;
     enum status status = connections_gather(session->control, session->runner.links,
                                             &session->runner.start, &connections);
+    session->strangers = connections.strangers;
     if (status == STATUS_OK && session->report)
         session->report->connected(session->report, &session->job, &connections);
     return status;
@@ -426,8 +428,15 @@ static void session_report(struct session *session, enum status status)
     const struct job_error *errors = NULL;
     int count = session->control ? control_errors(session->control, &errors) : 0;
     ledger_add_errors(&session->ledger, errors, count);
-    session->report->end(session->report, &session->job, status, session->ledger.errors,
-                         session->ledger.error_count);
+    struct ending ending = {.status = status,
+                            .errors = session->ledger.errors,
+                            .error_count = session->ledger.error_count,
+                            .strangers = -1};
+    if (session->control)
+        ending.strangers = (long long)(control_strangers(session->control) + session->strangers);
+    if (ending.strangers > 0)
+        say_verbose(1, "dropped %lld connections that were none of this job's", ending.strangers);
+    session->report->end(session->report, &session->job, &ending);
 }
 
 enum status session_run(const struct job *job, const struct membership *membership, void *report)

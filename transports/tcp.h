@@ -51,7 +51,6 @@ struct tcp_endpoint {
     int sockets;
     struct tcp_channel **active; /* those with transfers posted; room for all channels */
     int active_count;
-    uint64_t strangers; /* connections that were dropped */
     char reason[160];
 };
 

@@ -88,7 +88,7 @@ static void attempt_drop(struct attempt *attempt)
 
 static void stranger_drop(struct meeting *meeting, struct attempt *attempt, const char *why)
 {
-    meeting->endpoint->strangers++;
+    meeting->endpoint->base.strangers++;
     say_verbose(2, "dropped a connection to the tcp data port: it %s", why);
     attempt_drop(attempt);
 }
@@ -414,9 +414,11 @@ static enum status meeting_late(const struct meeting *meeting)
     int lane = (int)(meeting->settled % meeting->lanes);
     if (peer > config->rank)
         return fail(STATUS_TIMEOUT,
-                    "rank %d has not connected to rank %d (tcp, lane %d) within %g s; "
-                    "see what that rank says, or whether a firewall stands between the hosts",
-                    peer, config->rank, lane, config->timeout);
+                    "rank %d has not connected to rank %d (tcp, lane %d) within %g s, and %llu "
+                    "strangers were dropped; see what that rank says, or whether a firewall stands "
+                    "between the hosts",
+                    peer, config->rank, lane, config->timeout,
+                    (unsigned long long)meeting->endpoint->base.strangers);
     char tried[600] = "";
     for (size_t i = 0; i < meeting->count; i++) {
         struct address routes[HOME_ADDRESSES_MOST];
@@ -459,7 +461,6 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
                               .peers = peers,
                               .pairs = (size_t)count * (size_t)lanes,
                               .lanes = (size_t)lanes};
-    uint64_t strangers = meeting.endpoint->strangers;
     meeting.room = meeting.pairs + STRANGERS_MOST;
     meeting.attempts = calloc(meeting.room, sizeof(*meeting.attempts));
     meeting.polled = calloc(meeting.room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
@@ -483,8 +484,5 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     }
     free(meeting.attempts);
     free(meeting.polled);
-    if (meeting.endpoint->strangers > strangers)
-        say_verbose(1, "dropped %llu connections to the tcp data port that were none of this job's",
-                    (unsigned long long)(meeting.endpoint->strangers - strangers));
     return status;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ranks that are started one by one and meet: by --rendezvous, by a launcher's variables, with strangers around, and
-# on several hosts (network namespaces).
+# Ranks that are started one by one and meet: by --rendezvous, by a launcher's variables, and on several hosts (network
+# namespaces).
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -282,61 +282,6 @@ run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
 check_says "ports $first to $last for 1 s \(what listens at port $((first + 1)) does not know this job's secret\)"
 ended other 5
-
-# ---- strangers ----
-
-# They come while the job forms and while it runs, at all listening ports that it has.
-cat >"$scratch/strangers.py" <<'PYTHON'
-import os, random, socket, sys, time
-first, held = int(sys.argv[1]), []
-def listening():
-    ports = {first}
-    for line in open("/proc/net/tcp").read().splitlines()[1:]:
-        words = line.split()
-        if words[3] == "0A":
-            ports.add(int(words[1].split(":")[1], 16))
-    return ports
-end = time.time() + 20
-while time.time() < end:
-    for port in listening():
-        for kind in ("garbage", "long", "half-open", "gone", "http"):
-            try:
-                s = socket.create_connection(("127.0.0.1", port), 0.2)
-                s.setblocking(False)
-                if kind == "garbage":
-                    s.send(os.urandom(random.randrange(1, 4000)))
-                elif kind == "long":
-                    s.send(b"\xff" * 100000)
-                elif kind == "http":
-                    s.send(b"GET / HTTP/1.1\r\n\r\n")
-                if kind == "half-open" and len(held) < 100:
-                    held.append(s)
-                else:
-                    s.close()
-            except OSError:
-                pass
-    time.sleep(0.05)
-PYTHON
-free_port
-python3 "$scratch/strangers.py" "$port" &
-strangers=$!
-long=("${small[@]}" -x tcp -n 8000)
-at 0 3 && start 0 "$CCTEST" "${long[@]}" "${where[@]}"
-sleep 1
-at 1 3 && start 1 "$CCTEST" "${long[@]}" "${where[@]}"
-sleep 0.5
-# A rank of another job, with another secret, and a late one of this job.
-at 1 2 && start other env CCTEST_SECRET=another "$CCTEST" "${long[@]}" "${where[@]}" --timeout 1
-at 2 3 && start 2 "$CCTEST" "${long[@]}" "${where[@]}"
-sleep 0.5
-at 2 3 && start late "$CCTEST" "${long[@]}" "${where[@]}" --timeout 1
-for rank in 0 1 2; do ended $rank 0; done
-check_says '^# status: ok' "$scratch/0.out"
-ended other 1 "[Ss]ecret"
-wait "${pids[late]}"
-check "the late one did not join" test $? != 0
-kill $strangers
-wait $strangers 2>/dev/null
 
 # ---- several hosts ----
 

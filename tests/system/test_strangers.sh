@@ -1,0 +1,260 @@
+#!/usr/bin/env bash
+# Others than the job's ranks at its sockets, while it forms, while its ranks connect to each other, and while it runs:
+# they are dropped and counted, they cost no more than so many descriptors, and they learn nothing.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+hosts_up 4 || skip "$hosts_missing"
+export CCTEST_SECRET='open sesame, said nobody'
+port=7000
+
+# rank RANK WORLD HOST OPTION...: of a job that meets at host 1.
+rank() {
+    host_as "$3"
+    start "$1" "${as[@]}" "$CCTEST" "${@:4}" --timeout 20 --rendezvous "h1:$port" --rank "$1" --world "$2" \
+        --json "$scratch/strangers.json"
+}
+
+# strangers ADDRESS PORT COUNT SECONDS: host 4 connects so often at once, in all ways that are none of cctest's or only
+# begin like it, says "there" when all have, and stays for so long. They are $attacker, in the background.
+cat >"$scratch/strangers.py" <<'PYTHON'
+import os, socket, struct, sys, time
+address, port, count, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+prefix = b"cctest" + struct.pack("<H", 1)
+def opening(size, said):
+    return prefix + os.urandom(32) + struct.pack("<H", size) + os.urandom(said)
+kinds = {
+    "garbage": lambda: os.urandom(3000),
+    "long": lambda: b"\xff" * 200000,
+    "http": lambda: b"GET / HTTP/1.1\r\n\r\n",
+    "silent": lambda: b"",
+    "preamble, then nothing": lambda: prefix,
+    "half of the magic": lambda: prefix[:3],
+    "another protocol": lambda: prefix[:6] + b"\x07\x00" + os.urandom(100),
+    "a hello without an end": lambda: opening(65535, 100000),
+    "the longest hello that is let in, half of it": lambda: opening(1024, 512),
+    "an opening, then a proof by guess": lambda: opening(300, 300) + b"P" + os.urandom(32),
+    "an opening, then a no": lambda: opening(0, 0) + b"N",
+    "byte by byte": lambda: b"",
+}
+there = []
+for i in range(count):
+    kind = list(kinds)[i % len(kinds)]
+    s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    s.settimeout(5)
+    try:
+        s.connect((address, port))
+        s.setblocking(False)
+        s.send(kinds[kind]())
+    except OSError:
+        pass
+    there.append((kind, s))
+print("there", flush=True)
+end, slow = time.time() + seconds, opening(300, 300)
+for at in range(10**9):
+    for kind, s in there:
+        if kind == "byte by byte":
+            try:
+                s.send(slow[at % len(slow):][:1])
+            except OSError:
+                pass
+    time.sleep(0.1)
+    if time.time() > end:
+        break
+PYTHON
+strangers() {
+    host_as 4
+    "${as[@]}" python3 "$scratch/strangers.py" "$@" >"$scratch/there" &
+    attacker=$!
+}
+
+# Sockets of process $1 that are connected, or listen, now.
+sockets() {
+    local descriptor count=0
+    for descriptor in "/proc/$1/fd/"*; do
+        [[ $(readlink "$descriptor") != socket:* ]] || count=$((count + 1))
+    done
+    echo $count
+}
+
+# The process of rank $1, and the ports at which host $1 listens.
+process() { pgrep -f -- "--rank $1 --world" | while read -r pid; do
+    [ "$(cat "/proc/$pid/comm")" != cctest ] || echo "$pid"; done | head -n 1; }
+ports() { host_network "$1" ss -Hltn | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -un; }
+# shellcheck disable=SC2317 # for await
+listens() { [ -n "$(ports "$1")" ]; }
+
+# All that goes over the first network, to be looked at below.
+cat >"$scratch/capture.py" <<'PYTHON'
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.bind((sys.argv[1], 0))
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+print("there", flush=True)
+with open(sys.argv[2], "wb") as out:
+    while True:
+        out.write(s.recv(1 << 17))
+        out.flush()
+PYTHON
+captures=()
+for host in 1 2 3; do
+    python3 "$scratch/capture.py" lan0-$host "$scratch/capture.$host" >"$scratch/capturing.$host" &
+    captures+=($!)
+    await 10 grep -q there "$scratch/capturing.$host"
+done
+
+# ---- a job among its own ----
+
+small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp)
+for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v; done
+for rank in 0 1 2; do ended $rank 0; done
+check_json "$scratch/strangers.json" 'd["strangers"] == 0'
+check_silent dropped "$scratch/0.err"
+
+# ---- while it forms: at rank 0's port ----
+
+for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
+    port=$((port + 1))
+    rank 0 3 1 "${small[@]}" -v
+    await 10 listens 1
+    strangers "$address" $port 500 60
+    most=0
+    for _ in {1..20}; do
+        now=$(sockets "$(process 0)")
+        most=$((now > most ? now : most))
+        sleep 0.05
+    done
+    check "500 strangers cost rank 0 $most sockets" test $most -gt 20 -a $most -le 140
+    rank 1 3 2 "${small[@]}"
+    # One of another job, which has its own secret.
+    host_as 3
+    start other env CCTEST_SECRET=another "${as[@]}" "$CCTEST" "${small[@]}" --rendezvous "h1:$port" --rank 2 --world 3
+    ended other 1 "does not know this job's secret"
+    await 20 grep -q there "$scratch/there"
+    rank 2 3 3 "${small[@]}"
+    for rank in 2 1 0; do ended $rank 0; done
+    check_says '^# status: ok' "$scratch/0.out"
+    check_says 'dropped [0-9]+ connections that were none of this job' "$scratch/0.err"
+    check_json "$scratch/strangers.json" '400 <= d["strangers"] <= 520' 'd["status"] == "ok"'
+    kill $attacker
+    wait $attacker 2>/dev/null
+done
+
+# ---- while its ranks connect to each other ----
+
+# Rank 2 cannot reach rank 1 yet, which therefore listens, for as long as the strangers need.
+port=$((port + 1))
+for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
+    host_network 3 ip route add unreachable "$address"
+done
+for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v; done
+await 10 listens 2
+data=$(ports 2 | head -n 1)
+strangers 10.77.0.2 "$data" 500 60
+most=0
+for _ in {1..20}; do
+    now=$(sockets "$(process 1)")
+    most=$((now > most ? now : most))
+    sleep 0.05
+done
+check "500 strangers cost rank 1 $most sockets" test $most -gt 20 -a $most -le 90
+await 20 grep -q there "$scratch/there"
+for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
+    host_network 3 ip route del unreachable "$address"
+done
+for rank in 2 1 0; do ended $rank 0; done
+check_says 'dropped [0-9]+ connections that were none of this job' "$scratch/0.err"
+check_json "$scratch/strangers.json" '300 <= d["strangers"] <= 520' 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
+kill $attacker
+wait $attacker 2>/dev/null
+
+# ---- while it runs ----
+
+# Each port of each host is knocked at. Only rank 0 listens then, and to nobody but its own.
+cat >"$scratch/scan.py" <<'PYTHON'
+import select, socket, sys
+open_ports = []
+for first in range(1, 65536, 500):
+    sockets = {}
+    for port in range(first, min(first + 500, 65536)):
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex((sys.argv[1], port))
+        sockets[s.fileno()] = (s, port)
+    poll = select.poll()
+    for fd in sockets:
+        poll.register(fd, select.POLLOUT)
+    while sockets:
+        for fd, _ in poll.poll(2000) or [(fd, 0) for fd in list(sockets)]:
+            s, port = sockets.pop(fd)
+            poll.unregister(fd)
+            if s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
+                open_ports.append(port)
+                s.send(b"who is there?")
+            s.close()
+print(*open_ports)
+PYTHON
+port=$((port + 1))
+for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v -n 700 --inject delay:rank=1:us=20000; done
+await 10 grep -q 'busbw' "$scratch/0.out"
+sleep 0.5
+scans=()
+for host in 1 2 3; do
+    host_as 4
+    "${as[@]}" python3 "$scratch/scan.py" 10.77.0.$host >"$scratch/open.$host" &
+    scans+=($!)
+done
+strangers 10.77.0.1 $port 200 60
+# A rank too many knows the secret: it is told.
+host_as 4
+start late "${as[@]}" "$CCTEST" "${small[@]}" --rendezvous "h1:$port" --rank 2 --world 3 -n 700 \
+    --inject delay:rank=1:us=20000 --timeout 20
+ended late 2 "two processes claim rank 2"
+await 10 grep -q there "$scratch/there"
+wait "${scans[@]}"
+for host in 1 2 3; do
+    check "open ports of host $host: $(<"$scratch/open.$host")" \
+        test "$(<"$scratch/open.$host")" = "$([ $host != 1 ] || echo $port)"
+done
+check "the job runs" kill -0 "${pids[0]}"
+for rank in 0 1 2; do ended $rank 0; done
+check_json "$scratch/strangers.json" '180 <= d["strangers"] <= 203' 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
+kill $attacker
+wait $attacker 2>/dev/null
+
+# ---- nobody has learnt the secret ----
+
+kill "${captures[@]}"
+wait "${captures[@]}" 2>/dev/null
+# Neither the text nor the key that is made of it; that all else was captured shows by the magic of the handshakes.
+python3 - "$CCTEST_SECRET" "$scratch"/capture.* >"$out" 2>&1 <<'PYTHON'
+import ctypes, ctypes.util, sys
+text = sys.argv[1].encode()
+wire = b"".join(open(name, "rb").read() for name in sys.argv[2:])
+print(len(wire), "bytes,", wire.count(b"cctest\x01\x00"), "openings")
+assert wire.count(b"cctest\x01\x00") > 100
+assert text not in wire
+sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
+assert sodium.sodium_init() >= 0
+key = ctypes.create_string_buffer(32)
+assert sodium.crypto_pwhash(key, ctypes.c_ulonglong(32), text, ctypes.c_ulonglong(len(text)), b"cctest secret v1",
+                            ctypes.c_ulonglong(2), ctypes.c_size_t(67108864), 2) == 0
+assert key.raw not in wire and key.raw[:16] not in wire
+PYTHON
+status=$? ran=("the secret on the wire")
+check_status 0
+check_silent "$CCTEST_SECRET" "$scratch/strangers.json"
+
+# Nor does ps show it.
+port=$((port + 1))
+rank 0 2 1 "${small[@]}"
+await 10 listens 1
+ps -e -o args >"$out"
+check_says "$CCTEST .*--rank 0" "$out"
+check_silent "$CCTEST_SECRET" "$out"
+rank 1 2 2 "${small[@]}"
+for rank in 0 1; do ended $rank 0; done
+
+finish
