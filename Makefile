@@ -4,6 +4,7 @@
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of what became of them
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
+#   make fuzz           what comes from outside, changed at random (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
 #   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
 #   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
@@ -17,7 +18,10 @@ endif
 comma := ,
 # Written in a call, some versions of make keep its backslash.
 hash := \#
-BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+ifdef FUZZ # set by `make fuzz`
+SAN := address,undefined
+endif
+BUILD := build$(if $(FUZZ),-fuzz-$(notdir $(CC)),$(if $(SAN),-$(subst $(comma),-,$(SAN))))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 
@@ -28,6 +32,9 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
             -Wno-format-truncation
 flags := -std=gnu11 $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
          -pthread -MMD -MP
+# Who changes inputs wants to know which code they reach.
+libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
+flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
 sources := $(wildcard src/*.c algorithms/*.c transports/*.c cli/*.c)
@@ -98,6 +105,22 @@ SEED ?= 1
 campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
 
+# Fuzz targets (tests/fuzz/fuzz.h) need AddressSanitizer. The driver is no part of what is looked at.
+fuzz_shared := $(addprefix $(BUILD)/tests/fuzz/,common.o $(if $(libfuzzer),,driver.o))
+fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c,$(wildcard tests/fuzz/*.c)))
+$(BUILD)/tests/fuzz/driver.o: flags := $(filter-out -fsanitize-coverage=%,$(flags))
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(if $(libfuzzer),-fsanitize=fuzzer) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(libraries)
+
+fuzzers: $(fuzzers)
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(Q)$(MAKE) FUZZ=1 fuzzers
+	$(Q)tests/fuzz/run $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build-fuzz-$(notdir $(CC))/%,$(fuzzers))
+
 # Minutes, on a machine that has nothing else to do.
 bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
@@ -124,7 +147,7 @@ uninstall:
 clean:
 	rm -rf build build-* cctest
 
--include $(objects:.o=.d) $(tests:=.d)
+-include $(objects:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check campaign bench grain scale install uninstall clean
+.PHONY: FORCE all tests check fuzzers fuzz campaign bench grain scale install uninstall clean

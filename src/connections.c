@@ -110,6 +110,19 @@ static enum status connections_note(struct connections *connections, const struc
     return status;
 }
 
+/* What a rank says of its links. */
+static bool classes_check(const struct link_class *classes, size_t count, int ranks)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct link_class *it = &classes[i];
+        if (!memchr(it->transport, '\0', sizeof it->transport) ||
+            !memchr(it->words, '\0', sizeof it->words) || it->count < 0 || it->count >= ranks ||
+            it->from < 0 || it->from >= ranks || it->to < 0 || it->to >= ranks)
+            return false;
+    }
+    return true;
+}
+
 enum status connections_gather(struct control *control, struct links *links,
                                const struct start *start, struct connections *connections)
 {
@@ -126,16 +139,21 @@ enum status connections_gather(struct control *control, struct links *links,
         control, &summary, head + (size_t)own.class_count * sizeof summary.classes[0], &blobs);
     for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
         const struct summary *theirs = blobs.data[r];
-        if (blobs.size[r] < head) {
-            status = fail(STATUS_ERROR, "rank %d does not say how it is connected", r);
+        size_t count =
+            blobs.size[r] < head ? 0 : (blobs.size[r] - head) / sizeof theirs->classes[0];
+        if (blobs.size[r] < head || count > LINK_CLASSES_MOST + 1 ||
+            !classes_check(theirs->classes, count, ranks)) {
+            status = fail(STATUS_ERROR,
+                          "rank %d told nonsense about its links: do all ranks run the same "
+                          "cctest?",
+                          r);
             break;
         }
         connections->strangers += theirs->strangers;
-        for (size_t i = 0; i < (blobs.size[r] - head) / sizeof theirs->classes[0]; i++)
+        for (size_t i = 0; i < count; i++)
             connections_add(connections, &theirs->classes[i]);
     }
-    bool root = blobs.count > 0;
+    bool root = status == STATUS_OK && blobs.count > 0;
     blobs_free(&blobs);
-    return root && status == STATUS_OK ? connections_note(connections, control_members(control))
-                                       : status;
+    return root ? connections_note(connections, control_members(control)) : status;
 }

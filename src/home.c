@@ -294,6 +294,8 @@ bool home_read(const void *blob, size_t size, struct home *home)
     at += BLOB_HEAD;
     for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
         struct address *address = &home->list[i];
+        if (at[0] != 4 && at[0] != 6)
+            return false;
         address->family = at[0] == 4 ? AF_INET : AF_INET6;
         address->prefix = at[1];
         memcpy(&address->port, at + 2, 2);

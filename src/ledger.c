@@ -113,7 +113,7 @@ static void result_traffic(struct result *result, const struct blobs *tallies, c
             if (at == names && names < TRANSPORTS_MOST)
                 result->transport_names[names++] = transport_find(wire->transport[i])->name;
             traffic_add(&result->by_transport[at], &wire->traffic[i], +1);
-            used[at] |= wire->used[i];
+            used[at] |= wire->used[i] != 0;
         }
     }
     name[0] = '\0';
@@ -175,10 +175,27 @@ static enum status result_profile(struct result *result, const struct job *job,
     return STATUS_OK;
 }
 
+/* Texts have an end, names are known, and ranks are ranks of this job. */
+static bool wire_makes_sense(const struct tally_wire *wire, int ranks)
+{
+    bool good = memchr(wire->story, '\0', sizeof wire->story) && wire->hop_peer < ranks;
+    for (int i = 0; good && i < TRANSPORTS_MOST; i++) {
+        const char *name = wire->transport[i];
+        good = memchr(name, '\0', sizeof wire->transport[i]) && (!*name || transport_find(name));
+    }
+    return good;
+}
+
 enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
                             const struct member *members, const struct blobs *tallies,
                             struct report *report)
 {
+    for (int r = 0; r < tallies->count; r++)
+        if (!wire_makes_sense(tallies->data[r], tallies->count))
+            return fail(STATUS_ERROR,
+                        "rank %d sent a result that makes no sense: do all ranks run the same "
+                        "cctest?",
+                        r);
     struct result *more =
         realloc(ledger->results, ((size_t)ledger->result_count + 1) * sizeof *more);
     if (!more)

@@ -17,7 +17,7 @@ struct tally_wire {
     double shares[ACTIVITIES]; /* summed over the iterations */
     double duration;           /* median, us; 0 without --profile */
     char transport[TRANSPORTS_MOST][16];
-    bool used[TRANSPORTS_MOST];
+    uint8_t used[TRANSPORTS_MOST]; /* 0 or 1 */
     char story[768];
     uint64_t samples[]; /* one for each timed iteration, ns */
 };
@@ -32,7 +32,8 @@ struct ledger {
 };
 
 /* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
- * `tallies` holds a struct tally_wire of each rank. */
+ * `tallies` holds a struct tally_wire of each rank, with the samples of job->iterations; what stands
+ * in it is checked. */
 enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
                             const struct member *members, const struct blobs *tallies,
                             struct report *report);

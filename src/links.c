@@ -60,14 +60,34 @@ static enum status links_introduce(struct links *links, const struct transport_c
     return STATUS_OK;
 }
 
+/* Those of who allows other transports are not looked at further. */
+static enum status cards_check(const struct links *links, const struct blobs *blobs)
+{
+    size_t size = (size_t)links->count * sizeof(struct card);
+    for (int r = 0; r < blobs->count; r++) {
+        const struct card *cards = blobs->data[r];
+        bool good = blobs->size[r] == size || r != links->rank;
+        for (int i = 0; good && blobs->size[r] == size && i < links->count; i++)
+            good = cards[i].size <= sizeof(cards[i].data);
+        if (!good)
+            return fail(STATUS_ERROR,
+                        "rank %d told nonsense about its addresses: do all ranks run the same "
+                        "cctest?",
+                        r);
+    }
+    return STATUS_OK;
+}
+
 /* Can this rank reach `peer` by link `i`? NULL: yes, else why not, valid until the next call. */
 static const char *links_attach(struct links *links, int i, int peer, const struct blobs *blobs,
                                 char text[REASON_MOST + 64])
 {
     const struct card *cards = blobs->data[links->rank];
     const struct link *link = &links->link[i];
-    if (!link->endpoint)
-        return cards[i].data;
+    if (!link->endpoint) {
+        snprintf(text, REASON_MOST + 64, "%.*s", (int)cards[i].size, cards[i].data);
+        return text;
+    }
     if (blobs->size[peer] != blobs->size[links->rank])
         return "it allows other transports";
     cards = blobs->data[peer];
@@ -168,6 +188,8 @@ enum status links_open(const struct transport *const *allowed,
         memset(links->serves, -1, (size_t)config->ranks);
         status = control_allgather(control, cards, sizeof(cards[0]) * (size_t)links->count, &blobs);
     }
+    if (status == STATUS_OK)
+        status = cards_check(links, &blobs);
     if (status == STATUS_OK)
         status = links_agree(links, control, &blobs);
     blobs_free(&blobs);

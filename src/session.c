@@ -111,11 +111,15 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
     cpu_set_t *masks = malloc((size_t)ranks * sizeof *masks);
     session->local_ranks = 0;
     for (int r = 0; masks && r < ranks; r++) {
-        if (members[r].node != members[rank].node || blobs->size[r] != sizeof *masks)
+        if (members[r].node != members[rank].node)
             continue;
+        cpu_set_t *mask = &masks[session->local_ranks];
         if (r == rank)
             *me = session->local_ranks;
-        memcpy(&masks[session->local_ranks++], blobs->data[r], sizeof *masks);
+        CPU_ZERO(mask);
+        if (blobs->size[r] == sizeof *mask)
+            memcpy(mask, blobs->data[r], sizeof *mask);
+        session->local_ranks++;
     }
     return masks;
 }
@@ -125,7 +129,7 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
 static enum status session_share_places(struct session *session, const struct place *place)
 {
     const struct member *members = control_members(session->control);
-    int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 0;
+    int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 1;
     session->places = calloc((size_t)ranks, sizeof *session->places);
     if (!session->places)
         return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
@@ -138,7 +142,7 @@ static enum status session_share_places(struct session *session, const struct pl
         *other = (struct place){.core = -1, .cache = -1};
         if (blobs.size[r] == sizeof *other)
             memcpy(other, blobs.data[r], sizeof *other);
-        sharing += members[r].node == members[rank].node &&
+        sharing += r != rank && members[r].node == members[rank].node &&
                    (place->cache == other->cache || place->cache < 0 || other->cache < 0);
     }
     blobs_free(&blobs);
@@ -355,14 +359,20 @@ static enum status line_agree(struct session *session, struct line *line)
         control_allgather(session->control, &line->sets, sizeof line->sets, &blobs);
     if (status != STATUS_OK)
         return status;
-    for (int r = 0; r < blobs.count; r++) {
-        int sets = line->sets;
+    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
+        int sets = 0;
         if (blobs.size[r] == sizeof sets)
             memcpy(&sets, blobs.data[r], sizeof sets);
-        line->sets = sets < line->sets ? sets : line->sets;
+        if (sets < 1)
+            status = fail(STATUS_ERROR,
+                          "rank %d told nonsense about its buffers: do all ranks run the same "
+                          "cctest?",
+                          r);
+        else if (sets < line->sets)
+            line->sets = sets;
     }
     blobs_free(&blobs);
-    return STATUS_OK;
+    return status;
 }
 
 static enum status session_line(struct session *session, int choice, size_t bytes)

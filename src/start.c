@@ -124,7 +124,8 @@ static enum status start_arrange(struct start *start, struct control *control,
     }
     bool alone = !start->memory, first = alone || members[rank].local_rank == 0;
     for (int r = 0; r < ranks; r++) {
-        bool other_alone = at_gate->size[r] != 1 || !*(const char *)at_gate->data[r];
+        bool other_alone =
+            r == rank ? alone : at_gate->size[r] != 1 || !*(const char *)at_gate->data[r];
         if (r == rank) {
             place = start->gates;
             me = count;

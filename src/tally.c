@@ -180,7 +180,8 @@ static struct tally_wire *tally_pack(struct tally *tally, const struct job *job,
     memcpy(wire->shares, tally->shares, sizeof wire->shares);
     for (int i = 0; i < tally->transports; i++)
         snprintf(wire->transport[i], sizeof wire->transport[i], "%s", tally->transport[i]);
-    memcpy(wire->used, tally->used, sizeof wire->used);
+    for (int i = 0; i < tally->transports; i++)
+        wire->used[i] = tally->used[i];
     snprintf(wire->story, sizeof wire->story, "%s", tally->story);
     memcpy(wire->samples, tally->samples, (size_t)iterations * sizeof(uint64_t));
     /* Sorts them, and so comes after the copy: rank 0 takes the slowest of each iteration. */

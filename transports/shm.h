@@ -227,6 +227,9 @@ bool shm_peer_is_gone(const struct shm_peer *peer);
 void shm_peer_drop(struct shm_peer *peer);
 
 /* shm_connect.c */
+
+/* Can a desk be believed whose segment has so many bytes? */
+bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes);
 enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
 
 /* shm_channel.c */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -294,6 +295,17 @@ out_of_memory:
     return fail(STATUS_ERROR, "out of memory for the channels to rank %d", peer->rank);
 }
 
+bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes)
+{
+    /* With slots no larger than this, nothing below overflows. */
+    if (desk->geometry.slot_bytes > SHM_SLOT_MOST || desk->lanes < 1 || desk->lanes > INT32_MAX ||
+        desk->offset > segment_bytes || desk->offset % PAGE)
+        return false;
+    size_t most = (size_t)(segment_bytes - desk->offset);
+    return shm_geometry_bytes(&desk->geometry) <= most / desk->lanes &&
+           shm_block_bytes(&desk->geometry, (int)desk->lanes) <= most;
+}
+
 static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *peer)
 {
     struct shm_desk *own = &endpoint->segment->header->desks[peer->rank];
@@ -302,6 +314,12 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
         return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
     char *block = (char *)(uintptr_t)other->address;
     if (!peer->same_process) {
+        struct stat file;
+        if (fstat(peer->fd, &file) || !shm_desk_fits(other, (uint64_t)file.st_size))
+            return fail(STATUS_ERROR,
+                        "rank %d told nonsense about its shared memory: do all ranks run the same "
+                        "cctest?",
+                        peer->rank);
         size_t bytes = shm_block_bytes(&other->geometry, (int)other->lanes);
         block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, peer->fd,
                      (off_t)other->offset);

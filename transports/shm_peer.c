@@ -111,6 +111,10 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
                                     const struct shm_address *address)
 {
     const struct shm_address *own = &endpoint->address;
+    if (!memchr(address->host, '\0', sizeof(address->host)) ||
+        !memchr(address->boot, '\0', sizeof(address->boot)) || address->region_count < 0 ||
+        address->region_count > SHM_REGIONS_MOST)
+        return "its address makes no sense";
     if (strcmp(own->host, address->host)) {
         snprintf(endpoint->reason, sizeof(endpoint->reason), "it is on another host (%s, not %s)",
                  address->host, own->host);
@@ -122,8 +126,6 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
         return "it is in another PID namespace, where its memory cannot be found";
     if (own->header_bytes != address->header_bytes)
         return "it counts another number of ranks";
-    if (address->region_count < 0 || address->region_count > SHM_REGIONS_MOST)
-        return "its address makes no sense";
     return NULL;
 }
 

@@ -61,6 +61,12 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
 /* The socket of (peer, lane); NULL if there is none. */
 struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer, int lane);
 
+/* Reads what the other end of a connection says that it is: true if that is `expected`, or, where
+ * nobody in particular is (-1), a rank above this one that wants to be connected with it. Sets *peer
+ * and *lane then (the lane means nothing if it was we who connected). */
+bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
+                    int expected, int *peer, int *lane);
+
 /* transport->connect. */
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes);
 

@@ -175,33 +175,48 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
     return STATUS_OK;
 }
 
-/* The other end has proved itself: is it whom it should be? */
-static bool attempt_is_welcome(const struct meeting *meeting, const struct attempt *attempt)
+bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
+                    int expected, int *peer, int *lane)
 {
-    const struct transport_config *config = &meeting->endpoint->base.config;
     struct tcp_hello hello;
-    size_t size;
-    const void *said = handshake_hello(attempt->handshake, &size);
     if (size != sizeof(hello))
         return false;
     memcpy(&hello, said, sizeof(hello));
-    uint32_t rank = ntohl(hello.rank), lane = ntohl(hello.lane);
-    if (attempt->peer >= 0)
-        return rank == (uint32_t)attempt->peer;
+    uint32_t rank = ntohl(hello.rank), number = ntohl(hello.lane);
+    *peer = (int)rank;
+    *lane = (int)number;
+    if (expected >= 0)
+        return rank == (uint32_t)expected;
     return rank > (uint32_t)config->rank && rank < (uint32_t)config->ranks &&
-           ntohl(hello.peer) == (uint32_t)config->rank && lane < TCP_LANES_MOST &&
-           !tcp_socket_find(meeting->endpoint, (int)rank, (int)lane);
+           ntohl(hello.peer) == (uint32_t)config->rank && number < TCP_LANES_MOST;
+}
+
+/* Who is at the other end of an attempt, now that it has proved itself? */
+static bool attempt_read(const struct meeting *meeting, const struct attempt *attempt, int *peer,
+                         int *lane)
+{
+    size_t size;
+    const void *said = handshake_hello(attempt->handshake, &size);
+    bool good =
+        tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, peer, lane);
+    if (attempt->peer >= 0)
+        *lane = attempt->lane;
+    return good;
+}
+
+static bool attempt_is_welcome(const struct meeting *meeting, const struct attempt *attempt)
+{
+    int peer, lane;
+    return attempt_read(meeting, attempt, &peer, &lane) &&
+           (attempt->peer >= 0 || !tcp_socket_find(meeting->endpoint, peer, lane));
 }
 
 /* A connection is made. One that comes earlier than it is asked for here is kept: its rank is
  * already in the next call. */
 static enum status attempt_finish(struct meeting *meeting, struct attempt *attempt)
 {
-    struct tcp_hello hello;
-    size_t size;
-    memcpy(&hello, handshake_hello(attempt->handshake, &size), sizeof(hello));
-    int peer = (int)ntohl(hello.rank);
-    int lane = attempt->peer >= 0 ? attempt->lane : (int)ntohl(hello.lane);
+    int peer, lane;
+    attempt_read(meeting, attempt, &peer, &lane);
     enum status status = tcp_install(meeting->endpoint, peer, lane, attempt->fd);
     if (status == STATUS_OK)
         attempt->fd = -1;

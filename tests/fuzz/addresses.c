@@ -1,0 +1,173 @@
+/*
+ * addresses.c - what ranks say of where they are to be found: tcp's homes and hellos, shm's
+ * addresses and desks, and what rank 0 says through PMIx.
+ *
+ * Input: which of them it is, a number for it, then the bytes.
+ */
+#include <unistd.h>
+
+#include "../../transports/shm.h"
+#include "../../transports/tcp.h"
+#include "../../transports/transports.h"
+#include "bootstrap_internal.h"
+#include "fuzz.h"
+#include "home.h"
+
+#define RANKS 4
+
+static struct transport_config config_make(int rank)
+{
+    return (struct transport_config){.rank = rank, .ranks = RANKS, .local_ranks = RANKS};
+}
+
+static void try_home(const unsigned char *data, size_t size, unsigned number)
+{
+    struct home home, here = {.host = number, .count = 1, .list = {{.family = 2, .prefix = 8}}};
+    struct address routes[HOME_ADDRESSES_MOST];
+    unsigned char blob[HOME_BLOB_MOST];
+    struct sockaddr_storage place;
+    char text[ADDRESS_TEXT];
+    if (!home_read(data, size, &home))
+        return;
+    require(home.count >= 0 && home.count <= HOME_ADDRESSES_MOST);
+    int count = home_routes(&here, &home, routes);
+    require(count >= 0 && count <= home.count);
+    for (int i = 0; i < count; i++) {
+        require(address_socket(&routes[i], &place) <= sizeof place);
+        require(address_text(&routes[i], text)[0]);
+    }
+    require(home_write(&home, blob) == size && memcmp(blob, data, size) == 0);
+}
+
+static void try_hello(const unsigned char *data, size_t size, unsigned number)
+{
+    const struct transport_config config = config_make(1);
+    int expected = (int)(number % (RANKS + 1)) - 1, peer, lane;
+    if (!tcp_hello_read(data, size, &config, expected, &peer, &lane))
+        return;
+    require(expected >= 0 ? peer == expected : peer > 1 && peer < RANKS);
+    require(expected >= 0 || (lane >= 0 && lane < TCP_LANES_MOST));
+}
+
+/* The segment of rank 1, that is to be found by rank 0; both are this process. */
+static void shm_pair(struct endpoint *ends[2])
+{
+    for (int rank = 0; rank < 2; rank++) {
+        const struct transport_config config = config_make(rank);
+        require(transport_shm.open(&config, &ends[rank]) == STATUS_OK);
+    }
+}
+
+/* What the input says of rank 1, over what is true. */
+static void try_segment(const unsigned char *data, size_t size, unsigned number)
+{
+    struct endpoint *ends[2];
+    struct shm_address address;
+    shm_pair(ends);
+    size_t length = transport_shm.address(ends[1], &address);
+    require(length == sizeof address);
+    size_t at = number * 8 % sizeof address;
+    memcpy((char *)&address + at, data, size < sizeof address - at ? size : sizeof address - at);
+    const char *reason = transport_shm.attach(ends[0], 1, &address, sizeof address);
+    require(!reason || reason[0]);
+    require(transport_shm.attach(ends[0], 2, data, size % sizeof address));
+    transport_shm.close(ends[0]);
+    transport_shm.close(ends[1]);
+}
+
+static void try_desk(const unsigned char *data, size_t size, unsigned number)
+{
+    struct shm_desk desk = {0};
+    memcpy(&desk, data, size < sizeof desk ? size : sizeof desk);
+    uint64_t bytes = number * 4096;
+    if (!shm_desk_fits(&desk, bytes))
+        return;
+    require(desk.offset <= bytes && desk.lanes <= bytes / SHM_CACHE_LINE);
+    for (int ring = 0; ring < SHM_RINGS; ring++)
+        require(desk.geometry.cells[ring] <= bytes / SHM_CACHE_LINE ||
+                desk.geometry.slot_bytes == 0);
+}
+
+static void try_meeting(const unsigned char *data, size_t size)
+{
+    struct membership membership = {.rank = 1, .ranks = RANKS}, again = membership;
+    char said[PMIX_TEXT_MOST], *text = malloc(size + 1);
+    require(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (meeting_decode(text, &membership)) {
+        require(meeting_encode(&membership, membership.has_secret, said));
+        require(meeting_decode(said, &again));
+        require(strcmp(again.root_host, membership.root_host) == 0);
+        require(again.root_home.count == membership.root_home.count);
+    }
+    free(text);
+}
+
+enum { HOME, HELLO, SEGMENT, DESK, MEETING, KINDS };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct reader input = {.at = data, .left = size};
+    unsigned kind = input_u8(&input) % KINDS, number = input_u8(&input);
+    switch (kind) {
+    case HOME:
+        try_home(input.at, input.left, number);
+        break;
+    case HELLO:
+        try_hello(input.at, input.left, number);
+        break;
+    case SEGMENT:
+        try_segment(input.at, input.left, number);
+        break;
+    case DESK:
+        try_desk(input.at, input.left, number);
+        break;
+    case MEETING:
+        try_meeting(input.at, input.left);
+        break;
+    }
+    return 0;
+}
+
+static void seed(const char *name, int kind, unsigned number, const void *data, size_t size)
+{
+    struct bytes bytes = {0};
+    const unsigned char head[] = {(unsigned char)kind, (unsigned char)number};
+    bytes_put(&bytes, head, sizeof head);
+    bytes_put(&bytes, data, size);
+    fuzz_seed(name, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
+
+void fuzz_seeds(void)
+{
+    struct home home;
+    struct listeners listeners;
+    unsigned char blob[HOME_BLOB_MOST];
+    if (home_open(NULL, false, &listeners, &home) == STATUS_OK) {
+        listeners_close(&listeners);
+        seed("home", HOME, 3, blob, home_write(&home, blob));
+        char text[PMIX_TEXT_MOST];
+        const struct membership root = {.root_host = "n1", .root_home = home, .secret = "seed"};
+        require(meeting_encode(&root, true, text));
+        seed("meeting", MEETING, 0, text, strlen(text));
+    }
+    unsigned char many[HOME_BLOB_MOST + 20];
+    memset(many, 4, sizeof many);
+    seed("home-full", HOME, 0, many, HOME_BLOB_MOST);
+    seed("home-many", HOME, 0, many, sizeof many);
+    const uint32_t hello[] = {0x02000000, 0x01000000, 0};
+    seed("hello", HELLO, 0, hello, sizeof hello);
+    seed("hello-expected", HELLO, 3, hello, sizeof hello);
+    seed("segment", SEGMENT, 0, NULL, 0);
+    seed("segment-host", SEGMENT, 0,
+         "0123456789012345678901234567890123456789012345678901234567890123456789", 70);
+    seed("segment-pid", SEGMENT, offsetof(struct shm_address, pid) / 8, "\1\0\0\0", 4);
+    const struct shm_desk desk = {.offset = 4096,
+                                  .first_lane = 0,
+                                  .lanes = 2,
+                                  .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
+    seed("desk", DESK, 9, &desk, sizeof desk);
+    seed("desk-small", DESK, 2, &desk, sizeof desk);
+}

@@ -1,0 +1,318 @@
+/*
+ * exchanges.c - a whole session whose ranks tell each other nonsense: all that reads what the ranks
+ * exchange runs as it is, on a control plane of this file.
+ *
+ * What a rank hears from the others is at first what it says itself; then the input changes it. A
+ * job of one rank goes to its end; one of three goes on until its ranks are to be connected, where
+ * the others are found to be gone.
+ *
+ * Input: flags, then edits: which exchange, of which rank, where (16 bits), how many bytes are put
+ * there (CUT: the rest is left out), and those.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../../cli/commands.h"
+#include "../../cli/output.h"
+#include "fuzz.h"
+#include "ledger.h"
+#include "log.h"
+#include "session.h"
+
+enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
+#define CUT        255
+#define BLOB_MOST  ((size_t)1 << 17)
+#define CONNECTING 6 /* the number of the last exchange before ranks connect */
+
+/* ---- the control plane ---- */
+
+struct control {
+    int rank, ranks;
+    struct member members[3];
+    struct pulse pulse;
+    unsigned exchanges;
+    bool ended;
+    struct reader edits;
+};
+
+/* By the input; what does not make sense as an edit changes nothing. */
+static void edits_apply(struct reader edits, unsigned exchange, struct blobs *blobs)
+{
+    while (edits.left >= 5) {
+        unsigned number = input_u8(&edits), rank = input_u8(&edits) % (unsigned)blobs->count;
+        size_t at = input_u16(&edits), length = input_u8(&edits);
+        bool cuts = length == CUT;
+        length = cuts ? 0 : length < edits.left ? length : edits.left;
+        const unsigned char *bytes = read_bytes(&edits, length);
+        if (number != exchange)
+            continue;
+        size_t old = blobs->size[rank];
+        size_t size = cuts && at < old ? at : !cuts && at + length > old ? at + length : old;
+        unsigned char *more = calloc(1, size ? size : 1);
+        if (!more)
+            abort();
+        if (blobs->data[rank])
+            memcpy(more, blobs->data[rank], old < size ? old : size);
+        if (length > 0)
+            memcpy(more + at, bytes, length);
+        free(blobs->data[rank]);
+        blobs->data[rank] = size ? more : NULL;
+        blobs->size[rank] = size;
+        if (size == 0)
+            free(more);
+    }
+}
+
+enum status control_allgather(struct control *control, const void *data, size_t size,
+                              struct blobs *blobs)
+{
+    *blobs = (struct blobs){.count = control->ranks,
+                            .data = calloc((size_t)control->ranks, sizeof *blobs->data),
+                            .size = calloc((size_t)control->ranks, sizeof *blobs->size)};
+    for (int r = 0; r < control->ranks; r++) {
+        blobs->size[r] = size;
+        blobs->data[r] = size ? malloc(size) : NULL;
+        if (size)
+            memcpy(blobs->data[r], data, size);
+    }
+    edits_apply(control->edits, control->exchanges++, blobs);
+    control->ended = control->ranks > 1 && control->exchanges > CONNECTING;
+    return STATUS_OK;
+}
+
+enum status control_gather(struct control *control, const void *data, size_t size,
+                           struct blobs *blobs)
+{
+    return control_allgather(control, data, size, blobs);
+}
+
+/* The job that comes next. */
+static struct {
+    unsigned flags;
+    struct reader edits;
+} next;
+
+enum status control_join(const struct membership *membership, const struct control_config *config,
+                         struct control **result)
+{
+    (void)config;
+    struct control *control = calloc(1, sizeof *control);
+    *result = control;
+    control->ranks = membership->ranks;
+    control->edits = next.edits;
+    for (int r = 0; r < control->ranks; r++) {
+        bool away = r == 2 && next.flags & TWO_HOSTS;
+        control->members[r] =
+            (struct member){.rank = r, .pid = getpid(), .node = away, .local_rank = away ? 0 : r};
+        snprintf(control->members[r].host, sizeof control->members[r].host, "host%d", away);
+    }
+    return STATUS_OK;
+}
+
+int control_rank(const struct control *control)
+{
+    return control->rank;
+}
+
+int control_ranks(const struct control *control)
+{
+    return control->ranks;
+}
+
+const struct member *control_members(const struct control *control)
+{
+    return control->members;
+}
+
+bool control_ended(const struct control *control)
+{
+    return control->ended;
+}
+
+struct pulse *control_pulse(struct control *control)
+{
+    return &control->pulse;
+}
+
+void control_enter(struct control *control, enum phase phase)
+{
+    atomic_store(&control->pulse.phase, phase);
+}
+
+void control_name_algorithm(struct control *control, int index, const char *text)
+{
+    (void)control;
+    require(index >= 0 && text[0]);
+}
+
+enum status control_fail(struct control *control, enum status status)
+{
+    (void)control;
+    require(status != STATUS_OK && log_current()->message[0]); /* it said why */
+    return status;
+}
+
+enum status control_finish(struct control *control, enum status status)
+{
+    (void)control;
+    return status;
+}
+
+int control_errors(const struct control *control, const struct job_error **errors)
+{
+    (void)control;
+    *errors = NULL;
+    return 0;
+}
+
+void control_close(struct control *control)
+{
+    free(control);
+}
+
+/* ---- the job ---- */
+
+static void job_make(struct job *job, bool profile)
+{
+    static char words[][16] = {"cctest",    "allreduce", "-b", "64",          "-e",
+                               "64",        "-n",        "2",  "-w",          "1",
+                               "-v",        "--slots",   "2",  "--slot-size", "256",
+                               "--timeout", "9",         "-a", "ring,tree",   "--profile"};
+    char *list[sizeof words / sizeof words[0] + 1] = {NULL};
+    int count = (int)(sizeof words / sizeof words[0]) - !profile;
+    for (int i = 0; i < count; i++)
+        list[i] = words[i];
+    static struct command_line line;
+    require(command_line_read(count, list, NULL, &line) == STATUS_OK);
+    require(command_line_resolve(&line, job) == STATUS_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct job job;
+    struct outcome outcome = {0};
+    struct log log;
+    next.edits = (struct reader){.at = data, .left = size};
+    next.flags = input_u8(&next.edits);
+    /* What the machine looks like is not what is tried, and takes long to find out. */
+    setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
+    job_make(&job, next.flags & PROFILE);
+    bool json = next.flags & JSON;
+    FILE *nothing = fopen("/dev/null", "w");
+    struct report *report = json ? json_open("/dev/null", &outcome) : table_open(nothing, &outcome);
+    struct membership membership = {
+        .ranks = next.flags & THREE ? 3 : 1, .secret = "fuzz", .bootstrap = "fuzz"};
+    require(report && nothing);
+    log_init(&log, 0, 0);
+    log_attach(&log);
+    session_run(&job, &membership, report);
+    log_attach(NULL);
+    if (json)
+        json_close(report);
+    else
+        table_close(report);
+    fclose(nothing);
+    return 0;
+}
+
+/* ---- seeds ---- */
+
+static void edit_put(struct bytes *out, unsigned exchange, unsigned rank, size_t at,
+                     const void *bytes, size_t size)
+{
+    const unsigned char head[] = {(unsigned char)exchange, (unsigned char)rank,
+                                  (unsigned char)(at & 255), (unsigned char)(at >> 8),
+                                  (unsigned char)size};
+    bytes_put(out, head, sizeof head);
+    if (size != CUT)
+        bytes_put(out, bytes, size);
+}
+
+/* So many bytes that are no zero: a text without an end. */
+static void edit_fill(struct bytes *out, unsigned exchange, unsigned rank, size_t at, size_t size)
+{
+    char words[200];
+    memset(words, 'x', sizeof words);
+    for (size_t part; size > 0; size -= part, at += part) {
+        part = size < sizeof words ? size : sizeof words;
+        edit_put(out, exchange, rank, at, words, part);
+    }
+}
+
+static void seed_begin(struct bytes *out, unsigned flags)
+{
+    const unsigned char first = (unsigned char)flags;
+    out->size = 0;
+    bytes_put(out, &first, 1);
+}
+
+/* Edits of each exchange, so that each is within reach. */
+static void seed_all(struct bytes *out)
+{
+    static const unsigned char ones[] = {255, 255, 255, 255};
+    static const char *const exchanges[] = {"masks", "places", "invitations", "at-gate", "cards",
+                                            "reach", "wishes", "links",       "sets",    "tallies"};
+    char name[64];
+    for (unsigned e = 0; e < sizeof exchanges / sizeof exchanges[0]; e++) {
+        unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= CONNECTING ? THREE : 0);
+        for (unsigned at = 0; at < 3; at++) {
+            seed_begin(out, flags | (at ? TWO_HOSTS : 0));
+            edit_put(out, e, at, 8 * (size_t)at, ones, sizeof ones);
+            snprintf(name, sizeof name, "%s-%u", exchanges[e], 8 * at);
+            fuzz_seed(name, out->data, out->size);
+        }
+        seed_begin(out, flags);
+        edit_put(out, e, 1, 1, NULL, CUT);
+        snprintf(name, sizeof name, "%s-cut", exchanges[e]);
+        fuzz_seed(name, out->data, out->size);
+        seed_begin(out, flags);
+        edit_fill(out, e, 1, 4, 1600);
+        snprintf(name, sizeof name, "%s-long", exchanges[e]);
+        fuzz_seed(name, out->data, out->size);
+    }
+}
+
+static void seed_tallies(struct bytes *out)
+{
+    const uint64_t wrong = 3;
+    const int32_t hop = 7000;
+    struct tally_wire *wire;
+    seed_begin(out, 0);
+    edit_put(out, 9, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
+    fuzz_seed("wrong", out->data, out->size);
+    edit_put(out, 9, 0, offsetof(struct tally_wire, hop_peer), &hop, sizeof hop);
+    fuzz_seed("wrong-hop", out->data, out->size);
+    seed_begin(out, 0);
+    edit_put(out, 9, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
+    edit_fill(out, 9, 0, offsetof(struct tally_wire, story),
+              sizeof wire->story + 2 * sizeof wire->samples[0]);
+    fuzz_seed("wrong-story", out->data, out->size);
+    for (int known = 0; known < 2; known++) {
+        seed_begin(out, JSON);
+        edit_put(out, 9, 0, offsetof(struct tally_wire, transport), known ? "shm" : "rdm", 4);
+        fuzz_seed(known ? "carrier" : "carrier-unknown", out->data, out->size);
+    }
+}
+
+void fuzz_seeds(void)
+{
+    struct bytes out = {0};
+    const struct link_class link = {
+        .transport = "shm", .words = "near", .count = INT32_MAX, .most_ns = 9};
+    seed_all(&out);
+    seed_tallies(&out);
+    seed_begin(&out, 0);
+    edit_put(&out, 7, 0, 0, &link, sizeof link);
+    fuzz_seed("link", out.data, out.size);
+    edit_put(&out, 7, 0, sizeof link, &link, sizeof link);
+    fuzz_seed("links", out.data, out.size);
+    /* A card for each transport: a size of 2 bytes, whether it is a reason, and the data. */
+    size_t cards = 0;
+    while (transports[cards / (4 + TRANSPORT_ADDRESS_MOST)])
+        cards += 4 + TRANSPORT_ADDRESS_MOST;
+    seed_begin(&out, THREE);
+    edit_fill(&out, 4, 1, 0, cards);
+    fuzz_seed("cards-endless", out.data, out.size);
+    bytes_free(&out);
+}

@@ -1,0 +1,232 @@
+/*
+ * messages.c - what stands in the control plane's frames, and a rank's hello.
+ *
+ * Input: which message it is, a number of ranks, then the message. What is accepted must survive
+ * being written and read again, and must be good enough for those who act on it.
+ */
+#include <stdio.h>
+
+#include "control_message.h"
+#include "fuzz.h"
+#include "hello.h"
+
+#define RANKS_FEW 6
+
+static void try_notice(const unsigned char *data, size_t size)
+{
+    struct notice notice, again;
+    struct bytes bytes = {0};
+    if (!notice_decode(data, size, &notice))
+        return;
+    notice_encode(&notice, &bytes);
+    require(notice_decode(bytes.data, bytes.size, &again));
+    require(again.status == notice.status && strcmp(again.text, notice.text) == 0);
+    bytes_free(&bytes);
+}
+
+static void try_members(const unsigned char *data, size_t size, int ranks)
+{
+    struct member members[RANKS_FEW];
+    struct bytes bytes = {0};
+    int firsts = 0, nodes = 0;
+    if (!members_decode(data, size, ranks, members))
+        return;
+    for (int r = 0; r < ranks; r++) {
+        require(members[r].node >= 0 && members[r].node < ranks);
+        require(members[r].local_rank >= 0 && members[r].local_rank < ranks);
+        nodes = members[r].node >= nodes ? members[r].node + 1 : nodes;
+        firsts += members[r].local_rank == 0;
+    }
+    require(firsts == nodes); /* each host has one first rank */
+    members_encode(members, ranks, &bytes);
+    require(members_decode(bytes.data, bytes.size, ranks, members));
+    bytes_free(&bytes);
+}
+
+/* As many pulses as there are, each of a rank, and what rank 0 makes of them. */
+static void try_readings(struct reader *input, int ranks)
+{
+    struct standing standings[RANKS_FEW] = {0};
+    struct member members[RANKS_FEW] = {0};
+    struct cause causes[] = {{.kind = CAUSE_LOST, .rank = 0, .status = STATUS_TIMEOUT}};
+    static const char *const algorithms[] = {"alltoall pairwise", NULL};
+    for (int r = 0; r < ranks; r++) {
+        unsigned state = input_u8(input);
+        size_t size = input_u8(input);
+        unsigned char *message = input_copy(input, &size);
+        snprintf(members[r].host, sizeof members[r].host, "host%d", r);
+        if (!reading_decode(message, size, &standings[r].reading))
+            standings[r].reading = (struct reading){.operation = -1, .peer = -1};
+        standings[r].finished = state & 1;
+        standings[r].exchange = state & 2 ? "a barrier of the control plane" : NULL;
+        standings[r].silent = state & 4 ? 9 : 0;
+        free(message);
+    }
+    struct situation situation = {.ranks = ranks,
+                                  .members = members,
+                                  .standings = standings,
+                                  .causes = causes,
+                                  .stalled = 1,
+                                  .heartbeat = 0.5,
+                                  .algorithms = algorithms,
+                                  .algorithm_count = 2};
+    static struct verdict verdict;
+    verdict_reach(&situation, &verdict);
+    require(verdict.headline[0] && verdict.status == STATUS_TIMEOUT);
+    situation.cause_count = 1;
+    verdict_reach(&situation, &verdict);
+    require(verdict.headline[0] && verdict.error_count == 1);
+}
+
+static void try_share(const unsigned char *data, size_t size)
+{
+    struct share share;
+    if (share_decode(data, size, &share))
+        require(share.data + share.size == data + size);
+}
+
+static void try_blobs(const unsigned char *data, size_t size, int ranks)
+{
+    struct blobs blobs;
+    struct bytes bytes = {0};
+    if (blobs_decode(data, size, ranks, &blobs)) {
+        blobs_encode_count(blobs.count, &bytes);
+        for (int r = 0; r < blobs.count; r++)
+            blobs_encode_next(blobs.data[r], blobs.size[r], &bytes);
+        require(bytes.size == size && memcmp(bytes.data, data, size) == 0);
+    }
+    bytes_free(&bytes);
+    blobs_free(&blobs);
+}
+
+static void hello_make(struct hello *hello, int rank, int ranks)
+{
+    const struct membership membership = {.rank = rank, .ranks = ranks};
+    hello_fill(hello, &membership, "allreduce -a ring --np 4 -b 8 -e 64M");
+}
+
+static void try_hello(const unsigned char *data, size_t size, int ranks)
+{
+    struct hello root, guest;
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    char refusal[1024];
+    if (!hello_decode(data, size, &guest))
+        return;
+    hello_make(&root, 0, ranks);
+    if (hello_check(&root, &guest, refusal, sizeof refusal) == STATUS_OK) {
+        require(guest.rank >= 0 && guest.rank < ranks);
+        require(hello_encode(&guest, bytes) <= sizeof bytes);
+    } else {
+        require(refusal[0]);
+    }
+}
+
+enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, MESSAGES };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct reader input = {.at = data, .left = size};
+    unsigned message = input_u8(&input) % MESSAGES;
+    int ranks = 1 + (int)(input_u8(&input) % RANKS_FEW);
+    switch (message) {
+    case NOTICE:
+        try_notice(input.at, input.left);
+        break;
+    case MEMBERS:
+        try_members(input.at, input.left, ranks);
+        break;
+    case READINGS:
+        try_readings(&input, ranks);
+        break;
+    case SHARE:
+        try_share(input.at, input.left);
+        break;
+    case BLOBS:
+        try_blobs(input.at, input.left, ranks);
+        break;
+    case HELLO:
+        try_hello(input.at, input.left, ranks);
+        break;
+    }
+    return 0;
+}
+
+static void seed_begin(struct bytes *bytes, int message, int ranks)
+{
+    const unsigned char head[] = {(unsigned char)message, (unsigned char)(ranks - 1)};
+    bytes->size = 0;
+    bytes_put(bytes, head, sizeof head);
+}
+
+static void seed_readings(struct bytes *bytes)
+{
+    seed_begin(bytes, READINGS, 3);
+    for (int r = 0; r < 3; r++) {
+        const struct reading reading = {.phase = PHASE_TIME,
+                                        .operation = r,
+                                        .kind = 2 + r % 2,
+                                        .peer = (r + 1) % 3,
+                                        .length = 8,
+                                        .progress = 7};
+        struct bytes pulse = {0};
+        reading_encode(&reading, &pulse);
+        const unsigned char head[] = {(unsigned char)(r == 2 ? 2 : 0), (unsigned char)pulse.size};
+        bytes_put(bytes, head, sizeof head);
+        bytes_put(bytes, pulse.data, pulse.size);
+        bytes_free(&pulse);
+    }
+    fuzz_seed("readings", bytes->data, bytes->size);
+}
+
+void fuzz_seeds(void)
+{
+    struct bytes bytes = {0};
+    const struct notice notice = {.status = STATUS_TIMEOUT, .text = "rank 3 is gone"};
+    seed_begin(&bytes, NOTICE, 1);
+    notice_encode(&notice, &bytes);
+    fuzz_seed("notice", bytes.data, bytes.size);
+    for (size_t length = sizeof notice.text - 1; length < sizeof notice.text + 200; length += 100) {
+        char text[2 * sizeof notice.text] = "";
+        memset(text, 'x', length);
+        seed_begin(&bytes, NOTICE, 1);
+        notice_encode(&notice, &bytes);
+        bytes.size -= 4 + strlen(notice.text);
+        bytes_put_text(&bytes, text);
+        snprintf(text, sizeof text, "notice-%zu", length);
+        fuzz_seed(text, bytes.data, bytes.size);
+    }
+
+    const struct member members[] = {{.host = "n1", .pid = 7},
+                                     {.host = "n2", .pid = 8, .node = 1},
+                                     {.host = "n1", .pid = 9, .local_rank = 1}};
+    seed_begin(&bytes, MEMBERS, 3);
+    members_encode(members, 3, &bytes);
+    fuzz_seed("members", bytes.data, bytes.size);
+
+    seed_readings(&bytes);
+
+    const struct share share = {.kind = 1, .number = 2, .data = bytes.data, .size = 2};
+    struct bytes other = {0};
+    seed_begin(&other, SHARE, 1);
+    share_encode(&share, &other);
+    fuzz_seed("share", other.data, other.size);
+
+    seed_begin(&bytes, BLOBS, 3);
+    blobs_encode_count(3, &bytes);
+    for (size_t r = 0; r < 3; r++)
+        blobs_encode_next("abcdef", 3 * r, &bytes);
+    fuzz_seed("blobs", bytes.data, bytes.size);
+
+    struct hello hello;
+    unsigned char encoded[HANDSHAKE_HELLO_MOST];
+    hello_make(&hello, 3, 4);
+    seed_begin(&bytes, HELLO, 4);
+    bytes_put(&bytes, encoded, hello_encode(&hello, encoded));
+    fuzz_seed("hello", bytes.data, bytes.size);
+    snprintf(hello.version, sizeof hello.version, "0.0.9");
+    seed_begin(&bytes, HELLO, 4);
+    bytes_put(&bytes, encoded, hello_encode(&hello, encoded));
+    fuzz_seed("hello-old", bytes.data, bytes.size);
+    bytes_free(&bytes);
+    bytes_free(&other);
+}

@@ -1,0 +1,147 @@
+/*
+ * words.c - what people and launchers write: the command line, the environment, files of counts.
+ *
+ * Input: which of them it is, then the text; of a command line, words that end with a zero byte or
+ * a line.
+ */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../cli/command_line.h"
+#include "bootstrap_internal.h"
+#include "fuzz.h"
+#include "log.h"
+#include "size.h"
+
+#define WORDS 24
+
+/* Ends with a zero byte; the caller's to free. */
+static char *text_of(struct reader *input)
+{
+    char *text = malloc(input->left + 1);
+    if (!text)
+        abort();
+    memcpy(text, input->at, input->left);
+    text[input->left] = '\0';
+    return text;
+}
+
+/* Words that begin with this are variables. */
+#define VARIABLE "CCTEST_"
+
+static void try_command_line(char *text, size_t size)
+{
+    char *words[WORDS + 1] = {NULL}, *variables[WORDS + 1] = {NULL}, program[] = "cctest";
+    int count = 0, more = 0;
+    words[count++] = program;
+    for (char *at = text; at < text + size && count < WORDS && more < WORDS;) {
+        size_t length = strcspn(at, "\n");
+        at[length] = '\0';
+        if (strncmp(at, VARIABLE, strlen(VARIABLE)) == 0)
+            variables[more++] = at;
+        else
+            words[count++] = at;
+        at += length + 1;
+    }
+    static struct command_line line;
+    static struct job job;
+    enum status status = command_line_read(count, words, variables, &line);
+    if (status == STATUS_OK && line.command && !line.help)
+        status = command_line_resolve(&line, &job);
+    if (status == STATUS_OK && line.command && !line.help)
+        free(job.counts.numbers);
+    require(status == STATUS_OK || log_current()->message[0]);
+}
+
+static void try_counts(const char *text, size_t size)
+{
+    char path[64];
+    struct counts_spec spec;
+    struct counts *counts;
+    int fd = memfd_create("counts", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (counts_read(path, &spec) == STATUS_OK) {
+        require(spec.rows > 0 && spec.columns > 0);
+        const size_t ranks[] = {spec.rows, spec.columns, spec.rows * spec.columns,
+                                spec.rows * spec.columns + 1};
+        for (unsigned i = 0; i < 8; i++) {
+            enum counts_kind kind = i % 2 ? COUNTS_MATRIX : COUNTS_VECTOR;
+            if (ranks[i / 2] < 500 &&
+                counts_create(&spec, kind, (int)ranks[i / 2], 1, 1, &counts) == STATUS_OK) {
+                counts_mean(counts);
+                counts_free(counts);
+            }
+        }
+    }
+    free(spec.numbers);
+    close(fd);
+}
+
+static void try_host(const char *text)
+{
+    char small[8], host[256];
+    int port;
+    nodelist_first(text, small, sizeof small);
+    nodelist_first(text, host, sizeof host);
+    require(strncmp(small, host, sizeof small - 1) == 0);
+    rendezvous_parse(text, small, sizeof small, &port);
+    if (rendezvous_parse(text, host, sizeof host, &port))
+        require(host[0] && port > 0 && port < 65536);
+    size_t bytes;
+    size_parse(text, &bytes);
+}
+
+enum { COMMAND_LINE, COUNTS, HOST, KINDS };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct reader input = {.at = data, .left = size};
+    unsigned kind = input_u8(&input) % KINDS;
+    char *text = text_of(&input);
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    switch (kind) {
+    case COMMAND_LINE:
+        try_command_line(text, input.left);
+        break;
+    case COUNTS:
+        try_counts(text, input.left);
+        break;
+    case HOST:
+        try_host(text);
+        break;
+    }
+    log_attach(NULL);
+    free(text);
+    return 0;
+}
+
+static void seed(const char *name, int kind, const char *text)
+{
+    char bytes[512];
+    int size = snprintf(bytes, sizeof bytes, "%c%s", kind, text);
+    fuzz_seed(name, bytes, (size_t)size);
+}
+
+void fuzz_seeds(void)
+{
+    seed("run", COMMAND_LINE,
+         "alltoall\n-a\nbruck:radix=4,pairwise\n-b\n8\n-e\n64M\n-f\n2\n-d\nint32\n-x\nshm,tcp\n");
+    seed("parts", COMMAND_LINE,
+         "allreduce\n--algorithm=hier:intra=mesh:inter=recexch:inter.radix=4\n--shape\n2x4\n");
+    seed("groups", COMMAND_LINE, "allgather\n-a\nhier:groups=2+3\n--np\n5\n--copy\nzcopy\n");
+    seed("faults", COMMAND_LINE,
+         "reduce\n-r\nall\n--inject\ncorrupt:rank=1:iteration=0,delay:rank=2:us=50\n-o\nmax\n");
+    seed("rest", COMMAND_LINE,
+         "alltoallv\n--counts\nzipf:1.2\n--chunk\nauto\n--timeout\n0.5\n--min-busbw\n1e3\n-vv\n");
+    seed("variables", COMMAND_LINE, "CCTEST_MIN_BYTES=4K\nCCTEST_COPY=zcopy\nplan\nreduce\n");
+    seed("matrix", COUNTS, "# who has how much\n1 2 3\n4,5 , 6\n7 8 9\n");
+    seed("vector", COUNTS, "1\n0\n18446744073709551615\n");
+    seed("nodelist", HOST, "node[07-09,12],other");
+    seed("address", HOST, "[::1]:4711");
+    seed("size", HOST, "16384P");
+}
