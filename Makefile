@@ -140,9 +140,11 @@ scale: $(binary) $(BUILD)/tests/bench/scale
 install: $(binary)
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
+	install -D -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/cctest $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/cctest $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest
 
 clean:
 	rm -rf build build-* cctest

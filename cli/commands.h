@@ -13,4 +13,7 @@ enum status info_command(const struct command_line *line, struct job *job);
 enum status plan_command(const struct command_line *line, struct job *job);
 enum status help_command(const struct command_line *line, struct job *job);
 
+/* `cctest complete WORD...`, which is for shells: its words are not a command line of its own. */
+void complete_words(int count, char **words);
+
 #endif

@@ -86,7 +86,11 @@ int main(int argc, char **argv)
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = start(argc, argv, &log);
+    enum status status = STATUS_OK;
+    if (argc > 1 && strcmp(argv[1], "complete") == 0)
+        complete_words(argc - 2, argv + 2);
+    else
+        status = start(argc, argv, &log);
     log_print_failure(&log);
     if (fflush(stdout) != 0 && status == STATUS_OK) {
         say("cannot write standard output: choose another place for it");

@@ -11,7 +11,7 @@ if command -v mandoc >/dev/null; then
     check_status 0 "mandoc -Tlint"
     check_silent . "$out"
     mandoc -Tutf8 "$page" | col -b >"$scratch/page"
-    check "it has its sections" test "$(grep -Ec '^(SYNOPSIS|OPTIONS|EXIT STATUS|EXAMPLES|DIAGNOSTICS)' "$scratch/page")" = 5
+    check "it has its sections" test "$(grep -Ec '^(SYNOPSIS|OPTIONS|ENVIRONMENT|EXIT STATUS|EXAMPLES|DIAGNOSTICS)' "$scratch/page")" = 6
 else
     echo "not tested: the form of the manual page (no mandoc here)"
 fi
@@ -29,6 +29,54 @@ done
 check "no command has these of the man page: $(grep -vxFf "$scratch/all" "$scratch/man")" \
     test -z "$(grep -vxFf "$scratch/all" "$scratch/man")"
 
+# Defaults are those of --help, where they are one word; where they are more, both have some.
+ran=(defaults)
+python3 - "$CCTEST" "$page" >"$out" 2>"$err" <<'PYTHON'
+import re, subprocess, sys
+page = open(sys.argv[2]).read()
+text = "".join(subprocess.run([sys.argv[1], *words], capture_output=True, text=True).stdout
+               for words in (["--help"], ["help", "plan"]))
+count = 0
+for name, words in re.findall(r"^  (?:-., |    )--([a-z-]+)((?:.*\n)(?:^ {20,}.*\n)*)", text, re.M):
+    item = re.search(r"^\.It Fl (?:. Ar \S+ , Fl |v , Fl |h , Fl )?-%s\b.*\n((?:(?!\.It Fl|\.El|\.Bl).*\n)*)" % name, page, re.M)
+    told = re.search(r"\(([^()]*)\)\s*$", words)
+    wanted = re.search(r"^Default: ([^,.;\n]*)", item.group(1), re.M) if item else None
+    if not item:
+        print(f"--{name} is not in the page")
+    elif bool(told) != bool(wanted):
+        print(f"--{name}: only one of --help and the page has a default")
+    elif told and " " not in told.group(1) and told.group(1) != wanted.group(1):
+        print(f"--{name}: {told.group(1)} in --help, {wanted.group(1)} in the page")
+    count += bool(told)
+sys.exit(0 if count >= 20 else f"only {count} defaults were found")
+PYTHON
+status=$?
+check_status 0 "defaults are found"
+check_silent . "$out"
+
+# The variables of the environment that are looked at, and each option's.
+sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/told"
+(cd "$repository" && sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.rank = "([A-Z_]+)".*/\1/p; s/.*\.size = "([A-Z_]+)".*/\1/p' \
+    src/*.c cli/*.c transports/*.c) | sort -u >"$scratch/read"
+check "variables that the page does not tell: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
+    test -z "$(comm -13 "$scratch/told" "$scratch/read")"
+while read -r variable; do
+    check "nobody looks at $variable of the page" grep -qF "\"$variable\"" "$repository"/src/*.c "$repository"/cli/*.c
+done <"$scratch/told"
+for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
+    variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
+    case $option in
+    version | help | json | csv | interface) continue ;; # those take any text
+    esac
+    run env "$variable=?" "$CCTEST" alltoallv
+    check_status 2 "$variable=?"
+    check_says "'[?]'"
+done
+
+# The exit statuses are those of the program.
+check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)$/\1/p' "$page" | paste -sd' ')" = \
+    "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/status.h" | paste -sd' ')"
+
 # Example commands of the README and the manual page, with small sizes where they do not matter; in a directory of
 # their own, where they may write.
 cd "$scratch" || exit 1
@@ -42,7 +90,7 @@ check "there are examples" test "$(wc -l <examples)" -ge 8
 while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
-    *--rendezvous*) continue ;; # test_rendezvous.sh has those
+    *--rendezvous*) continue ;; # below, those of the page
     list* | info* | plan* | help*) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
@@ -53,6 +101,47 @@ while read -r _ line; do
     *) check_status 0 "$line" ;;
     esac
 done <examples
+
+# Those of several nodes, all on this one.
+ranks=()
+while read -r line; do
+    read -ra words <<<"${line//node1:/localhost:} $small"
+    "$CCTEST" "${words[@]:1}" >"$scratch/rank${#ranks[@]}" 2>&1 &
+    ranks+=($!)
+done < <(sed -nE 's/^\.Dl node[0-9]\$ (cctest .*)/\1/p' "$page")
+check "there are examples for two nodes" test "${#ranks[@]}" = 2
+for rank in "${!ranks[@]}"; do
+    wait "${ranks[rank]}"
+    status=$? ran=("example for rank $rank")
+    cp "$scratch/rank$rank" "$out"
+    check_status 0
+done
+
+# Every sentence that the page quotes can be one of the program's: it ends with the words of some format of the
+# sources, or with those up to a ';', ':', ',' or '(' of it.
+ran=(sentences)
+python3 - "$repository" "$page" >"$out" 2>"$err" <<'PYTHON'
+import glob, re, sys
+endings = set() # the longest words of each, and all as an expression
+for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob.glob(f"{sys.argv[1]}/{d}/*.c")]:
+    for literals in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', open(path).read()):
+        text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literals)).removesuffix("\\n")
+        for end in [len(text)] + [m.start() for m in re.finditer(r"[;:,]| \(", text)]:
+            pieces = re.split(r"%[-+.0-9*]*l*z?[a-z]", text[:end])
+            if sum(len(p) for p in pieces) >= 15:
+                endings.add((max(pieces, key=len), ".*".join(re.escape(p) for p in pieces) + "$"))
+section = open(sys.argv[2]).read().split(".Sh DIAGNOSTICS")[1]
+quoted = re.findall(r'^\.Dl (?:cctest: )?(.*)$|^\.It Li "(.*)"$', section, re.M)
+for sentence in (a or b for a, b in quoted):
+    sentence = sentence.replace(r"\(aq", "'")
+    if not any(words in sentence and re.search(expression, sentence) for words, expression in endings):
+        print("no sentence of the program:", sentence)
+print(len(quoted), "sentences", file=sys.stderr)
+PYTHON
+status=$?
+check_status 0 "sentences of the program"
+check_silent . "$out"
+check_says '^1[0-9] sentences'
 
 # Diagnostics that the manual page quotes are those of today.
 "$CCTEST" alltoall -b 1X 2>"$err"
@@ -68,6 +157,7 @@ check_status 0 "make install"
 run "$scratch/root/opt/x/bin/cctest" --version
 check_status 0 "the installed program runs"
 check "the manual page is installed" test -s "$scratch/root/opt/x/share/man/man1/cctest.1"
+check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-completion/completions/cctest"
 run ldd "$scratch/root/opt/x/bin/cctest"
 check_silent 'hwloc|jansson|sodium|cmocka' "$out"
 make -s -C "$repository" uninstall DESTDIR="$scratch/root" PREFIX=/opt/x >"$out" 2>"$err"

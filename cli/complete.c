@@ -1,0 +1,248 @@
+/*
+ * complete.c - `cctest complete WORD...`: how the last of the words may go on, for the shell's
+ * completion (completion.bash). Everything comes from the tables that the command line is read by,
+ * so what is offered is what is accepted.
+ *
+ * Prints one candidate a line, each a whole word. FILES_TOO says that the names of files fit, too.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+
+#define FILES_TOO ":files"
+
+/* The word that is to be completed. */
+struct word {
+    const char *text;
+    size_t done; /* bytes of it that stay: "bruck:radix=4," of a list */
+};
+
+/* Offers the word with `name`, and what always follows it, in place of its end. */
+static void offer(const struct word *word, const char *name, const char *suffix)
+{
+    const char *end = word->text + word->done;
+    if (strncmp(name, end, strlen(end)) == 0)
+        printf("%.*s%s%s\n", (int)word->done, word->text, name, suffix);
+}
+
+static void offer_all(const struct word *word, const char *const *names, const char *suffix)
+{
+    for (int i = 0; names[i]; i++)
+        offer(word, names[i], suffix);
+}
+
+/* What is behind the last separator is to be completed. */
+static struct word word_behind(struct word word, const char *separators)
+{
+    const char *from = word.text + word.done;
+    for (const char *at = from; *at; at++)
+        if (strchr(separators, *at))
+            word.done = (size_t)(at + 1 - word.text);
+    return word;
+}
+
+/* ---- algorithms ---- */
+
+/* "radix=" of an algorithm; `prefix`: "inter." for those of a part. */
+static void offer_keys(const struct word *word, const struct algorithm *algorithm,
+                       const char *prefix)
+{
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
+        const struct algorithm_option *option = &algorithm->options[i];
+        char key[128];
+        snprintf(key, sizeof key, "%s%s", prefix, option->name);
+        offer(word, key, "=");
+        if (option->kind != OPTION_PART)
+            continue;
+        /* Of the part that it is without further words; others have options of their own. */
+        struct part part = part_of(option, option->standard_part);
+        snprintf(key, sizeof key, "%s.", option->name);
+        if (part.algorithm)
+            offer_keys(word, part.algorithm, key);
+    }
+}
+
+static void offer_value(const struct word *word, const struct algorithm_option *option)
+{
+    if (option->kind == OPTION_WORD)
+        offer_all(word, option->words, "");
+    for (int i = 0; option->kind == OPTION_PART && algorithms[i]; i++)
+        if (algorithm_is_part(algorithms[i], option))
+            offer(word, algorithms[i]->name, "");
+}
+
+/* Behind "name:": keys, or the value of one. */
+static void offer_parameters(struct word word, const struct algorithm *algorithm)
+{
+    word = word_behind(word, ":");
+    const char *key = word.text + word.done, *equals = strchr(key, '=');
+    if (!equals) {
+        offer_keys(&word, algorithm, "");
+        return;
+    }
+    size_t length = (size_t)(equals - key);
+    word.done += length + 1;
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        if (strlen(algorithm->options[i].name) == length &&
+            strncmp(algorithm->options[i].name, key, length) == 0)
+            offer_value(&word, &algorithm->options[i]);
+}
+
+static void offer_algorithms(struct word word, const struct collective *collective)
+{
+    bool first = !strchr(word.text + word.done, ',');
+    word = word_behind(word, ",");
+    const char *item = word.text + word.done, *colon = strchr(item, ':');
+    char name[64];
+    if (!collective)
+        return;
+    if (colon) {
+        snprintf(name, sizeof name, "%.*s", (int)(colon - item), item);
+        const struct algorithm *algorithm = algorithm_find(collective->id, name);
+        if (algorithm)
+            offer_parameters(word, algorithm);
+        return;
+    }
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_serves(algorithms[i], collective->id))
+            offer(&word, algorithms[i]->name, "");
+    if (first) /* these stand alone */
+        offer_all(&word, (const char *const[]){"all", "auto", NULL}, "");
+}
+
+/* ---- values of options ---- */
+
+static void offer_transports(struct word word)
+{
+    bool first = !strchr(word.text + word.done, ',');
+    word = word_behind(word, ",");
+    for (int i = 0; transports[i]; i++)
+        offer(&word, transports[i]->name, "");
+    if (first)
+        offer(&word, "auto", "");
+}
+
+static void offer_values(const struct word *word, const struct option_row *row,
+                         const struct collective *collective)
+{
+    static const char *const counts[] = {"uniform", "zipf:", "hot:", "spread", NULL};
+    const struct option_kind *kind = row->kind;
+    if (kind == &kind_words)
+        offer_all(word, row->words, "");
+    else if (kind == &kind_algorithm)
+        offer_algorithms(*word, collective);
+    else if (kind == &kind_transport)
+        offer_transports(*word);
+    else if (kind == &kind_root)
+        offer(word, "all", "");
+    else if (kind == &kind_chunk)
+        offer(word, "auto", "");
+    else if (kind == &kind_counts)
+        offer_all(word, counts, "");
+    if (kind == &kind_file || kind == &kind_counts)
+        puts(FILES_TOO);
+    for (int i = 0; kind == &kind_datatype && datatypes[i]; i++)
+        offer(word, datatypes[i]->name, "");
+    for (int i = 0; kind == &kind_reduction && reductions[i]; i++)
+        offer(word, reductions[i]->name, "");
+    for (int i = 0; kind == &kind_memory && memory_kinds[i]; i++)
+        offer(word, memory_kinds[i]->name, "");
+}
+
+/* ---- words ---- */
+
+/* The row of "-x", "--name" or "--name=value". */
+static const struct option_row *row_of_word(const char *word)
+{
+    for (const struct option_row *row = option_table; row->name; row++) {
+        size_t length = strlen(row->name);
+        if (word[0] == '-' && row->letter && word[1] == row->letter && !word[2])
+            return row;
+        if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, row->name, length) == 0 &&
+            (!word[2 + length] || word[2 + length] == '='))
+            return row;
+    }
+    return NULL;
+}
+
+/* Does its value stand in the next word? */
+static bool takes_next(const char *word)
+{
+    const struct option_row *row = row_of_word(word);
+    return row && row->argument && !strchr(word, '=');
+}
+
+static void offer_options(const struct word *word, unsigned command)
+{
+    char flag[64];
+    for (const struct option_row *row = option_table; row->name; row++) {
+        if (!(row->commands & command))
+            continue;
+        snprintf(flag, sizeof flag, "--%s", row->name);
+        offer(word, flag, "");
+        snprintf(flag, sizeof flag, "-%c", row->letter);
+        if (row->letter && !word->text[1])
+            offer(word, flag, "");
+    }
+}
+
+static void offer_collectives(const struct word *word)
+{
+    for (int i = 0; collectives[i]; i++) {
+        offer(word, collectives[i]->name, "");
+        for (int a = 0; word->text[0] && a < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[a];
+             a++)
+            offer(word, collectives[i]->aliases[a], "");
+    }
+}
+
+/* A word that is no option, of which there were `count` before. */
+static void offer_words(const struct word *word, const struct command *command, int count,
+                        const struct collective *collective)
+{
+    bool helps = command && command->bit == FOR_HELP;
+    for (const struct command *other = commands + 1;
+         (count == 0 || (helps && count == 1)) && other->name; other++)
+        offer(word, other->name, "");
+    if (count == 0 || (command && count == 1 && command->words_most > 1))
+        offer_collectives(word);
+    if (command && command->bit == FOR_LIST && count == 2 && collective)
+        for (int i = 0; algorithms[i]; i++)
+            if (algorithm_serves(algorithms[i], collective->id))
+                offer(word, algorithms[i]->name, "");
+}
+
+void complete_words(int count, char **words)
+{
+    const struct command *command = NULL;
+    const struct collective *collective = NULL;
+    const char *before = ""; /* an option whose value comes next */
+    int plain = 0;
+    for (int i = 0; i + 1 < count; i++) {
+        const char *word = words[i];
+        bool value = before[0] != '\0';
+        before = !value && takes_next(word) ? word : "";
+        if (value || word[0] == '-')
+            continue;
+        for (const struct command *other = commands + 1; plain == 0 && other->name; other++)
+            if (strcmp(word, other->name) == 0)
+                command = other;
+        if (!collective)
+            collective = collective_find(word);
+        plain++;
+    }
+    if (plain > 0 && !command)
+        command = commands;
+    struct word word = {.text = count > 0 ? words[count - 1] : ""};
+    const struct option_row *row = row_of_word(before[0] ? before : word.text);
+    const char *equals = strchr(word.text, '=');
+    if (!before[0] && word.text[0] == '-' && row && equals)
+        word.done = (size_t)(equals + 1 - word.text);
+    if (before[0] || word.done > 0)
+        offer_values(&word, row, collective);
+    else if (word.text[0] == '-')
+        offer_options(&word, command ? command->bit : FOR_RUN);
+    else
+        offer_words(&word, command, plain, collective);
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Completion: what a real bash makes of a half-written line. What is offered is held against what `list`, `help` and the
+# sentences about unknown names say, and against what the command line accepts.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+script=$repository/cli/completion.bash
+mkdir "$scratch/bin" "$scratch/files"
+ln -s "$CCTEST" "$scratch/bin/cctest"
+PATH=$scratch/bin:$PATH
+cd "$scratch/files" || exit 1
+touch "counts one.txt" counts2.txt
+
+# completes LINE: what bash offers at its end, as the library of completions would ask, one a line in $out.
+completes() {
+    ran=(complete "$1")
+    status=0
+    # bash cuts at blanks and at $COMP_WORDBREAKS, and keeps the cuts but blanks as words.
+    bash --norc -c '
+        . "$1"
+        COMP_LINE=$2 COMP_POINT=${#2}
+        mapfile -t COMP_WORDS < <(sed -E "s/[=:]/\n&\n/g; s/[[:blank:]]+/\n/g" <<<"$2" | sed "1!{/^\$/{\$!d}}")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        function_name=$(complete -p cctest | sed "s/.*-F \([^ ]*\).*/\1/")
+        "$function_name" cctest "${COMP_WORDS[-1]}" ""
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$script" "$1" >"$out" 2>"$err" </dev/null
+    check "complains: $(cat "$err")" test ! -s "$err"
+}
+
+offers() { # offers LINE WORD...: these, in any order, and nothing else
+    completes "$1"
+    local got wanted
+    got=$(sort -u "$out" | paste -sd' ')
+    wanted=$(printf '%s\n' "${@:2}" | sort -u | paste -sd' ')
+    check "'$1' offers '$got', not '$wanted'" test "$got" = "$wanted"
+}
+
+names() { # names PYTHON-EXPRESSION: of the catalogue `d`, one a line
+    "$CCTEST" list --json - | python3 -c "import json, sys; d = json.load(sys.stdin); print('\n'.join($1))"
+}
+
+mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")
+check "there are collectives" test "${#collectives[@]}" -ge 10
+offers "cctest " "${collectives[@]}" list info plan help
+offers "cctest plan " "${collectives[@]}"
+offers "cctest help " "${collectives[@]}" list info plan help
+offers "cctest list " "${collectives[@]}"
+offers "cctest info " ""
+offers "cctest li" list
+offers "cctest allr" allreduce
+offers "cctest bca" bcast
+offers "cctest xyz" ""
+
+# Options: those of --help, of each command.
+for command in alltoall plan list info help; do
+    mapfile -t options < <("$CCTEST" help "$command" | sed -nE 's/^  (-., |    )(--[a-z-]+).*/\2/p')
+    offers "cctest $command --" "${options[@]}"
+done
+offers "cctest --dat" --datatype
+offers "cctest alltoall --min-b" --min-bytes --min-busbw
+offers "cctest alltoall -a ring --min-by" --min-bytes
+
+# Algorithms, of each collective, and their options.
+for collective in "${collectives[@]}"; do
+    mapfile -t all < <(names "[a['name'] for c in d['collectives'] if c['name'] == '$collective' for a in c['algorithms']]")
+    offers "cctest $collective -a " "${all[@]}" all auto
+    mapfile -t second < <(printf 'X,%s\n' "${all[@]}")
+    offers "cctest $collective -b 4 --algorithm X," "${second[@]}"
+done
+offers "cctest list alltoall pairwise-x" pairwise-xor
+offers "cctest allreduce -a ring-m" ring-multi
+offers "cctest alltoall --algorithm=pairwise-x" pairwise-xor
+offers "cctest alltoall -a bruck:r" radix=
+offers "cctest alltoall -a pairwise,bruck:r" radix=
+offers "cctest alltoall -a bruck:radix=4,pairwise-x" 4,pairwise-xor
+offers "cctest bcast -a binomial-" binomial-near
+completes "cctest allreduce -a hier:"
+check_says '^intra=$' "$out"
+check_says '^inter=$' "$out"
+completes "cctest allreduce -a hier:intra="
+check_says '^ring$' "$out"
+parts=$(paste -sd' ' "$out")
+check_silent '^hier$' "$out"
+for part in $parts; do
+    cctest plan allreduce -a "hier:intra=$part" --np 4 --shape 2x2
+    check "a part that is offered is known: $part" test "$(grep -c 'did you mean\|valid are' "$err")" = 0
+done
+
+# Values with fixed words are those that the command line names.
+valid() { # valid OPTION: what it says is valid
+    "$CCTEST" allreduce "$1" nonsense 2>&1 | sed -nE 's/.*valid are (.*)/\1/p' | tr -d ','
+}
+for option in -d -o -m --copy --bind --start --ranks-as; do
+    read -ra words <<<"$(valid $option)"
+    check "$option names its words" test "${#words[@]}" -ge 2
+    offers "cctest allreduce $option " "${words[@]}"
+done
+read -ra words <<<"$(valid -x)"
+offers "cctest allreduce -x " "${words[@]}" auto
+offers "cctest allreduce -x tcp,s" tcp,shm
+offers "cctest allreduce --copy=z" zcopy
+read -ra words <<<"$(valid --copy)"
+offers "cctest allreduce --copy=" "${words[@]}"
+offers "cctest broadcast -r a" all
+offers "cctest broadcast --chunk a" auto
+offers "cctest alltoallv --counts z" zipf:
+offers "cctest alltoallv --counts c" "counts one.txt" counts2.txt
+offers "cctest alltoall --json c" "counts one.txt" counts2.txt
+offers "cctest alltoall --np " ""
+
+# And on a terminal: bash itself asks, inserts, and goes on behind a ':' without a blank.
+ran=(bash on a terminal)
+python3 - "$script" >"$out" 2>"$err" <<'PYTHON'
+import os, pty, select, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ["PS1"] = "$ "
+    os.environ["TERM"] = "dumb"
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+def read_until(wanted, seconds=20):
+    said, end = b"", time.time() + seconds
+    while wanted not in said and time.time() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            said += os.read(terminal, 65536)
+    return said
+os.write(terminal, b"bind 'set enable-bracketed-paste off'; . " + sys.argv[1].encode() + b"; echo rea''dy\n")
+read_until(b"ready")
+os.write(terminal, b"cctest pl\talltoall --algo\tbruck:rad\t2 --np 2\n")
+print(read_until(b"rank 1").decode(errors="replace"))
+os.write(terminal, b"exit\n")
+PYTHON
+status=$?
+check_status 0
+check_says '^# alltoall bruck:radix=2, 2 ranks' "$out"
+finish
