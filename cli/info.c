@@ -15,7 +15,7 @@
 #include "commands.h"
 #include "log.h"
 #include "output.h"
-#include "pmix_client.h"
+#include "manager.h"
 
 static json_t *host_facts(void)
 {
@@ -111,8 +111,7 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     if (status != STATUS_OK) {
         *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->message);
     } else {
-        *facts =
-            json_pack("{s:s, s:s}", "name", bootstrap_names[bootstrap.kind], "why", bootstrap.why);
+        *facts = json_pack("{s:s, s:s}", "name", bootstrap.name, "why", bootstrap.why);
         int ranks = local ? bootstrap_local_ranks(job) : bootstrap.ranks;
         json_object_set_new(*facts, "ranks", json_integer(ranks));
     }

@@ -13,8 +13,6 @@
 
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer where no deadline was given */
 
-const char *const bootstrap_names[] = {"local", "tcp", "pmix"};
-
 static enum status told_check(const struct job *job, const struct launcher *launcher)
 {
     bool told = job->rank >= 0 && job->world >= 0;
@@ -40,6 +38,8 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
                              enum bootstrap_kind kind, int rank, int ranks)
 {
     bootstrap->kind = kind;
+    if (kind == BOOTSTRAP_TCP)
+        bootstrap->name = "tcp";
     bootstrap->rank = rank;
     bootstrap->ranks = ranks;
     if (job->ranks_as_threads)
@@ -51,30 +51,35 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
 
 #define WHY_NOT 220
 
-/* Is this process one of several ranks of a PMIx server's job? Then bootstrap->pmix is there. If not,
+/* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If not,
  * `why_not` says so, and STATUS_OK that it is the only one. */
-static enum status choose_pmix(const struct job *job, struct bootstrap *bootstrap,
-                               char why_not[WHY_NOT])
+static enum status choose_manager(const struct job *job, const struct launcher *launcher,
+                                  struct bootstrap *bootstrap, char why_not[WHY_NOT])
 {
-    struct pmix *pmix;
+    bool pmix = pmix_offered();
+    struct manager *manager;
     double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
-    enum status status = pmix_open(patience, &pmix, why_not, WHY_NOT);
+    if (job->rendezvous || (launcher && launcher->nested) || !(pmix || (launcher && launcher->pmi)))
+        return STATUS_OK;
+    enum status status = (pmix ? pmix_open : pmi_open)(patience, &manager, why_not, WHY_NOT);
     if (status != STATUS_OK)
         return status;
-    if (pmix->ranks == 1) {
+    if (manager->ranks == 1) {
         snprintf(why_not, WHY_NOT, "the PMIx job that this belongs to has one rank");
-        pmix_close(pmix);
+        manager->close(manager);
         return STATUS_OK;
     }
-    bootstrap->pmix = pmix;
+    bootstrap->manager = manager;
+    bootstrap->name = manager->name;
     snprintf(bootstrap->why, sizeof bootstrap->why,
-             "pmix: a PMIx server answers, and this is rank %d of %d", pmix->rank, pmix->ranks);
-    return rank_take(job, bootstrap, BOOTSTRAP_PMIX, pmix->rank, pmix->ranks);
+             "%s: a %s server answers, and this is rank %d of %d", manager->name,
+             pmix ? "PMIx" : "PMI", manager->rank, manager->ranks);
+    return rank_take(job, bootstrap, BOOTSTRAP_MANAGER, manager->rank, manager->ranks);
 }
 
-/* PMIx was promised and is not there. */
-static enum status pmix_missed(const struct launcher *launcher, int rank, int ranks,
-                               enum status status, const char *why_not)
+/* A manager was promised and is not there. */
+static enum status manager_missed(const struct launcher *launcher, int rank, int ranks,
+                                  enum status status, const char *why_not)
 {
     if (launcher)
         return fail(status,
@@ -108,7 +113,8 @@ static enum status choose_tcp(const struct job *job, const struct launcher *laun
 
 enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
 {
-    *bootstrap = (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .rank = -1, .ranks = -1};
+    *bootstrap =
+        (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local", .rank = -1, .ranks = -1};
     int rank = -1, ranks = 0;
     const struct launcher *launcher = launcher_detect(&rank, &ranks);
     enum status status = told_check(job, launcher);
@@ -119,13 +125,12 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";
-    if (!job->rendezvous && pmix_offered() && !(launcher && launcher->nested))
-        status = choose_pmix(job, bootstrap, why_not);
-    if (bootstrap->pmix)
+    status = choose_manager(job, launcher, bootstrap, why_not);
+    if (bootstrap->manager)
         return status;
     bool other = (launcher && launcher->meet) || launcher_of_one();
     if (status == STATUS_INTERRUPTED || (status != STATUS_OK && !other))
-        return pmix_missed(launcher, rank, ranks, status, why_not);
+        return manager_missed(launcher, rank, ranks, status, why_not);
     if (job->rendezvous || launcher)
         return choose_tcp(job, launcher, rank, ranks, bootstrap, why_not);
     char doubt[200];
@@ -140,8 +145,9 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
 
 void bootstrap_close(struct bootstrap *bootstrap)
 {
-    pmix_close(bootstrap->pmix);
-    bootstrap->pmix = NULL;
+    if (bootstrap->manager)
+        bootstrap->manager->close(bootstrap->manager);
+    bootstrap->manager = NULL;
 }
 
 /* Every socket and every shared segment is a descriptor: take as many as we may have. Local ranks
@@ -186,13 +192,13 @@ enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, ra
     enum status status = descriptors_take(job, bootstrap->kind);
     if (status != STATUS_OK)
         return status;
-    struct pmix *pmix = bootstrap->pmix;
-    bootstrap->pmix = NULL;
+    struct manager *manager = bootstrap->manager;
+    bootstrap->manager = NULL;
     switch (bootstrap->kind) {
     case BOOTSTRAP_TCP:
         return bootstrap_run_tcp(job, main, argument);
-    case BOOTSTRAP_PMIX:
-        return bootstrap_run_pmix(job, pmix, main, argument);
+    case BOOTSTRAP_MANAGER:
+        return bootstrap_run_manager(job, manager, main, argument);
     default:
         return bootstrap_run_local(job, main, argument);
     }

@@ -10,19 +10,19 @@
 #include "control.h"
 #include "job.h"
 
-enum bootstrap_kind { BOOTSTRAP_LOCAL, BOOTSTRAP_TCP, BOOTSTRAP_PMIX };
+enum bootstrap_kind { BOOTSTRAP_LOCAL, BOOTSTRAP_TCP, BOOTSTRAP_MANAGER };
 
 /* Where the ranks come from. */
 struct bootstrap {
     enum bootstrap_kind kind;
-    int rank, ranks;   /* of this process; -1: the ranks are made here */
-    struct pmix *pmix; /* BOOTSTRAP_PMIX: the server, which has been met */
-    char why[400];     /* one sentence */
+    const char *name;        /* "local", "tcp", "pmix", "pmi" */
+    int rank, ranks;         /* of this process; -1: the ranks are made here */
+    struct manager *manager; /* BOOTSTRAP_MANAGER: it has been met */
+    char why[400];           /* one sentence */
 };
-extern const char *const bootstrap_names[]; /* "local", "tcp", "pmix" */
 
 /* Which one it takes, first match: as told (--np; --rendezvous with --rank and --world), torchrun's
- * variables (tcp), a PMIx server that answers and whose job has more than one rank (pmix), a Slurm
+ * variables (tcp), a PMIx server that answers and whose job has more than one rank (pmix), MPICH's mpiexec (pmi), a Slurm
  * step (tcp), local. STATUS_USAGE if what was told contradicts itself, or the environment speaks of
  * several ranks that could not meet; STATUS_UNAVAILABLE if they could with PMIx, which is not
  * here. `bootstrap` is to be closed in any case. */
@@ -33,7 +33,7 @@ void bootstrap_close(struct bootstrap *bootstrap);
 typedef enum status rank_main(const struct job *job, const struct membership *membership,
                               void *argument);
 
-/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here (tcp, pmix),
+/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here (tcp, pmix, pmi),
  * or job->np of them as processes or threads under a supervisor (local; default: the cores of the
  * affinity mask, at least 2, at most 8). Returns the job's status when all have ended; no process,
  * thread, socket or segment is left. */

@@ -5,7 +5,7 @@
 #define CCTEST_BOOTSTRAP_INTERNAL_H
 
 #include "bootstrap.h"
-#include "pmix_client.h"
+#include "manager.h"
 
 /* A launcher that tells its processes who they are by their environment. */
 struct launcher {
@@ -14,6 +14,7 @@ struct launcher {
     /* Its ranks are started by processes that may be ranks of another launcher's job, and have that
      * one's variables too. */
     bool nested;
+    bool pmi; /* it is a manager that speaks PMI-1 */
     /* Finds rank 0's host and ports from the launcher's other variables, and a text that all its
      * ranks share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
     enum status (*meet)(struct membership *membership, char *shared, size_t size);
@@ -49,13 +50,13 @@ enum status bootstrap_live(const struct job *job, const struct membership *membe
 
 enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);
 enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argument);
-/* Takes `pmix`. */
-enum status bootstrap_run_pmix(const struct job *job, struct pmix *pmix, rank_main *main,
-                               void *argument);
+/* Takes `manager`. */
+enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
+                                  void *argument);
 
-/* What rank 0 says to the others through PMIx, with the secret or without; meeting_decode() keeps a
+/* What rank 0 says to the others through a manager, with the secret or without; meeting_decode() keeps a
  * secret that is there already, and returns false on nonsense. */
-bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_TEXT_MOST]);
+bool meeting_encode(const struct membership *root, bool secret, char text[MANAGER_TEXT_MOST]);
 bool meeting_decode(const char *text, struct membership *membership);
 
 #endif

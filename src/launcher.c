@@ -94,7 +94,9 @@ static const struct {
      {"MASTER_ADDR", "MASTER_PORT"}},
     /* In a Slurm job, these start a step of one agent a node, whose variables their ranks have. */
     {{.name = "mpirun", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE"}, {NULL}},
-    {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {"MPI_LOCALNRANKS"}},
+    /* MPICH's: its helpers may be a Slurm step themselves. */
+    {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE", .pmi = true},
+     {"PMI_FD", "MPI_LOCALNRANKS"}},
     /* A batch script has SLURM_PROCID too, and is no step. */
     {{.name = "srun", .rank = "SLURM_PROCID", .size = "SLURM_STEP_NUM_TASKS", .meet = meet_slurm},
      {"SLURM_STEP_ID"}},

@@ -6,7 +6,7 @@
  * clock and at signals. A call that does not come back is left behind with its thread: the process
  * is about to end then.
  */
-#include "pmix_client.h"
+#include "manager.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@ bool pmix_offered(void)
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
 #include <pmix.h>
 #include <pthread.h>
 #include <sodium.h>
@@ -28,7 +27,6 @@ bool pmix_offered(void)
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "control_signal.h"
 #include "log.h"
 
@@ -48,7 +46,7 @@ struct library {
 };
 
 struct client {
-    struct pmix pmix; /* first: what others see of it */
+    struct manager manager; /* first: what others see of it */
     struct library library;
     pmix_proc_t self;
     bool met;  /* there is a server to take leave of */
@@ -57,7 +55,7 @@ struct client {
     /* The errand that is under way: */
     void (*work)(struct client *client);
     int done; /* eventfd */
-    char text[PMIX_TEXT_MOST];
+    char text[MANAGER_TEXT_MOST];
     const char *call; /* the last one that was made, */
     pmix_status_t result;
 };
@@ -113,25 +111,6 @@ static void *errand_main(void *argument)
     return NULL;
 }
 
-/* Waits for the errand's end or for a signal: 0: it has ended; else a signal or ETIMEDOUT. */
-static int errand_await(struct client *client, int signals, double seconds)
-{
-    double until = clock_seconds() + seconds, left = seconds;
-    for (;;) {
-        struct pollfd set[] = {{.fd = client->done, .events = POLLIN},
-                               {.fd = signals, .events = POLLIN}};
-        poll(set, 2, left > 0 ? (int)(left * 1000) + 1 : 0);
-        if (set[0].revents)
-            return 0;
-        int signal = signals_read(signals);
-        if (signal)
-            return -signal;
-        if (left <= 0)
-            return ETIMEDOUT;
-        left = until - clock_seconds();
-    }
-}
-
 /* STATUS_OK: `work` was done, and client->result says with which success. */
 static enum status errand_run(struct client *client, void (*work)(struct client *), double seconds,
                               char *why, size_t size)
@@ -145,7 +124,7 @@ static enum status errand_run(struct client *client, void (*work)(struct client 
     int signals =
         signals_capture(); /* before there is a thread: the library's are not to get any */
     int error = pthread_create(&thread, NULL, errand_main, client);
-    int end = error ? 0 : errand_await(client, signals, seconds);
+    int end = error ? 0 : manager_await(client->done, signals, seconds);
     if (!error && end == 0) {
         eventfd_t count;
         pthread_join(thread, NULL);
@@ -228,14 +207,14 @@ static void work_open(struct client *client)
     if (!errand_called(client, "PMIx_Init", client->library.init(&client->self, NULL, 0)))
         return;
     client->met = true;
-    client->pmix.rank = (int)client->self.rank;
+    client->manager.rank = (int)client->self.rank;
     int rank = get_number(client, client->self.rank, PMIX_LOCAL_RANK);
     int ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE);
     if (rank >= 0 && rank < ranks) {
-        client->pmix.local_rank = rank;
-        client->pmix.local_ranks = ranks;
+        client->manager.local_rank = rank;
+        client->manager.local_ranks = ranks;
     }
-    client->pmix.ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
+    client->manager.ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
     /* Some versions begin a job of their own where no server answers. */
     const char *job = getenv("PMIX_NAMESPACE");
     if (client->result == PMIX_SUCCESS && (!job || strcmp(job, client->self.nspace) != 0))
@@ -278,7 +257,44 @@ static void work_finalize(struct client *client)
 
 /* ---- what others call ---- */
 
-enum status pmix_open(double seconds, struct pmix **out, char *why, size_t size)
+static enum status pmix_broadcast(struct manager *manager, double seconds,
+                                  char text[MANAGER_TEXT_MOST])
+{
+    struct client *client = (struct client *)manager;
+    char why[200];
+    if (manager->rank == 0)
+        snprintf(client->text, sizeof client->text, "%s", text);
+    enum status status = errand_run(client, work_broadcast, seconds, why, sizeof why);
+    if (status == STATUS_TIMEOUT)
+        return fail(status,
+                    "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
+                    "started, do all run cctest, and have all hosts libpmix?",
+                    manager->rank, seconds, manager->ranks);
+    if (status != STATUS_OK)
+        return fail(status, "rank %d, while the ranks met through PMIx: %s", manager->rank, why);
+    if (client->result != PMIX_SUCCESS)
+        return fail(STATUS_ERROR,
+                    "rank %d could not meet the others through PMIx (%s: %s): a rank, or the "
+                    "launcher, has ended before",
+                    manager->rank, client->call, client->library.error_string(client->result));
+    memcpy(text, client->text, sizeof client->text);
+    sodium_memzero(client->text, sizeof client->text);
+    return STATUS_OK;
+}
+
+static void pmix_close(struct manager *manager)
+{
+    struct client *client = (struct client *)manager;
+    char why[100];
+    if (client->met && !client->left)
+        errand_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
+    if (client->left)
+        return;
+    close(client->done);
+    free(client);
+}
+
+enum status pmix_open(double seconds, struct manager **out, char *why, size_t size)
 {
     *out = NULL;
     struct client *client = calloc(1, sizeof *client);
@@ -287,58 +303,26 @@ enum status pmix_open(double seconds, struct pmix **out, char *why, size_t size)
         snprintf(why, size, "there is no memory, or no descriptor, for PMIx");
         return STATUS_ERROR;
     }
+    client->manager.name = "pmix";
+    client->manager.broadcast = pmix_broadcast;
+    client->manager.close = pmix_close;
     enum status status = STATUS_UNAVAILABLE;
     if (library_load(&client->library, why, size))
         status = errand_run(client, work_open, seconds, why, size);
     if (status == STATUS_TIMEOUT) {
         snprintf(why, size, "the PMIx server has not answered for %.3g s", seconds);
         status = STATUS_USAGE;
-    } else if (status == STATUS_OK && (client->result != PMIX_SUCCESS || client->pmix.ranks < 1)) {
+    } else if (status == STATUS_OK &&
+               (client->result != PMIX_SUCCESS || client->manager.ranks < 1)) {
         snprintf(why, size, "no PMIx server answers (%s: %s)", client->call,
                  client->library.error_string(client->result));
         status = STATUS_USAGE;
     }
     if (status == STATUS_OK)
-        *out = &client->pmix;
+        *out = &client->manager;
     else
-        pmix_close(&client->pmix);
+        pmix_close(&client->manager);
     return status;
-}
-
-enum status pmix_broadcast(struct pmix *pmix, double seconds, char text[PMIX_TEXT_MOST])
-{
-    struct client *client = (struct client *)pmix;
-    char why[200];
-    if (pmix->rank == 0)
-        snprintf(client->text, sizeof client->text, "%s", text);
-    enum status status = errand_run(client, work_broadcast, seconds, why, sizeof why);
-    if (status == STATUS_TIMEOUT)
-        return fail(status,
-                    "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
-                    "started, do all run cctest, and have all hosts libpmix?",
-                    pmix->rank, seconds, pmix->ranks);
-    if (status != STATUS_OK)
-        return fail(status, "rank %d, while the ranks met through PMIx: %s", pmix->rank, why);
-    if (client->result != PMIX_SUCCESS)
-        return fail(STATUS_ERROR,
-                    "rank %d could not meet the others through PMIx (%s: %s): a rank, or the "
-                    "launcher, has ended before",
-                    pmix->rank, client->call, client->library.error_string(client->result));
-    memcpy(text, client->text, sizeof client->text);
-    sodium_memzero(client->text, sizeof client->text);
-    return STATUS_OK;
-}
-
-void pmix_close(struct pmix *pmix)
-{
-    struct client *client = (struct client *)pmix;
-    char why[100];
-    if (client && client->met && !client->left)
-        errand_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
-    if (!client || client->left)
-        return;
-    close(client->done);
-    free(client);
 }
 
 #else
@@ -351,24 +335,12 @@ bool pmix_library(char *text, size_t size)
     return false;
 }
 
-enum status pmix_open(double seconds, struct pmix **pmix, char *why, size_t size)
+enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size)
 {
     (void)seconds;
-    *pmix = NULL;
+    *manager = NULL;
     snprintf(why, size, MISSING);
     return STATUS_UNAVAILABLE;
-}
-
-/* Nobody has a struct pmix to call these with. */
-enum status pmix_broadcast(struct pmix *pmix, double seconds, char text[PMIX_TEXT_MOST])
-{
-    (void)pmix, (void)seconds, (void)text;
-    return STATUS_UNAVAILABLE;
-}
-
-void pmix_close(struct pmix *pmix)
-{
-    (void)pmix;
 }
 
 #endif

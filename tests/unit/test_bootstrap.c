@@ -71,7 +71,7 @@ static void test_meeting_travels(void **state)
         root.root_home.list[i] = (struct address){
             .family = i % 2 ? AF_INET : AF_INET6, .port = 1, .bytes = {10, 0, 0, 1}};
     memset(root.secret, 's', SECRET_BYTES);
-    char text[PMIX_TEXT_MOST];
+    char text[MANAGER_TEXT_MOST];
     assert_true(meeting_encode(&root, true, text));
     struct membership rank = {.rank = 1}, own = {.rank = 1, .has_secret = true, .secret = "own"};
     assert_true(meeting_decode(text, &rank));
@@ -227,8 +227,8 @@ static void test_choice(void **state)
     setenv("MASTER_PORT", "1", 1);
     assert_int_equal(STATUS_OK, choose(job, &kind));
     assert_int_equal(BOOTSTRAP_TCP, kind);
-    for (size_t i = 0; i < 4; i++)
-        unsetenv(variables[i]);
+    for (size_t i = 0; i < 7; i++)
+        unsetenv(variables[i]);             /* torchrun's and srun's */
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* one rank needs nobody */
     assert_int_equal(STATUS_OK, choose(job, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);

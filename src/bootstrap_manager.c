@@ -1,9 +1,9 @@
 /*
- * bootstrap_pmix.c - this process is one rank of a job that a process manager started, and the
- * manager's PMIx server tells it where rank 0 is.
+ * bootstrap_manager.c - this process is one rank of a job that a process manager started, and the
+ * manager carries rank 0's word to it.
  *
  * Rank 0 makes the job's secret and listens before anybody is told of it; what it says then goes
- * over the manager's own connections. The ranks take leave of the server as soon as they have met:
+ * over the manager's own connections. The ranks take leave of it as soon as they have met:
  * from then on it sees them as processes that may end at any time, with any exit status.
  */
 #include <sodium.h>
@@ -14,13 +14,13 @@
 #include "bytes.h"
 #include "host.h"
 #include "log.h"
-#include "pmix_client.h"
+#include "manager.h"
 
-_Static_assert(PMIX_TEXT_MOST > (4 + HOST_NAME_BYTES + 4 + SECRET_BYTES + HOME_BLOB_MOST) * 2,
+_Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + 4 + SECRET_BYTES + HOME_BLOB_MOST) * 2,
                "what rank 0 says fits");
 
 /* Rank 0 says: its host's name, the secret unless the user gave one, where it listens. */
-bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_TEXT_MOST])
+bool meeting_encode(const struct membership *root, bool secret, char text[MANAGER_TEXT_MOST])
 {
     struct bytes bytes = {0};
     unsigned char home[HOME_BLOB_MOST];
@@ -30,7 +30,7 @@ bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_T
     bytes_put(&bytes, home, home_write(&root->root_home, home));
     bool whole = !bytes.failed;
     if (whole)
-        sodium_bin2hex(text, PMIX_TEXT_MOST, bytes.data, bytes.size);
+        sodium_bin2hex(text, MANAGER_TEXT_MOST, bytes.data, bytes.size);
     if (bytes.data)
         sodium_memzero(bytes.data, bytes.size);
     bytes_free(&bytes);
@@ -39,7 +39,7 @@ bool meeting_encode(const struct membership *root, bool secret, char text[PMIX_T
 
 bool meeting_decode(const char *text, struct membership *membership)
 {
-    unsigned char bytes[PMIX_TEXT_MOST / 2];
+    unsigned char bytes[MANAGER_TEXT_MOST / 2];
     size_t size = 0;
     const char *end = NULL;
     if (sodium_hex2bin(bytes, sizeof bytes, text, strlen(text), NULL, &size, &end) || *end)
@@ -59,7 +59,7 @@ bool meeting_decode(const char *text, struct membership *membership)
 
 /* Rank 0 listens, and makes a secret where the user gave none. */
 static enum status root_prepare(const struct job *job, struct membership *membership,
-                                char text[PMIX_TEXT_MOST])
+                                char text[MANAGER_TEXT_MOST])
 {
     bool made = !membership->has_secret;
     host_name(membership->root_host, HOST_NAME_BYTES);
@@ -74,38 +74,38 @@ static enum status root_prepare(const struct job *job, struct membership *member
 }
 
 /* Whoever fails before the ranks meet still comes to the meeting: the others would wait for it. */
-static enum status membership_find(const struct job *job, struct pmix *pmix,
+static enum status membership_find(const struct job *job, struct manager *manager,
                                    struct membership *membership)
 {
-    *membership = (struct membership){.rank = pmix->rank,
-                                      .ranks = pmix->ranks,
+    *membership = (struct membership){.rank = manager->rank,
+                                      .ranks = manager->ranks,
                                       .own_process = true,
                                       .supervisor = getppid(),
-                                      .bootstrap = "pmix",
-                                      .node_rank = pmix->local_rank,
-                                      .node_ranks = pmix->local_ranks};
-    char text[PMIX_TEXT_MOST] = "";
+                                      .bootstrap = manager->name,
+                                      .node_rank = manager->local_rank,
+                                      .node_ranks = manager->local_ranks};
+    char text[MANAGER_TEXT_MOST] = "";
     enum status status = secret_find("", membership);
-    if (pmix->rank == 0 && status == STATUS_OK)
+    if (manager->rank == 0 && status == STATUS_OK)
         status = root_prepare(job, membership, text);
     if (status != STATUS_OK)
         text[0] = '\0';
-    enum status met = pmix_broadcast(pmix, job->timeout, text);
+    enum status met = manager->broadcast(manager, job->timeout, text);
     status = status != STATUS_OK ? status : met;
-    if (status == STATUS_OK && pmix->rank > 0 && !meeting_decode(text, membership))
+    if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership))
         status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
     sodium_memzero(text, sizeof text);
     return status;
 }
 
-enum status bootstrap_run_pmix(const struct job *job, struct pmix *pmix, rank_main *main,
-                               void *argument)
+enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
+                                  void *argument)
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     struct membership membership;
-    enum status status = membership_find(job, pmix, &membership);
-    pmix_close(pmix);
+    enum status status = membership_find(job, manager, &membership);
+    manager->close(manager);
     if (status == STATUS_OK)
         status = bootstrap_live(job, &membership, main, argument);
     else

@@ -1,0 +1,45 @@
+/*
+ * manager.h - process managers that carry rank 0's word to the other ranks of a job: PMIx, as Open
+ * MPI's mpirun and Slurm's `srun --mpi=pmix` serve it, and PMI-1, as MPICH's mpiexec does.
+ */
+#ifndef CCTEST_MANAGER_H
+#define CCTEST_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "status.h"
+
+#define MANAGER_TEXT_MOST 1024
+
+/* A rank, as its manager sees it. Every call waits for at most `seconds`, whatever the manager
+ * does. */
+struct manager {
+    const char *name; /* "pmix", "pmi" */
+    int rank, ranks;
+    int local_rank, local_ranks; /* among the ranks of its node; ranks 0: it does not say */
+
+    /* All ranks call it, once: rank 0's text (less than MANAGER_TEXT_MOST bytes, no blanks) reaches
+     * all. Errors are recorded: not all ranks came, the manager failed, a signal. */
+    enum status (*broadcast)(struct manager *manager, double seconds, char text[MANAGER_TEXT_MOST]);
+    /* Takes leave of the manager, which may take a process that ends without for failed. */
+    void (*close)(struct manager *manager);
+};
+
+/* Meets the manager. STATUS_UNAVAILABLE: the library is not here; STATUS_USAGE: nobody answers;
+ * STATUS_INTERRUPTED: a signal came meanwhile. `why` is a part of a sentence, and nothing is said
+ * yet: there may be other ways. The PMIx library is loaded here, so that the binary starts on hosts
+ * that lack it. */
+enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size);
+enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
+
+/* For the two: waits until `fd` is readable (0), a signal comes (which `signals` is a signalfd for;
+ * minus its number), or the time has passed (ETIMEDOUT). */
+int manager_await(int fd, int signals, double seconds);
+
+/* Does the environment speak of a PMIx server? Nothing is loaded where it does not. */
+bool pmix_offered(void);
+/* Writes the library's version, or, returning false, why there is none and what to do about it. */
+bool pmix_library(char *text, size_t size);
+
+#endif

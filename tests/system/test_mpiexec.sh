@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Ranks that MPICH's mpiexec (hydra) starts, and that meet through it by PMI-1.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+command -v mpiexec.hydra >/dev/null || skip "MPICH's mpiexec.hydra is not here"
+run mpiexec.hydra -n 1 true
+[ $status = 0 ] || skip "mpiexec.hydra does not run here: $(head -n 1 "$err")"
+small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2)
+json=$scratch/json
+
+for ranks in 2 5; do
+    run mpiexec.hydra -n $ranks "$CCTEST" "${small[@]}" -x tcp --json "$json"
+    check_status 0 "$ranks ranks"
+    check_says "^# $ranks ranks on .* \(pmi\)" "$out"
+    check_json "$json" 'd["bootstrap"] == "pmi"' "len(d['ranks']) == $ranks" 'd["results"][0]["wrong"] == 0'
+    check_silent cctest
+done
+run mpiexec.hydra -n 2 "$CCTEST" info
+check_status 0
+for rank in 0 1; do check_says "^ranks +pmi: a PMI server answers, and this is rank $rank of 2" "$out"; done
+run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}"
+check_status 0
+check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
+run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" -a ring : -n 1 "$CCTEST" "${small[@]}" -a mesh
+check_status 2
+check_says "other options than rank 0"
+run mpiexec.hydra -n 1 sleep 20 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
+check "mpiexec fails" test $status != 0
+check_says "rank [12] waited for 1 s for all 3 ranks to meet through mpiexec"
+
+# One rank is killed: the others say which, and end alike. (The shell keeps mpiexec from killing them first.)
+# shellcheck disable=SC2016
+run mpiexec.hydra -n 4 sh -c '"$@"; echo "$PMI_RANK ended with $?" >&2; sleep 2' - "$CCTEST" "${small[@]}" \
+    --inject kill:rank=2:iteration=3 --json "$json"
+for rank in 0 1 3; do check_says "^$rank ended with 5"; done
+check_says "^cctest: rank 2 \(.*\) is gone"
+check_json "$json" 'd["status"] == "timeout"' 'd["errors"][0]["rank"] == 2'
+
+# A socket that nobody serves: never jobs of one rank.
+run env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=0 "$CCTEST" "${small[@]}"
+check_status 2
+check_says "mpiexec started this as rank 0 of 2, but its PMI socket \(PMI_FD\) does not answer: Bad file descriptor"
+# shellcheck disable=SC2016
+run mpiexec.hydra -n 2 sh -c '"$0" info >/dev/null; "$0" "$@"' "$CCTEST" "${small[@]}"
+check "mpiexec fails" test $status != 0
+check_says "does not answer: .* \(it serves one command of each process\)"
+
+finish
