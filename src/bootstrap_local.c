@@ -143,6 +143,7 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
         /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
         sigset_t set, old;
         signals_ending(&set);
+        sigaddset(&set, SIGNAL_LOST);
         pthread_sigmask(SIG_BLOCK, &set, &old);
         status = job->ranks_as_threads ? run_threads(job, &membership, main, argument)
                                        : run_processes(job, &membership, main, argument);

@@ -41,7 +41,7 @@ static enum status helper_start(struct control *control)
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Of ranks that are threads, one reads the signals of their process. */
     if (control->membership.own_process || control->membership.rank == 0)
-        control->signals = signals_capture();
+        control->signals = signals_capture(control->membership.supervisor);
     if (control->wake < 0)
         return fail(STATUS_ERROR, "could not create an eventfd: %s", strerror(errno));
     int error = pthread_create(&control->helper, NULL, helper_main, control);
@@ -79,7 +79,7 @@ static struct control *control_create(const struct membership *membership,
     control->options = strdup(config->options ? config->options : "");
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
     control->log = log_current();
-    control->wake = control->signals = -1;
+    control->wake = control->signals = control->lost = -1;
     control->listeners = membership->listeners;
     control->outbox_end = &control->outbox;
     control->last_clock = clock_seconds();

@@ -25,19 +25,25 @@ void signals_ending(sigset_t *set)
     }
 }
 
-int signals_capture(void)
+int signals_capture(pid_t supervisor)
 {
     sigset_t set;
     signals_ending(&set);
+    if (supervisor)
+        sigaddset(&set, SIGNAL_LOST);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int signals_read(int fd)
+int signals_read(int fd, int *lost)
 {
     struct signalfd_siginfo info;
     if (fd < 0 || read(fd, &info, sizeof info) != (ssize_t)sizeof info)
         return 0;
+    if (info.ssi_signo == SIGNAL_LOST && info.ssi_code != SI_QUEUE)
+        return 0; /* somebody else's, who may mean anything */
+    if (lost)
+        *lost = info.ssi_int;
     return (int)info.ssi_signo;
 }
 
@@ -71,8 +77,10 @@ void control_read_events(struct control *control)
 {
     eventfd_t count;
     eventfd_read(control->wake, &count);
-    int signal = signals_read(control->signals);
-    if (signal)
+    int lost, signal = signals_read(control->signals, &lost);
+    if (signal == SIGNAL_LOST)
+        control->lost = lost;
+    else if (signal)
         control->signal = signal;
     else if (control->membership.supervisor && getppid() != control->membership.supervisor)
         control->signal = SIGNAL_ORPHANED;

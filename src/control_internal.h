@@ -90,6 +90,7 @@ struct control {
     double now;           /* seconds; stands still while the process is stopped */
     double last_clock, ended_at;
     int signal; /* the last one that came; 0: none */
+    int lost;   /* a rank that has died, as the supervisor says; -1: none */
 };
 
 /* Rank 0's side and the others': the whole life of the helper thread. */

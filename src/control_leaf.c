@@ -35,7 +35,7 @@ struct leaf {
 
 static bool leaf_must_stop(struct leaf *leaf)
 {
-    return leaf->control->signal || control_is_closing(leaf->control);
+    return leaf->control->signal || leaf->control->lost == 0 || control_is_closing(leaf->control);
 }
 
 /* ---- connecting ---- */
@@ -149,6 +149,15 @@ static bool leaf_next_port(struct leaf *leaf)
 
 /* Goes through all addresses again and again, as rank 0 may start later. One that does not answer
  * leaves time for the others. */
+/* Somebody ended it, or rank 0 has died; then the supervisor has said so. */
+static void leaf_stop(struct leaf *leaf)
+{
+    struct control *control = leaf->control;
+    if (control->signal)
+        fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", control_signal_name(control));
+    control_conclude(control, control->signal ? STATUS_INTERRUPTED : STATUS_TIMEOUT);
+}
+
 static bool leaf_connect(struct leaf *leaf)
 {
     struct control *control = leaf->control;
@@ -164,9 +173,7 @@ static bool leaf_connect(struct leaf *leaf)
             if (attempt == ATTEMPT_DONE)
                 return true;
             if (leaf_must_stop(leaf)) {
-                fail(STATUS_INTERRUPTED, "%s before it had reached rank 0",
-                     control_signal_name(control));
-                control_conclude(control, STATUS_INTERRUPTED);
+                leaf_stop(leaf);
                 return false;
             }
             if (attempt != ATTEMPT_AGAIN && spares) {

@@ -266,6 +266,8 @@ static void root_tend(struct root *root)
         root->interrupted = true;
         root_blame(root, 0, CAUSE_INTERRUPTED, STATUS_INTERRUPTED, control_signal_name(control));
     }
+    if (control->lost > 0 && control->lost < root->ranks)
+        root_blame(root, control->lost, CAUSE_LOST, STATUS_TIMEOUT, "");
     if (!atomic_load(&control->ended)) {
         if (control->joined)
             root_check_progress(root);

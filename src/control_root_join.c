@@ -161,10 +161,12 @@ void root_check_joining(struct root *root)
     char text[sizeof root->refusal_text];
     if (root->cause_count > 0) {
         const struct cause *cause = &root->causes[0];
-        const struct hello *hello = &root->peers[cause->rank].hello;
-        snprintf(text, sizeof text,
-                 "rank %d (host %s, pid %ld) %s%.600s when %d of %d ranks had joined", cause->rank,
-                 hello->host, hello->pid, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
+        const struct peer *peer = &root->peers[cause->rank];
+        char who[100] = "";
+        if (peer->state != PEER_ABSENT)
+            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->hello.host, peer->hello.pid);
+        snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
+                 cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
                  cause->kind == CAUSE_LOST ? "lost" : cause->message, root->joined, root->ranks);
         root_give_up(root, cause->status, text);
     } else if (root->joined == root->ranks) {

@@ -17,7 +17,7 @@ int manager_await(int fd, int signals, double seconds)
         poll(set, 2, left > 0 ? (int)(left * 1000) + 1 : 0);
         if (set[0].revents)
             return 0;
-        int signal = signals_read(signals);
+        int signal = signals_read(signals, NULL);
         if (signal)
             return -signal;
         if (left <= 0)

@@ -62,7 +62,7 @@ static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const 
         return errno ? errno : EPIPE;
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    int signals = signals_capture();
+    int signals = signals_capture(0);
     int end = line_read(pmi, signals, clock_seconds() + seconds);
     if (signals >= 0)
         close(signals);

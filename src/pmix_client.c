@@ -122,7 +122,7 @@ static enum status errand_run(struct client *client, void (*work)(struct client 
     client->call = "PMIx";
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
     int signals =
-        signals_capture(); /* before there is a thread: the library's are not to get any */
+        signals_capture(0); /* before there is a thread: the library's are not to get any */
     int error = pthread_create(&thread, NULL, errand_main, client);
     int end = error ? 0 : manager_await(client->done, signals, seconds);
     if (!error && end == 0) {

@@ -23,7 +23,7 @@
 #include "control_signal.h"
 #include "log.h"
 
-#define BEHIND_SECONDS 1.0  /* a rank may end this much later than the others, */
+#define BEHIND_SECONDS 1.3  /* a rank may end this much later than the others, */
 #define BUSY_SECONDS   15.0 /* or this much, where it may have reason to: see patience_with() */
 #define SIGNAL_SECONDS 5.0  /* for all to end after a signal */
 #define AGAIN_SECONDS  1.0  /* a signal so soon after the first is the same one, sent twice */
@@ -96,6 +96,15 @@ static enum status exit_status(int code)
     return STATUS_ERROR;
 }
 
+/* Of a rank that had not joined yet the others would learn at the deadline only. */
+static void children_learn_loss(struct supervisor *supervisor, int lost)
+{
+    for (int rank = 0; rank < supervisor->ranks; rank++)
+        if (supervisor->children[rank].pid && rank != lost)
+            sigqueue(supervisor->children[rank].pid, SIGNAL_LOST,
+                     (union sigval){.sival_int = lost});
+}
+
 static void child_ended(struct supervisor *supervisor, int rank, int how)
 {
     struct child *child = &supervisor->children[rank];
@@ -108,6 +117,7 @@ static void child_ended(struct supervisor *supervisor, int rank, int how)
     } else if (!child->ended_by_us) {
         say("rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid, WTERMSIG(how),
             strsignal(WTERMSIG(how)));
+        children_learn_loss(supervisor, rank);
     }
     supervisor->status = status_graver(supervisor->status, status);
     if (supervisor->behind == 0 && (rank == 0 || status != STATUS_OK))
@@ -180,8 +190,11 @@ static void end_those_behind(struct supervisor *supervisor)
             continue;
         child->ended_by_us = true;
         kill(child->pid, SIGKILL); /* before anything is said, which may take its time */
-        say("rank %d (pid %d) %s and did not end with the others: it was killed", rank,
-            (int)child->pid, child->stopped ? "is stopped" : "is still there");
+        /* After a bad end it is no news that a rank is still giving back its memory. */
+        bool news = child->stopped || supervisor->status == STATUS_OK;
+        say_verbose(news ? 0 : 1,
+                    "rank %d (pid %d) %s and did not end with the others: it was killed", rank,
+                    (int)child->pid, child->stopped ? "is stopped" : "is still there");
     }
 }
 

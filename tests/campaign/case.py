@@ -66,7 +66,7 @@ def work(case, chance):
     if case.fault == "stuck":
         return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", f"delay:rank={case.target}:us=60000000"]
     if chance.random() < 0.4: # many sizes: most of the time goes to what lies between the iterations
-        return ["-b", "64", "-e", "256K", "-i", "1K", "-n", "2", "-w", "1", "-c", "1"]
+        return ["-b", "1K", "-e", "1M", "-i", "4K", "-n", "20", "-w", "1", "-c", "1"]
     size = chance.choice(SIZES)
     return ["-b", str(size), "-e", str(max(size, 1 << 16)), "-n", "300000", "-w", str(chance.choice([0, 5, 1000000])),
             "-c", str(chance.choice([0, 2, 1000000]))]
@@ -82,7 +82,8 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60))
     # Joining and connecting take little time, so they get a share of their own.
-    case.when = chance.uniform(0, 0.2) if chance.random() < 0.3 else chance.uniform(0.2, 2)
+    soon = 0.25 if bootstrap in ("tcp", "hosts") else 0.06
+    case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1
     rooted = fault.endswith("-root")

@@ -173,6 +173,24 @@ outside 1000 137 "" KILL supervisor allreduce --np 3
 outside 1000 137 "" KILL supervisor allreduce --np 3 -x tcp
 outside 1000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 
+# Killed before it has joined, long before the deadline: the supervisor tells the others whom they miss.
+# shellcheck disable=SC2317 # called by await
+has_children() { [ "$(pgrep -c -P "$1")" -ge "$2" ]; }
+for rank in 0 2; do
+    ran=("$CCTEST" "rank $rank killed at once")
+    setsid "$CCTEST" allreduce -b 64 -e 64 -n 4000000 --np 6 --timeout 30 >"$out" 2>"$err" </dev/null &
+    pid=$!
+    check "it starts" await 10 has_children $pid 6
+    kill -KILL "$(pgrep -P $pid | sed -n $((rank + 1))p)"
+    check "it ends soon" await 5 no_process $pid
+    wait $pid 2>/dev/null
+    status=$?
+    check_status 5
+    check_says "rank $rank .*was killed by signal 9"
+    check_silent "rank [^$rank] \(.*(lost|gone|still there)"
+    nothing_left $pid
+done
+
 # A stopped supervisor stops nobody: the ranks end well, and it does when it may.
 ran=("$CCTEST" "stopped supervisor")
 : >"$out"

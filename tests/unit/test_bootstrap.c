@@ -155,6 +155,7 @@ static const char *const variables[] = {"RANK",
                                         "PMIX_NAMESPACE",
                                         "PMIX_RANK",
                                         "MPI_LOCALNRANKS",
+                                        "PMI_FD",
                                         "SLURM_JOB_ID",
                                         "SLURM_STEP_NODELIST",
                                         "SLURM_STEP_NUM_NODES",
@@ -321,9 +322,9 @@ static void test_slurm_steps(void **state)
 static void test_launcher_in_step(void **state)
 {
     (void)state;
-    static const char *const launched[][3] = {
+    static const char *const launched[][4] = {
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
-        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_FD"},
         {"RANK", "WORLD_SIZE", NULL},
     };
     int rank, ranks;
@@ -333,8 +334,8 @@ static void test_launcher_in_step(void **state)
         setenv("MASTER_PORT", "29500", 1);
         setenv(launched[i][0], "5", 1);
         setenv(launched[i][1], "6", 1);
-        if (launched[i][2])
-            setenv(launched[i][2], "3", 1);
+        for (int more = 2; more < 4 && launched[i][more]; more++)
+            setenv(launched[i][more], "3", 1);
         assert_string_not_equal("srun", launcher_detect(&rank, &ranks)->name);
         assert_int_equal(5, rank);
         assert_int_equal(6, ranks);
