@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""collect.py - puts the JSON of several runs of cctest together.
+
+    scripts/slurm/collect.py array-1234
+
+For each collective and size, the algorithms from the fastest to the slowest; then the runs that failed, by the .status
+files that array.sbatch leaves. The exit status is 1 if there are any, or no results at all."""
+import glob
+import json
+import sys
+
+if len(sys.argv) != 2:
+    sys.exit("usage: collect.py FOLDER")
+results, failed = {}, []
+for name in sorted(glob.glob(sys.argv[1] + "/*.json")):
+    try:
+        document = json.load(open(name))
+    except ValueError:
+        failed.append(f"{name}: not complete")
+        continue
+    for result in document["results"]:
+        results.setdefault((result["collective"], result["bytes"]), []).append(result)
+for name in sorted(glob.glob(sys.argv[1] + "/*.status")):
+    status, run = open(name).read().split(maxsplit=1)
+    if status != "0":
+        failed.append(f"{name}: {run.strip()} ended with status {status}")
+
+print(f"{'collective':16} {'bytes':>12} {'algorithm':24} {'p50 us':>12} {'busbw GB/s':>12} {'#wrong':>8}")
+for (collective, size), runs in sorted(results.items()):
+    for run in sorted(runs, key=lambda run: run["time_us"]["p50"]):
+        print(f"{collective:16} {size:12} {run['algorithm']:24} {run['time_us']['p50']:12.2f} "
+              f"{run['busbw_GBps']:12.3f} {run['wrong']:8}")
+print(*failed, sep="\n", end="\n" if failed else "")
+sys.exit(bool(failed) or not results)
