@@ -1,0 +1,132 @@
+# shellcheck shell=bash
+# slurm.sh - a Slurm cluster for a system test, which sources it behind lib.sh and hosts.sh and calls private_machine
+# first: munge, a controller on host 1, and a node on each of the hosts h1 .. hN of hosts.sh.
+#
+#     slurm_up 3 || skip "$slurm_missing"
+#     slurm srun -N 3 ...             # on host 1, as `run`
+#     slurm_down
+#
+# All its files are in $slurm_state; its daemons are in the test's PID namespace, so nothing stays when it is killed.
+
+# shellcheck disable=SC2154 # $scratch, $err and $hosts_missing are those of the files above
+slurm_missing='' slurm_state=$scratch/slurm
+slurm_cpus=16 # of each node, as Slurm counts them; nothing is bound to them
+
+slurm() {
+    local as
+    slurm_as
+    run "${as[@]}" "$@"
+}
+
+# Sets $as to what makes a command run on host 1, where Slurm's commands find the cluster.
+slurm_as() {
+    host_as 1
+    as+=(env SLURM_CONF="$slurm_state/slurm.conf")
+}
+
+# What is not here, with the package that has it.
+slurm_lacks() {
+    local need
+    for need in munged:munge slurmctld:slurm-wlm slurmd:slurm-wlm srun:slurm-wlm; do
+        command -v "${need%:*}" >/dev/null && continue
+        slurm_missing="${need%:*} is not here: install ${need#*:} (scripts/setup --tests)"
+        return
+    done
+    # The root of a user namespace cannot become the users whose jobs it runs.
+    [ "$(awk '{ print $3 }' /proc/self/uid_map)" -gt 65535 ] ||
+        slurm_missing="this is not the machine's root, which Slurm's daemons need: run the tests as root"
+    [ -n "$slurm_missing" ]
+}
+
+# slurm_up N: false where it cannot be had; then $slurm_missing says why. A daemon that does not start fails the test.
+slurm_up() {
+    local node count=$1 as
+    slurm_missing=
+    slurm_lacks && return 1
+    # shellcheck disable=SC2154
+    hosts_up "$count" || slurm_missing=$hosts_missing
+    [ -z "$slurm_missing" ] || return
+    mkdir -p "$slurm_state"/{munge,spool,state,pmix}
+    chmod 755 "$scratch" "$slurm_state" # munge insists on it, and that nobody else can write there
+    slurm_configure "$count" >"$slurm_state/slurm.conf"
+    # Nodes on one machine would fight over PMIx's folder in /tmp: each of them gets its own (slurm_node).
+    echo "PMIxCliTmpDirBase=$slurm_state/pmix" >"$slurm_state/mpi.conf"
+    (umask 077 && head -c 128 /dev/urandom >"$slurm_state/munge/key")
+    slurm_start munged --foreground --force --num-threads=2 --key-file="$slurm_state/munge/key" \
+        --socket="$slurm_state/munge/socket" --pid-file="$slurm_state/munge/pid" \
+        --log-file="$slurm_state/munge/log" --seed-file="$slurm_state/munge/seed"
+    await 10 test -S "$slurm_state/munge/socket" || slurm_failed munged munge/log
+    host_as 1
+    slurm_start "${as[@]}" slurmctld -D -c -f "$slurm_state/slurm.conf"
+    for ((node = 1; node <= count; node++)); do slurm_node "$node"; done
+    await 30 slurm_is_idle "$count" || slurm_failed "the cluster" "*.log"
+}
+
+slurm_failed() { # slurm_failed WHO LOGS
+    # shellcheck disable=SC2086,SC2154 # a pattern
+    (cd "$slurm_state" && tail -n 3 $2) >"$err" 2>&1
+    failed "$1 did not start"
+    finish
+}
+
+# A daemon, which must not be a job of this shell: tests wait for all of theirs.
+slurm_start() { ("$@" </dev/null >/dev/null 2>&1 &); }
+
+slurm_node() {
+    local as
+    host_as "$1"
+    mkdir -p "$slurm_state/pmix-h$1"
+    # shellcheck disable=SC2016
+    slurm_start "${as[@]}" unshare --mount sh -c 'mount --bind "$0/pmix-$1" "$0/pmix" &&
+        exec slurmd -D -N "$1" -f "$0/slurm.conf"' "$slurm_state" "h$1"
+}
+
+slurm_is_idle() {
+    local as
+    slurm_as
+    [ "$("${as[@]}" sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" = "$1" ]
+}
+
+slurm_configure() {
+    cat <<CONF
+ClusterName=trial
+SlurmctldHost=h1(10.77.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$slurm_state/munge/socket
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+StateSaveLocation=$slurm_state/state
+SlurmdSpoolDir=$slurm_state/spool/%n
+SlurmctldPidFile=$slurm_state/ctld.pid
+SlurmdPidFile=$slurm_state/slurmd.%n.pid
+SlurmctldLogFile=$slurm_state/ctld.log
+SlurmdLogFile=$slurm_state/slurmd.%n.log
+KillWait=2
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SlurmdParameters=config_overrides
+NodeName=h[1-$1] NodeAddr=10.77.0.[1-$1] CPUs=$slurm_cpus State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+CONF
+}
+
+# Ends all jobs, daemons and hosts.
+slurm_down() {
+    local pid
+    hosts_down
+    pid=$(cat "$slurm_state/munge/pid" 2>/dev/null) && kill "$pid"
+    await 10 slurm_is_gone
+}
+
+slurm_is_gone() {
+    ps -e -o stat=,comm= |
+        awk '$1 !~ /^Z/ && $2 ~ /^(munged|slurmctld|slurmd|slurmstepd)$/ { found = 1 } END { exit found }'
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env bash
+# Slurm for real: a controller and three nodes, started for this test. Steps find their ranks, wherever they are and
+# whatever else runs there; what is no step is not taken for one; statuses reach Slurm.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+# shellcheck source=tests/system/slurm.sh
+. "$(dirname -- "$0")/slurm.sh"
+private_machine "$@"
+cd "$scratch" || exit # where the hosts' commands run
+slurm_up 3 || skip "$slurm_missing"
+small=(allreduce -b 4K -e 4K -n 3 -w 1 -c 2 --timeout 20)
+
+# In a step, each task says where it is, and leaves its status: task N in N.node and N.status.
+cat >task.sh <<'TASK'
+trap : TERM # cctest is to be seen ending, not this shell
+rm -f "$SLURM_PROCID".*
+echo "$SLURMD_NODENAME" >"$SLURM_PROCID.node"
+"$@"
+status=$?
+echo $status >"$SLURM_PROCID.status"
+exit $status
+TASK
+task=(sh "$scratch/task.sh" "$CCTEST")
+
+check_tasks() { # check_tasks COUNT STATUS: the first COUNT tasks have all ended with it
+    local rank
+    for ((rank = 0; rank < $1; rank++)); do
+        check "task $rank ended with $(cat $rank.status 2>&1), not $2" grep -sqx "$2" $rank.status
+    done
+}
+
+check_ranks() { # check_ranks COUNT: the job in job.json had so many, each on its task's node, and went well
+    check_json job.json "len(d['ranks']) == $1" "d['status'] == 'ok'" \
+        "[r['host'] for r in d['ranks']] == [open('%d.node' % r).read().strip() for r in range($1)]"
+}
+
+# An allocation in which steps start at once; a job of its own for each would wait for Slurm's scheduler.
+slurm salloc --no-shell -N 3 --ntasks-per-node=8
+check_status 0 salloc
+job=$(sed -n 's/.*Granted job allocation \([0-9]*\).*/\1/p' "$err")
+step() { slurm srun --jobid="$job" "$@"; }
+
+# ---- steps of all shapes ----
+
+for shape in "4 -n 4" "5 -N 2 -n 5" "7 -N 3 -n 7" "3 -N 1 -n 3" "6 -N 3 -n 6 -m cyclic" "6 -N 2 -n 6 -m plane=2" \
+    "2 -N 2 -n 2 -w h2,h3" "5 -N 2 -n 5 --mpi=pmi2" "4 -N 1 -n 4 --mpi=pmix" "7 -N 3 -n 7 --mpi=pmix"; do
+    read -r ranks words <<<"$shape"
+    read -ra words <<<"$words"
+    rm -f job.json
+    step "${words[@]}" "${task[@]}" "${small[@]}" --json job.json
+    check_status 0 "$shape"
+    check_tasks "$ranks" 0
+    check_ranks "$ranks"
+    check_says '^# status: ok' "$out"
+    check "$shape: one table" test "$(grep -c '^# status' "$out")" = 1
+    if [[ $shape = *pmix ]]; then
+        check_json job.json 'd["bootstrap"] == "pmix"'
+        check_silent CCTEST_SECRET # each job has one
+    else
+        check_json job.json 'd["bootstrap"] == "tcp"'
+        check_says 'rank 0: no CCTEST_SECRET is set: .*against accidents'
+    fi
+done
+
+# A job of its own, and one of several components. srun passes a secret on.
+rm -f job.json
+slurm env CCTEST_SECRET=open-sesame srun -N 2 -n 3 "${task[@]}" "${small[@]}" --json job.json
+check_status 0
+check_ranks 3
+check_silent CCTEST_SECRET
+rm -f job.json
+slurm srun -N 1 -n 2 "${task[@]}" "${small[@]}" --json job.json : -N 1 -n 1 "${task[@]}" "${small[@]}" --json job.json
+check_status 0
+check_ranks 3
+
+# Jobs one behind the other in one step have one name and one key.
+# shellcheck disable=SC2016
+step -N 3 -n 6 sh -c 'for i in 1 2 3 4 5; do "$@" >/dev/null || echo "run $i of $SLURM_PROCID: $?"; done' loop \
+    "$CCTEST" "${small[@]}"
+check_status 0
+check_silent . "$out"
+check_silent 'error'
+
+# Whose ranks the user places himself may have rank 0 anywhere.
+printf '%s\n' h3 h1 h3 h2 >places
+step_placed() { slurm env SLURM_HOSTFILE=places srun --jobid="$job" -n 4 -m arbitrary "${task[@]}" "${small[@]}" "$@"; }
+step_placed --json job.json
+check_status 2
+check_tasks 4 2
+check_says 'srun -m arbitrary does not tell on which node rank 0 is: give --rendezvous NODE:PORT'
+rm -f job.json
+step_placed --json job.json --rendezvous h3:7777
+check_status 0
+check_ranks 4
+
+# ---- several at once ----
+
+both_end() {
+    local name
+    for name in one two; do
+        wait "${pids[$name]}"
+        status=$? out=$name.out err=$name.err
+        check_status 0 "$name of two at once"
+        check_says '^# status: ok' "$out"
+        check_says "^# 4 ranks on 2 hosts, h1 to h2 \\(tcp\\)" "$out"
+    done
+    out=$scratch/out err=$scratch/err
+}
+declare -A pids
+slurm_as
+for at_once in "--jobid=$job --overlap" ""; do
+    for name in one two; do
+        type=float
+        [ $name = one ] || type=double
+        # shellcheck disable=SC2086
+        timeout 60 "${as[@]}" CCTEST_SECRET=open-sesame srun $at_once -w h1,h2 -N 2 -n 4 \
+            "$CCTEST" "${small[@]}" -n 300 -d $type >$name.out 2>$name.err </dev/null &
+        pids[$name]=$!
+    done
+    both_end
+done
+
+# ---- statuses ----
+
+step -n 3 "${task[@]}" allreduce --np nonsense
+check_status 2
+check_tasks 3 2
+step -N 2 -n 3 "${task[@]}" "${small[@]}" --inject corrupt:rank=1:iteration=0
+check_status 3
+check_tasks 3 3
+step -N 2 -n 3 "${task[@]}" "${small[@]}" --min-busbw 1000000
+check_status 4
+check_tasks 3 4
+step -N 2 -n 5 "${task[@]}" "${small[@]}" --inject kill:rank=1:iteration=2 --timeout 5
+check_says 'rank 1 .*host h1'
+for rank in 0 2 3 4; do check "rank $rank: $(cat $rank.status)" grep -qx 5 $rank.status; done
+check "rank 1 was killed: $(cat 1.status)" grep -qx 137 1.status
+check_status 137 "srun's own: the gravest of its tasks"
+# A stopped rank does not end by itself; srun --wait ends its step.
+step --wait=1 -N 2 -n 3 "${task[@]}" "${small[@]}" --inject stop:rank=2:iteration=2 --timeout 4
+check "srun's own with --wait: $status" test "$status" != 0
+check_tasks 2 5
+check_says 'rank 2 .*host h2'
+
+# scancel: every rank ends with 130 within its second; Slurm would kill it after two.
+slurm_as
+timeout 60 "${as[@]}" srun -N 2 -n 3 -J victim "${task[@]}" "${small[@]}" -n 4000000 >one.out 2>one.err </dev/null &
+victim=$!
+await 20 test -s 0.node -a -s 1.node -a -s 2.node
+sleep 1
+slurm scancel --name=victim
+check_status 0
+wait $victim
+check_tasks 3 130
+out=one.out err=one.err
+check_says 'SIGTERM'
+out=$scratch/out err=$scratch/err
+
+# ---- no step of several ranks: ranks are local ----
+
+local_ranks='^# [0-9]+ ranks on h[1-3] \(local\)'
+step -n 1 "$CCTEST" "${small[@]}"
+check_status 0
+check_says "$local_ranks" "$out"
+slurm salloc -N 2 -n 4 "$CCTEST" "${small[@]}"
+check_status 0
+check_says "$local_ranks" "$out"
+cat >batch.sh <<'BATCH'
+#!/bin/bash
+cctest=$1
+shift
+"$cctest" "$@" --np 3 || exit
+srun "$cctest" "$@" || exit
+exec "$cctest" "$@" --min-busbw 1000000
+BATCH
+slurm sbatch --wait -N 2 -n 3 -o batch.out batch.sh "$CCTEST" "${small[@]}"
+check_status 4 "sbatch --wait"
+check "three tables in batch.out" test "$(grep -c '^# status' batch.out)" = 3
+check_says '^# 3 ranks on h[1-3] \(local\)' batch.out
+check_says '^# 3 ranks on 2 hosts.* \(tcp\)' batch.out
+slurm script -qec "srun --jobid=$job -n 1 --pty $CCTEST ${small[*]}" /dev/null
+check_status 0
+check_says "$local_ranks" "$out"
+slurm script -qec "sh -c 'sleep 1; echo $CCTEST ${small[*]}; echo exit' | srun --jobid=$job -n 1 --pty sh" /dev/null
+check_says "$local_ranks" "$out"
+
+# ---- other launchers in a step ----
+
+# An agent of torchrun on each node, which starts two ranks.
+cat >agent.sh <<'AGENT'
+for local in 0 1; do
+    RANK=$((2 * SLURM_PROCID + local)) WORLD_SIZE=4 MASTER_ADDR=h1 MASTER_PORT=29500 "$@" &
+done
+wait
+AGENT
+step -N 2 -n 2 -w h1,h2 sh agent.sh "$CCTEST" "${small[@]}"
+check_status 0
+check_says '^# 4 ranks on 2 hosts, h1 to h2 \(tcp\)' "$out"
+if command -v mpiexec.hydra >/dev/null; then
+    slurm env SLURM_OVERLAP=1 salloc -N 2 -n 4 mpiexec.hydra "$CCTEST" "${small[@]}"
+    check_status 0
+    check_says '^# 4 ranks on 2 hosts, h1 to h2 \(pmi\)' "$out"
+    slurm env SLURM_OVERLAP=1 salloc -N 2 -n 4 mpiexec.hydra "$CCTEST" "${small[@]}" --rendezvous h1:7778
+    check_status 0
+    check_says '^# 4 ranks on 2 hosts, h1 to h2 \(tcp\)' "$out"
+else
+    echo "not tested: ranks of MPICH's mpiexec in a Slurm job (mpich is not here)"
+fi
+
+slurm scancel "$job"
+# ---- scripts/slurm, as their users submit them ----
+
+scripts=$repository/scripts/slurm
+batch() { # batch WORDS...: sbatch, with "${variables[@]}" in the environment; what the job prints goes to ./printed
+    slurm env CCTEST="$CCTEST" "${variables[@]}" sbatch --wait -o printed "$@"
+}
+slurm scancel "$job"
+
+variables=(SIZE=64K MIN_BUSBW=0.000001)
+batch -N 3 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
+check_status 0 "acceptance"
+check_says '^3 nodes, 6 ranks, 64K, at least' printed
+check "all five pass" test "$(grep -c ' GB/s  passed$' printed)" = 5
+check_says '^0 of 5 failed' printed
+check "JSON of all five" test "$(find acceptance-*/*.json | wc -l)" = 5
+for file in acceptance-*/*.json; do check_json "$file" 'len(d["ranks"]) == 6' 'd["status"] == "ok"'; done
+variables=(SIZE=4K MIN_BUSBW=1000000 COLLECTIVES="broadcast reduce")
+batch -N 2 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
+check_status 1 "acceptance of what is too slow"
+check_says '^broadcast +[0-9.]+ GB/s  TOO SLOW' printed
+check_says '^2 of 2 failed' printed
+variables=(SIZE=4K COLLECTIVES="broadcast reduce" CCTEST_INJECT=corrupt:rank=1:iteration=0)
+batch -N 2 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
+check_status 1 "acceptance of wrong data"
+check_says '^broadcast .* WRONG DATA, see acceptance-[0-9]+/broadcast.err' printed
+
+# A node whose cable is slow is in all of the slowest pairs.
+if host_rate 3 20mbit 2>"$err"; then
+    variables=(SIZE=512K)
+    batch -N 3 "$scripts/pairs.sbatch"
+    check_status 0 "pairs"
+    check_says '^sendrecv, 512K, 3 pairs' printed
+    check "the slowest pairs have h3" test "$(sed -n '2,3s/.*GB\/s.*h3$/h3/p' printed | wc -l)" = 2
+    check "h1 and h2 are the fastest pair" grep -q 'h1 h2$' <(sed -n 4p printed)
+    check "the slowest node is h3" grep -q 'GB/s  h3$' <(sed -n 6p printed)
+    variables=(SIZE=512K MIN_BUSBW=0.02 COLLECTIVE=allreduce)
+    batch -N 3 "$scripts/pairs.sbatch"
+    check_status 1 "pairs that are too slow"
+    check "the pairs that failed" test "$(grep -c 'h3  FAILED (status 4)$' printed)" = 2
+    host_unrate 3
+else
+    echo "not tested: a slow node (no token bucket here: $(head -n 1 "$err"))"
+fi
+
+variables=(SIZES="-b 1K -e 4K")
+batch -N 2 --ntasks-per-node=2 --parsable "$scripts/array.sbatch"
+check_status 0 "array"
+array=array-$(sed 's/;.*//' "$out")
+slurm sbatch --wait -o collected --wrap "$scripts/collect.py $array"
+check_status 0 "collect.py"
+check_says '^allreduce +4096 +ring ' collected
+check_says '^alltoall +1024 +bruck ' collected
+check "all that ran" test "$(grep -Ec '^[a-z_]+ +[0-9]+ ' collected)" = 22
+echo "4 alltoall" >"$array/3.status"
+run "$scripts/collect.py" "$array"
+check_status 1 "collect.py of a run that failed"
+check_says 'alltoall ended with status 4' "$out"
+
+check "ranks are left: $(strange_processes)" test -z "$(strange_processes)"
+slurm_down
+check "daemons are left: $(ps -e -o comm=)" slurm_is_gone
+finish
