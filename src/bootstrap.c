@@ -51,17 +51,17 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
 
 #define WHY_NOT 220
 
-/* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If not,
- * `why_not` says so, and STATUS_OK that it is the only one. */
+/* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If
+ * not, `why_not` says so, and STATUS_OK that it is the only one. */
 static enum status choose_manager(const struct job *job, const struct launcher *launcher,
                                   struct bootstrap *bootstrap, char why_not[WHY_NOT])
 {
-    bool pmix = pmix_offered();
+    bool pmi = launcher && launcher->pmi; /* it may run inside what offers PMIx */
     struct manager *manager;
     double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
-    if (job->rendezvous || (launcher && launcher->nested) || !(pmix || (launcher && launcher->pmi)))
+    if (job->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
         return STATUS_OK;
-    enum status status = (pmix ? pmix_open : pmi_open)(patience, &manager, why_not, WHY_NOT);
+    enum status status = (pmi ? pmi_open : pmix_open)(patience, &manager, why_not, WHY_NOT);
     if (status != STATUS_OK)
         return status;
     if (manager->ranks == 1) {
@@ -73,7 +73,7 @@ static enum status choose_manager(const struct job *job, const struct launcher *
     bootstrap->name = manager->name;
     snprintf(bootstrap->why, sizeof bootstrap->why,
              "%s: a %s server answers, and this is rank %d of %d", manager->name,
-             pmix ? "PMIx" : "PMI", manager->rank, manager->ranks);
+             pmi ? "PMI" : "PMIx", manager->rank, manager->ranks);
     return rank_take(job, bootstrap, BOOTSTRAP_MANAGER, manager->rank, manager->ranks);
 }
 

@@ -22,10 +22,10 @@ struct bootstrap {
 };
 
 /* Which one it takes, first match: as told (--np; --rendezvous with --rank and --world), torchrun's
- * variables (tcp), a PMIx server that answers and whose job has more than one rank (pmix), MPICH's mpiexec (pmi), a Slurm
- * step (tcp), local. STATUS_USAGE if what was told contradicts itself, or the environment speaks of
- * several ranks that could not meet; STATUS_UNAVAILABLE if they could with PMIx, which is not
- * here. `bootstrap` is to be closed in any case. */
+ * variables (tcp), MPICH's mpiexec (pmi), a PMIx server that answers and whose job has more than
+ * one rank (pmix), a Slurm step (tcp), local. STATUS_USAGE if what was told contradicts itself, or
+ * the environment speaks of several ranks that could not meet; STATUS_UNAVAILABLE if they could
+ * with PMIx, which is not here. `bootstrap` is to be closed in any case. */
 enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap);
 void bootstrap_close(struct bootstrap *bootstrap);
 
@@ -33,8 +33,8 @@ void bootstrap_close(struct bootstrap *bootstrap);
 typedef enum status rank_main(const struct job *job, const struct membership *membership,
                               void *argument);
 
-/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here (tcp, pmix, pmi),
- * or job->np of them as processes or threads under a supervisor (local; default: the cores of the
+/* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here, or
+ * (local) job->np of them as processes or threads under a supervisor (default: the cores of the
  * affinity mask, at least 2, at most 8). Returns the job's status when all have ended; no process,
  * thread, socket or segment is left. */
 enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, rank_main *main,

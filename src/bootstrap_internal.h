@@ -54,8 +54,8 @@ enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argu
 enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
                                   void *argument);
 
-/* What rank 0 says to the others through a manager, with the secret or without; meeting_decode() keeps a
- * secret that is there already, and returns false on nonsense. */
+/* What rank 0 says to the others through a manager, with the secret or without; meeting_decode()
+ * keeps a secret that is there already, and returns false on nonsense. */
 bool meeting_encode(const struct membership *root, bool secret, char text[MANAGER_TEXT_MOST]);
 bool meeting_decode(const char *text, struct membership *membership);
 

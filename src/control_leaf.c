@@ -382,8 +382,8 @@ static void leaf_tend(struct leaf *leaf)
     leaf_check_root(leaf);
 }
 
-/* Launchers end a job as soon as one of its processes fails, so rank 0 goes first: it closes when it
- * has reported. */
+/* Launchers end a job as soon as one of its processes fails, so rank 0 goes first: it closes when
+ * it has reported. */
 static bool leaf_may_close(struct leaf *leaf)
 {
     struct control *control = leaf->control;

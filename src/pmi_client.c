@@ -47,7 +47,7 @@ static int line_read(struct pmi *pmi, int signals, double until)
     return EPROTO;
 }
 
-/* Asks, and takes an answer that begins with "cmd=`expected`". 0, an errno, or a negative signal. */
+/* Asks, and takes an answer that begins with "cmd=`expected`". 0, an errno, or minus a signal. */
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)

@@ -91,7 +91,7 @@ static void try_desk(const unsigned char *data, size_t size, unsigned number)
 static void try_meeting(const unsigned char *data, size_t size)
 {
     struct membership membership = {.rank = 1, .ranks = RANKS}, again = membership;
-    char said[PMIX_TEXT_MOST], *text = malloc(size + 1);
+    char said[MANAGER_TEXT_MOST], *text = malloc(size + 1);
     require(text);
     memcpy(text, data, size);
     text[size] = '\0';
@@ -148,7 +148,7 @@ void fuzz_seeds(void)
     if (home_open(NULL, false, &listeners, &home) == STATUS_OK) {
         listeners_close(&listeners);
         seed("home", HOME, 3, blob, home_write(&home, blob));
-        char text[PMIX_TEXT_MOST];
+        char text[MANAGER_TEXT_MOST];
         const struct membership root = {.root_host = "n1", .root_home = home, .secret = "seed"};
         require(meeting_encode(&root, true, text));
         seed("meeting", MEETING, 0, text, strlen(text));
