@@ -20,6 +20,7 @@ begin() {
     for rank in "${!dealt[@]}"; do
         host_as "${dealt[rank]}"
         options=("${@:3}")
+        [ "$rank" != 0 ] || as+=(sh -c "sleep ${late:-0}; exec \"\$@\"" late)
         start "$rank" "${as[@]}" "$CCTEST" "${small[@]}" "${options[@]//\{\}/${dealt[rank]}}" --rendezvous "$2:$port" --rank "$rank" \
             --world "${world:-${#dealt[@]}}"
     done
@@ -110,7 +111,14 @@ names 2 "10.78.0.1 h1" "127.0.1.1 h2"
 begin "1 1 2 1" h1 --interface eth1
 end 0
 
-# Several addresses: of some host that is not there, of one where another program listens, and the right one.
+# Several addresses, of which the resolver puts that of host 3 first, for host 2: where nobody answers ...
+names 2 "10.77.0.3 meet" "10.77.0.1 meet"
+names 1 "10.77.0.1 meet"
+host_network 2 ip neigh replace 10.77.0.3 lladdr 02:00:00:00:00:99 dev eth0
+begin "1 2 1 2" meet --timeout 3
+end 0
+host_network 2 ip neigh del 10.77.0.3 dev eth0
+# ... and where another program does, and rank 0 is late.
 host_as 3
 "${as[@]}" python3 -c "
 import socket
@@ -118,8 +126,8 @@ s = socket.create_server(('10.77.0.3', $((port + 1))))
 while True:
     c = s.accept()[0]; c.send(b'220 mail.invalid ESMTP\r\n'); c.recv(1)" &
 holder=$!
-for host in 1 2; do names $host "10.77.0.99 meet" "10.77.0.3 meet" "10.77.0.1 meet"; done
-begin "1 2 1 2" meet
+await 10 listening 3 >/dev/null
+late=1 begin "1 2 1 2" meet
 end 0
 kill $holder
 wait $holder 2>/dev/null
