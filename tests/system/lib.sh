@@ -10,7 +10,9 @@ CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
 # Without a private machine (below), everything that is left behind is looked for by this name.
 scratch=$(mktemp -d)
-trap '[ $BASHPID != $$ ] || rm -rf -- "$scratch"' EXIT # not of a command that is killed before it is one
+# A command in the background that is killed before it has begun is a copy of this shell still: it must not remove this.
+# (No test of statuses: there, bash has that of the first command wrong.)
+trap 'case $BASHPID in $$) rm -rf -- "$scratch" ;; esac' EXIT
 out=$scratch/out err=$scratch/err
 failures=0 checks=0 status=0 ran=()
 
