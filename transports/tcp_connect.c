@@ -185,30 +185,23 @@ bool tcp_hello_read(const void *said, size_t size, const struct transport_config
     uint32_t rank = ntohl(hello.rank), number = ntohl(hello.lane);
     *peer = (int)rank;
     *lane = (int)number;
-    if (expected >= 0)
-        return rank == (uint32_t)expected;
-    return rank > (uint32_t)config->rank && rank < (uint32_t)config->ranks &&
-           ntohl(hello.peer) == (uint32_t)config->rank && number < TCP_LANES_MOST;
+    bool above = rank > (uint32_t)config->rank && rank < (uint32_t)config->ranks;
+    return expected >= 0
+               ? rank == (uint32_t)expected
+               : above && ntohl(hello.peer) == (uint32_t)config->rank && number < TCP_LANES_MOST;
 }
 
-/* Who is at the other end of an attempt, now that it has proved itself? */
+/* Who has proved itself? False: not whom it should be, or who is connected already. */
 static bool attempt_read(const struct meeting *meeting, const struct attempt *attempt, int *peer,
                          int *lane)
 {
     size_t size;
     const void *said = handshake_hello(attempt->handshake, &size);
-    bool good =
-        tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, peer, lane);
+    if (!tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, peer, lane))
+        return false;
     if (attempt->peer >= 0)
         *lane = attempt->lane;
-    return good;
-}
-
-static bool attempt_is_welcome(const struct meeting *meeting, const struct attempt *attempt)
-{
-    int peer, lane;
-    return attempt_read(meeting, attempt, &peer, &lane) &&
-           (attempt->peer >= 0 || !tcp_socket_find(meeting->endpoint, peer, lane));
+    return attempt->peer >= 0 || !tcp_socket_find(meeting->endpoint, *peer, *lane);
 }
 
 /* A connection is made. One that comes earlier than it is asked for here is kept: its rank is
@@ -264,10 +257,11 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
     }
     if (attempt->proved)
         return attempt_conclude(meeting, attempt);
+    int peer, lane;
     enum handshake_state state = handshake_step(attempt->handshake);
     if (state == HANDSHAKE_PENDING)
         return STATUS_OK;
-    if (state == HANDSHAKE_DONE && attempt_is_welcome(meeting, attempt)) {
+    if (state == HANDSHAKE_DONE && attempt_read(meeting, attempt, &peer, &lane)) {
         attempt->proved = attempt->peer < 0;
         return attempt_conclude(meeting, attempt);
     }

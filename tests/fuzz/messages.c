@@ -19,6 +19,7 @@ static void try_notice(const unsigned char *data, size_t size)
     if (!notice_decode(data, size, &notice))
         return;
     notice_encode(&notice, &bytes);
+    require(bytes.size == size);
     require(notice_decode(bytes.data, bytes.size, &again));
     require(again.status == notice.status && strcmp(again.text, notice.text) == 0);
     bytes_free(&bytes);
@@ -39,6 +40,7 @@ static void try_members(const unsigned char *data, size_t size, int ranks)
     }
     require(firsts == nodes); /* each host has one first rank */
     members_encode(members, ranks, &bytes);
+    require(bytes.size == size);
     require(members_decode(bytes.data, bytes.size, ranks, members));
     bytes_free(&bytes);
 }

@@ -56,8 +56,11 @@ check_silent . "$out"
 
 # The variables of the environment that are looked at, and each option's.
 sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/told"
-(cd "$repository" && sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.rank = "([A-Z_]+)".*/\1/p; s/.*\.size = "([A-Z_]+)".*/\1/p' \
-    src/*.c cli/*.c transports/*.c) | sort -u >"$scratch/read"
+(
+    cd "$repository" || exit 1
+    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*.c cli/*.c transports/*.c
+    grep -oE '"[A-Z]+_[A-Z_]+"' src/launcher.c | tr -d '"'
+) | sort -u >"$scratch/read"
 check "variables that the page does not tell: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
     test -z "$(comm -13 "$scratch/told" "$scratch/read")"
 while read -r variable; do
