@@ -209,9 +209,13 @@ static void tell_silent(struct graph *graph, int rank, char *text, size_t size)
     if (host)
         append(text, size, "host %s is silent: ", member->host);
     put_name(s, rank, text, size);
-    append(text, size, " %s a sign of life for %.1f s (%s?); it was last seen in ",
-           host ? "is without" : "is silent, without", s->standings[rank].silent,
-           host ? "is its host down, or cut off" : "stopped, or is its host down or cut off");
+    append(
+        text, size,
+        host ? " is without a sign of life for %.1f s (is its host down, or cut off?); it was last "
+               "seen in "
+             : " is silent, without a sign of life for %.1f s (stopped, or is its host down or "
+               "cut off?); it was last seen in ",
+        s->standings[rank].silent);
     put_place(s, rank, text, size);
     if (others > 0)
         append(text, size, "; so %s %s", others == 1 ? "is" : "are", list);

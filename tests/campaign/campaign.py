@@ -29,6 +29,7 @@ def options():
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--run", type=int, help="this one only, with all that was said")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many")
+    parser.add_argument("--slack", type=float, default=2, help="seconds after the deadline in which all must have ended")
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
     parser.add_argument("--private", action="store_true", help="nobody else uses this machine's namespaces")
@@ -45,7 +46,7 @@ def do(case, given, hosts):
         patience = judge.HEALTHY_MOST if case.healthy() else 4 * case.timeout + 10
         job.await_end(time.monotonic() + patience)
         job.wake()
-        found = judge.judge(job, case, struck, hosts, given.private)
+        found = judge.judge(job, case, struck, hosts, given)
         bad = [what for what in JUDGED if found[what]]
         if bad or given.run is not None:
             print(f"{'WRONG' if bad else 'right'}: --seed {given.seed} --run {case.number}: {case.title()}")

@@ -4,13 +4,14 @@ import json
 import random
 import subprocess
 
-# Which faults make sense where. A launcher that starts ranks gets its row here, and its way to start in start.py.
+# Which faults make sense where. A launcher that starts ranks gets its row here, and its start_... in job.py.
 EVERYWHERE = ["none", "full-shm", "descriptors", "garbage", "stuck", "interrupt", "pause"]
 ON_PROCESSES = EVERYWHERE + ["kill", "kill-root", "stop", "stop-root", "stop-long"]
 FAULTS = {
     "local": ON_PROCESSES + ["kill-supervisor"],
     "threads": EVERYWHERE + ["kill-supervisor"],
     "tcp": ON_PROCESSES,
+    "mpirun": [fault for fault in ON_PROCESSES if fault != "descriptors"], # its own, too
     "hosts": ON_PROCESSES + ["cut", "cut-root", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
@@ -82,7 +83,7 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60))
     # Joining and connecting take little time, so they get a share of their own.
-    soon = 0.25 if bootstrap in ("tcp", "hosts") else 0.06
+    soon = {"tcp": 0.25, "hosts": 0.25}.get(bootstrap, 0.06)
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1

@@ -15,14 +15,16 @@ import re
 import signal
 import subprocess
 
-SLACK = 2.0      # seconds after the deadline in which a job must have ended
 HEALTHY_MOST = 90 # seconds that a healthy job may take here
 NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
 
 
-def accusations(process):
+def accusations(case, process):
     """What a process says without being asked, but for the further lines of a report."""
-    lines = [line.removeprefix("cctest: ") for line in process.text(1).splitlines()]
+    lines = process.text(1).splitlines()
+    if case.bootstrap == "mpirun": # which has words of its own
+        lines = [line for line in lines if line.startswith("cctest: ")]
+    lines = [line.removeprefix("cctest: ") for line in lines]
     lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]
     return [line for line in lines if line and not NOTES.search(line)]
 
@@ -43,6 +45,7 @@ def listed(ranks):
 def named(case, ranks, host=None):
     """A regex: the line names these ranks (one of them first), or their host."""
     words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \(" for rank in ranks]
+    words.append(rf"rank {ranks[0]} was silent for") # says who went, to one that slept
     words.append(rf"did not join within .*: {re.escape(listed(ranks))}[; ]")
     if 0 in ranks:
         words.append(r"^rank 0 could not be reached")
@@ -73,6 +76,8 @@ def expected(job, case, process):
     fault, struck = case.fault, process.rank == case.target
     if case.healthy():
         return {0}, None
+    if case.bootstrap == "mpirun" and process.rank is None: # its own status is its own business
+        return set(range(1, 256)), named(case, [case.target]) + rf"|by SIG{case.signal}"
     if fault == "kill-supervisor" or (fault in ("kill", "kill-root") and struck):
         return {-9}, None
     if fault == "descriptors":
@@ -101,7 +106,7 @@ def right_names(job, case):
     for process in job.processes:
         if process.rank == case.target and case.fault in ("stop", "stop-root", "stop-long"):
             continue # it slept, and knows only that the others have gone
-        for line in accusations(process):
+        for line in accusations(case, process):
             if not is_right(job, case, process, line):
                 return f"rank {process.rank} says: {line}"
             accused = True
@@ -135,12 +140,14 @@ def leftovers(job, hosts, private):
     return left + [name for name in os.listdir(job.folder) if name not in mine]
 
 
-def judge(job, case, struck, hosts, private):
+def judge(job, case, struck, hosts, given):
     """{what: what is wrong with it, or ""}; ends what is left of the job."""
     left = job.close()
-    limit = HEALTHY_MOST if case.healthy() or case.fault == "descriptors" else case.timeout + SLACK
+    launcher = [p for p in job.processes if p.rank is None and len(job.processes) > 1]
+    limit = HEALTHY_MOST if case.healthy() or case.fault == "descriptors" else case.timeout + given.slack
     begin = job.struck if case.fault != "stuck" else job.started + 1
-    ends = [p.ended for p in job.processes if p.ended and not (p.rank == case.target and p.pid in job.woken)]
+    ends = [p.ended for p in job.processes if p.ended and p not in launcher and
+            not (p.rank == case.target and p.pid in job.woken)]
     took = max(ends, default=begin) - begin
     late = not struck
     return {
@@ -148,5 +155,5 @@ def judge(job, case, struck, hosts, private):
         "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",
         "status": right_status(job, case, late),
         "names": "" if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
-        "left": "; ".join(leftovers(job, hosts, private)),
+        "left": "; ".join(leftovers(job, hosts, given.private)),
     }
