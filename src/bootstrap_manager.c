@@ -79,6 +79,7 @@ static enum status membership_find(const struct job *job, struct manager *manage
 {
     *membership = (struct membership){.rank = manager->rank,
                                       .ranks = manager->ranks,
+                                      .interface = job->interface,
                                       .own_process = true,
                                       .supervisor = getppid(),
                                       .bootstrap = manager->name,

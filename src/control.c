@@ -4,6 +4,7 @@
  * Nothing here touches a socket: each call leaves a letter for the helper thread and waits for the
  * answer, or for the verdict.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <sodium.h>
@@ -25,7 +26,7 @@ static void *helper_main(void *argument)
     if (control->membership.rank == 0)
         control_root_run(control);
     else
-        control_leaf_run(control);
+        control_relay_run(control);
     return NULL;
 }
 
@@ -75,6 +76,8 @@ static struct control *control_create(const struct membership *membership,
         return NULL;
     control->membership = *membership;
     control->config = *config;
+    if (control->config.fan_out <= 0)
+        control->config.fan_out = CONTROL_FAN_OUT;
     control_set_pace(control);
     control->options = strdup(config->options ? config->options : "");
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
@@ -124,6 +127,37 @@ static enum status control_find_root(struct control *control)
                 place);
 }
 
+/* Where all ranks are on this host, they listen on loopback alone: nobody else can connect then. */
+static bool control_stays_here(const struct control *control)
+{
+    const char *host = control->membership.root_host;
+    unsigned char number[16];
+    if (control->membership.root_home.count == 0 && strcmp(host, "localhost") != 0 &&
+        inet_pton(AF_INET, host, number) != 1 && inet_pton(AF_INET6, host, number) != 1)
+        return false; /* a name that may mean another address elsewhere */
+    for (int i = 0; i < control->route_count; i++)
+        if (!address_is_loopback(&control->routes[i]))
+            return false;
+    return true;
+}
+
+/* Finds the way to rank 0, and listens for ranks that rank 0 may have no place for. */
+static enum status control_prepare(struct control *control)
+{
+    const struct membership *membership = &control->membership;
+    if (membership->rank == 0)
+        return control->listeners.count > 0
+                   ? STATUS_OK
+                   : socket_listen(membership->interface, membership->root_host,
+                                   membership->root_port, membership->spare_ports,
+                                   &control->listeners);
+    enum status status = control_find_root(control);
+    if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
+        status = home_open(membership->interface, control_stays_here(control), &control->listeners,
+                           &control->home);
+    return status;
+}
+
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **out)
 {
@@ -131,12 +165,7 @@ enum status control_join(const struct membership *membership, const struct contr
     struct control *control = control_create(membership, config);
     if (!control)
         return fail(STATUS_ERROR, "out of memory while joining the job");
-    enum status status = STATUS_OK;
-    if (membership->rank > 0)
-        status = control_find_root(control);
-    else if (control->listeners.count == 0)
-        status = socket_listen(membership->interface, membership->root_host, membership->root_port,
-                               membership->spare_ports, &control->listeners);
+    enum status status = control_prepare(control);
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
@@ -314,6 +343,10 @@ static enum status exchange(struct control *control, enum exchange kind, const v
         bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
     bytes_free(&bytes);
     pulse_count(control);
+    pthread_mutex_lock(&control->lock);
+    control->awaits = true;
+    control->awaited = share.number;
+    pthread_mutex_unlock(&control->lock);
     enum status status = post(control, letter);
     if (status != STATUS_OK)
         return status;

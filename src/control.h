@@ -1,10 +1,11 @@
 /*
  * control.h - the control plane: how the ranks of a job talk outside of what is measured.
  *
- * Every rank has one authenticated connection to rank 0, served by a helper thread, so that a rank
- * reports also while its main thread is stuck. Over it go: the exchange of addresses, results,
- * errors, the end of the job, and each rank's pulse, from which rank 0 finds out who is slow,
- * silent or dead.
+ * The ranks are a tree of authenticated connections with rank 0 at its root, so that no rank holds
+ * those of all. Each has a helper thread for them, so that it reports, and passes on what others
+ * report, also while its main thread is stuck. Up the tree go shares of exchanges, results, errors,
+ * and each rank's pulse, from which rank 0 finds out who is slow, silent or dead; down it, what the
+ * exchanges gave, and the end of the job. Whose parent dies or is silent turns to rank 0 itself.
  *
  * The end. The first failure ends the job: rank 0 collects what there is to know (a short while),
  * says on stderr whose fault it is, and tells everybody the verdict: one exit status for all
@@ -37,7 +38,7 @@ struct membership {
     int root_port;
     int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
                         listens at the first that is free, and the others look for it at all */
-    const char *interface;      /* the only one at which rank 0 listens there; NULL: any */
+    const char *interface;      /* the only one at which ranks may listen; NULL: any */
     struct listeners listeners; /* rank 0: those that are there already */
     unsigned char secret[SECRET_BYTES];
     bool has_secret;       /* false: protects against accidents only */
@@ -54,6 +55,7 @@ struct control_config {
     double timeout;      /* seconds in which nobody may progress */
     const char *options; /* canonical text of everything that all ranks must agree on */
     int verbosity;
+    int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want deep trees) */
 };
 
 /* A rank as all others know it, after joining. */
@@ -150,7 +152,7 @@ struct job_error {
 };
 int control_errors(const struct control *control, const struct job_error **errors);
 
-/* Strangers that were dropped by this rank's control plane so far. */
+/* Strangers that were dropped by this rank's control plane so far; at rank 0: by any rank's. */
 uint64_t control_strangers(const struct control *control);
 
 /* Ends the helper thread and closes the connection. NULL is allowed. */

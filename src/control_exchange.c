@@ -1,15 +1,16 @@
 /*
- * control_exchange.c - exchanges between all ranks: a star through rank 0.
+ * control_exchange.c - exchanges between all ranks, through rank 0.
  *
- * Each rank sends its share and waits; when rank 0 has the shares of all, it sends each rank what
- * the exchange gives it. A rank is in one exchange at a time, so there is one share of each at
- * most.
+ * Each rank sends its share and waits; when rank 0 has the shares of all, it sends all what the
+ * exchange gives. A rank is in one exchange at a time, so there is one share of each at most.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control_root.h"
+
+#define RESULT_HEAD 8 /* bytes of a result in front of its data */
 
 static const char *const exchange_names[EXCHANGES] = {
     [EXCHANGE_ALLGATHER] = "an allgather of the control plane",
@@ -26,24 +27,35 @@ static void shares_join(struct root *root, struct bytes *bytes)
         blobs_encode_next(root->peers[rank].share, root->peers[rank].share_size, bytes);
 }
 
+/* To all ranks, or to rank 0 alone: the others then get an empty one, which lets them go on. */
+static void send_result(struct root *root, bool all, const void *data, size_t size)
+{
+    const struct peer *self = &root->peers[0];
+    struct share result = {self->share_kind, self->share_number, data, size};
+    struct bytes bytes = {0};
+    control_deliver(root->control, &result);
+    result.size = all ? size : 0;
+    share_encode(&result, &bytes);
+    if (bytes.failed)
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
+    else
+        root_send_all(root, FRAME_RESULT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
+
 static void send_results(struct root *root, uint32_t kind)
 {
     struct bytes all = {0};
     const struct peer *self = &root->peers[0];
     if (kind == EXCHANGE_ALLGATHER || kind == EXCHANGE_GATHER)
         shares_join(root, &all);
-    if (all.failed || (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST)) {
+    if (all.failed || (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST - RESULT_HEAD))
         root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR,
                    "the shares of all ranks together are more than the control plane carries");
-    } else if (kind == EXCHANGE_ALLGATHER) {
-        root_send_all(root, FRAME_RESULT, all.data, all.size);
-    } else if (kind == EXCHANGE_BROADCAST) {
-        root_send_all(root, FRAME_RESULT, self->share, self->share_size);
-    } else {
-        for (int rank = 1; rank < root->ranks; rank++)
-            root_send(root, rank, FRAME_RESULT, NULL, 0);
-        root_send(root, 0, FRAME_RESULT, all.data, all.size);
-    }
+    else if (kind == EXCHANGE_BROADCAST)
+        send_result(root, true, self->share, self->share_size);
+    else
+        send_result(root, kind == EXCHANGE_ALLGATHER, all.data, all.size);
     bytes_free(&all);
 }
 
@@ -83,9 +95,13 @@ bool exchange_share(struct root *root, int rank, const unsigned char *data, size
 {
     struct peer *peer = &root->peers[rank];
     struct share share;
-    if (!share_decode(data, size, &share) || share.kind >= EXCHANGES || peer->standing.exchange ||
-        peer->standing.finished)
+    if (!share_decode(data, size, &share) || share.kind >= EXCHANGES)
         return false;
+    if (share.number < peer->shares_taken)
+        return true; /* it came on two ways */
+    if (peer->standing.exchange || peer->standing.finished)
+        return false;
+    peer->shares_taken = share.number + 1;
     peer->share_kind = share.kind;
     peer->share_number = share.number;
     peer->share_size = share.size;

@@ -2,7 +2,7 @@
  * control_internal.h - what the files of the control plane share.
  *
  * A rank has two threads here: the main thread, which calls control.h, and the helper thread, which
- * owns all sockets (control_root.c at rank 0, control_leaf.c at the others). They exchange letters:
+ * owns all sockets (control_root.c at rank 0, control_relay.c at the others). They exchange letters:
  * the main thread puts its own into the outbox, the helper delivers at most one answer at a time.
  * At rank 0 a letter to rank 0 takes the same way as one from any other rank, only without a
  * socket.
@@ -27,6 +27,9 @@
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
 #define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
+#ifndef CONTROL_FAN_OUT
+#define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
+#endif
 
 #define SIGNAL_ORPHANED (-1) /* as good as a signal: the supervisor has ended */
 
@@ -68,6 +71,8 @@ struct control {
     bool noticed; /* the main thread knows the verdict */
     enum status verdict;
     struct letter *outbox, **outbox_end;
+    bool awaits; /* the main thread, the answer to exchange number `awaited` */
+    uint32_t awaited;
     struct letter *answer;
     char **algorithms;
     int algorithm_count;
@@ -83,28 +88,29 @@ struct control {
     double gap;       /* without a look at the clock: longer means that this process was stopped */
 
     /* The helper's. */
-    struct listeners listeners;                 /* rank 0 */
+    struct listeners listeners;                 /* of rank 0, or of one that may have children, */
+    struct home home;                           /* and where they are */
     struct address routes[HOME_ADDRESSES_MOST]; /* the others: to rank 0, */
     int route_count;
     char root_place[320]; /* for a human: "node1 port 4711" */
     double now;           /* seconds; stands still while the process is stopped */
     double last_clock, ended_at;
-    int signal; /* the last one that came; 0: none */
-    int lost;   /* a rank that has died, as the supervisor says; -1: none */
+    int signal;                   /* the last one that came; 0: none */
+    int lost;                     /* a rank that has died, as the supervisor says; -1: none */
+    _Atomic int connections_most; /* that it held at once: of other ranks, and of the lobby's */
 };
 
 /* Rank 0's side and the others': the whole life of the helper thread. */
 void control_root_run(struct control *control);
-void control_leaf_run(struct control *control);
+void control_relay_run(struct control *control);
 
 /* For the helper. */
+void control_count_connections(struct control *control, int count);
 void control_advance_clock(struct control *control);
-void control_read_events(struct control *control); /* empties `wake` and `signals` */
-/* Waits for `events` on `fd` (-1: none), for a letter, a signal, or the time. Returns revents of
- * fd. */
-short control_wait(struct control *control, int fd, short events, double seconds);
+void control_read_events(struct control *control);           /* empties `wake` and `signals` */
 struct letter *control_take_outbox(struct control *control); /* the caller frees them */
-void control_deliver(struct control *control, int type, const void *data, size_t size);
+/* The result of an exchange; one that the main thread does not wait for is dropped. */
+void control_deliver(struct control *control, const struct share *result);
 /* Lets the main thread go on, unless the job has ended meanwhile. */
 void control_set_joined(struct control *control);
 /* The job has this status now; the first call counts. */
@@ -119,15 +125,16 @@ struct letter *letter_create(int type, const void *data, size_t size);
 /* What a pulse says now. */
 void pulse_read(struct pulse *pulse, struct reading *reading);
 
-/* control_lobby.c: rank 0's listeners, and those who have not proved themselves yet. */
+/* control_lobby.c: a rank's listeners, and those who have not proved themselves yet. */
 struct lobby;
 typedef void lobby_admit(void *argument, int fd, const struct hello *hello);
-struct lobby *lobby_create(struct control *control);
+struct lobby *lobby_create(struct control *control); /* the listeners stay the control's */
 /* Adds what it waits for to `set`; returns how many (at most LOBBY_POLLS). */
 #define LOBBY_POLLS 144
 int lobby_watch(struct lobby *lobby, struct pollfd *set);
 /* Serves them after poll(); gives away the sockets of those who know the secret. */
 void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);
+int lobby_guests(const struct lobby *lobby);
 /* Has it ever run out of file descriptors? */
 bool lobby_exhausted(const struct lobby *lobby);
 /* The last stranger, for a human; "" if there was none. */

@@ -1,5 +1,5 @@
 /*
- * control_lobby.c - rank 0's listeners, and those who have not proved themselves yet.
+ * control_lobby.c - a rank's listeners, and those who have not proved themselves yet.
  *
  * Anybody can connect. Each guest has a few seconds to prove that it knows the secret; nobody waits
  * for it meanwhile. When the lobby is full, further ones wait in the kernel's queue.
@@ -49,6 +49,7 @@ struct lobby *lobby_create(struct control *control)
     lobby->spare = fcntl(control->listeners.fd[0], F_DUPFD_CLOEXEC, 0);
     struct hello hello;
     hello_fill(&hello, &control->membership, control->options);
+    hello.home = control->home;
     lobby->hello_size = hello_encode(&hello, lobby->hello);
     return lobby;
 }
@@ -183,6 +184,11 @@ void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *adm
     for (int i = 0; i < listeners->count; i++)
         if (set[i].revents)
             lobby_accept(lobby, listeners->fd[i]);
+}
+
+int lobby_guests(const struct lobby *lobby)
+{
+    return lobby->count;
 }
 
 bool lobby_exhausted(const struct lobby *lobby)

@@ -103,6 +103,33 @@ bool reading_decode(const void *data, size_t size, struct reading *reading)
     return !reader.bad && reader.left == 0;
 }
 
+void redirect_encode(const struct redirect *redirect, struct bytes *bytes)
+{
+    unsigned char blob[HOME_BLOB_MOST];
+    bytes_put_u32(bytes, (uint32_t)redirect->parent);
+    bytes_put(bytes, blob, home_write(&redirect->home, blob));
+}
+
+bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect)
+{
+    struct reader reader = {.at = data, .left = size};
+    redirect->parent = (int)read_u32(&reader);
+    return !reader.bad && redirect->parent >= 0 && redirect->parent < ranks &&
+           home_read(reader.at, reader.left, &redirect->home);
+}
+
+void strangers_encode(uint64_t count, struct bytes *bytes)
+{
+    bytes_put_u64(bytes, count);
+}
+
+bool strangers_decode(const void *data, size_t size, uint64_t *count)
+{
+    struct reader reader = {.at = data, .left = size};
+    *count = read_u64(&reader);
+    return !reader.bad && reader.left == 0;
+}
+
 void share_encode(const struct share *share, struct bytes *bytes)
 {
     bytes_put_u32(bytes, share->kind);

@@ -29,7 +29,20 @@ bool members_decode(const void *data, size_t size, int ranks, struct member *mem
 void reading_encode(const struct reading *reading, struct bytes *bytes);
 bool reading_decode(const void *data, size_t size, struct reading *reading);
 
-/* SHARE: what stands in front of a rank's part of an exchange. */
+/* REDIRECT: under which rank there is a place, and where that rank listens. 0: it stays here. */
+struct redirect {
+    int parent;
+    struct home home;
+};
+void redirect_encode(const struct redirect *redirect, struct bytes *bytes);
+bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect);
+
+/* STRANGERS: so many more. */
+void strangers_encode(uint64_t count, struct bytes *bytes);
+bool strangers_decode(const void *data, size_t size, uint64_t *count);
+
+/* SHARE, and RESULT: what stands in front of a rank's part of an exchange, and of what comes of it.
+ */
 struct share {
     uint32_t kind, number; /* enum exchange; the rank's count of exchanges */
     const unsigned char *data;
@@ -38,7 +51,7 @@ struct share {
 void share_encode(const struct share *share, struct bytes *bytes);
 bool share_decode(const void *data, size_t size, struct share *share); /* points into `data` */
 
-/* RESULT: `count` shares, written one after the other behind blobs_encode_count(). What was decoded
+/* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What was decoded
  * is freed with blobs_free(), also after false (it may be memory that lacks). */
 void blobs_encode_count(int count, struct bytes *bytes);
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);

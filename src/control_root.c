@@ -10,22 +10,9 @@
 
 /* ---- the ranks, one by one ---- */
 
-void root_send(struct root *root, int rank, int type, const void *data, size_t size)
-{
-    struct peer *peer = &root->peers[rank];
-    if (rank == 0) {
-        if (type == FRAME_RESULT)
-            control_deliver(root->control, type, data, size);
-    } else if (peer->state == PEER_JOINED && !wire_put(&peer->wire, type, data, size)) {
-        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
-                   "rank 0 has no memory for a message to this rank");
-    }
-}
-
 void root_send_all(struct root *root, int type, const void *data, size_t size)
 {
-    for (int rank = 0; rank < root->ranks; rank++)
-        root_send(root, rank, type, data, size);
+    branches_send(&root->branches, 0, type, data, size);
 }
 
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
@@ -49,7 +36,9 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
 
 static void peer_heard(struct root *root, struct peer *peer, const struct reading *reading)
 {
-    if (reading->progress != peer->standing.reading.progress)
+    if (reading->progress < peer->standing.reading.progress)
+        return; /* an old one, which a parent that was stopped passes on at last */
+    if (reading->progress > peer->standing.reading.progress)
         root->progressed = root->control->now;
     peer->standing.reading = *reading;
 }
@@ -66,13 +55,21 @@ static bool peer_failed(struct root *root, int rank, const struct notice *notice
 static bool peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
 {
     if (peer->standing.finished)
-        return false;
+        return true; /* it came on two ways */
     peer->standing.finished = true;
     root->progressed = root->control->now;
     root->status = status_graver(root->status, notice->status);
     if (++root->finished == root->ranks)
-        root_end(root, root->status, "");
+        root_end(root, FRAME_VERDICT, root->status, "");
     return true;
+}
+
+static void peer_lost(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_JOINED)
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+    peer->state = PEER_LEFT;
 }
 
 /* What a rank says, rank 0's own letters included; false: it should not say this. */
@@ -82,6 +79,11 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     struct peer *peer = &root->peers[rank];
     struct notice notice;
     struct reading reading;
+    uint64_t count;
+    if (type == FRAME_LOST) {
+        peer_lost(root, rank);
+        return true;
+    }
     if (atomic_load(&root->control->ended)) {
         if (type == FRAME_GOODBYE)
             peer->state = PEER_LEFT;
@@ -101,58 +103,92 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     case FRAME_FINISHED:
         return root->control->joined && notice_decode(data, size, &notice) &&
                peer_finished(root, peer, &notice);
+    case FRAME_STRANGERS:
+        if (!strangers_decode(data, size, &count))
+            return false;
+        atomic_fetch_add(&root->control->strangers, count);
+        return true;
     default:
         return false;
     }
 }
 
-static void peer_lost(struct root *root, int rank)
+/* A frame of any rank behind the branch. */
+static bool root_hear(void *argument, struct branch *branch, const struct frame *frame)
 {
+    struct root *root = argument;
+    int rank = frame->rank;
+    if (rank <= 0 || rank >= root->ranks)
+        return false;
     struct peer *peer = &root->peers[rank];
-    if (peer->state == PEER_JOINED)
-        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
-    peer->state = PEER_LEFT;
-    wire_close(&peer->wire);
+    if (frame->type == FRAME_ATTACHED) {
+        root_attach(root, rank);
+        return true;
+    }
+    if (frame->type == FRAME_BACK && branch->rank == rank && branch->voice) {
+        branches_drop(&root->branches, rank);
+        return true;
+    }
+    if (peer->state != PEER_JOINED)
+        return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
+    peer->heard = root->control->now;
+    if (root_handle(root, rank, frame->type, frame->data, frame->size))
+        return true;
+    root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+               "it sent rank 0 what makes no sense on the control plane");
+    return branch->rank != rank;
 }
 
-static void peer_receive(struct root *root, int rank)
+static void root_lose(void *argument, struct branch *branch, bool nonsense)
 {
-    struct peer *peer = &root->peers[rank];
-    bool open = wire_fill(&peer->wire);
-    struct frame frame;
-    enum frame_state state;
-    while ((state = wire_take(&peer->wire, &frame)) == FRAME_WHOLE) {
-        peer->heard = root->control->now;
-        if (!root_handle(root, rank, frame.type, frame.data, frame.size)) {
-            state = FRAME_BAD;
-            break;
-        }
-    }
-    if (state == FRAME_BAD) {
-        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+    if (nonsense)
+        root_blame(argument, branch->rank, CAUSE_FAILED, STATUS_ERROR,
                    "it sent rank 0 what makes no sense on the control plane");
-        open = false;
-    }
-    if (!open || peer->broken)
-        peer_lost(root, rank);
+    peer_lost(argument, branch->rank);
 }
+
+static const struct branch_hearer root_hearer = {.hear = root_hear, .lose = root_lose};
 
 /* ---- the end ---- */
 
-void root_end(struct root *root, enum status status, const char *headline)
+void root_repeat(struct root *root)
 {
-    struct notice notice = {.status = status};
     struct bytes bytes = {0};
-    /* A script may run one job after the other in the same place: a rank that knows the verdict may
-     * be back for the next one before rank 0 is gone. */
-    lobby_close(root->lobby);
-    snprintf(notice.text, sizeof notice.text, "%s", headline);
-    notice_encode(&notice, &bytes);
+    notice_encode(&root->last_word, &bytes);
     if (!bytes.failed)
-        root_send_all(root, FRAME_VERDICT, bytes.data, bytes.size);
+        root_send_all(root, root->last_type, bytes.data, bytes.size);
     bytes_free(&bytes);
-    root_flush(root);
+    branches_flush(&root->branches);
+}
+
+/* Is there a rank that must still come to learn how the job ended, as its parent is dead? */
+static bool root_expects_orphans(const struct root *root)
+{
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && peer->parent > 0 && !peer->adopted &&
+            root->peers[peer->parent].state == PEER_LEFT)
+            return true;
+    }
+    return false;
+}
+
+/* A script may run one job after the other in the same place: a rank that knows the verdict may be
+ * back for the next one before rank 0 is gone. */
+static void root_tend_lobby(struct root *root)
+{
+    if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
+        lobby_close(root->lobby);
+}
+
+void root_end(struct root *root, int type, enum status status, const char *text)
+{
+    root->last_type = type;
+    root->last_word.status = status;
+    snprintf(root->last_word.text, sizeof root->last_word.text, "%s", text);
+    root_repeat(root);
     control_conclude(root->control, status);
+    root_tend_lobby(root);
 }
 
 /* Says whose fault it is, and ends the job. */
@@ -189,7 +225,7 @@ static void root_judge(struct root *root)
         memcpy(control->errors, verdict->errors, size);
         control->error_count = verdict->error_count;
     }
-    root_end(root, verdict->status, verdict->headline);
+    root_end(root, FRAME_VERDICT, verdict->status, verdict->headline);
 }
 
 static void root_check_progress(struct root *root)
@@ -206,15 +242,6 @@ static void root_check_progress(struct root *root)
 
 /* ---- the loop ---- */
 
-void root_flush(struct root *root)
-{
-    for (int rank = 1; rank < root->ranks; rank++) {
-        struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && wire_pending(&peer->wire) && !wire_flush(&peer->wire))
-            peer->broken = true; /* what it said before is still to be read */
-    }
-}
-
 static void root_beat(struct root *root)
 {
     if (root->control->now - root->beat < root->control->heartbeat)
@@ -223,34 +250,45 @@ static void root_beat(struct root *root)
     root_send_all(root, FRAME_PULSE, NULL, 0);
 }
 
+/* Room for all sockets; false: out of memory. */
+static bool root_make_room(struct root *root)
+{
+    int room = 2 + LOBBY_POLLS + root->branches.count;
+    if (root->polls_room >= room)
+        return true;
+    struct pollfd *polls = realloc(root->polls, 2 * (size_t)room * sizeof *polls);
+    if (!polls)
+        return false;
+    root->polls = polls;
+    root->polls_room = 2 * room;
+    return true;
+}
+
 /* Waits for something to happen and lets everybody who has something to say say it. */
 static void root_listen(struct root *root)
 {
     struct control *control = root->control;
+    if (!root_make_room(root)) {
+        fail(STATUS_ERROR, "rank 0 has no memory for %d connections", root->branches.count);
+        control_conclude(control, STATUS_ERROR);
+        return;
+    }
     struct pollfd *set = root->polls;
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
     int guests = lobby_watch(root->lobby, set + 2);
-    struct pollfd *peers = set + 2 + guests;
-    for (int rank = 0; rank < root->ranks; rank++) {
-        struct peer *peer = &root->peers[rank];
-        bool there = rank > 0 && peer->state == PEER_JOINED;
-        peers[rank] = (struct pollfd){
-            .fd = there ? peer->wire.fd : -1,
-            .events = (short)(POLLIN | (there && wire_pending(&peer->wire) ? POLLOUT : 0))};
-    }
+    branches_watch(&root->branches, set + 2 + guests);
+    control_count_connections(control, root->branches.count + lobby_guests(root->lobby));
     double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
     wait = wait > control->look ? control->look : wait;
     bool ended = atomic_load(&control->ended);
-    poll(set, (nfds_t)(2 + guests + root->ranks),
+    poll(set, (nfds_t)(2 + guests + root->branches.count),
          ended      ? 20
          : wait > 0 ? (int)(wait * 1000) + 1
                     : 0);
     control_read_events(control);
     lobby_serve(root->lobby, set + 2, root_admit, root);
-    for (int rank = 1; rank < root->ranks; rank++)
-        if (peers[rank].fd >= 0 && (root->peers[rank].broken || (peers[rank].revents & ~POLLOUT)))
-            peer_receive(root, rank);
+    branches_serve(&root->branches, set + 2 + guests, control->now, &root_hearer, root);
 }
 
 static void root_tend(struct root *root)
@@ -273,9 +311,11 @@ static void root_tend(struct root *root)
             root_check_progress(root);
         else
             root_check_joining(root);
+    } else {
+        root_tend_lobby(root);
     }
     root_beat(root);
-    root_flush(root);
+    branches_flush(&root->branches);
 }
 
 /* May rank 0 close? Not before those who live know how the job ended. */
@@ -309,27 +349,25 @@ static bool root_create(struct root *root, struct control *control)
     root->peers = calloc(ranks, sizeof *root->peers);
     root->standings = calloc(ranks, sizeof *root->standings);
     root->causes = calloc(ranks, sizeof *root->causes);
-    root->polls = calloc(2 + LOBBY_POLLS + ranks, sizeof *root->polls);
+    root->order = calloc(ranks, sizeof *root->order);
     root->lobby = lobby_create(control);
-    if (!root->peers || !root->standings || !root->causes || !root->polls || !root->lobby)
+    if (!root->peers || !root->standings || !root->causes || !root->order || !root->lobby)
         return false;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        root->peers[rank].wire.fd = -1;
+    for (size_t rank = 0; rank < ranks; rank++)
         pulse_read(&control->pulse, &root->peers[rank].standing.reading); /* as all begin */
-    }
     return true;
 }
 
 static void root_destroy(struct root *root)
 {
-    for (int rank = 0; root->peers && rank < root->ranks; rank++) {
-        wire_close(&root->peers[rank].wire);
+    for (int rank = 0; root->peers && rank < root->ranks; rank++)
         free(root->peers[rank].share);
-    }
+    branches_close(&root->branches);
     lobby_free(root->lobby);
     free(root->peers);
     free(root->standings);
     free(root->causes);
+    free(root->order);
     free(root->polls);
     free(root);
 }

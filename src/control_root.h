@@ -5,58 +5,75 @@
 #ifndef CCTEST_CONTROL_ROOT_H
 #define CCTEST_CONTROL_ROOT_H
 
+#include "control_branches.h"
 #include "control_internal.h"
 
-enum peer_state { PEER_ABSENT, PEER_JOINED, PEER_LEFT };
+enum peer_state {
+    PEER_ABSENT,
+    PEER_SENT, /* to another rank, below which it has a place */
+    PEER_JOINED,
+    PEER_LEFT
+};
 
 struct peer {
-    enum peer_state state; /* rank 0 itself: JOINED, without a wire */
-    struct wire wire;
-    bool broken;  /* it cannot be sent to any more */
-    bool blamed;  /* it has a cause already */
-    double heard; /* when it last gave a sign of life */
+    enum peer_state state; /* rank 0 itself: JOINED */
+    bool blamed;           /* it has a cause already */
+    double heard;          /* when it last gave a sign of life */
     struct hello hello;
+    int parent;   /* where it was sent; 0: it stays with rank 0 */
+    int children; /* that were sent to it */
+    int misses;   /* parents that it could not reach */
+    bool avoided; /* somebody could not reach it */
+    bool adopted; /* it speaks to rank 0 itself, since its parent does not */
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */
     size_t share_size;
-    uint32_t share_kind, share_number;
+    uint32_t share_kind, share_number, shares_taken;
 };
 
 struct root {
     struct control *control;
     int ranks;
     struct peer *peers;
+    struct branches branches;
     struct lobby *lobby;
     struct pollfd *polls;
-    int joined;         /* ranks that have, or that know why they cannot */
-    int shares;         /* ranks whose share of the exchange is here */
-    int finished;       /* ranks that have, */
-    enum status status; /* and what they said, combined */
+    int polls_room;
+    int *order;           /* ranks in the order in which they came: */
+    int ordered, parents; /* how many, and the first that may have a free place */
+    int joined;           /* ranks that have, or that know why they cannot */
+    int shares;           /* ranks whose share of the exchange is here */
+    int finished;         /* ranks that have, */
+    enum status status;   /* and what they said, combined */
     bool interrupted;
-    enum status refusal;     /* there is no job: its status (OK: none), */
-    char refusal_text[1024]; /* and why */
-    double progressed;       /* when any rank last did */
-    double verdict_at;       /* 0: none is due */
+    enum status refusal; /* there is no job: its status (OK: none) */
+    double progressed;   /* when any rank last did */
+    double verdict_at;   /* 0: none is due */
     double beat, closing_at;
-    struct cause *causes; /* at most one of each rank */
+    int last_type;           /* FRAME_REFUSED or FRAME_VERDICT: how it ended, */
+    struct notice last_word; /* for those who turn up later */
+    struct cause *causes;    /* at most one of each rank */
     int cause_count;
     struct standing *standings; /* for the verdict */
     struct verdict verdict;
 };
 
-void root_send(struct root *root, int rank, int type, const void *data, size_t size);
+/* To all other ranks. */
 void root_send_all(struct root *root, int type, const void *data, size_t size);
 void root_flush(struct root *root);
 /* Remembers what is wrong with a rank; the verdict follows after a moment. */
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
                 const char *message);
-/* Tells all ranks how the job ended. */
-void root_end(struct root *root, enum status status, const char *headline);
+/* Tells all ranks how the job ended (FRAME_VERDICT), or that it does not begin (FRAME_REFUSED). */
+void root_end(struct root *root, int type, enum status status, const char *text);
+void root_repeat(struct root *root); /* tells it again, for one who has come meanwhile */
 
 /* control_root_join.c */
 void root_begin(struct root *root);
 void root_admit(void *root, int fd, const struct hello *hello); /* a lobby_admit */
 void root_check_joining(struct root *root);
+/* A rank that was sent away has arrived. */
+void root_attach(struct root *root, int rank);
 
 /* control_exchange.c: takes a rank's share; false: it is malformed. */
 bool exchange_share(struct root *root, int rank, const unsigned char *data, size_t size);

@@ -9,24 +9,22 @@
 #include "control_root.h"
 #include "ranks_text.h"
 
-static void refusal_encode(struct bytes *bytes, enum status status, bool personal,
-                           const char *sentence)
-{
-    struct notice notice = {.status = status, .personal = personal};
-    snprintf(notice.text, sizeof notice.text, "%s", sentence);
-    notice_encode(&notice, bytes);
-}
-
-/* Tells one process why it cannot join, and closes its socket. */
-static void guest_refuse(int fd, enum status status, bool personal, const char *sentence)
+/* Says one thing to a process that does not stay, and closes its socket. */
+static void guest_dismiss(int fd, int type, const struct bytes *bytes)
 {
     struct wire wire = {.fd = fd};
-    struct bytes bytes = {0};
-    refusal_encode(&bytes, status, personal, sentence);
-    if (!bytes.failed && wire_put(&wire, FRAME_REFUSED, bytes.data, bytes.size))
+    if (!bytes->failed && wire_put(&wire, 0, type, bytes->data, bytes->size))
         wire_flush(&wire);
-    bytes_free(&bytes);
     wire_close(&wire);
+}
+
+/* Tells it why it cannot join. */
+static void guest_refuse(int fd, int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    guest_dismiss(fd, type, &bytes);
+    bytes_free(&bytes);
 }
 
 /* There will be no job. */
@@ -34,14 +32,7 @@ static void root_give_up(struct root *root, enum status status, const char *sent
 {
     fail(status, "%s", sentence);
     root->refusal = status;
-    snprintf(root->refusal_text, sizeof root->refusal_text, "%s", sentence);
-    struct bytes bytes = {0};
-    refusal_encode(&bytes, status, false, sentence);
-    if (!bytes.failed)
-        root_send_all(root, FRAME_REFUSED, bytes.data, bytes.size);
-    bytes_free(&bytes);
-    root_flush(root);
-    control_conclude(root->control, status);
+    root_end(root, FRAME_REFUSED, status, sentence);
 }
 
 void root_begin(struct root *root)
@@ -49,6 +40,7 @@ void root_begin(struct root *root)
     struct control *control = root->control;
     struct peer *self = &root->peers[0];
     hello_fill(&self->hello, &control->membership, control->options);
+    self->hello.home = control->home;
     self->state = PEER_JOINED;
     root->joined = 1;
     root->progressed = control->now;
@@ -94,44 +86,150 @@ static void root_welcome(struct root *root)
     bytes_free(&bytes);
 }
 
+/* May a process say that it is `rank` though one has said so before? It may if it is the same. */
+static bool guest_returns(const struct peer *peer, const struct hello *hello)
+{
+    return hello_same(&peer->hello, hello) &&
+           (hello->arrival == ARRIVAL_ORPHANED || peer->state == PEER_SENT);
+}
+
 /* Why the process that says `hello` cannot join; STATUS_OK: it can. */
 static enum status guest_check(struct root *root, const struct hello *hello, char *why, size_t size)
 {
     enum status status = hello_check(&root->peers[0].hello, hello, why, size);
-    if (status != STATUS_OK || root->peers[hello->rank].state == PEER_ABSENT)
+    if (status != STATUS_OK)
         return status;
-    const struct hello *first = &root->peers[hello->rank].hello;
+    const struct peer *peer = &root->peers[hello->rank];
+    if (peer->state == PEER_ABSENT || guest_returns(peer, hello))
+        return STATUS_OK;
+    const struct hello *first = &peer->hello;
     snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
              hello->rank, first->pid, first->host, hello->pid, hello->host);
     return STATUS_USAGE;
+}
+
+static void peer_set_joined(struct root *root, struct peer *peer, int rank)
+{
+    peer->state = PEER_JOINED;
+    peer->heard = root->progressed = root->control->now;
+    root->joined++;
+    say_verbose(2, "rank %d has joined from host %s", rank, peer->hello.host);
+}
+
+void root_attach(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_SENT)
+        peer_set_joined(root, peer, rank);
+}
+
+static bool peer_is_below(const struct root *root, int rank, int above)
+{
+    while (rank != above && rank != 0)
+        rank = root->peers[rank].parent;
+    return rank == above;
+}
+
+/* Below which rank there is a place for this one: 0, or the first to have come that has one. That
+ * one may still be on its own way: it takes those in who are sent to it all the same. Who could not
+ * reach two such stays with rank 0. */
+static int root_find_parent(struct root *root, int rank)
+{
+    int most = root->control->config.fan_out;
+    if (root->peers[0].children < most || root->peers[rank].misses > 1)
+        return 0;
+    for (; root->parents < root->ordered; root->parents++) {
+        int found = root->order[root->parents];
+        const struct peer *parent = &root->peers[found];
+        if (parent->hello.home.count > 0 && parent->children < most && !parent->avoided)
+            return peer_is_below(root, found, rank) ? 0 : found;
+    }
+    return 0;
+}
+
+/* It stays, or learns where else it has a place. */
+static void guest_place(struct root *root, int fd, const struct hello *hello)
+{
+    int rank = hello->rank;
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_ABSENT)
+        root->order[root->ordered++] = rank;
+    else
+        root->peers[peer->parent].children--;
+    if (peer->state == PEER_SENT && hello->arrival == ARRIVAL_AGAIN) {
+        root->peers[peer->parent].avoided = true;
+        peer->misses++;
+        say_verbose(2, "rank %d could not reach rank %d", rank, peer->parent);
+    }
+    peer->hello = *hello;
+    peer->parent = root_find_parent(root, rank);
+    root->peers[peer->parent].children++;
+    struct redirect redirect = {.parent = peer->parent};
+    struct bytes bytes = {0};
+    if (peer->parent > 0)
+        redirect.home = root->peers[peer->parent].hello.home;
+    redirect_encode(&redirect, &bytes);
+    if (peer->parent > 0) {
+        peer->state = PEER_SENT;
+        guest_dismiss(fd, FRAME_REDIRECT, &bytes);
+    } else {
+        const struct branch new = {.rank = rank, .heard = root->control->now};
+        struct branch *branch = branches_add(&root->branches, fd, &new);
+        peer_set_joined(root, peer, rank);
+        if (!branch || bytes.failed ||
+            !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size))
+            root_give_up(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
+    }
+    bytes_free(&bytes);
+}
+
+/* Its parent does not speak any more: from now on it speaks here. */
+static void guest_adopt(struct root *root, int fd, const struct hello *hello)
+{
+    int rank = hello->rank;
+    struct peer *peer = &root->peers[rank];
+    struct branch branch = {.rank = rank, .voice = true, .heard = root->control->now};
+    say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, hello->parent);
+    if (peer->state == PEER_SENT)
+        peer_set_joined(root, peer, rank);
+    peer->state = PEER_JOINED;
+    peer->adopted = true;
+    peer->heard = root->control->now;
+    branches_drop(&root->branches, rank);
+    if (!branches_add(&root->branches, fd, &branch))
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
+    else if (atomic_load(&root->control->ended))
+        root_repeat(root);
 }
 
 void root_admit(void *argument, int fd, const struct hello *hello)
 {
     struct root *root = argument;
     struct control *control = root->control;
-    char why[sizeof root->refusal_text];
-    enum status status = guest_check(root, hello, why, sizeof why);
-    root->joined += !control->joined;
-    if (status != STATUS_OK) {
-        guest_refuse(fd, status, true, why);
+    struct notice notice = {.personal = true};
+    if (root->last_type == FRAME_VERDICT && hello->arrival != ARRIVAL_ORPHANED) {
+        close(fd); /* it is for the next job */
+        return;
+    }
+    notice.status = guest_check(root, hello, notice.text, sizeof notice.text);
+    if (notice.status != STATUS_OK) {
+        root->joined += !control->joined;
+        guest_refuse(fd, FRAME_REFUSED, &notice);
         if (!control->joined && root->refusal == STATUS_OK)
-            root_give_up(root, status, why);
+            root_give_up(root, notice.status, notice.text);
         else
-            say_verbose(1, "refused a process that came too late: %s", why);
-        return;
-    }
-    struct peer *peer = &root->peers[hello->rank];
-    peer->hello = *hello;
-    if (root->refusal != STATUS_OK) {
-        guest_refuse(fd, root->refusal, false, root->refusal_text);
+            say_verbose(1, "refused a process that came too late: %s", notice.text);
+    } else if (hello->arrival == ARRIVAL_ORPHANED) {
+        guest_adopt(root, fd, hello);
+    } else if (atomic_load(&control->ended)) {
+        struct peer *peer = &root->peers[hello->rank];
+        root->joined++;
+        peer->hello = *hello;
         peer->state = PEER_LEFT;
-        return;
+        guest_refuse(fd, root->last_type, &root->last_word);
+    } else {
+        guest_place(root, fd, hello);
     }
-    peer->state = PEER_JOINED;
-    peer->wire.fd = fd;
-    peer->heard = root->progressed = control->now;
-    say_verbose(2, "rank %d has joined from host %s", hello->rank, hello->host);
 }
 
 /* Names the ranks that are not here at the deadline. */
@@ -158,7 +256,7 @@ static void tell_missing(struct root *root, char *text, size_t size)
 void root_check_joining(struct root *root)
 {
     struct control *control = root->control;
-    char text[sizeof root->refusal_text];
+    char text[sizeof root->last_word.text];
     if (root->cause_count > 0) {
         const struct cause *cause = &root->causes[0];
         const struct peer *peer = &root->peers[cause->rank];
@@ -174,8 +272,8 @@ void root_check_joining(struct root *root)
     } else if (lobby_exhausted(root->lobby) && root->refusal == STATUS_OK) {
         snprintf(
             text, sizeof text,
-            "out of file descriptors when %d of %d ranks had joined: rank 0 needs one for each "
-            "rank; raise the limit of open files (ulimit -n)",
+            "out of file descriptors when %d of %d ranks had joined; raise the limit of open files "
+            "(ulimit -n)",
             root->joined, root->ranks);
         root_give_up(root, STATUS_ERROR, text);
     } else if (control->now - root->progressed > control->config.timeout) {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEADER_BYTES 5
+#define HEADER_BYTES 9
 /* Bytes received from one peer before the others have their turn. */
 #define FILL_MOST  ((size_t)4 << 20)
 #define FILL_PIECE ((size_t)64 << 10)
@@ -19,17 +19,18 @@ enum frame_state frame_parse(const unsigned char *bytes, size_t have, struct fra
         return FRAME_PART;
     struct reader reader = {.at = bytes, .left = have};
     size_t size = read_u32(&reader);
+    int rank = (int)read_u32(&reader);
     int type = *read_bytes(&reader, 1);
-    if (size > FRAME_MOST || type == 0 || type >= FRAME_TYPES)
+    if (size > FRAME_MOST || rank < 0 || type == 0 || type >= FRAME_TYPES)
         return FRAME_BAD;
     if (reader.left < size)
         return FRAME_PART;
-    *frame = (struct frame){.type = type, .data = reader.at, .size = size};
+    *frame = (struct frame){.type = type, .rank = rank, .data = reader.at, .size = size};
     *used = HEADER_BYTES + size;
     return FRAME_WHOLE;
 }
 
-bool wire_put(struct wire *wire, int type, const void *data, size_t size)
+bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size)
 {
     if (wire->sent > wire->out.size / 2) {
         bytes_drop(&wire->out, wire->sent);
@@ -39,6 +40,7 @@ bool wire_put(struct wire *wire, int type, const void *data, size_t size)
         return false;
     unsigned char kind = (unsigned char)type;
     bytes_put_u32(&wire->out, (uint32_t)size);
+    bytes_put_u32(&wire->out, (uint32_t)rank);
     bytes_put(&wire->out, &kind, 1);
     bytes_put(&wire->out, data, size);
     return true;

@@ -1,8 +1,9 @@
 /*
  * frame.h - messages of a known length over a non-blocking socket.
  *
- * A frame is four bytes of length, one byte of type, and that many bytes of content. What cannot be
- * sent yet waits in memory, so that the helper thread never blocks on a peer.
+ * A frame is four bytes of length, four that say which rank speaks, one byte of type, and that many
+ * bytes of content. It may have come through other ranks, so who speaks need not be who sent it.
+ * What cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
  */
 #ifndef CCTEST_FRAME_H
 #define CCTEST_FRAME_H
@@ -21,11 +22,17 @@ enum frame_type {
     FRAME_FINISHED,    /* to rank 0: I am through, with this status */
     FRAME_VERDICT,     /* from rank 0: the job has ended, with this status */
     FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
+    FRAME_REDIRECT,    /* from rank 0: who has a place, and where that rank listens */
+    FRAME_ATTACHED,    /* to rank 0: I have a parent now */
+    FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
+    FRAME_BACK,        /* to rank 0: I hear my parent again; my closing this line is no loss */
+    FRAME_ALONE,       /* from a parent: it cannot reach rank 0 any more; why */
+    FRAME_STRANGERS,   /* to rank 0: so many more connections were dropped here */
     FRAME_TYPES
 };
 
 struct frame {
-    int type;
+    int type, rank; /* whose words they are */
     const unsigned char *data;
     size_t size;
 };
@@ -48,7 +55,7 @@ struct wire {
 };
 
 /* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
-bool wire_put(struct wire *wire, int type, const void *data, size_t size);
+bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
 /* Is there anything that has not been sent? */
 bool wire_pending(const struct wire *wire);
 /* Sends what the socket takes now; false: the connection is broken. */

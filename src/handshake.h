@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HANDSHAKE_HELLO_MOST 1024
+#define HANDSHAKE_HELLO_MOST 1536
 
 struct handshake;
 

@@ -42,6 +42,10 @@ size_t hello_encode(const struct hello *hello, unsigned char *bytes)
     bytes_put_u64(&out, (uint64_t)hello->pid);
     bytes_put(&out, hello->digest, sizeof hello->digest);
     bytes_put_text(&out, hello->options);
+    bytes_put_u32(&out, hello->arrival);
+    bytes_put_u32(&out, (uint32_t)hello->parent);
+    unsigned char blob[HOME_BLOB_MOST];
+    bytes_put(&out, blob, home_write(&hello->home, blob));
     size_t size = out.failed ? 0 : out.size;
     if (size > 0)
         memcpy(bytes, out.data, size);
@@ -73,7 +77,19 @@ bool hello_decode(const void *bytes, size_t size, struct hello *hello)
     if (digest)
         memcpy(hello->digest, digest, sizeof hello->digest);
     read_text(&reader, hello->options, sizeof hello->options);
-    return !reader.bad && reader.left == 0;
+    uint32_t arrival = read_u32(&reader);
+    hello->arrival = (enum arrival)arrival;
+    hello->parent = (int)read_u32(&reader);
+    return !reader.bad && arrival < ARRIVALS && home_read(reader.at, reader.left, &hello->home);
+}
+
+bool hello_same(const struct hello *a, const struct hello *b)
+{
+    unsigned char home_a[HOME_BLOB_MOST], home_b[HOME_BLOB_MOST];
+    size_t size = home_write(&a->home, home_a);
+    return a->rank == b->rank && a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
+           strcmp(a->boot, b->boot) == 0 && home_write(&b->home, home_b) == size &&
+           memcmp(home_a, home_b, size) == 0;
 }
 
 /* The end of the option that begins at `text`: before the next " -x" or " --name". */

@@ -59,6 +59,7 @@ bool home_read(const void *blob, size_t size, struct home *home);
 int home_routes(const struct home *here, const struct home *there,
                 struct address routes[HOME_ADDRESSES_MOST]);
 
+bool address_is_loopback(const struct address *address);
 /* For connect() and bind(); returns the size. */
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);
 /* And back, as the kernel and the resolver give it; false: another family. */

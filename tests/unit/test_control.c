@@ -71,7 +71,8 @@ static struct membership membership_make(int rank, const struct place *place)
                                .ranks = RANKS,
                                .root_home = place->home,
                                .root_host = "localhost",
-                               .listeners = rank == 0 ? place->listeners : (struct listeners){.count = 0},
+                               .listeners =
+                                   rank == 0 ? place->listeners : (struct listeners){.count = 0},
                                .secret = "secret",
                                .has_secret = true,
                                .bootstrap = "test"};
@@ -268,13 +269,16 @@ static void misbehave(const void *bytes, size_t size)
 static void test_nonsense_from_a_member(void **state)
 {
     (void)state;
-    misbehave("\377\377\377\377\1", 5);               /* a frame that is too long */
-    misbehave("\0\0\0\0\143", 5);                     /* of no type */
-    misbehave("\3\0\0\0\3abc", 8);                    /* a pulse that is too short */
-    misbehave("\10\0\0\0\4\11\0\0\0\0\0\0\0", 13);    /* a share of no exchange */
-    misbehave("\10\0\0\0\6\1\0\0\0\377\377\0\0", 13); /* a failure whose text is elsewhere */
-    misbehave("\0\0\0\0\2", 5);                       /* what only rank 0 says */
-    misbehave("\0\0\0\0\11", 5);                      /* a goodbye before the end */
+    misbehave("\377\377\377\377\3\0\0\0\1", 9);            /* a frame that is too long */
+    misbehave("\0\0\0\0\3\0\0\0\143", 9);                  /* of no type */
+    misbehave("\0\0\0\0\4\0\0\0\3", 9);                    /* from no rank */
+    misbehave("\0\0\0\0\377\377\377\377\3", 9);            /* likewise */
+    misbehave("\0\0\0\0\0\0\0\0\3", 9);                    /* in the name of rank 0 */
+    misbehave("\3\0\0\0\3\0\0\0\3abc", 12);                /* a pulse that is too short */
+    misbehave("\10\0\0\0\3\0\0\0\4\11\0\0\0\0\0\0\0", 17); /* a share of no exchange */
+    misbehave("\14\0\0\0\3\0\0\0\6\1\0\0\0\0\0\0\0\377\377\0\0", 21); /* its text is elsewhere */
+    misbehave("\0\0\0\0\3\0\0\0\2", 9);                               /* what only rank 0 says */
+    misbehave("\0\0\0\0\3\0\0\0\11", 9);                              /* a goodbye before the end */
 }
 
 static void refused(const char *options, const char *version, const char *words)

@@ -1,0 +1,446 @@
+/*
+ * control_relay.c - the helper thread of every rank but 0: it speaks with rank 0, and lets those
+ * below it do so.
+ *
+ * It carries letters and pulses up, each in the name of the rank whose words they are, and what
+ * rank 0 says down to all; of what others say it understands no more than it must to know when they
+ * have gone. When rank 0 cannot be heard any more, the rank ends by itself.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control_relay.h"
+
+#define REPORTED_SECONDS  0.5 /* that a rank which fails waits for rank 0 to have reported */
+#define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
+#define OWN_POLLS         5   /* wake, signals, up, voice, call */
+
+/* ---- upwards ---- */
+
+void relay_say(struct relay *relay, int rank, int type, const void *data, size_t size)
+{
+    if (relay->alone)
+        return;
+    bool said = wire_put(&relay->up, rank, type, data, size);
+    if (relay->voice.fd >= 0 && !relay->back)
+        said = wire_put(&relay->voice, rank, type, data, size) && said;
+    if (!said) {
+        say("out of memory for a message of %zu bytes to rank 0", size);
+        control_conclude(relay->control, STATUS_ERROR);
+    }
+}
+
+static void relay_say_self(struct relay *relay, int type, const void *data, size_t size)
+{
+    relay_say(relay, relay->control->membership.rank, type, data, size);
+}
+
+void relay_say_notice(struct relay *relay, int rank, int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    if (!bytes.failed)
+        relay_say(relay, rank, type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
+
+/* Tells rank 0 that this rank ends, and why. */
+static void relay_say_failure(struct relay *relay, enum status status, const char *why)
+{
+    struct notice notice = {.status = status};
+    snprintf(notice.text, sizeof notice.text, "%s", why);
+    relay_say_notice(relay, relay->control->membership.rank, FRAME_FAILED, &notice);
+}
+
+static const char *relay_root_name(struct relay *relay, char *text, size_t size)
+{
+    const struct control *control = relay->control;
+    if (control->members[0].pid)
+        snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
+                 control->members[0].pid);
+    else
+        snprintf(text, size, "rank 0 (%s)", control->root_place);
+    return text;
+}
+
+void relay_is_alone(struct relay *relay, const char *why)
+{
+    struct control *control = relay->control;
+    if (relay->alone)
+        return;
+    relay->alone = relay->farewell = true;
+    struct notice notice = {.status = STATUS_TIMEOUT};
+    struct bytes bytes = {0};
+    snprintf(notice.text, sizeof notice.text, "%s", why);
+    notice_encode(&notice, &bytes);
+    if (!bytes.failed)
+        branches_send(&relay->branches, control->membership.rank, FRAME_ALONE, bytes.data,
+                      bytes.size);
+    bytes_free(&bytes);
+    if (atomic_load(&control->ended))
+        return;
+    char root[320];
+    relay_root_name(relay, root, sizeof root);
+    if (control->joined)
+        say("%s cannot be reached any more: %s; this rank ends", root, why);
+    else
+        fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
+             why);
+    control_conclude(control, STATUS_TIMEOUT);
+}
+
+static void relay_pulse(struct relay *relay, bool at_once)
+{
+    struct control *control = relay->control;
+    struct reading reading;
+    pulse_read(&control->pulse, &reading);
+    double since = control->now - relay->pulsed;
+    bool changed = memcmp(&reading, &relay->sent, sizeof reading) != 0;
+    at_once = at_once || reading.phase != relay->sent.phase;
+    if (since < (changed ? (at_once ? 0 : control->look * 0.9) : control->heartbeat))
+        return;
+    struct bytes bytes = {0};
+    reading_encode(&reading, &bytes);
+    if (!bytes.failed)
+        relay_say_self(relay, FRAME_PULSE, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    relay->sent = reading;
+    relay->pulsed = control->now;
+}
+
+/* ---- downwards ---- */
+
+static bool relay_welcome(struct relay *relay, const struct frame *frame)
+{
+    struct control *control = relay->control;
+    if (control->joined)
+        return relay->parent != 0; /* it comes on two ways where the parent was silent */
+    if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
+        return false;
+    control_set_joined(control);
+    relay_pulse(relay, true);
+    return true;
+}
+
+static bool relay_refused(struct relay *relay, const struct notice *notice)
+{
+    if (notice->status == STATUS_OK)
+        return false;
+    if (notice->personal)
+        fail(notice->status, "%s", notice->text);
+    control_conclude(relay->control, notice->status);
+    relay->farewell = true;
+    return true;
+}
+
+static bool relay_verdict(struct relay *relay, const struct notice *notice)
+{
+    if (notice->status != STATUS_OK && !atomic_load(&relay->control->ended))
+        say_verbose(2, "rank 0 has ended the job: %s", notice->text);
+    control_conclude(relay->control, notice->status);
+    relay->farewell = true;
+    return true;
+}
+
+static bool relay_redirect(struct relay *relay, const struct frame *frame)
+{
+    struct redirect redirect;
+    if (relay->placed ||
+        !redirect_decode(frame->data, frame->size, relay->control->membership.ranks, &redirect))
+        return false;
+    relay_go(relay, &redirect);
+    return true;
+}
+
+/* false: nobody above would send this. */
+static bool relay_handle(struct relay *relay, const struct frame *frame)
+{
+    struct notice notice;
+    struct share result;
+    switch (frame->type) {
+    case FRAME_PULSE:
+        return true;
+    case FRAME_REDIRECT:
+        return relay_redirect(relay, frame);
+    case FRAME_WELCOME:
+        return relay_welcome(relay, frame);
+    case FRAME_REFUSED:
+        return notice_decode(frame->data, frame->size, &notice) && relay_refused(relay, &notice);
+    case FRAME_RESULT:
+        if (!share_decode(frame->data, frame->size, &result))
+            return false;
+        control_deliver(relay->control, &result);
+        return true;
+    case FRAME_VERDICT:
+        return notice_decode(frame->data, frame->size, &notice) && relay_verdict(relay, &notice);
+    case FRAME_ALONE:
+        if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
+            return false;
+        relay_is_alone(relay, notice.text);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
+{
+    bool open = wire_fill(wire);
+    struct frame frame;
+    enum frame_state state = FRAME_PART;
+    while (wire->fd >= 0 && (state = wire_take(wire, &frame)) == FRAME_WHOLE) {
+        if (frame.rank == 0)
+            relay->heard = relay->control->now;
+        if (wire == &relay->up)
+            relay->parent_heard = relay->control->now;
+        if (frame.rank == 0 && frame.type != FRAME_REDIRECT)
+            branches_send(&relay->branches, 0, frame.type, frame.data, frame.size);
+        if (!relay_handle(relay, &frame)) {
+            state = FRAME_BAD;
+            break;
+        }
+    }
+    *why = state == FRAME_BAD ? "it sent what makes no sense"
+                              : "its connection broke (killed, or crashed?)";
+    return wire->fd < 0 || (open && state != FRAME_BAD);
+}
+
+/* ---- those below ---- */
+
+static void relay_admit(void *argument, int fd, const struct hello *hello)
+{
+    struct relay *relay = argument;
+    const struct branch branch = {.rank = hello->rank, .heard = relay->control->now};
+    if (relay->branches.count < relay->control->config.fan_out)
+        branches_add(&relay->branches, fd, &branch);
+    else
+        close(fd); /* rank 0 finds another place for it */
+}
+
+static bool relay_hear(void *argument, struct branch *branch, const struct frame *frame)
+{
+    struct relay *relay = argument;
+    const struct membership *membership = &relay->control->membership;
+    if (frame->rank <= 0 || frame->rank >= membership->ranks || frame->rank == membership->rank)
+        return false;
+    if (frame->type == FRAME_GOODBYE && frame->rank == branch->rank)
+        branch->through = true;
+    relay_say(relay, frame->rank, frame->type, frame->data, frame->size);
+    return true;
+}
+
+static void relay_lose(void *argument, struct branch *branch, bool nonsense)
+{
+    struct relay *relay = argument;
+    if (nonsense) {
+        struct notice notice = {.status = STATUS_ERROR};
+        snprintf(notice.text, sizeof notice.text,
+                 "it sent rank %d what makes no sense on the control plane",
+                 relay->control->membership.rank);
+        relay_say_notice(relay, branch->rank, FRAME_FAILED, &notice);
+    }
+    if (branch->known && !branch->through)
+        relay_say(relay, branch->rank, FRAME_LOST, NULL, 0);
+}
+
+static const struct branch_hearer relay_hearer = {.hear = relay_hear, .lose = relay_lose};
+
+/* When all have joined, or none will any more, nobody is to come: the port is given back. */
+static void relay_tend_lobby(struct relay *relay)
+{
+    struct control *control = relay->control;
+    uint64_t strangers = control_strangers(control);
+    if (strangers > relay->strangers && relay->placed) {
+        struct bytes bytes = {0};
+        strangers_encode(strangers - relay->strangers, &bytes);
+        if (!bytes.failed)
+            relay_say_self(relay, FRAME_STRANGERS, bytes.data, bytes.size);
+        bytes_free(&bytes);
+        relay->strangers = strangers;
+    }
+    if (relay->lobby && (control->joined || atomic_load(&control->ended))) {
+        lobby_free(relay->lobby);
+        relay->lobby = NULL;
+    }
+}
+
+/* ---- the loop ---- */
+
+/* A signal came: rank 0 gets to know it, and is given a moment to end the job for all. */
+static void relay_interrupt(struct relay *relay)
+{
+    struct control *control = relay->control;
+    if (!relay->placed) {
+        fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", control_signal_name(control));
+        control_conclude(control, STATUS_INTERRUPTED);
+    } else if (relay->interrupted == 0) {
+        relay_say_failure(relay, STATUS_INTERRUPTED, control_signal_name(control));
+        relay->interrupted = control->now;
+    } else if (control->now - relay->interrupted > INTERRUPT_SECONDS) {
+        say("%s, and rank 0 does not answer: this rank ends", control_signal_name(control));
+        control_conclude(control, STATUS_INTERRUPTED);
+    }
+}
+
+/* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any
+ * more. */
+static void relay_check_root(struct relay *relay)
+{
+    double silence = relay->control->now - relay->heard;
+    if (!relay->placed || silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
+        return;
+    char why[120];
+    snprintf(why, sizeof why, "rank 0 was silent for %.3g s (it was stopped?), so this rank ended",
+             silence);
+    relay_say_failure(relay, STATUS_TIMEOUT, why);
+    if (relay->up.fd >= 0)
+        wire_flush(&relay->up);
+    snprintf(why, sizeof why, "it has been silent for %.3g s (stopped, or is its host down?)",
+             silence);
+    relay_is_alone(relay, why);
+}
+
+/* Those below hear the parent as well as rank 0, so that they know which of the two is silent. */
+static void relay_beat(struct relay *relay)
+{
+    struct control *control = relay->control;
+    if (control->now - relay->beat < control->heartbeat)
+        return;
+    relay->beat = control->now;
+    branches_send(&relay->branches, control->membership.rank, FRAME_PULSE, NULL, 0);
+}
+
+/* Between the events: what this rank has to say, and whether rank 0 still lives. */
+static void relay_tend(struct relay *relay)
+{
+    struct control *control = relay->control;
+    struct letter *letter = control_take_outbox(control), *next;
+    if (control->joined && !atomic_load(&control->ended))
+        relay_pulse(relay, letter != NULL);
+    for (; letter; letter = next) {
+        next = letter->next;
+        relay_say_self(relay, letter->type, letter->data, letter->size);
+        free(letter);
+    }
+    relay_beat(relay);
+    relay_tend_lobby(relay);
+    if (relay->farewell && !relay->left &&
+        branches_through(&relay->branches, control->now, DEAF_SECONDS)) {
+        relay->left = true;
+        if (relay->alone && relay->up.fd >= 0)
+            wire_put(&relay->up, control->membership.rank, FRAME_GOODBYE, NULL, 0);
+        else
+            relay_say_self(relay, FRAME_GOODBYE, NULL, 0);
+    }
+    if (atomic_load(&control->ended))
+        return;
+    if (control->signal)
+        relay_interrupt(relay);
+    else if (control->lost == 0 && !relay->placed)
+        control_conclude(control, STATUS_TIMEOUT); /* the supervisor has said that rank 0 died */
+    relay_check_root(relay);
+}
+
+static void relay_read_up(struct relay *relay)
+{
+    const char *why;
+    if (relay->up.fd >= 0 && !relay_receive(relay, &relay->up, &why))
+        relay_is_orphan(relay, why);
+}
+
+static void relay_read_voice(struct relay *relay)
+{
+    const char *why;
+    if (relay->voice.fd >= 0 && !relay_receive(relay, &relay->voice, &why))
+        wire_close(&relay->voice);
+}
+
+static void relay_flush(struct relay *relay)
+{
+    if (relay->up.fd >= 0 && relay->placed && wire_pending(&relay->up) && !wire_flush(&relay->up))
+        relay_read_up(relay); /* a verdict may have come before the connection broke */
+    if (relay->voice.fd >= 0 && wire_pending(&relay->voice) && !wire_flush(&relay->voice))
+        relay_read_voice(relay);
+    branches_flush(&relay->branches);
+}
+
+static struct pollfd wire_watch(const struct wire *wire, bool speaks)
+{
+    return (struct pollfd){
+        .fd = wire->fd, .events = (short)(POLLIN | (speaks && wire_pending(wire) ? POLLOUT : 0))};
+}
+
+static void relay_listen(struct relay *relay)
+{
+    struct control *control = relay->control;
+    struct pollfd *set = relay->polls, *guests = set + OWN_POLLS;
+    control_advance_clock(control);
+    set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
+    set[2] = wire_watch(&relay->up, relay->placed);
+    set[3] = wire_watch(&relay->voice, true);
+    set[4] = call_watch(&relay->call);
+    struct pollfd *below = guests + (relay->lobby ? lobby_watch(relay->lobby, guests) : 0);
+    branches_watch(&relay->branches, below);
+    control_count_connections(control, relay->branches.count +
+                                           (relay->lobby ? lobby_guests(relay->lobby) : 0));
+    poll(set, (nfds_t)(below - set + relay->branches.count), (int)(control->look * 1000) + 1);
+    control_read_events(control);
+    if (set[2].revents & ~POLLOUT)
+        relay_read_up(relay);
+    if (set[3].revents & ~POLLOUT)
+        relay_read_voice(relay);
+    relay_tend_way(relay, set[4].revents);
+    if (relay->lobby)
+        lobby_serve(relay->lobby, guests, relay_admit, relay);
+    branches_serve(&relay->branches, below, control->now, &relay_hearer, relay);
+}
+
+/* May it go? Not before those below know how the job ended, and it has said so of them. And launchers
+ * end a job as soon as one of its processes fails, so rank 0 goes first: it closes when it has
+ * reported. */
+static bool relay_may_close(struct relay *relay)
+{
+    struct control *control = relay->control;
+    if (!control_is_closing(control))
+        return false;
+    if (relay->closing_at == 0)
+        relay->closing_at = control->now;
+    bool reported = relay->up.fd < 0 || control->verdict == STATUS_OK ||
+                    control->now - control->ended_at > REPORTED_SECONDS;
+    if (relay->branches.count == 0 || control->now - relay->closing_at > LINGER_SECONDS)
+        return reported;
+    return reported && branches_through(&relay->branches, control->now, DEAF_SECONDS) &&
+           !branches_pending(&relay->branches) &&
+           (relay->up.fd < 0 || (relay->left && !wire_pending(&relay->up)));
+}
+
+void control_relay_run(struct control *control)
+{
+    struct relay relay = {.control = control, .up.fd = -1, .voice.fd = -1};
+    relay.polls =
+        calloc(OWN_POLLS + LOBBY_POLLS + (size_t)control->config.fan_out, sizeof *relay.polls);
+    relay.lobby = control->listeners.count > 0 ? lobby_create(control) : NULL;
+    control_advance_clock(control);
+    if (!relay.polls) {
+        fail(STATUS_ERROR, "out of memory for the control plane");
+        control_conclude(control, STATUS_ERROR);
+    } else {
+        relay_begin(&relay);
+        while (!relay_may_close(&relay)) {
+            relay_listen(&relay);
+            relay_tend(&relay);
+            relay_flush(&relay);
+            control_watch_main(control);
+        }
+    }
+    call_drop(&relay.call);
+    wire_close(&relay.up);
+    wire_close(&relay.voice);
+    branches_close(&relay.branches);
+    lobby_free(relay.lobby);
+    free(relay.polls);
+}

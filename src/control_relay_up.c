@@ -1,0 +1,210 @@
+/*
+ * control_relay_up.c - the way of every rank but 0 to rank 0.
+ *
+ * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there, or
+ * is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
+ * Later, when its parent dies, or does not beat any more, it calls rank 0 once more and speaks there,
+ * for itself and for those below it; when the parent beats again, it goes back to it.
+ */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "control_relay.h"
+
+#define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
+#define PARENT_SECONDS  2.0 /* for one of a parent */
+#define RETRY_SECONDS   0.1
+#define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
+#define ORPHAN_BEATS    2.5 /* of a parent that are missing; at 3, rank 0 calls a rank silent */
+
+static void relay_call_root(struct relay *relay)
+{
+    struct control *control = relay->control;
+    struct hello hello;
+    hello_fill(&hello, &control->membership, control->options);
+    hello.home = control->home;
+    hello.arrival = relay->arrival;
+    hello.parent = relay->parent;
+    double seconds = fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->now, RETRY_SECONDS));
+    if (relay->arrival == ARRIVAL_ORPHANED)
+        seconds = PARENT_SECONDS;
+    int ways = control->route_count + (control->membership.spare_ports > 0);
+    if (ways > 1) /* one that does not answer leaves time for the others */
+        seconds = fmin(seconds, control->config.timeout / (2 * ways));
+    call_begin(&relay->call, control, 0, &hello, control->routes, relay->outcomes,
+               control->route_count, seconds);
+}
+
+void relay_begin(struct relay *relay)
+{
+    relay->call_until = relay->control->now + relay->control->config.timeout;
+    relay_call_root(relay);
+}
+
+static void relay_set_placed(struct relay *relay)
+{
+    relay->placed = true;
+    relay->arrival = ARRIVAL_ORPHANED; /* if it ever comes again */
+}
+
+void relay_go(struct relay *relay, const struct redirect *redirect)
+{
+    struct control *control = relay->control;
+    struct address routes[HOME_ADDRESSES_MOST];
+    struct hello hello;
+    if (redirect->parent == 0) {
+        relay_set_placed(relay);
+        return;
+    }
+    int count = home_routes(&control->home, &redirect->home, routes);
+    if (relay->up.fd >= 0)
+        close(relay->up.fd);
+    relay->up.fd = -1;
+    relay->parent = redirect->parent;
+    hello_fill(&hello, &control->membership, control->options);
+    call_begin(&relay->call, control, relay->parent, &hello, routes, relay->parent_outcomes, count,
+               fmin(PARENT_SECONDS, control->config.timeout / 4));
+}
+
+void relay_is_orphan(struct relay *relay, const char *why)
+{
+    wire_close(&relay->up);
+    if (relay->parent == 0)
+        relay_is_alone(relay, why);
+    else if (relay->voice.fd >= 0) {
+        relay->up = relay->voice;
+        relay->voice = (struct wire){.fd = -1};
+        relay->parent = 0;
+    }
+}
+
+/* There is a way up, of one kind or the other. */
+static void relay_reached(struct relay *relay)
+{
+    struct control *control = relay->control;
+    int fd = call_take(&relay->call);
+    relay->refusals = 0;
+    relay->heard = control->now;
+    if (relay->up.fd >= 0) {
+        relay->voice = (struct wire){.fd = fd};
+        relay->back = false;
+        return;
+    }
+    relay->up.fd = fd;
+    relay->parent_heard = control->now;
+    if (relay->call.rank == 0) {
+        relay->parent = 0;
+    } else {
+        relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
+        relay_set_placed(relay);
+    }
+}
+
+/* Rank 0 cannot be reached, or somebody else was: says what came of each address. */
+static void relay_give_up(struct relay *relay, bool hopeless)
+{
+    struct control *control = relay->control;
+    const char *interface = control->membership.interface;
+    char tried[700];
+    if (relay->stranger[0])
+        snprintf(tried, sizeof tried, "%s", relay->stranger);
+    else
+        routes_text(control->routes, relay->outcomes, control->route_count, tried, sizeof tried);
+    if (hopeless)
+        fail(STATUS_ERROR,
+             "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
+             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             control->root_place, tried);
+    else
+        fail(STATUS_TIMEOUT,
+             "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
+             control->root_place, control->config.timeout, tried,
+             interface ? ", and is that its address on --interface " : "",
+             interface ? interface : "");
+    control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
+}
+
+/* Another job's rank 0 may have been faster; ours listens at another port then. Turns to the next
+ * port at which it may be; false: all were tried, and this is the first. */
+static bool relay_next_port(struct relay *relay)
+{
+    struct control *control = relay->control;
+    const struct membership *membership = &control->membership;
+    if (relay->call.stranger)
+        snprintf(relay->stranger, sizeof relay->stranger, "what listens at port %d %s",
+                 membership->root_port + relay->spare, relay->call.stranger);
+    relay->spare = relay->spare < membership->spare_ports ? relay->spare + 1 : 0;
+    for (int i = 0; i < control->route_count; i++)
+        control->routes[i].port = htons((in_port_t)(membership->root_port + relay->spare));
+    return relay->spare > 0;
+}
+
+/* Rank 0 is not there, or did not let this rank in yet. */
+static void relay_missed_root(struct relay *relay, bool hopeless)
+{
+    struct control *control = relay->control;
+    if (relay->arrival == ARRIVAL_FIRST && control->membership.spare_ports > 0) {
+        hopeless = false;
+        if (relay_next_port(relay)) {
+            relay_call_root(relay);
+            return;
+        }
+    }
+    if (hopeless || control->now >= relay->call_until)
+        relay_give_up(relay, hopeless);
+}
+
+/* Nobody there, or not the one who was meant. */
+static void relay_missed(struct relay *relay)
+{
+    struct control *control = relay->control;
+    struct call *call = &relay->call;
+    bool root = call->rank == 0, hopeless = call->state == CALL_HOPELESS;
+    relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
+    call_drop(call);
+    relay->call_again = control->now + RETRY_SECONDS;
+    if (!root) {
+        relay->call_until = control->now + control->config.timeout;
+        relay->arrival = ARRIVAL_AGAIN;
+        relay_call_root(relay);
+    } else if (relay->placed) {
+        if (hopeless || relay->refusals >= REFUSALS_MOST)
+            relay_is_alone(relay, "nobody listens there any more (killed, or crashed?)");
+    } else {
+        relay_missed_root(relay, hopeless);
+    }
+}
+
+/* Does it need a way to rank 0, or another one? */
+static bool relay_is_unheard(const struct relay *relay)
+{
+    const struct control *control = relay->control;
+    if (relay->up.fd < 0)
+        return true;
+    return relay->parent != 0 && relay->voice.fd < 0 &&
+           control->now - relay->parent_heard > ORPHAN_BEATS * control->heartbeat;
+}
+
+void relay_tend_way(struct relay *relay, short call_events)
+{
+    struct control *control = relay->control;
+    enum call_state state = call_step(&relay->call, call_events);
+    if (relay->alone) {
+        call_drop(&relay->call);
+        return;
+    }
+    if (state == CALL_DONE)
+        relay_reached(relay);
+    else if (state == CALL_FAILED || state == CALL_HOPELESS)
+        relay_missed(relay);
+    if (relay->call.state == CALL_NONE && control->now >= relay->call_again &&
+        !atomic_load(&control->ended) && relay_is_unheard(relay))
+        relay_call_root(relay);
+    if (relay->voice.fd >= 0 && !relay->back &&
+        control->now - relay->parent_heard < control->heartbeat) {
+        relay->back = true; /* rank 0 closes it */
+        wire_put(&relay->voice, control->membership.rank, FRAME_BACK, NULL, 0);
+    }
+}
