@@ -87,10 +87,12 @@ void control_read_events(struct control *control)
     control_advance_clock(control);
 }
 
-void control_count_connections(struct control *control, int count)
+void control_count_sockets(struct control *control, int branches, int guests)
 {
-    if (count > atomic_load(&control->connections_most))
-        atomic_store(&control->connections_most, count);
+    if (branches > atomic_load(&control->branches_most))
+        atomic_store(&control->branches_most, branches);
+    if (branches + guests > atomic_load(&control->sockets_most))
+        atomic_store(&control->sockets_most, branches + guests);
 }
 
 struct letter *control_take_outbox(struct control *control)

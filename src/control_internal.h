@@ -95,9 +95,10 @@ struct control {
     char root_place[320]; /* for a human: "node1 port 4711" */
     double now;           /* seconds; stands still while the process is stopped */
     double last_clock, ended_at;
-    int signal;                   /* the last one that came; 0: none */
-    int lost;                     /* a rank that has died, as the supervisor says; -1: none */
-    _Atomic int connections_most; /* that it held at once: of other ranks, and of the lobby's */
+    int signal; /* the last one that came; 0: none */
+    int lost;   /* a rank that has died, as the supervisor says; -1: none */
+    /* What it held at once, at most: of sockets, and of ranks among them. */
+    _Atomic int sockets_most, branches_most;
 };
 
 /* Rank 0's side and the others': the whole life of the helper thread. */
@@ -105,7 +106,7 @@ void control_root_run(struct control *control);
 void control_relay_run(struct control *control);
 
 /* For the helper. */
-void control_count_connections(struct control *control, int count);
+void control_count_sockets(struct control *control, int branches, int guests);
 void control_advance_clock(struct control *control);
 void control_read_events(struct control *control);           /* empties `wake` and `signals` */
 struct letter *control_take_outbox(struct control *control); /* the caller frees them */

@@ -385,8 +385,8 @@ static void relay_listen(struct relay *relay)
     set[4] = call_watch(&relay->call);
     struct pollfd *below = guests + (relay->lobby ? lobby_watch(relay->lobby, guests) : 0);
     branches_watch(&relay->branches, below);
-    control_count_connections(control, relay->branches.count +
-                                           (relay->lobby ? lobby_guests(relay->lobby) : 0));
+    control_count_sockets(control, relay->branches.count,
+                          relay->lobby ? lobby_guests(relay->lobby) : 0);
     poll(set, (nfds_t)(below - set + relay->branches.count), (int)(control->look * 1000) + 1);
     control_read_events(control);
     if (set[2].revents & ~POLLOUT)

@@ -278,7 +278,7 @@ static void root_listen(struct root *root)
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
     int guests = lobby_watch(root->lobby, set + 2);
     branches_watch(&root->branches, set + 2 + guests);
-    control_count_connections(control, root->branches.count + lobby_guests(root->lobby));
+    control_count_sockets(control, root->branches.count, lobby_guests(root->lobby));
     double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
     wait = wait > control->look ? control->look : wait;
     bool ended = atomic_load(&control->ended);
