@@ -14,10 +14,12 @@
 #include "control_relay.h"
 
 #define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
-#define PARENT_SECONDS  2.0 /* for one of a parent */
+#define PARENT_SECONDS  3.0 /* for one of a parent */
 #define RETRY_SECONDS   0.1
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
-#define ORPHAN_BEATS    2.5 /* of a parent that are missing; at 3, rank 0 calls a rank silent */
+#define ORPHAN_BEATS    2.5 /* of a parent that are missing; at 3, rank 0 calls a rank silent, */
+#define ORPHAN_SHARE    12 /* but only when the deadline has passed: so much of it may pass first, */
+#define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
 
 static void relay_call_root(struct relay *relay)
 {
@@ -183,8 +185,10 @@ static bool relay_is_unheard(const struct relay *relay)
     const struct control *control = relay->control;
     if (relay->up.fd < 0)
         return true;
+    double patience = fmax(ORPHAN_BEATS * control->heartbeat,
+                           fmin(ORPHAN_SECONDS, control->config.timeout / ORPHAN_SHARE));
     return relay->parent != 0 && relay->voice.fd < 0 &&
-           control->now - relay->parent_heard > ORPHAN_BEATS * control->heartbeat;
+           control->now - relay->parent_heard > patience;
 }
 
 void relay_tend_way(struct relay *relay, short call_events)

@@ -25,6 +25,13 @@
 #include "control_internal.h"
 #include "socket.h"
 
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define MANY  128
+#define SLACK 8 /* seconds, for machines that are busy */
+#else
+#define MANY  1024
+#define SLACK 2
+#endif
 #define NAP_SECONDS 2.2
 #define GUESTS_MOST (LOBBY_POLLS - HOME_ADDRESSES_MOST) /* that a lobby holds */
 
@@ -485,7 +492,7 @@ static void test_any_rank_dies(void **state)
     double began = strike(jobs, 5, GO_ON, SIGKILL);
     for (int victim = 0; victim < FAMILY; victim++)
         processes_expect(jobs[victim], STATUS_TIMEOUT);
-    assert_true(clock_seconds() - began < 4);
+    assert_true(clock_seconds() - began < 1 + SLACK);
     for (int victim = 0; victim < FAMILY; victim++) {
         if (victim > 0) {
             assert_int_equal(1, jobs[victim]->outcome[0].errors);
@@ -504,7 +511,7 @@ static void test_any_rank_is_stopped(void **state)
     double began = strike(jobs, 2, GO_ON, SIGSTOP);
     for (int victim = 0; victim < FAMILY; victim++)
         processes_expect(jobs[victim], STATUS_TIMEOUT);
-    assert_true(clock_seconds() - began < 2 + 2);
+    assert_true(clock_seconds() - began < 2 + SLACK);
     for (int victim = 0; victim < FAMILY; victim++) {
         const struct outcome *root = &jobs[victim]->outcome[0];
         if (victim > 0) {
@@ -544,12 +551,6 @@ static void test_any_rank_pauses(void **state)
 }
 
 /* ---- many ---- */
-
-#ifdef __SANITIZE_THREAD__
-enum { MANY = 128 };
-#else
-enum { MANY = 1024 };
-#endif
 
 static enum status short_life(struct control *control, struct job_of_ranks *job)
 {

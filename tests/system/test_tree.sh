@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The control plane as a tree of processes: one that others hang below dies, or is stopped, and is named; all others end
+# alike.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+ranks=44 # rank 0 has a place for 32 of them
+
+# Each rank has its own process, so that its exit status is seen.
+start_ranks() {
+    local port rank
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    pids=()
+    rm -f "$scratch/tree.json"
+    for ((rank = 0; rank < ranks; rank++)); do
+        ran=("$CCTEST" "$@" --rendezvous "127.0.0.1:$port" --rank "$rank" --world "$ranks")
+        timeout --kill-after=2 60 "${ran[@]}" --json "$scratch/tree.json" \
+            >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
+        pids[$rank]=$!
+    done
+}
+
+# shellcheck disable=SC2317 # called by await
+joined() { grep -q '"rank": '$((ranks - 1)) "$scratch/tree.json" 2>/dev/null; }
+
+# "RANK PID CONNECTIONS" of the rank, other than 0, that holds the most connections. There are none but the control
+# plane's: the data goes through shared memory.
+relay() {
+    python3 - "$scratch/tree.json" <<'PYTHON'
+import json, os, sys
+sockets = {}
+for line in open("/proc/net/tcp").read().splitlines()[1:] + open("/proc/net/tcp6").read().splitlines()[1:]:
+    words = line.split()
+    if words[3] == "01":
+        sockets["socket:[%s]" % words[9]] = True
+found = (0, 0, 0)
+for rank in json.load(open(sys.argv[1]))["ranks"][1:]:
+    folder = "/proc/%d/fd" % rank["pid"]
+    held = sum(os.readlink(os.path.join(folder, fd)) in sockets for fd in os.listdir(folder))
+    found = max(found, (held, rank["rank"], rank["pid"]))
+print(found[1], found[2], found[0])
+PYTHON
+}
+
+# strike SIGNAL REGEX: the relay gets the signal; it is named, and all others end with status 5.
+strike() {
+    local rank began took
+    start_ranks barrier -x shm -b 8 -e 8 -n 4000000 -w 0 -c 0 --timeout 6
+    if ! await 30 joined; then
+        err=$scratch/0.err
+        failed "it did not start to run"
+        finish # and the private machine's end is that of all its processes
+    fi
+    sleep 1
+    read -r victim pid held < <(relay)
+    check "no rank is a relay: rank $victim holds $held connections" test "$held" -ge 10
+    [ "$pid" != 0 ] || return
+    kill "-$1" "$pid"
+    began=${EPOCHREALTIME/[.,]/}
+    for ((rank = 0; rank < ranks; rank++)); do
+        [ $rank = "$victim" ] && continue
+        wait "${pids[$rank]}"
+        status=$? out=$scratch/$rank.out err=$scratch/$rank.err
+        check_status 5 "rank $rank, SIG$1 to rank $victim"
+    done
+    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+    check "it took $took ms" test $took -le 8000
+    kill -9 "$pid" 2>/dev/null
+    wait "${pids[$victim]}" 2>/dev/null
+    err=$scratch/0.err
+    check_says "^cctest: .*rank $victim \(host .*$2"
+    check_silent '; so (are|is) '
+    check "somebody else is blamed: $(grep -c 'is gone' "$err")" test "$(grep -c 'is gone' "$err")" -le 1
+    check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
+}
+strike KILL "is gone"
+strike STOP "is silent"
+
+finish
