@@ -110,7 +110,7 @@ SlurmctldPidFile=$slurm_state/ctld.pid
 SlurmdPidFile=$slurm_state/slurmd.%n.pid
 SlurmctldLogFile=$slurm_state/ctld.log
 SlurmdLogFile=$slurm_state/slurmd.%n.log
-KillWait=2
+KillWait=10
 SchedulerParameters=sched_interval=1,batch_sched_delay=0
 SlurmdParameters=config_overrides
 NodeName=h[1-$1] NodeAddr=10.77.0.[1-$1] CPUs=$slurm_cpus State=UNKNOWN
