@@ -96,6 +96,7 @@ struct job {
     /* Where results go. */
     const char *json, *csv, *svg; /* file, "-" for stdout, or NULL */
     bool profile;                 /* where each rank's time goes is part of them */
+    bool watches;                 /* rank 0 tells what the links waited for: it has -v or --json */
 };
 
 /* The size after `bytes` in the job's sweep; 0 when there are no more. */

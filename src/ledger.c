@@ -125,8 +125,9 @@ static void result_traffic(struct result *result, const struct blobs *tallies, c
         snprintf(name, size, "self");
 }
 
+/* *time: of all iterations together, ns. */
 static enum status result_times(struct result *result, const struct job *job,
-                                const struct blobs *tallies)
+                                const struct blobs *tallies, uint64_t *time)
 {
     size_t count = (size_t)result->iterations;
     uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
@@ -142,8 +143,10 @@ static enum status result_times(struct result *result, const struct job *job,
                 slowest[i] = wire->samples[i] > slowest[i] ? wire->samples[i] : slowest[i];
             late[r] = wire->late;
         }
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+            *time += slowest[i];
             slowest[i] /= trips;
+        }
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
         result->busbw = result->algbw * collective_bus_factor(job->collective, tallies->count);
@@ -176,13 +179,16 @@ static enum status result_profile(struct result *result, const struct job *job,
 }
 
 /* Texts have an end, names are known, and ranks are ranks of this job. */
-static bool wire_makes_sense(const struct tally_wire *wire, int ranks)
+static bool wire_makes_sense(const struct tally_wire *wire, long iterations, int ranks)
 {
     bool good = memchr(wire->story, '\0', sizeof wire->story) && wire->hop_peer < ranks;
     for (int i = 0; good && i < TRANSPORTS_MOST; i++) {
         const char *name = wire->transport[i];
         good = memchr(name, '\0', sizeof wire->transport[i]) && (!*name || transport_find(name));
     }
+    const struct peer_flow *flows = tally_wire_flows(wire, iterations);
+    for (int i = 0; good && i < wire->peers; i++)
+        good = flows[i].peer >= 0 && flows[i].peer < ranks;
     return good;
 }
 
@@ -191,7 +197,7 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
                             struct report *report)
 {
     for (int r = 0; r < tallies->count; r++)
-        if (!wire_makes_sense(tallies->data[r], tallies->count))
+        if (!wire_makes_sense(tallies->data[r], job->iterations, tallies->count))
             return fail(STATUS_ERROR,
                         "rank %d sent a result that makes no sense: do all ranks run the same "
                         "cctest?",
@@ -217,7 +223,8 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
         result->wrong += ((const struct tally_wire *)tallies->data[r])->wrong;
     ledger->wrong += result->wrong;
     result_traffic(result, tallies, result->transport, sizeof result->transport);
-    enum status status = result_times(result, job, tallies);
+    uint64_t time = 0;
+    enum status status = result_times(result, job, tallies, &time);
     if (status == STATUS_OK)
         status = result_profile(result, job, tallies);
     if (status != STATUS_OK)
@@ -251,8 +258,9 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
 
 void ledger_free(struct ledger *ledger)
 {
-    for (int i = 0; i < ledger->result_count; i++)
+    for (int i = 0; i < ledger->result_count; i++) {
         free(ledger->results[i].profile);
+    }
     free(ledger->results);
     free(ledger->errors);
 }

@@ -4,6 +4,7 @@
 #ifndef CCTEST_LEDGER_H
 #define CCTEST_LEDGER_H
 
+#include "flows.h"
 #include "report.h"
 
 struct tally;
@@ -15,12 +16,20 @@ struct tally_wire {
     int32_t hop_peer, hop_step;
     struct traffic traffic[TRANSPORTS_MOST];
     double shares[ACTIVITIES]; /* summed over the iterations */
-    double duration;           /* median, us; 0 without --profile */
+    double duration;           /* median, us; 0 if nobody reads it */
     char transport[TRANSPORTS_MOST][16];
     uint8_t used[TRANSPORTS_MOST]; /* 0 or 1 */
     char story[768];
-    uint64_t samples[]; /* one for each timed iteration, ns */
+    int32_t peers;
+    uint64_t samples[]; /* one for each timed iteration, ns; behind them a struct peer_flow of each
+                           of the `peers` */
 };
+
+static inline const struct peer_flow *tally_wire_flows(const struct tally_wire *wire,
+                                                       long iterations)
+{
+    return (const struct peer_flow *)(const void *)&wire->samples[iterations];
+}
 
 /* Zeroed at the start; stays empty at other ranks. */
 struct ledger {
@@ -32,8 +41,8 @@ struct ledger {
 };
 
 /* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
- * `tallies` holds a struct tally_wire of each rank, with the samples of job->iterations; what stands
- * in it is checked. */
+ * `tallies` holds a struct tally_wire of each rank, with the samples of job->iterations and its
+ * peers; what stands in it is checked. */
 enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
                             const struct member *members, const struct blobs *tallies,
                             struct report *report);

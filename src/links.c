@@ -201,14 +201,13 @@ enum status links_open(const struct transport *const *allowed,
 }
 
 /* What a rank wants to be connected to: the number of lanes, then a byte for each peer. */
-static unsigned char *wish_make(const struct links *links, const int *peers, int count, int lanes)
+static unsigned char *wish_make(const struct links *links, const unsigned char *wishes, int lanes)
 {
     unsigned char *wish = calloc(sizeof(lanes) + (size_t)links->ranks, 1);
     if (!wish)
         return NULL;
     memcpy(wish, &lanes, sizeof(lanes));
-    for (int i = 0; i < count; i++)
-        wish[sizeof(lanes) + (size_t)peers[i]] = 1;
+    memcpy(wish + sizeof(lanes), wishes, (size_t)links->ranks);
     return wish;
 }
 
@@ -230,14 +229,14 @@ static enum status wish_read(const struct links *links, const struct blobs *wish
     return STATUS_OK;
 }
 
-/* Connects link `i` to those of `wanted` that it serves. */
-static enum status link_connect(struct links *links, int i, const unsigned char *wanted, int *peers,
-                                int lanes)
+/* Connects link `i` to those that it serves and of whom one of the `wishes` is wanted. */
+static enum status link_connect(struct links *links, int i, const unsigned char *wanted, int wishes,
+                                int *peers, int lanes)
 {
     struct link *link = &links->link[i];
     int count = 0;
     for (int peer = 0; peer < links->ranks; peer++) {
-        if (wanted[peer] && links->serves[peer] == i)
+        if (wanted[peer] & wishes && links->serves[peer] == i)
             peers[count++] = peer;
     }
     if (count == 0)
@@ -261,12 +260,12 @@ static void links_settle(struct links *links)
     }
 }
 
-enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
+enum status links_connect(struct links *links, struct control *control, const unsigned char *mine,
                           int lanes)
 {
     struct blobs wishes = {0};
     size_t size = sizeof(lanes) + (size_t)links->ranks;
-    unsigned char *wish = wish_make(links, peers, count, lanes);
+    unsigned char *wish = wish_make(links, mine, lanes);
     int *chosen = malloc((size_t)links->ranks * sizeof(*chosen));
     enum status status;
     if (!wish || !chosen) {
@@ -280,7 +279,10 @@ enum status links_connect(struct links *links, struct control *control, const in
     /* All ranks go through the transports in the same order, so none waits for one that waits for
      * it. */
     for (int i = 0; status == STATUS_OK && i < links->count; i++)
-        status = link_connect(links, i, wish + sizeof(lanes), chosen, lanes);
+        status = link_connect(links, i, wish + sizeof(lanes), LINKS_WISHED | LINKS_ONE_MORE, chosen,
+                              lanes);
+    for (int i = 0; status == STATUS_OK && i < links->count; i++)
+        status = link_connect(links, i, wish + sizeof(lanes), LINKS_ONE_MORE, chosen, lanes + 1);
     links_settle(links);
 out:
     blobs_free(&wishes);
@@ -346,6 +348,14 @@ uint64_t links_strangers(const struct links *links)
     for (int i = 0; i < links->count; i++)
         strangers += links->link[i].endpoint ? links->link[i].endpoint->strangers : 0;
     return strangers;
+}
+
+void links_watch(struct links *links, bool watched)
+{
+    for (int i = 0; i < links->count; i++) {
+        if (links->link[i].used)
+            links->link[i].endpoint->watched = watched;
+    }
 }
 
 void links_close(struct links *links)

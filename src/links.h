@@ -20,10 +20,14 @@ enum status links_open(const struct transport *const *allowed,
 
 #define LINKS_LANES_MOST 4096
 
-/* Connects this rank to `peers` on `lanes` lanes. Called once, by all ranks together; the sets need
- * not be mutual, they are made so. Endpoints that serve nobody are closed, and nothing listens any
- * more. */
-enum status links_connect(struct links *links, struct control *control, const int *peers, int count,
+/* What a rank wishes of a peer, as bits. */
+#define LINKS_WISHED   1 /* the lanes */
+#define LINKS_ONE_MORE 2 /* and a lane behind them */
+
+/* Connects this rank to those of whom it wishes that (`wishes`: by rank), on `lanes` lanes. Called
+ * once, by all ranks together; the wishes need not be mutual, they are made so. Endpoints that
+ * serve nobody are closed, and nothing listens any more. */
+enum status links_connect(struct links *links, struct control *control, const unsigned char *wishes,
                           int lanes);
 
 /* The channel to or from `peer`; NULL if it is not connected. */
@@ -44,6 +48,9 @@ struct endpoint *links_endpoint(struct links *links, int index);
 
 /* Connections that were none of the job's and were dropped, by all endpoints that there were. */
 uint64_t links_strangers(const struct links *links);
+
+/* Do the endpoints note what their channels wait for? */
+void links_watch(struct links *links, bool watched);
 
 void links_close(struct links *links); /* NULL is allowed */
 

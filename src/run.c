@@ -294,11 +294,15 @@ enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *r
         pulse_begin(runner, false);
     profile_open(runner_profile(runner));
     runner_suffer(runner);
+    if (runner->job->watches)
+        links_watch(runner->links, true);
     uint64_t begun = clock_ns();
     if (status == STATUS_OK)
         status = runner_run(runner, plan);
     uint64_t ended = clock_ns();
     profile_close(runner_profile(runner));
+    if (runner->job->watches)
+        links_watch(runner->links, false);
     *late = begun - *released;
     *duration = ended - *released;
     *released = ended;

@@ -30,8 +30,8 @@ struct session {
     struct runner runner;
     struct burst burst; /* the buffers, and the checked iterations on them */
     struct ledger ledger;
-    size_t need[BUFFERS];   /* bytes, the most of any line */
-    unsigned char *is_peer; /* by rank */
+    size_t need[BUFFERS];  /* bytes, the most of any line */
+    unsigned char *wishes; /* of each rank, as for links_connect() */
     int lanes;
     struct place *places; /* by rank */
     int local_ranks;      /* on this host */
@@ -49,7 +49,7 @@ static void schedule_needs(struct session *session, const struct schedule *sched
         session->need[b] = need[b] > session->need[b] ? need[b] : session->need[b];
     for (size_t i = 0; i < schedule->count; i++)
         if (schedule->operations[i].peer >= 0)
-            session->is_peer[schedule->operations[i].peer] = 1;
+            session->wishes[schedule->operations[i].peer] |= LINKS_WISHED;
     if (schedule->lanes > session->lanes)
         session->lanes = schedule->lanes;
 }
@@ -78,8 +78,8 @@ static enum status session_survey_size(struct session *session, size_t bytes)
 static enum status session_survey(struct session *session)
 {
     const struct job *job = &session->job;
-    session->is_peer = calloc((size_t)session->runner.ranks, 1);
-    if (!session->is_peer)
+    session->wishes = calloc((size_t)session->runner.ranks, 1);
+    if (!session->wishes)
         return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
     enum status status = STATUS_OK;
     size_t bytes = job->smallest, next = 1;
@@ -87,12 +87,16 @@ static enum status session_survey(struct session *session)
         status = session_survey_size(session, bytes);
         next = job_next_size(job, bytes);
     }
+    /* Somebody reads what the links waited for: that is to be the collective's, and not the start
+     * barrier's. */
+    bool apart = job->watches;
     if (status == STATUS_OK)
-        status = start_open(&session->runner.start, session->control, job->memory);
+        status = start_open(&session->runner.start, session->control, job->memory,
+                            apart ? session->lanes : 0);
     const struct schedule *start = session->runner.start.schedule;
     for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
         if (start->operations[i].peer >= 0)
-            session->is_peer[start->operations[i].peer] = 1;
+            session->wishes[start->operations[i].peer] |= apart ? LINKS_ONE_MORE : LINKS_WISHED;
     return status;
 }
 
@@ -124,8 +128,15 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
     return masks;
 }
 
-/* Everybody learns where everybody runs. What is large for this rank follows: its buffers have to
- * share the third-level cache with those of the other ranks below it, and with all else. */
+/* What a rank says of itself: where it runs, and does it read what the links waited for? */
+struct seat {
+    struct place place;
+    uint8_t watches; /* 0: no */
+};
+
+/* Everybody learns where everybody runs, and whether rank 0, which reports, wants all to watch.
+ * What is large for this rank follows: its buffers have to share the third-level cache with those
+ * of the other ranks below it, and with all else. */
 static enum status session_share_places(struct session *session, const struct place *place)
 {
     const struct member *members = control_members(session->control);
@@ -134,14 +145,20 @@ static enum status session_share_places(struct session *session, const struct pl
     if (!session->places)
         return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
     struct blobs blobs;
-    enum status status = control_allgather(session->control, place, sizeof *place, &blobs);
+    struct seat seat = {.place = *place,
+                        .watches = session->job.verbosity >= 1 || session->job.json};
+    enum status status = control_allgather(session->control, &seat, sizeof seat, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int r = 0; r < ranks; r++) {
         struct place *other = &session->places[r];
         *other = (struct place){.core = -1, .cache = -1};
-        if (blobs.size[r] == sizeof *other)
-            memcpy(other, blobs.data[r], sizeof *other);
+        if (blobs.size[r] == sizeof seat) {
+            memcpy(&seat, blobs.data[r], sizeof seat);
+            *other = seat.place;
+        }
+        if (r == 0)
+            session->job.watches = seat.watches != 0;
         sharing += r != rank && members[r].node == members[rank].node &&
                    (place->cache == other->cache || place->cache < 0 || other->cache < 0);
     }
@@ -201,6 +218,7 @@ static enum status session_link(struct session *session)
         .regions = regions,
         .region_count = session->burst.set_count + 1,
         .interface = job->interface,
+        .watched = job->watches,
         .secret = session->membership->secret,
         .timeout = job->timeout,
         .waits = session_waits,
@@ -210,14 +228,7 @@ static enum status session_link(struct session *session)
     enum status status = links_open(job->transports, &config, session->control, &runner->links);
     if (status != STATUS_OK)
         return status;
-    int *peers = malloc(((size_t)runner->ranks + 1) * sizeof *peers), count = 0;
-    if (!peers)
-        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
-    for (int r = 0; r < runner->ranks; r++)
-        if (session->is_peer[r])
-            peers[count++] = r;
-    status = links_connect(runner->links, session->control, peers, count, session->lanes);
-    free(peers);
+    status = links_connect(runner->links, session->control, session->wishes, session->lanes);
     if (status != STATUS_OK)
         return status;
     runner_await(runner, -1);
@@ -318,7 +329,7 @@ static void session_close(struct session *session)
         session->job.memory->engine_close(session->runner.engine);
     burst_close(&session->burst);
     ledger_free(&session->ledger);
-    free(session->is_peer);
+    free(session->wishes);
     free(session->places);
     shape_free(session->runner.shape);
     control_close(session->control);

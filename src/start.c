@@ -83,7 +83,7 @@ static void gate_join(struct start *start, const struct invitation *invitation)
 
 /* The barrier between the `gates` first ranks, of which this is number `place`. */
 static enum status start_schedule(struct start *start, const int *firsts, int place, int ranks,
-                                  int rank)
+                                  int rank, int lane)
 {
     struct problem problem = {.collective = collective_find("barrier"), .ranks = ranks, .count = 1};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_BARRIER, "dissemination"));
@@ -94,6 +94,7 @@ static enum status start_schedule(struct start *start, const int *firsts, int pl
     group.size = start->gates;
     group.rank = place;
     group.ranks = firsts;
+    group.lane = lane;
     struct call call = {
         .problem = &problem,
         .group = &group,
@@ -108,7 +109,7 @@ static enum status start_schedule(struct start *start, const int *firsts, int pl
 
 /* Who meets where, from what each rank said: has it its host's gate? */
 static enum status start_arrange(struct start *start, struct control *control,
-                                 const struct blobs *at_gate)
+                                 const struct blobs *at_gate, int lane)
 {
     const struct member *members = control_members(control);
     int ranks = control_ranks(control), rank = control_rank(control);
@@ -142,12 +143,13 @@ static enum status start_arrange(struct start *start, struct control *control,
     gate_open(&start->gate, start->memory ? (char *)start->memory + LINE : NULL, me, count);
     enum status status = STATUS_OK;
     if (start->gates > 1 && first)
-        status = start_schedule(start, firsts, place, ranks, rank);
+        status = start_schedule(start, firsts, place, ranks, rank, lane);
     free(firsts);
     return status;
 }
 
-enum status start_open(struct start *start, struct control *control, const struct memory_kind *kind)
+enum status start_open(struct start *start, struct control *control, const struct memory_kind *kind,
+                       int lane)
 {
     const struct member *members = control_members(control);
     int ranks = control_ranks(control), rank = control_rank(control), local = 0;
@@ -171,7 +173,7 @@ enum status start_open(struct start *start, struct control *control, const struc
     if (invitation.fd >= 0)
         close(invitation.fd);
     if (status == STATUS_OK) {
-        status = start_arrange(start, control, &blobs);
+        status = start_arrange(start, control, &blobs, lane);
         blobs_free(&blobs);
     }
     if (status == STATUS_OK && start->schedule)

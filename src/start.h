@@ -26,9 +26,9 @@ struct start {
 };
 
 /* Called by all ranks together, before there are links. `kind`: the job's kind of memory, so that
- * its links reach start->region. */
-enum status start_open(struct start *start, struct control *control,
-                       const struct memory_kind *kind);
+ * its links reach start->region; `lane`: on which the barrier's messages go. */
+enum status start_open(struct start *start, struct control *control, const struct memory_kind *kind,
+                       int lane);
 
 /* When there are links: makes the plan. `config` holds what all plans of this rank share. */
 enum status start_link(struct start *start, const struct plan_config *config);

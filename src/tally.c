@@ -43,7 +43,7 @@ enum status tally_create(const struct job *job, const struct line *line, int cho
                                   links_transport(runner->links, peer);
         }
     }
-    return STATUS_OK;
+    return job->watches ? flows_create(job, line, runner, &tally->flows) : STATUS_OK;
 }
 
 void tally_free(struct tally *tally)
@@ -52,6 +52,7 @@ void tally_free(struct tally *tally)
         return;
     free(tally->samples);
     free(tally->late);
+    flows_free(tally->flows);
     free(tally);
 }
 
@@ -127,12 +128,14 @@ static void tally_traffic_add(struct tally *tally, const struct runner *runner, 
 void tally_begin(struct tally *tally, struct runner *runner)
 {
     runner->profile = (struct profile){0};
+    flows_count(tally->flows, runner->links, -1);
     tally_traffic_add(tally, runner, -1);
 }
 
 void tally_end(struct tally *tally, const struct runner *runner)
 {
     tally_traffic_add(tally, runner, +1);
+    flows_count(tally->flows, runner->links, +1);
     memcpy(tally->shares, runner->profile.shares, sizeof tally->shares);
 }
 
@@ -164,13 +167,24 @@ static int time_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static size_t tally_wire_size(long iterations, int peers)
+{
+    return sizeof(struct tally_wire) + (size_t)iterations * sizeof(uint64_t) +
+           (size_t)peers * sizeof(struct peer_flow);
+}
+
 static struct tally_wire *tally_pack(struct tally *tally, const struct job *job, size_t *size)
 {
     long iterations = job->iterations;
-    *size = sizeof(struct tally_wire) + (size_t)iterations * sizeof(uint64_t);
+    int peers = flows_told(tally->flows);
+    *size = tally_wire_size(iterations, peers);
     struct tally_wire *wire = calloc(1, *size);
     if (!wire)
         return NULL;
+    wire->peers = peers;
+    if (peers > 0)
+        memcpy(&wire->samples[iterations], tally->flows->peers,
+               (size_t)peers * sizeof *tally->flows->peers);
     qsort(tally->late, (size_t)iterations, sizeof *tally->late, time_compare);
     wire->wrong = tally->wrong;
     wire->late = iterations ? tally->late[iterations / 2] : 0;
@@ -185,9 +199,16 @@ static struct tally_wire *tally_pack(struct tally *tally, const struct job *job,
     snprintf(wire->story, sizeof wire->story, "%s", tally->story);
     memcpy(wire->samples, tally->samples, (size_t)iterations * sizeof(uint64_t));
     /* Sorts them, and so comes after the copy: rank 0 takes the slowest of each iteration. */
-    if (job->profile)
+    if (job->profile || job->watches)
         wire->duration = statistics_of(tally->samples, (size_t)iterations).p50;
     return wire;
+}
+
+/* Has it the size of a struct tally_wire? What stands in it is the ledger's to check. */
+static bool tally_wire_fits(const struct tally_wire *wire, size_t size, long iterations)
+{
+    return size >= sizeof *wire && wire->peers >= 0 && wire->peers <= FLOWS_TOLD &&
+           size == tally_wire_size(iterations, wire->peers);
 }
 
 enum status tally_gather(struct tally *tally, struct ledger *ledger, struct control *control,
@@ -203,9 +224,12 @@ enum status tally_gather(struct tally *tally, struct ledger *ledger, struct cont
     if (status != STATUS_OK)
         return status;
     for (int r = 0; r < blobs.count && status == STATUS_OK; r++)
-        if (blobs.size[r] != size)
-            status = fail(STATUS_ERROR, "rank %d sent a result of %zu bytes instead of %zu", r,
-                          blobs.size[r], size);
+        if (!tally_wire_fits(blobs.data[r], blobs.size[r], job->iterations))
+            status =
+                fail(STATUS_ERROR,
+                     "rank %d sent a result of %zu bytes that makes no sense: do all ranks run "
+                     "the same cctest?",
+                     r, blobs.size[r]);
     if (status == STATUS_OK && blobs.count && report)
         status = ledger_add_line(ledger, tally, job, control_members(control), &blobs, report);
     blobs_free(&blobs);

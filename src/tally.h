@@ -5,6 +5,7 @@
 #define CCTEST_TALLY_H
 
 #include "check.h"
+#include "flows.h"
 #include "ledger.h"
 #include "run.h"
 
@@ -24,6 +25,7 @@ struct tally {
     const char *transport[TRANSPORTS_MOST];
     int transports;
     bool used[TRANSPORTS_MOST]; /* endpoints that serve the line's peers */
+    struct flows *flows;        /* between this rank and its peers; NULL: nobody asked */
 };
 
 enum status tally_create(const struct job *job, const struct line *line, int choice, size_t bytes,

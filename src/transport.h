@@ -46,6 +46,20 @@ struct traffic {
                                   over and above placing or combining them where they belong */
 };
 
+/* Bytes of the shortest message that says something of its link: what shorter ones wait for are the
+ * delays of everything else, and to look closer would be a delay of its own. */
+#define STRAIN_LEAST ((size_t)64 << 10)
+
+/* What a channel had to wait for since it was made. */
+struct strain {
+    /* One that receives: bytes were awaited and had room to go, and none came; ns, counted only
+     * while its endpoint is watched. */
+    uint64_t starved;
+    /* One that sends: bytes were on their way, and the peer had room for them; ns. */
+    uint64_t busy;
+    uint64_t resent; /* packets that were sent more than once */
+};
+
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
 void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 
@@ -63,6 +77,7 @@ struct transport_config {
         *regions; /* this rank's buffers: what may be offered for reading in place */
     int region_count;
     const char *interface;       /* address or device name to listen on; NULL: any */
+    bool watched;                /* somebody will ask what its channels waited for */
     const unsigned char *secret; /* 32 bytes: what peers must prove to know */
     double timeout;              /* seconds that a connect may take */
     /* Called now and then by whatever waits for `peer` (-1: none) inside a call: true means give up (the job
@@ -76,6 +91,7 @@ struct endpoint {
     struct transport_config config;
     struct traffic traffic;
     uint64_t strangers; /* connections that were none of the job's, and were dropped */
+    bool watched;       /* somebody wants to know what its channels wait for */
     bool exhausted;     /* attach() failed for want of file descriptors, not of a way to the peer */
 };
 
@@ -119,6 +135,9 @@ struct transport {
      * words, the same for all peers that are treated alike; *ns: how long the least that travels
      * takes one way, 0 if that was not measured. NULL: there is nothing to say of any. */
     const char *(*describe)(const struct endpoint *endpoint, int peer, uint64_t *ns);
+
+    /* What the channel had to wait for until now. NULL: the transport does not know. */
+    void (*strain)(const struct channel *channel, struct strain *strain);
 
     /* Called by channel_post() when a transfer was put behind channel->last; and for a channel on
      * which an eager_move() is waited for, before check(). */

@@ -163,6 +163,8 @@ static enum status tcp_moved(struct tcp_channel *channel, enum activity before, 
     *moved = result > 0 ? (size_t)result : 0;
     if (result > 0) {
         profile_enter(profile, PROFILE_BOOKKEEPING);
+        if (channel->starved_since)
+            tcp_fed(channel);
         return STATUS_OK;
     }
     profile_revert(profile, before);
@@ -175,6 +177,8 @@ static enum status tcp_moved(struct tcp_channel *channel, enum activity before, 
     channel->ready = false;
     if (channel->base.sends)
         profile_starve(profile);
+    else
+        tcp_starve(channel);
     return STATUS_OK;
 }
 
@@ -288,7 +292,7 @@ static enum status tcp_step(struct tcp_channel *channel, size_t most, size_t *mo
     if (done > transfer->done)
         transfer_advance(transfer, done - transfer->done);
     if (transfer->done == transfer->length)
-        channel_pop(&channel->base);
+        tcp_done(channel);
     *again = *moved == wanted; /* less: the kernel has no more for now */
     return status;
 }
@@ -485,6 +489,7 @@ const struct transport transport_tcp = {
     .connect = tcp_connect,
     .settle = tcp_settle,
     .channel = tcp_channel,
+    .strain = tcp_strain,
     .activate = tcp_activate,
     .progress = tcp_progress,
     .check = tcp_check,

@@ -26,6 +26,8 @@ struct tcp_channel {
     bool active; /* listed in endpoint->active */
     bool ready;  /* the kernel said that a try is worth it, and no try has failed since */
     char *slot;
+    uint64_t starved_since;      /* ns; 0: it does not starve */
+    uint64_t starved;            /* ns, as in struct strain */
     size_t slot_begin, slot_end; /* bytes in the slot: packed and not yet sent, or an incomplete
                                     element that waits for the rest of it */
 };
@@ -66,6 +68,16 @@ struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer
  * and *lane then (the lane means nothing if it was we who connected). */
 bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
                     int expected, int *peer, int *lane);
+
+/* Bytes are awaited on a channel that receives, and none are there; and: they begin to come. */
+void tcp_starve(struct tcp_channel *channel);
+void tcp_fed(struct tcp_channel *channel);
+
+/* Its first transfer is complete. */
+void tcp_done(struct tcp_channel *channel);
+
+/* transport->strain. */
+void tcp_strain(const struct channel *base, struct strain *strain);
 
 /* transport->connect. */
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes);

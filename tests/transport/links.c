@@ -71,13 +71,13 @@ static void test_nonsense(void **state)
         struct control control = {.nonsense = nonsense};
         struct links *links = NULL;
         struct log log;
-        int peer = 1;
+        const unsigned char wishes[] = {0, LINKS_WISHED};
         log_init(&log, 0, 0);
         log_attach(&log);
         enum status status = links_open(allowed, &config, &control, &links);
         assert_int_equal(status, nonsense == UNREACHED ? STATUS_ERROR : STATUS_OK);
         if (status == STATUS_OK)
-            assert_int_equal(links_connect(links, &control, &peer, 1, 1), STATUS_ERROR);
+            assert_int_equal(links_connect(links, &control, wishes, 1), STATUS_ERROR);
         assert_non_null(strstr(log.message, "rank 1"));
         links_close(links);
         log_attach(NULL);

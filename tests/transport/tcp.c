@@ -1,6 +1,7 @@
 /*
  * tcp.c - what only tcp can be asked: a rank that gives a connection up when all but the last word
- * is said, because its peer had slept, and comes again; and who controls a connection's congestion.
+ * is said, because its peer had slept, and comes again; who controls a connection's congestion; and
+ * what a connection had to wait for.
  */
 #include "socket.h"
 #include "../../transports/tcp.h"
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "handshake.h"
+#include "../../transports/transports.h"
 #include "world.h"
 
 /* Rank 1's first try, by hand: it proves itself to rank 0, and is gone. */
@@ -129,11 +131,56 @@ static void test_control(void **state)
     assert_true(world_run(&world));
 }
 
+/* Rank 1 waits for a byte, and rank 0 sends it when it has waited for some time: twice, and once
+ * nobody wants to know. */
+static void strained(struct rank *me)
+{
+    const uint64_t pause = 5000000; /* ns */
+    uint64_t before = 0;
+    for (size_t turn = 0; turn < 3; turn++) {
+        struct transfer transfer;
+        struct piece piece;
+        struct strain in, out;
+        me->endpoint->watched = turn != 1;
+        transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
+                                 rank_take(me, 1), 1);
+        if (me->number == 0) {
+            while (me->world->shared[0] <= turn && rank_turn(me))
+                continue;
+            nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
+        }
+        rank_post(me, !me->number, 0, &transfer);
+        rank_turn(me);
+        if (me->number == 1)
+            me->world->shared[0] = turn + 1;
+        if (!rank_complete(me, &transfer, 1))
+            return;
+        tcp_strain(transport_tcp.channel(me->endpoint, !me->number, 0, false), &in);
+        tcp_strain(transport_tcp.channel(me->endpoint, !me->number, 0, true), &out);
+        require(me, in.busy == 0 && in.resent == 0 && out.starved == 0);
+        if (me->number == 0)
+            require(me, in.starved == 0);
+        else if (turn == 1)
+            require(me, in.starved == before);
+        else
+            require(me, in.starved >= before + pause);
+        before = in.starved;
+    }
+}
+
+static void test_strain(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.body = strained;
+    assert_true(world_run(&world));
+}
+
 int main(void)
 {
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
-                                cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control)};
+                                cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
+                                cmocka_unit_test(test_strain)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);

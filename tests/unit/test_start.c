@@ -41,6 +41,7 @@ struct scenario {
     int host[RANKS_MOST];
     int apart;   /* this rank sees no other process: it cannot join a gate that another made */
     int foreign; /* this rank numbers processes on its own: its number is somebody else's */
+    int lane;    /* of the barrier between the gates; the links have one for all else */
     int poor;    /* this rank can open nothing more: it cannot make a gate */
     int late; /* this rank comes to the last meeting when all others have said whom they wait for */
     /* What must come of it: the first of those whom each rank meets at its gate. */
@@ -91,7 +92,8 @@ static bool life_open(struct life *life)
         require(life, chroot(nowhere) == 0);
     if (scenario->poor == runner->rank)
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
-    require(life, start_open(&runner->start, runner->control, life->job.memory) == STATUS_OK);
+    require(life, start_open(&runner->start, runner->control, life->job.memory, scenario->lane) ==
+                      STATUS_OK);
     require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
     return true;
@@ -131,12 +133,13 @@ static bool life_link(struct life *life)
                                             .region_count = 1,
                                             .secret = life->membership.secret,
                                             .timeout = 10};
-    int peers[2 * RANKS_MOST], count = 0;
+    unsigned char wishes[RANKS_MOST] = {0};
     for (size_t i = 0; schedule && i < schedule->count; i++)
         if (operation_travels(schedule->operations[i].kind))
-            peers[count++] = schedule->operations[i].peer;
+            wishes[schedule->operations[i].peer] =
+                life->scenario->lane ? LINKS_ONE_MORE : LINKS_WISHED;
     require(life, links_open(transports, &config, runner->control, &runner->links) == STATUS_OK);
-    require(life, links_connect(runner->links, runner->control, peers, count, 1) == STATUS_OK);
+    require(life, links_connect(runner->links, runner->control, wishes, 1) == STATUS_OK);
     require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
     struct plan_config shared = runner_plan_config(runner);
     require(life, start_link(&runner->start, &shared) == STATUS_OK);
@@ -417,6 +420,7 @@ static void unequal_hosts(void **state)
     scenario_run(&(struct scenario){.ranks = 7,
                                     .host = {0, 1, 1, 2, 1, 0, 1},
                                     .first = {0, 1, 1, 3, 1, 0, 1},
+                                    .lane = 1,
                                     .apart = NOBODY,
                                     .poor = NOBODY,
                                     .foreign = NOBODY,
