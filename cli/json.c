@@ -149,6 +149,86 @@ static json_t *result_profile(const struct result *result)
     return ranks;
 }
 
+/* A rank with its host, as the document's "ranks" has it. */
+static json_t *rank_named(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
+}
+
+static int rank_node(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return (int)json_integer_value(json_object_get(member, "node"));
+}
+
+static json_t *result_culprit(const struct json_report *json, const struct result *result)
+{
+    static const struct {
+        const char *kind, *direction;
+    } words[] = {
+        [CULPRIT_RANK] = {"rank", NULL},   [CULPRIT_LINK] = {"link", "from"},
+        [CULPRIT_PAIR] = {"link", "both"}, [CULPRIT_FROM] = {"host", "from"},
+        [CULPRIT_TO] = {"host", "to"},     [CULPRIT_HOST] = {"host", "both"},
+    };
+    const struct culprit *culprit = &result->culprit;
+    enum culprit_kind kind = culprit->kind;
+    if (kind == CULPRIT_NOBODY)
+        return json_pack("{s:n}", "kind");
+    json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
+                              result->accusation, "share", culprit->share);
+    if (kind == CULPRIT_RANK) {
+        json_object_update_missing_new(named, rank_named(json, culprit->rank));
+        json_object_set_new(named, "late_us", json_real((double)culprit->late * 1e-3));
+        return named;
+    }
+    json_t *from = rank_named(json, culprit->from), *to = rank_named(json, culprit->to);
+    if (words[kind].kind[0] == 'h') {
+        bool is_to = culprit->node == rank_node(json, culprit->to);
+        json_object_set(named, "host", json_object_get(is_to ? to : from, "host"));
+    }
+    json_t *numbers =
+        json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", words[kind].direction, "from",
+                  from, "to", to, "links", culprit->links, "GBps", culprit->rate * 1e-9,
+                  "others_GBps", culprit->others * 1e-9);
+    json_object_update_new(named, numbers);
+    return named;
+}
+
+static json_t *sample_peers(const struct rank_sample *sample)
+{
+    json_t *peers = json_array();
+    for (int i = 0; i < sample->peers; i++) {
+        const struct peer_flow *flow = &sample->flows[i];
+        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", flow->peer, "sent",
+                                 (json_int_t)flow->sent, "received", (json_int_t)flow->received);
+        if (flow->counted)
+            json_object_update_new(
+                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)flow->busy * 1e-3,
+                                "awaited_us", (double)flow->starved * 1e-3, "resent",
+                                (json_int_t)flow->resent, "GBps",
+                                flow->busy ? json_real((double)flow->sent / (double)flow->busy)
+                                           : json_null()));
+        json_array_append_new(peers, peer);
+    }
+    return peers;
+}
+
+/* What each rank saw; with -v what went between it and its peers, too. */
+static json_t *result_samples(const struct job *job, const struct result *result)
+{
+    json_t *samples = json_array();
+    for (int r = 0; r < result->ranks; r++) {
+        const struct rank_sample *sample = &result->samples[r];
+        json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
+                               sample->time_us);
+        if (job->verbosity >= 1)
+            json_object_set_new(it, "peers", sample_peers(sample));
+        json_array_append_new(samples, it);
+    }
+    return samples;
+}
+
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
@@ -175,6 +255,10 @@ static void json_result(struct report *report, const struct job *job, const stru
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
+    if (result->samples) {
+        json_object_set_new(line, "culprit", result_culprit(json, result));
+        json_object_set_new(line, "samples", result_samples(job, result));
+    }
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
     json_array_append_new(json_object_get(json->document, "results"), line);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accuse.h"
 #include "log.h"
 #include "tally.h"
 
@@ -225,6 +226,8 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
     result_traffic(result, tallies, result->transport, sizeof result->transport);
     uint64_t time = 0;
     enum status status = result_times(result, job, tallies, &time);
+    if (status == STATUS_OK && job->watches && result->iterations > 0)
+        status = accuse(result, job, members, tallies, time);
     if (status == STATUS_OK)
         status = result_profile(result, job, tallies);
     if (status != STATUS_OK)
@@ -259,6 +262,7 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
 void ledger_free(struct ledger *ledger)
 {
     for (int i = 0; i < ledger->result_count; i++) {
+        accuse_free(&ledger->results[i]);
         free(ledger->results[i].profile);
     }
     free(ledger->results);

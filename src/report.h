@@ -6,6 +6,8 @@
 
 #include "bind.h"
 #include "connections.h"
+#include "culprit.h"
+#include "flows.h"
 #include "job.h"
 #include "measure.h"
 
@@ -13,6 +15,14 @@
 struct rank_profile {
     double share[ACTIVITIES]; /* of an iteration's time, mean over them; together 1 */
     double time_us;           /* p50 of an iteration on this rank, from release to end */
+};
+
+/* What one rank saw of the timed iterations of a line. */
+struct rank_sample {
+    double late_us; /* median */
+    double time_us; /* p50 of an iteration, from release to end */
+    int peers;
+    const struct peer_flow *flows; /* of those peers */
 };
 
 /* One line of the table: one collective, algorithm and size. */
@@ -32,6 +42,9 @@ struct result {
     int late_rank;       /* -1: nobody stands out */
     double late_us;      /* its median lateness */
     int ranks;
+    struct culprit culprit;       /* who is to blame for the time */
+    char accusation[320];         /* the same as words; "": nobody, or it was not asked for */
+    struct rank_sample *samples;  /* of each rank, the ledger's; NULL: not asked for */
     struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
 };
 

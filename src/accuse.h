@@ -1,0 +1,15 @@
+/*
+ * accuse.h - rank 0's view of a line: what each rank saw, and who is to blame for its time, by name.
+ */
+#ifndef CCTEST_ACCUSE_H
+#define CCTEST_ACCUSE_H
+
+#include "ledger.h"
+
+/* Fills in result->culprit, accusation and samples. `tallies`: a struct tally_wire of each rank;
+ * `time`: of all iterations together, ns. */
+enum status accuse(struct result *result, const struct job *job, const struct member *members,
+                   const struct blobs *tallies, uint64_t time);
+void accuse_free(struct result *result);
+
+#endif
