@@ -7,6 +7,7 @@
 #   make fuzz           what comes from outside, changed at random (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
 #   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
 #   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
+#   make culprit        who is named for slow links and late ranks on four hosts (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
 #   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out).
 
@@ -105,6 +106,9 @@ SEED ?= 1
 campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
 
+culprit: $(binary)
+	$(Q)CCTEST=$(abspath $(binary)) tests/system/test_culprit.sh $(or $(CULPRIT),20)
+
 # Fuzz targets (tests/fuzz/fuzz.h) need AddressSanitizer. The driver is no part of what is looked at.
 fuzz_shared := $(addprefix $(BUILD)/tests/fuzz/,common.o $(if $(libfuzzer),,driver.o))
 fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c,$(wildcard tests/fuzz/*.c)))
@@ -152,4 +156,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check fuzzers fuzz campaign bench grain scale install uninstall clean
+.PHONY: FORCE all tests check culprit fuzzers fuzz campaign bench grain scale install uninstall clean
