@@ -115,6 +115,7 @@ enum phase {
     PHASES
 };
 extern const char *const phase_names[PHASES];
+#define STEP_UNHEARD (-1) /* as a step: what was sent to `peer` is not acknowledged */
 struct pulse {
     _Atomic uint64_t progress; /* grows whenever this rank progresses in any way */
     _Atomic int phase;

@@ -318,6 +318,17 @@ enum status links_check(struct links *links)
     return status;
 }
 
+int links_unheard(const struct links *links)
+{
+    int peer = -1;
+    for (int i = 0; i < links->count && peer < 0; i++) {
+        const struct link *link = &links->link[i];
+        if (link->used && link->transport->unheard)
+            peer = link->transport->unheard(link->endpoint);
+    }
+    return peer;
+}
+
 const char *links_describe(struct links *links, int peer, uint64_t *ns)
 {
     *ns = 0;

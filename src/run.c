@@ -12,7 +12,8 @@
 #include "clock.h"
 #include "log.h"
 
-#define LOOK_NS 20000000u /* how often an idle wait looks at the world: 20 ms */
+#define LOOK_NS  20000000u  /* how often an idle wait looks at the world: 20 ms */
+#define STILL_NS 300000000u /* nothing moved for so long: what became of what was sent? 300 ms */
 
 /* Lines. */
 
@@ -133,10 +134,16 @@ static void pulse_where(struct pulse *pulse, const struct whereabouts *where)
     atomic_store_explicit(&pulse->length, where->length, memory_order_relaxed);
 }
 
+/* Outside of a plan, waiting for `peer`. */
+static struct whereabouts whereabouts_at(int peer)
+{
+    return (struct whereabouts){
+        .operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
+}
+
 void runner_await(struct runner *runner, int peer)
 {
-    struct whereabouts where = {
-        .operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
+    struct whereabouts where = whereabouts_at(peer);
     pulse_where(runner->pulse, &where);
 }
 
@@ -166,10 +173,27 @@ void runner_tick_open(struct runner *runner)
     runner->tick = (struct tick){.call = runner_ticks, .argument = runner};
 }
 
+/* What this rank waits in; but first of all for a peer that does not get what was sent to it. */
+static void runner_tell(struct runner *runner, struct whereabouts where)
+{
+    if (runner->still == 0)
+        runner->still = runner->last_look;
+    if (runner->last_look - runner->still > STILL_NS)
+        runner->unheard = links_unheard(runner->links);
+    if (runner->unheard >= 0)
+        where = (struct whereabouts){
+            .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
+    pulse_where(runner->pulse, &where);
+}
+
 /* Nothing moved: the `idle`th time in a row. Sets *look when the world is to be looked at. */
 static enum status runner_idle(struct runner *runner, long idle, bool *look)
 {
     *look = false;
+    if (idle == 1) {
+        runner->still = 0;
+        runner->unheard = -1;
+    }
     if (idle < runner->spins) {
         cpu_relax();
         return STATUS_OK;
@@ -194,7 +218,7 @@ static enum status runner_idle_in_plan(struct runner *runner, const struct plan 
         return status;
     struct whereabouts where;
     plan_where(plan, &where);
-    pulse_where(runner->pulse, &where);
+    runner_tell(runner, where);
     return plan_check(plan);
 }
 
@@ -227,7 +251,7 @@ static enum status runner_meet(struct runner *runner)
     for (long idle = 0; status == STATUS_OK && !gate_passed(gate);) {
         status = runner_idle(runner, ++idle, &look);
         if (look)
-            runner_await(runner, runner->start.members[gate_awaited(gate)]);
+            runner_tell(runner, whereabouts_at(runner->start.members[gate_awaited(gate)]));
     }
     pulse_progress(runner->pulse);
     if (status == STATUS_OK)

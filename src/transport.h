@@ -159,6 +159,11 @@ struct transport {
      * live. May be NULL. */
     enum status (*check)(struct endpoint *endpoint);
 
+    /* Called while nothing has moved for a good while: a peer to which bytes were sent that the
+     * network does not deliver, however often they are sent again; -1: none that is known. May be
+     * NULL. */
+    int (*unheard)(const struct endpoint *endpoint);
+
     /* Drops what is still posted and leaves nothing behind. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);
 };

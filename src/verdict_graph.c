@@ -38,6 +38,8 @@ static void put_wait(const struct standing *standing, char *text, size_t size)
         append(text, size, "has finished and waits for the others");
     else if (standing->exchange)
         append(text, size, "waits in %s for the others", standing->exchange);
+    else if (in_message(standing) && r->step == STEP_UNHEARD)
+        append(text, size, "sent to rank %d what is not acknowledged", r->peer);
     else if (in_message(standing) && (r->starting || r->phase == PHASE_CONNECT))
         append(text, size, "waits for rank %d", r->peer); /* no step of the algorithm */
     else if (in_message(standing))
@@ -75,14 +77,17 @@ static bool is_busy(const struct graph *graph, int rank)
            waits_for(graph, rank) == NOBODY;
 }
 
-/* One end sends what the other receives, or both want to be connected. */
+/* One end sends what the other receives, or is not heard, or both want to be connected. */
 static bool is_link(const struct graph *graph, int from, int to)
 {
-    if (from == NOBODY || to == NOBODY || waits_for(graph, from) != to ||
-        waits_for(graph, to) != from)
+    if (from == NOBODY || to == NOBODY || waits_for(graph, from) != to)
         return false;
     const struct reading *a = &graph->situation->standings[from].reading;
     const struct reading *b = &graph->situation->standings[to].reading;
+    if (a->step == STEP_UNHEARD)
+        return true;
+    if (waits_for(graph, to) != from)
+        return false;
     if (a->phase == PHASE_CONNECT && b->phase == PHASE_CONNECT)
         return true;
     return a->kind == OPERATION_SEND && b->kind != OPERATION_SEND && a->lane == b->lane &&
@@ -244,6 +249,10 @@ static void tell_link(struct graph *graph, int rank, char *text, size_t size)
     put_name(s, to, text, size);
     if (sender->phase == PHASE_CONNECT)
         append(text, size, " cannot be made: both ends wait for it, in ");
+    else if (sender->step == STEP_UNHEARD)
+        append(text, size,
+               " does not deliver: what was sent over it is not acknowledged, however often it is "
+               "sent again, in ");
     else
         append(text, size,
                " does not deliver: both ends wait for the same message, %llu of %llu bytes sent, "
@@ -263,8 +272,11 @@ static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
         graph->listed[other] = waits_for(graph, other) == rank;
     char list[RANKS_TEXT_MOST];
     ranks_text(graph->listed, s->ranks, list, sizeof list);
-    append(text, size, "%s still wait%s for its messages: they do not run the same schedules", list,
-           strncmp(list, "ranks", 5) == 0 ? "" : "s");
+    append(
+        text, size,
+        "%s still wait%s for its messages: they were lost on the way, or the ranks do not run the "
+        "same schedules",
+        list, strncmp(list, "ranks", 5) == 0 ? "" : "s");
 }
 
 static void tell_circle(struct graph *graph, int rank, char *text, size_t size)

@@ -493,5 +493,6 @@ const struct transport transport_tcp = {
     .activate = tcp_activate,
     .progress = tcp_progress,
     .check = tcp_check,
+    .unheard = tcp_unheard,
     .close = tcp_close,
 };

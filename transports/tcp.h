@@ -3,6 +3,7 @@
  *
  *   tcp.c          the endpoint, and the movement of data
  *   tcp_connect.c  how two ranks get their sockets
+ *   tcp_unheard.c  what the kernel knows of bytes that are on their way
  *
  * One socket, full duplex, serves one lane between two ranks: so each lane has TCP's flow control
  * of its own. The lower rank listens, the higher one connects.
@@ -78,6 +79,9 @@ void tcp_done(struct tcp_channel *channel);
 
 /* transport->strain. */
 void tcp_strain(const struct channel *base, struct strain *strain);
+
+/* transport->unheard. */
+int tcp_unheard(const struct endpoint *base);
 
 /* transport->connect. */
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes);

@@ -12,7 +12,7 @@ FAULTS = {
     "threads": EVERYWHERE + ["kill-supervisor"],
     "tcp": ON_PROCESSES,
     "mpirun": [fault for fault in ON_PROCESSES if fault != "descriptors"], # its own, too
-    "hosts": ON_PROCESSES + ["cut", "cut-root", "unplug", "blip", "throttle"],
+    "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
 SIGNALS = ["TERM", "INT", "HUP", "QUIT"]
@@ -31,6 +31,7 @@ class Case:
     when: float      # seconds after the start at which the fault strikes
     target: int      # the rank that it strikes
     victim: int      # the host that it strikes
+    other: int       # the other end of a link that is cut
     signal: str      # of an interruption
     descriptors: int
 
@@ -80,7 +81,7 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
     case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
-                timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, signal=chance.choice(SIGNALS),
+                timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, other=0, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60))
     # Joining and connecting take little time, so they get a share of their own.
     soon = {"tcp": 0.25, "hosts": 0.25}.get(bootstrap, 0.06)
@@ -92,6 +93,9 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     if fault in ("pause", "stuck", "interrupt", "descriptors"):
         case.target = chance.randrange(ranks)
     case.victim = 1 if rooted else chance.randrange(2, max(host) + 1) if max(host) > 1 else 1
+    if fault == "cut-link": # not rank 0's, which would cut off the control plane too
+        case.host = [1 + rank * 3 // ranks for rank in range(ranks)]
+        case.victim, case.other = 2, 3
     power = ranks & (ranks - 1) == 0
     collective, algorithm, _ = chance.choice([a for a in known if power or not a[2]])
     transports = ["auto", "tcp"] if bootstrap == "hosts" else ["auto", "shm", "tcp"]

@@ -23,10 +23,13 @@ class Hosts:
     def __call__(self, *words, check=True):
         """A function of the script: hosts("host_cut", 3)"""
         known = " ".join(f"[{number + 1}]={holder}" for number, holder in enumerate(self.holders))
-        lines = f'. "$0"; host_holder=({known}); "$@"'
+        ipv6 = "yes" if pathlib.Path("/proc/sys/net/ipv6").exists() else ""
+        lines = f'. "$0"; host_holder=({known}) hosts_ipv6={ipv6}; "$@"'
         subprocess.run(["bash", "-c", lines, str(SCRIPT), *map(str, words)], check=check, capture_output=True)
 
-    def repair(self, number):
-        """Undoes whatever was done to a host's network."""
+    def repair(self, number, other):
+        """Undoes whatever was done to a host's network, or to its link with another (0: none)."""
+        if other:
+            self("link_heal", number, other, check=False)
         for undo in ("host_heal", "host_plug", "host_unrate"):
             self(undo, number, check=False)

@@ -250,6 +250,9 @@ class Job:
             if fault == "pause":
                 self.later(case.timeout / 2, self.signal, pid, signal.SIGCONT)
             return self.signal(pid, signal.SIGSTOP)
+        if fault == "cut-link":
+            self.hosts("link_cut", case.victim, case.other)
+            return True
         self.hosts("host_unplug" if fault == "unplug" else "host_cut", case.victim)
         if fault == "blip":
             self.later(case.timeout / 4, self.hosts, "host_heal", case.victim)
@@ -285,7 +288,7 @@ class Job:
             elif process.pid:
                 self.signal(process.pid, signal.SIGKILL)
         if self.hosts and self.case.bootstrap == "hosts":
-            self.hosts.repair(self.case.victim)
+            self.hosts.repair(self.case.victim, self.case.other)
         for place in self.full:
             subprocess.run([*place, "umount", "/dev/shm"], check=True)
         return [f"process of rank {p.rank}" for p in left]

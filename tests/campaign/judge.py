@@ -4,6 +4,7 @@ What is right follows from the fault alone, never from what the job said:
 
   healthy       status 0 everywhere, and nobody is accused
   lost, silent  5 on all who survive; whoever accuses names the rank that was struck
+  a cut link    5 everywhere, and both ends are named, by their hosts
   a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
                 it hears nobody, so it may name rank 0, or its own host
   interrupted   130; who had not joined yet ends alone, and the others miss it (5)
@@ -89,6 +90,13 @@ def expected(job, case, process):
         return {130} | (alone if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
     if fault in ("cut", "cut-root", "unplug"):
         return {5}, cut_off(case, process)
+    if fault == "cut-link": # the one that lost patience first stands in front
+        def there(host):
+            return "|".join(str(rank) for rank in range(case.ranks) if case.host[rank] == host)
+        ends = [rf"^rank ({there(one)}) \(host h{one}.*: .*rank ({there(two)})\b"
+                for one, two in ((case.victim, case.other), (case.other, case.victim))]
+        ends = "|".join(ends) + rf"|(host h{case.victim}\b.*host h{case.other}\b|host h{case.other}\b.*host h{case.victim}\b)"
+        return {5}, ends
     return {5}, named(case, [case.target])
 
 

@@ -157,6 +157,17 @@ link_rate_from() {
 host_cut() { ip link set "lan0-$1" nomaster && ip link set "lan1-$1" nomaster; }
 host_heal() { ip link set "lan0-$1" master lan0 && ip link set "lan1-$1" master lan1; }
 
+# Hosts I and J do not reach each other, and all others do; ends with the hosts, or link_heal.
+link_cut() { link_route add "$1" "$2" && link_route add "$2" "$1"; } # link_cut I J
+link_heal() { link_route del "$1" "$2" && link_route del "$2" "$1"; }
+link_route() { # link_route add|del I J: a route from I to J that leads nowhere
+    local lan
+    for lan in 0 1; do
+        host_network "$2" ip route "$1" blackhole "10.7$((7 + lan)).0.$3" || return
+        [ -z "$hosts_ipv6" ] || host_network "$2" ip -6 route "$1" blackhole "fd7$((7 + lan))::$3" || return
+    done
+}
+
 # The cables are pulled out, and host I sees it.
 host_unplug() { ip link set "lan0-$1" down && ip link set "lan1-$1" down; }
 host_plug() { ip link set "lan0-$1" up && ip link set "lan1-$1" up; }

@@ -198,6 +198,25 @@ static void test_unconnected(void **state)
                         verdict.lines[3]);
 }
 
+/* The sender has gone on, since its kernel has taken all; the kernel knows better. */
+static void test_unheard(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 4; rank++)
+        waits(rank, OPERATION_RECV, (rank + 3) % 4); /* a circle, which is not the reason */
+    waits(1, OPERATION_SEND, 2);
+    standings[1].reading.step = STEP_UNHEARD;
+    reach(STATUS_TIMEOUT, 1);
+    says("the link from rank 1 (host host0, pid 101) to rank 2 (host host0, pid 102) does not "
+         "deliver: "
+         "what was sent over it is not acknowledged");
+    assert_string_equal(
+        "rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, iteration 7, "
+        "sent to rank 2 what is not acknowledged",
+        verdict.lines[1]);
+}
+
 /* Of many ranks those are told that have to do with it. */
 static void test_nearest(void **state)
 {
@@ -403,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_silent_hosts),
         cmocka_unit_test(test_silent_before_impatient),
         cmocka_unit_test(test_unconnected),
+        cmocka_unit_test(test_unheard),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_delayed),
         cmocka_unit_test(test_absent_from_exchange),
