@@ -298,7 +298,8 @@ static void relay_check_root(struct relay *relay)
     relay_say_failure(relay, STATUS_TIMEOUT, why);
     if (relay->up.fd >= 0)
         wire_flush(&relay->up);
-    snprintf(why, sizeof why, "it has been silent for %.3g s (stopped, or is its host down?)",
+    snprintf(why, sizeof why,
+             "it has been silent for %.3g s (stopped, or is its host down or this one cut off?)",
              silence);
     relay_is_alone(relay, why);
 }

@@ -76,8 +76,9 @@ def work(case, chance):
 
 def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     chance = random.Random(f"{seed} {number}")
-    pairs = [(b, f) for b in wanted_bootstraps for f in FAULTS[b] if not wanted_faults or f in wanted_faults]
-    bootstrap, fault = chance.choice(pairs)
+    possible = {f for b in wanted_bootstraps for f in FAULTS[b] if not wanted_faults or f in wanted_faults}
+    fault = sorted(possible)[number % len(possible)] # each in its turn
+    bootstrap = chance.choice([b for b in wanted_bootstraps if fault in FAULTS[b]])
     ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
     case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
