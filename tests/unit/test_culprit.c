@@ -174,7 +174,11 @@ static void test_too_few(void **state)
     assert_nobody(&scene);
     scene_ring(&scene); /* the others carry next to nothing */
     for (int i = 0; i < 4; i++)
-        scene.links[i].bytes = scene.links[i].from == 1 ? 20 * MB : MB;
+        if (scene.links[i].from != 1)
+            scene.links[i].bytes = 6 * MB, scene.links[i].busy = 20 * MS;
+    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    for (int i = 0; i < 4; i++)
+        scene.links[i].bytes = scene.links[i].from == 1 ? 20 * MB : 4 * MB;
     assert_nobody(&scene);
     scene_open(&scene, 4, 1);
     scene_link(&scene, 1, 2, 900, 900);
@@ -263,6 +267,15 @@ static void test_hosts(void **state)
     assert_int_equal(found(&scene).node, 2);
     link_of(&scene, 1, 3)->busy = link_of(&scene, 1, 3)->starved = 700 * MS; /* has no part in it */
     assert_nobody(&scene);
+
+    scene_open(&scene, 6, 1); /* two of five links are not the host's doing */
+    scene_alltoall(&scene, 30, 300);
+    for (int to = 0; to < 2; to++)
+        link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved = 800 * MS;
+    assert_nobody(&scene);
+    for (int to = 3; to < 5; to++)
+        link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved = 790 * MS;
+    assert_link(&scene, CULPRIT_FROM, 2, 0);
 }
 
 static void test_late_rank(void **state)
