@@ -307,6 +307,11 @@ static void seed_tallies(struct bytes *out)
     edit_fill(out, 9, 0, offsetof(struct tally_wire, story),
               sizeof wire->story + 2 * sizeof wire->samples[0]);
     fuzz_seed("wrong-story", out->data, out->size);
+    seed_begin(out, JSON);
+    edit_put(out, 9, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
+    fuzz_seed("strange-peer", out->data, out->size);
+    edit_put(out, 9, 0, offsetof(struct tally_wire, peers), &hop, sizeof hop);
+    fuzz_seed("too-many-peers", out->data, out->size);
     for (int known = 0; known < 2; known++) {
         seed_begin(out, JSON);
         edit_put(out, 9, 0, offsetof(struct tally_wire, transport), known ? "shm" : "rdm", 4);
