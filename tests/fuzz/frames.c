@@ -19,7 +19,7 @@ static enum frame_state parse_at_once(const unsigned char *data, size_t size, si
         enum frame_state state = frame_parse(data, size, &frame, &used);
         if (state != FRAME_WHOLE)
             return state;
-        require(frame.type > 0 && frame.type < FRAME_TYPES);
+        require(frame.type > 0 && frame.type < FRAME_TYPES && frame.rank >= 0);
         require(used <= size && frame.data + frame.size == data + used);
     }
 }
@@ -61,11 +61,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 void fuzz_seeds(void)
 {
     struct wire wire = {.fd = -1};
-    const unsigned char cut = 6;
+    const unsigned char cut = 10;
     bytes_put(&wire.out, &cut, 1);
     for (int type = 1; type < FRAME_TYPES; type++)
-        wire_put(&wire, type, "some content, of several lengths", 3u * (unsigned)type);
-    wire_put(&wire, FRAME_PULSE, NULL, 0);
+        wire_put(&wire, type, type, "some content, of several lengths", 2u * (unsigned)type);
+    wire_put(&wire, 0, FRAME_PULSE, NULL, 0);
     fuzz_seed("all", wire.out.data, wire.out.size);
     wire_close(&wire);
 }

@@ -101,6 +101,29 @@ static void try_blobs(const unsigned char *data, size_t size, int ranks)
     blobs_free(&blobs);
 }
 
+static void try_redirect(const unsigned char *data, size_t size, int ranks)
+{
+    struct redirect redirect;
+    struct bytes bytes = {0};
+    if (redirect_decode(data, size, ranks, &redirect)) {
+        require(redirect.parent >= 0 && redirect.parent < ranks);
+        redirect_encode(&redirect, &bytes);
+        require(bytes.size == size && memcmp(bytes.data, data, size) == 0);
+    }
+    bytes_free(&bytes);
+}
+
+static void try_strangers(const unsigned char *data, size_t size)
+{
+    uint64_t count;
+    struct bytes bytes = {0};
+    if (strangers_decode(data, size, &count)) {
+        strangers_encode(count, &bytes);
+        require(bytes.size == size && memcmp(bytes.data, data, size) == 0);
+    }
+    bytes_free(&bytes);
+}
+
 static void hello_make(struct hello *hello, int rank, int ranks)
 {
     const struct membership membership = {.rank = rank, .ranks = ranks};
@@ -123,7 +146,7 @@ static void try_hello(const unsigned char *data, size_t size, int ranks)
     }
 }
 
-enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, MESSAGES };
+enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, STRANGERS, MESSAGES };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -148,6 +171,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case HELLO:
         try_hello(input.at, input.left, ranks);
+        break;
+    case REDIRECT:
+        try_redirect(input.at, input.left, ranks);
+        break;
+    case STRANGERS:
+        try_strangers(input.at, input.left);
         break;
     }
     return 0;
@@ -229,6 +258,15 @@ void fuzz_seeds(void)
     seed_begin(&bytes, HELLO, 4);
     bytes_put(&bytes, encoded, hello_encode(&hello, encoded));
     fuzz_seed("hello-old", bytes.data, bytes.size);
+
+    const struct redirect redirect = {
+        .parent = 2, .home = {.count = 1, .list = {{.family = AF_INET, .port = 7, .prefix = 8}}}};
+    seed_begin(&bytes, REDIRECT, 4);
+    redirect_encode(&redirect, &bytes);
+    fuzz_seed("redirect", bytes.data, bytes.size);
+    seed_begin(&bytes, STRANGERS, 1);
+    strangers_encode(3, &bytes);
+    fuzz_seed("strangers", bytes.data, bytes.size);
     bytes_free(&bytes);
     bytes_free(&other);
 }
