@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What many ranks cost before anything is sent.
 
-Three tables: how long one rank takes to build its schedule and plan, and how much memory they take,
-at up to 65,536 ranks (scale.c); the shared and private memory of a job of up to 64 local ranks that
-are all connected to each other; and how long such a job takes to start and to end. Each says
-whether its target is met. All numbers go to a JSON file, the tables to standard output.
+How long one rank takes to build its schedule and plan, and how much memory they take, at up to
+65,536 ranks (scale.c); the shared and private memory of a job of up to 64 local ranks that are all
+connected to each other; and how long a job of up to 256 ranks on this machine takes to start and to
+end, forked here or meeting at a port. Each says whether its target is met, if it has one. All numbers go to a JSON file, the tables to standard output.
 """
 
 import sys
@@ -14,6 +14,8 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import argparse
 import json
 import os
+import secrets
+import socket
 import statistics
 import subprocess
 import time
@@ -37,7 +39,9 @@ def options_read():
         default=["build", "memory", "start"], help="of build, memory, start")
     add("--ranks", metavar="P,...", default="64,1024,4096,65536", help="of the first table")
     add("--local", type=bench.listed(int), metavar="N,...", default=[2, 4, 8, 16, 32, 64],
-        help="local ranks, of the others")
+        help="local ranks, of the table of memory")
+    add("--starts", type=bench.listed(int), metavar="N,...", default=[16, 64, 256],
+        help="ranks that start on this machine, of the last tables")
     add("--limit", type=float, default=1.5, metavar="SECONDS",
         help="leave out schedules that would take longer (1.5)")
     add("--repeat", type=int, default=5, metavar="N", help="starts of each job (5)")
@@ -206,24 +210,49 @@ def measure_memory(options):
 
 # Starting.
 
+def barrier_command(options):
+    return [options.cctest, "barrier", "-n", "1", "-w", "0", "-c", "0"]
+
+
+def start_local(options, count):
+    subprocess.run(barrier_command(options) + ["--np", str(count)], stdout=subprocess.DEVNULL,
+                   check=True, env=programs.clean_environment("/tmp", None))
+
+
+def start_rendezvous(options, count):
+    """Each rank is a process of its own, which knows a host, a port and a secret."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = programs.clean_environment("/tmp", None)
+    environment["CCTEST_SECRET"] = secrets.token_hex(32)
+    command = barrier_command(options) + ["--rendezvous", "127.0.0.1:%d" % port, "--world",
+                                          str(count), "--rank"]
+    ranks = [subprocess.Popen(command + [str(rank)], stdout=subprocess.DEVNULL, env=environment)
+             for rank in range(count)]
+    failed = [rank for rank, process in enumerate(ranks) if process.wait()]
+    if failed:
+        sys.exit("scale: ranks %s of %d failed" % (failed, count))
+
+
 def measure_start(options):
-    print("# from start to end of `cctest barrier --np N -n 1 -w 0 -c 0`, s (median of %d)" %
-          options.repeat)
-    print("%6s%10s%10s%10s%14s" % ("ranks", "median", "least", "most", "ms per rank"))
     lines = []
-    for count in options.local:
-        took = []
-        for _ in range(options.repeat):
-            begun = time.monotonic()
-            subprocess.run([options.cctest, "barrier", "--np", str(count), "-n", "1", "-w", "0",
-                            "-c", "0"], stdout=subprocess.DEVNULL, check=True,
-                           env=programs.clean_environment("/tmp", None))
-            took.append(time.monotonic() - begun)
-        line = {"ranks": count, "seconds": statistics.median(took), "all": took}
-        lines.append(line)
-        print("%6d%10.3f%10.3f%10.3f%14.2f" % (count, line["seconds"], min(took), max(took),
-                                              1000 * line["seconds"] / count), flush=True)
-    print(flush=True)
+    for how, start in ("--np", start_local), ("--rendezvous", start_rendezvous):
+        print("# from start to end of `cctest barrier -n 1 -w 0 -c 0 %s ...`, s (median of %d)" % (
+            how, options.repeat))
+        print("%6s%10s%10s%10s%14s" % ("ranks", "median", "least", "most", "ms per rank"))
+        for count in options.starts:
+            took = []
+            for _ in range(options.repeat):
+                begun = time.monotonic()
+                start(options, count)
+                took.append(time.monotonic() - begun)
+            line = {"how": how, "ranks": count, "seconds": statistics.median(took), "all": took}
+            lines.append(line)
+            print("%6d%10.3f%10.3f%10.3f%14.2f" % (
+                count, line["seconds"], min(took), max(took), 1000 * line["seconds"] / count),
+                flush=True)
+        print(flush=True)
     return lines
 
 
