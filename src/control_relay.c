@@ -355,8 +355,11 @@ static void relay_read_up(struct relay *relay)
 static void relay_read_voice(struct relay *relay)
 {
     const char *why;
-    if (relay->voice.fd >= 0 && !relay_receive(relay, &relay->voice, &why))
-        wire_close(&relay->voice);
+    if (relay->voice.fd < 0 || relay_receive(relay, &relay->voice, &why))
+        return;
+    wire_close(&relay->voice);
+    if (atomic_load(&relay->control->ended) && !relay->back)
+        wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
 }
 
 static void relay_flush(struct relay *relay)

@@ -38,8 +38,9 @@ static void peer_heard(struct root *root, struct peer *peer, const struct readin
 {
     if (reading->progress < peer->standing.reading.progress)
         return; /* an old one, which a parent that was stopped passes on at last */
-    if (reading->progress > peer->standing.reading.progress)
+    if (reading->progress > peer->standing.reading.progress && !peer->returned)
         root->progressed = root->control->now;
+    peer->returned = false;
     peer->standing.reading = *reading;
 }
 

@@ -194,6 +194,8 @@ static void guest_adopt(struct root *root, int fd, const struct hello *hello)
         peer_set_joined(root, peer, rank);
     peer->state = PEER_JOINED;
     peer->adopted = true;
+    for (int other = 1; other < root->ranks; other++)
+        root->peers[other].returned |= peer_is_below(root, other, rank);
     peer->heard = root->control->now;
     branches_drop(&root->branches, rank);
     if (!branches_add(&root->branches, fd, &branch))
