@@ -65,11 +65,11 @@ def cut_off(case, process):
     if process.rank == 0: # while ranks join it cannot tell who it is that does not hear
         words += "|did not join within"
         if len(set(case.host)) == 2:
-            words += "|" + named(case, elsewhere)
+            words += "|" + named(case, elsewhere, case.host[elsewhere[0]])
     return words
 
 
-JOINING = re.compile("could not be reached|did not join|had joined")
+JOINING = re.compile("could not be reached|did not join|had joined|before it had reached rank 0")
 
 
 def expected(job, case, process):
