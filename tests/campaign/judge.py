@@ -15,6 +15,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
 HEALTHY_MOST = 90 # seconds that a healthy job may take here
 NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
@@ -134,6 +135,14 @@ def right_status(job, case, late):
     return "; ".join(wrong)
 
 
+def leftovers_at_last(job, hosts, given):
+    """Ranks that the kernel kills after their supervisor need a moment to be gone."""
+    until = time.monotonic() + given.slack
+    while (left := leftovers(job, hosts, given.private)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return left
+
+
 def leftovers(job, hosts, private):
     left = []
     if private:
@@ -163,5 +172,5 @@ def judge(job, case, struck, hosts, given):
         "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",
         "status": right_status(job, case, late),
         "names": "" if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
-        "left": "; ".join(leftovers(job, hosts, given.private)),
+        "left": "; ".join(leftovers_at_last(job, hosts, given)),
     }
