@@ -194,8 +194,9 @@ python3 -c '
 import socket, sys
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
+kept = [] # who is forgotten is hung up on
 while True:
-    kept = s.accept()' >"$scratch/port" &
+    kept.append(s.accept())' >"$scratch/port" &
 mute=$!
 await 10 test -s "$scratch/port"
 # shellcheck disable=SC2016
