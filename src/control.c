@@ -109,7 +109,7 @@ static enum status control_find_root(struct control *control)
                  membership->root_host, membership->root_port,
                  membership->root_port + membership->spare_ports);
         return socket_resolve(membership->interface, membership->root_host, membership->root_port,
-                              control->routes, &control->route_count);
+                              control->config.timeout, control->routes, &control->route_count);
     }
     struct home here;
     enum status status = home_here(NULL, &here);

@@ -33,10 +33,6 @@ struct manager {
 enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size);
 enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
 
-/* For the two: waits until `fd` is readable (0), a signal comes (which `signals` is a signalfd for;
- * minus its number), or the time has passed (ETIMEDOUT). */
-int manager_await(int fd, int signals, double seconds);
-
 /* Does the environment speak of a PMIx server? Nothing is loaded where it does not. */
 bool pmix_offered(void);
 /* Writes the library's version, or, returning false, why there is none and what to do about it. */

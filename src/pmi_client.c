@@ -16,6 +16,7 @@
 #include "bootstrap_internal.h"
 #include "clock.h"
 #include "control_signal.h"
+#include "errand.h"
 #include "log.h"
 
 #define KEY           "cctest.rank0"
@@ -33,7 +34,7 @@ static int line_read(struct pmi *pmi, int signals, double until)
 {
     size_t size = 0;
     while (size + 1 < sizeof pmi->line) {
-        int end = manager_await(pmi->fd, signals, until - clock_seconds());
+        int end = errand_await(pmi->fd, signals, until - clock_seconds());
         if (end != 0)
             return end;
         if (read(pmi->fd, pmi->line + size, 1) != 1)

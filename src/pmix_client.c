@@ -21,13 +21,10 @@ bool pmix_offered(void)
 #include <dlfcn.h>
 #include <errno.h>
 #include <pmix.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "control_signal.h"
+#include "errand.h"
 #include "log.h"
 
 #define LIBRARY       "libpmix.so.2"
@@ -54,7 +51,6 @@ struct client {
 
     /* The errand that is under way: */
     void (*work)(struct client *client);
-    int done; /* eventfd */
     char text[MANAGER_TEXT_MOST];
     const char *call; /* the last one that was made, */
     pmix_status_t result;
@@ -103,52 +99,33 @@ bool pmix_library(char *text, size_t size)
 
 /* ---- errands ---- */
 
-static void *errand_main(void *argument)
+static void client_work(void *argument)
 {
     struct client *client = argument;
     client->work(client);
-    eventfd_write(client->done, 1);
-    return NULL;
 }
 
 /* STATUS_OK: `work` was done, and client->result says with which success. */
-static enum status errand_run(struct client *client, void (*work)(struct client *), double seconds,
+static enum status client_run(struct client *client, void (*work)(struct client *), double seconds,
                               char *why, size_t size)
 {
-    sigset_t mask;
-    pthread_t thread;
     client->work = work;
     client->result = PMIX_SUCCESS;
     client->call = "PMIx";
-    pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    int signals =
-        signals_capture(0); /* before there is a thread: the library's are not to get any */
-    int error = pthread_create(&thread, NULL, errand_main, client);
-    int end = error ? 0 : manager_await(client->done, signals, seconds);
-    if (!error && end == 0) {
-        eventfd_t count;
-        pthread_join(thread, NULL);
-        eventfd_read(client->done, &count);
-    } else if (!error) {
-        pthread_detach(thread);
-        client->left = true;
-    }
-    if (signals >= 0)
-        close(signals);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    if (error) {
-        snprintf(why, size, "could not start a thread for PMIx: %s", strerror(error));
-        return STATUS_ERROR;
-    }
+    int end = errand_run(client_work, client, seconds);
+    client->left = errand_is_left(end);
     if (end < 0) {
         snprintf(why, size, "interrupted by SIG%s", sigabbrev_np(-end));
         return STATUS_INTERRUPTED;
     }
-    return end == ETIMEDOUT ? STATUS_TIMEOUT : STATUS_OK;
+    if (end == 0 || end == ETIMEDOUT)
+        return end == 0 ? STATUS_OK : STATUS_TIMEOUT;
+    snprintf(why, size, "could not start a thread for PMIx: %s", strerror(end));
+    return STATUS_ERROR;
 }
 
 /* Keeps what came of a call; true: it succeeded. */
-static bool errand_called(struct client *client, const char *call, pmix_status_t result)
+static bool client_called(struct client *client, const char *call, pmix_status_t result)
 {
     client->call = call;
     client->result = result;
@@ -192,7 +169,7 @@ static int get_number(struct client *client, pmix_rank_t rank, const char *key)
     pmix_value_t *value = NULL;
     int number = -1;
     whose.rank = rank;
-    if (!errand_called(client, "PMIx_Get", client->library.get(&whose, key, NULL, 0, &value)) ||
+    if (!client_called(client, "PMIx_Get", client->library.get(&whose, key, NULL, 0, &value)) ||
         !value)
         return -1;
     number = number_of(value);
@@ -204,7 +181,7 @@ static int get_number(struct client *client, pmix_rank_t rank, const char *key)
 
 static void work_open(struct client *client)
 {
-    if (!errand_called(client, "PMIx_Init", client->library.init(&client->self, NULL, 0)))
+    if (!client_called(client, "PMIx_Init", client->library.init(&client->self, NULL, 0)))
         return;
     client->met = true;
     client->manager.rank = (int)client->self.rank;
@@ -226,19 +203,19 @@ static void work_broadcast(struct client *client)
     const struct library *library = &client->library;
     if (client->self.rank == 0) {
         pmix_value_t value = {.type = PMIX_STRING, .data.string = client->text};
-        if (!errand_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, KEY, &value)))
+        if (!client_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, KEY, &value)))
             return;
     }
     /* Without the data to collect, a fence is none between the nodes of some servers. */
     pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {PMIX_BOOL, {.flag = true}}};
-    if (!errand_called(client, "PMIx_Commit", library->commit()) ||
-        !errand_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)) ||
+    if (!client_called(client, "PMIx_Commit", library->commit()) ||
+        !client_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)) ||
         client->self.rank == 0)
         return;
     pmix_proc_t root = client->self;
     pmix_value_t *value = NULL;
     root.rank = 0;
-    if (!errand_called(client, "PMIx_Get", library->get(&root, KEY, NULL, 0, &value)))
+    if (!client_called(client, "PMIx_Get", library->get(&root, KEY, NULL, 0, &value)))
         return;
     if (value->type == PMIX_STRING && value->data.string) {
         snprintf(client->text, sizeof client->text, "%s", value->data.string);
@@ -252,7 +229,7 @@ static void work_broadcast(struct client *client)
 
 static void work_finalize(struct client *client)
 {
-    errand_called(client, "PMIx_Finalize", client->library.finalize(NULL, 0));
+    client_called(client, "PMIx_Finalize", client->library.finalize(NULL, 0));
 }
 
 /* ---- what others call ---- */
@@ -264,7 +241,7 @@ static enum status pmix_broadcast(struct manager *manager, double seconds,
     char why[200];
     if (manager->rank == 0)
         snprintf(client->text, sizeof client->text, "%s", text);
-    enum status status = errand_run(client, work_broadcast, seconds, why, sizeof why);
+    enum status status = client_run(client, work_broadcast, seconds, why, sizeof why);
     if (status == STATUS_TIMEOUT)
         return fail(status,
                     "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
@@ -287,10 +264,9 @@ static void pmix_close(struct manager *manager)
     struct client *client = (struct client *)manager;
     char why[100];
     if (client->met && !client->left)
-        errand_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
+        client_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
     if (client->left)
         return;
-    close(client->done);
     free(client);
 }
 
@@ -298,9 +274,8 @@ enum status pmix_open(double seconds, struct manager **out, char *why, size_t si
 {
     *out = NULL;
     struct client *client = calloc(1, sizeof *client);
-    if (!client || (client->done = eventfd(0, EFD_CLOEXEC)) < 0) {
-        free(client);
-        snprintf(why, size, "there is no memory, or no descriptor, for PMIx");
+    if (!client) {
+        snprintf(why, size, "there is no memory for PMIx");
         return STATUS_ERROR;
     }
     client->manager.name = "pmix";
@@ -308,7 +283,7 @@ enum status pmix_open(double seconds, struct manager **out, char *why, size_t si
     client->manager.close = pmix_close;
     enum status status = STATUS_UNAVAILABLE;
     if (library_load(&client->library, why, size))
-        status = errand_run(client, work_open, seconds, why, size);
+        status = client_run(client, work_open, seconds, why, size);
     if (status == STATUS_TIMEOUT) {
         snprintf(why, size, "the PMIx server has not answered for %.3g s", seconds);
         status = STATUS_USAGE;

@@ -10,11 +10,13 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "errand.h"
 #include "log.h"
 
 #define BACKLOG 4096
@@ -175,32 +177,80 @@ static enum status routes_leave_loopback(const char *interface, int port,
     return status;
 }
 
-enum status socket_resolve(const char *interface, const char *host, int port,
-                           struct address routes[HOME_ADDRESSES_MOST], int *count)
+/* A name that is looked up. */
+struct lookup {
+    char host[256], service[16];
+    struct addrinfo *addresses;
+    int result, error; /* of getaddrinfo(), and its errno */
+};
+
+static void lookup_work(void *argument)
 {
-    char service[16];
-    snprintf(service, sizeof service, "%d", port);
+    struct lookup *lookup = argument;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     /* Thousands of ranks that start at once may overwork a name server for a moment. */
-    int result = EAI_AGAIN;
-    struct addrinfo *addresses = NULL;
-    for (int attempt = 0; attempt < 3 && result == EAI_AGAIN; attempt++) {
+    lookup->result = EAI_AGAIN;
+    for (int attempt = 0; attempt < 3 && lookup->result == EAI_AGAIN; attempt++) {
         if (attempt > 0)
             nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-        result = getaddrinfo(host, service, &hints, &addresses);
+        lookup->result = getaddrinfo(lookup->host, lookup->service, &hints, &lookup->addresses);
+        lookup->error = errno;
     }
-    *count = 0;
-    for (struct addrinfo *a = addresses; result == 0 && a && *count < HOME_ADDRESSES_MOST;
-         a = a->ai_next)
-        *count += address_of(a->ai_addr, &routes[*count]);
-    if (result == 0) {
-        freeaddrinfo(addresses);
-        return interface ? routes_leave_loopback(interface, port, routes, count) : STATUS_OK;
-    }
+}
+
+static enum status lookup_failure(const struct lookup *lookup)
+{
     return fail(STATUS_ERROR,
                 "the rendezvous host '%s' is unknown here (%s): check the name, or "
                 "give its address",
-                host, result == EAI_SYSTEM ? strerror(errno) : gai_strerror(result));
+                lookup->host,
+                lookup->result == EAI_SYSTEM ? strerror(lookup->error)
+                                             : gai_strerror(lookup->result));
+}
+
+/* `end`: what errand_run() returned. */
+static enum status lookup_unfinished(const char *host, int end, double seconds)
+{
+    if (end < 0)
+        return fail(STATUS_INTERRUPTED,
+                    "interrupted by SIG%s while it looked up the rendezvous host '%s'",
+                    sigabbrev_np(-end), host);
+    if (end == ETIMEDOUT)
+        return fail(STATUS_TIMEOUT,
+                    "no name server has told the address of the rendezvous host '%s' for %.3g s: "
+                    "check that they answer (/etc/resolv.conf), or give its address",
+                    host, seconds);
+    return fail(STATUS_ERROR, "could not look up the rendezvous host '%s': %s", host,
+                strerror(end));
+}
+
+enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
+                           struct address routes[HOME_ADDRESSES_MOST], int *count)
+{
+    *count = 0;
+    struct lookup *lookup = calloc(1, sizeof *lookup);
+    if (!lookup)
+        return fail(STATUS_ERROR, "out of memory for the addresses of '%s'", host);
+    snprintf(lookup->host, sizeof lookup->host, "%s", host);
+    snprintf(lookup->service, sizeof lookup->service, "%d", port);
+    int end = errand_run(lookup_work, lookup, seconds);
+    if (errand_is_left(end))
+        return lookup_unfinished(host, end, seconds); /* its thread still uses `lookup` */
+    enum status status = STATUS_OK;
+    if (end != 0) {
+        status = lookup_unfinished(host, end, seconds);
+    } else if (lookup->result != 0) {
+        status = lookup_failure(lookup);
+    } else {
+        for (struct addrinfo *a = lookup->addresses; a && *count < HOME_ADDRESSES_MOST;
+             a = a->ai_next)
+            *count += address_of(a->ai_addr, &routes[*count]);
+        freeaddrinfo(lookup->addresses);
+        if (interface)
+            status = routes_leave_loopback(interface, port, routes, count);
+    }
+    free(lookup);
+    return status;
 }
 
 int socket_connect(const struct address *address)

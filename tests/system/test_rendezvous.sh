@@ -205,10 +205,35 @@ ended 1 5 "rank 0 .*it has been silent"
 ended 0 5 "rank 1 .*rank 0 was silent for [0-9.]* s"
 check_silent "rank 1 .*is gone"
 
-# No such host, and a port that somebody has.
+# No such host.
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
 check_says "the rendezvous host 'no-such-host.invalid' is unknown here"
+
+# A name server that never answers holds nobody up beyond the deadline, nor does it keep signals away.
+if [ -n "$private" ]; then
+    echo "nameserver 127.0.0.1" >"$scratch/resolv.conf"
+    mount --bind "$scratch/resolv.conf" /etc/resolv.conf
+    python3 -c "
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53)); time.sleep(60)" &
+    holder=$!
+    name_server_up() { ss -Hlun | grep -q ':53 '; }
+    check "no name server came up" await 5 name_server_up
+    lost=("$CCTEST" "${small[@]}" --rendezvous cctest.invalid:7777 --rank 1 --world 2)
+    RUN_LIMIT=9 run "${lost[@]}" --timeout 2
+    check_status 5
+    check_says "no name server has told the address of the rendezvous host 'cctest.invalid' for 2 s"
+    start 1 "${lost[@]}" --timeout 30
+    sleep 1
+    kill -TERM "${pids[1]}"
+    ended 1 130 "interrupted by SIGTERM while it looked up the rendezvous host 'cctest.invalid'"
+    kill $holder
+    wait $holder 2>/dev/null
+    umount /etc/resolv.conf
+fi
+
+# A port that somebody has.
 free_port
 python3 -c "
 import socket, time

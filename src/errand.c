@@ -1,0 +1,90 @@
+/*
+ * errand.c - waiting with an eye on the clock and on signals.
+ */
+#include "errand.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control_signal.h"
+
+int errand_await(int fd, int signals, double seconds)
+{
+    double until = clock_seconds() + seconds, left = seconds;
+    for (;;) {
+        struct pollfd set[] = {{.fd = fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+        poll(set, 2, left > 0 ? (int)(left * 1000) + 1 : 0);
+        if (set[0].revents)
+            return 0;
+        int signal = signals_read(signals, NULL);
+        if (signal)
+            return -signal;
+        if (left <= 0)
+            return ETIMEDOUT;
+        left = until - clock_seconds();
+    }
+}
+
+struct errand {
+    void (*work)(void *argument);
+    void *argument;
+    int done; /* eventfd */
+};
+
+static void *errand_main(void *argument)
+{
+    struct errand *errand = argument;
+    errand->work(errand->argument);
+    eventfd_write(errand->done, 1);
+    return NULL;
+}
+
+static void errand_free(struct errand *errand)
+{
+    close(errand->done);
+    free(errand);
+}
+
+/* Begins it, and waits for it. */
+static int errand_follow(struct errand *errand, int signals, double seconds)
+{
+    pthread_t thread;
+    int end = pthread_create(&thread, NULL, errand_main, errand);
+    if (end) {
+        errand_free(errand);
+        return end;
+    }
+    end = errand_await(errand->done, signals, seconds);
+    if (errand_is_left(end)) {
+        pthread_detach(thread);
+        return end;
+    }
+    pthread_join(thread, NULL);
+    errand_free(errand);
+    return 0;
+}
+
+int errand_run(void (*work)(void *argument), void *argument, double seconds)
+{
+    struct errand *errand = malloc(sizeof *errand);
+    if (!errand)
+        return ENOMEM;
+    *errand = (struct errand){.work = work, .argument = argument, .done = eventfd(0, EFD_CLOEXEC)};
+    if (errand->done < 0) {
+        int error = errno;
+        free(errand);
+        return error;
+    }
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    int signals = signals_capture(0); /* before there is a thread, which is not to get any */
+    int end = errand_follow(errand, signals, seconds);
+    if (signals >= 0)
+        close(signals);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return end;
+}
