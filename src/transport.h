@@ -53,7 +53,7 @@ struct traffic {
 /* What a channel had to wait for since it was made. */
 struct strain {
     /* One that receives: bytes were awaited and had room to go, and none came; ns, counted only
-     * while its endpoint is watched. */
+     * while its endpoint is watched, and for messages of STRAIN_LEAST and more. */
     uint64_t starved;
     /* One that sends: bytes were on their way, and the peer had room for them; ns. */
     uint64_t busy;

@@ -29,7 +29,8 @@ void tcp_done(struct tcp_channel *channel)
 
 void tcp_starve(struct tcp_channel *channel)
 {
-    if (!channel->base.endpoint->watched || channel->starved_since)
+    if (!channel->base.endpoint->watched || channel->starved_since ||
+        channel->base.first->length < STRAIN_LEAST)
         return;
     channel->starved_since = clock_ns();
     if (channel->base.first->issued > 0)

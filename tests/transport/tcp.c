@@ -131,19 +131,20 @@ static void test_control(void **state)
     assert_true(world_run(&world));
 }
 
-/* Rank 1 waits for a byte, and rank 0 sends it when it has waited for some time: twice, and once
- * nobody wants to know. */
+/* Rank 1 waits for a message, and rank 0 sends it when it has waited for some time: twice, once
+ * while nobody wants to know, and once a short one, of which nobody does. */
 static void strained(struct rank *me)
 {
     const uint64_t pause = 5000000; /* ns */
     uint64_t before = 0;
-    for (size_t turn = 0; turn < 3; turn++) {
+    for (size_t turn = 0; turn < 4; turn++) {
         struct transfer transfer;
         struct piece piece;
         struct strain in, out;
+        size_t bytes = turn == 2 ? STRAIN_LEAST - 1 : STRAIN_LEAST;
         me->endpoint->watched = turn != 1;
         transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
-                                 rank_take(me, 1), 1);
+                                 rank_take(me, bytes), bytes);
         if (me->number == 0) {
             while (me->world->shared[0] <= turn && rank_turn(me))
                 continue;
@@ -160,7 +161,7 @@ static void strained(struct rank *me)
         require(me, in.busy == 0 && in.resent == 0 && out.starved == 0);
         if (me->number == 0)
             require(me, in.starved == 0);
-        else if (turn == 1)
+        else if (turn == 1 || turn == 2)
             require(me, in.starved == before);
         else
             require(me, in.starved >= before + pause);
@@ -171,6 +172,7 @@ static void strained(struct rank *me)
 static void test_strain(void **state)
 {
     struct world world = world_make(*state, 0, 2);
+    world.bytes = 4 * STRAIN_LEAST;
     world.body = strained;
     assert_true(world_run(&world));
 }
