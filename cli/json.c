@@ -2,20 +2,27 @@
  * json.c - prints a run as one JSON object, for scripts.
  *
  * A file holds a valid object at any time: first with status "running", at the end with everything.
+ * In between it is written after each line, or, when that takes long, after some.
  * Keys may be added, never renamed.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
 #include "options.h"
 #include "output.h"
+
+#define PEERS_MOST  4096 /* of all ranks, that a line tells of */
+#define WRITE_SHARE 0.1  /* of the time that may go into writing what is not the end */
+#define WRITE_BRIEF 0.05 /* seconds that writing may always take */
 
 struct json_report {
     struct report report;
     const char *path;
     struct outcome *outcome;
     json_t *document;
+    double due; /* clock_seconds() when it may be written again */
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -37,6 +44,18 @@ static void json_deliver(struct json_report *json)
         json->outcome->failed = true;
     }
     log_attach(speaker);
+}
+
+/* What was measured stays, whatever happens next. A document that has become long is written the
+ * less often. */
+static void json_keep(struct json_report *json)
+{
+    double begin = clock_seconds();
+    if (output_is_stream(json->path) || begin < json->due)
+        return;
+    json_deliver(json);
+    double end = clock_seconds();
+    json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
 }
 
 static void json_begin(struct report *report, const struct job *job, const struct lineup *lineup)
@@ -195,10 +214,11 @@ static json_t *result_culprit(const struct json_report *json, const struct resul
     return named;
 }
 
-static json_t *sample_peers(const struct rank_sample *sample)
+/* Of `most` peers at most. */
+static json_t *sample_peers(const struct rank_sample *sample, int most)
 {
     json_t *peers = json_array();
-    for (int i = 0; i < sample->peers; i++) {
+    for (int i = 0; i < sample->peers && i < most; i++) {
         const struct peer_flow *flow = &sample->flows[i];
         json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", flow->peer, "sent",
                                  (json_int_t)flow->sent, "received", (json_int_t)flow->received);
@@ -218,12 +238,13 @@ static json_t *sample_peers(const struct rank_sample *sample)
 static json_t *result_samples(const struct job *job, const struct result *result)
 {
     json_t *samples = json_array();
+    int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
     for (int r = 0; r < result->ranks; r++) {
         const struct rank_sample *sample = &result->samples[r];
         json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
                                sample->time_us);
         if (job->verbosity >= 1)
-            json_object_set_new(it, "peers", sample_peers(sample));
+            json_object_set_new(it, "peers", sample_peers(sample, most));
         json_array_append_new(samples, it);
     }
     return samples;
@@ -262,8 +283,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
     json_array_append_new(json_object_get(json->document, "results"), line);
-    if (!output_is_stream(json->path))
-        json_deliver(json); /* what was measured stays, whatever happens next */
+    json_keep(json);
 }
 
 static void json_end(struct report *report, const struct job *job, const struct ending *ending)

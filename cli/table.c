@@ -325,7 +325,8 @@ static void table_result(struct report *report, const struct job *job, const str
             table->received[p] += result->by_transport[t].received[p];
     if (table->held_count && table->held[0].bytes != result->bytes)
         release_held(table, job);
-    table->held[table->held_count++] = *result;
+    table->held[table->held_count] = *result;
+    table->held[table->held_count++].samples = NULL; /* they go with the line */
     remember_cell(table, result);
     int running = 0;
     for (int c = 0; c < job->candidate_count; c++)

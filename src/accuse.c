@@ -159,4 +159,5 @@ enum status accuse(struct result *result, const struct job *job, const struct me
 void accuse_free(struct result *result)
 {
     free(result->samples);
+    result->samples = NULL;
 }

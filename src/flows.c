@@ -100,10 +100,8 @@ int flows_told(struct flows *flows)
 {
     if (!flows)
         return 0;
-    if (flows->count <= FLOWS_TOLD)
-        return flows->count;
     qsort(flows->peers, (size_t)flows->count, sizeof *flows->peers, compare_flows);
-    return FLOWS_TOLD;
+    return flows->count < FLOWS_TOLD ? flows->count : FLOWS_TOLD;
 }
 
 void flows_count(struct flows *flows, struct links *links, int sign)

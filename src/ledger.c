@@ -235,6 +235,7 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
     if (result->wrong)
         stories_tell(mine, ledger, job, members, tallies);
     report->result(report, job, result);
+    accuse_free(result); /* as large as all ranks and their peers */
     return STATUS_OK;
 }
 
@@ -262,7 +263,7 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
 void ledger_free(struct ledger *ledger)
 {
     for (int i = 0; i < ledger->result_count; i++) {
-        accuse_free(&ledger->results[i]);
+        accuse_free(&ledger->results[i]); /* of a line that failed */
         free(ledger->results[i].profile);
     }
     free(ledger->results);

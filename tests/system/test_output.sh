@@ -189,6 +189,9 @@ check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm
 cctest alltoall -a pairwise -b 1K -e 1K --np 17 -n 1 -w 0 -c 0 -x tcp -v --json "$json"
 check_says "^# links: 272 by tcp$" "$out"
 check_json "$json" 'd["links"] == [{"transport": "tcp", "treated": "", "count": 272, "one_way_ns": None}]'
+# Of more than 64 ranks, each tells of fewer peers.
+cctest alltoall -a pairwise -b 8 -e 8 --np 80 --ranks-as threads -n 1 -w 0 -c 0 -x shm -v --json "$json"
+check_json "$json" 'all(len(s["peers"]) == 51 for s in d["results"][0]["samples"])'
 cctest allreduce "${small[@]}"
 check_silent "links|start barrier" "$out"
 
