@@ -43,6 +43,8 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port);
 /* A key made of `shared` and the secret that the user gave (CCTEST_SECRET, CCTEST_SECRET_FILE), if
  * he did. */
 enum status secret_find(const char *shared, struct membership *membership);
+/* Mixes into the key what only this job has. */
+void secret_mix(const unsigned char word[SECRET_BYTES], struct membership *membership);
 
 /* The life of the one rank that this process is. */
 enum status bootstrap_live(const struct job *job, const struct membership *membership,
@@ -54,9 +56,11 @@ enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argu
 enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
                                   void *argument);
 
-/* What rank 0 says to the others through a manager, with the secret or without; meeting_decode()
- * keeps a secret that is there already, and returns false on nonsense. */
-bool meeting_encode(const struct membership *root, bool secret, char text[MANAGER_TEXT_MOST]);
-bool meeting_decode(const char *text, struct membership *membership);
+/* What rank 0 says to the others through a manager: where it listens, and a word for secret_mix().
+ * meeting_decode() returns false on nonsense. */
+bool meeting_encode(const struct membership *root, const unsigned char word[SECRET_BYTES],
+                    char text[MANAGER_TEXT_MOST]);
+bool meeting_decode(const char *text, struct membership *membership,
+                    unsigned char word[SECRET_BYTES]);
 
 #endif

@@ -2,9 +2,10 @@
  * bootstrap_manager.c - this process is one rank of a job that a process manager started, and the
  * manager carries rank 0's word to it.
  *
- * Rank 0 makes the job's secret and listens before anybody is told of it; what it says then goes
- * over the manager's own connections. The ranks take leave of it as soon as they have met:
- * from then on it sees them as processes that may end at any time, with any exit status.
+ * Rank 0 makes up a random word and listens before anybody is told of it; what it says then goes
+ * over the manager's own connections. The word is the job's secret, or makes one that the user has
+ * for all his jobs that of this job alone. The ranks take leave of the manager as soon as they have
+ * met: from then on it sees them as processes that may end at any time, with any exit status.
  */
 #include <sodium.h>
 #include <string.h>
@@ -16,17 +17,17 @@
 #include "log.h"
 #include "manager.h"
 
-_Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + 4 + SECRET_BYTES + HOME_BLOB_MOST) * 2,
+_Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + SECRET_BYTES + HOME_BLOB_MOST) * 2,
                "what rank 0 says fits");
 
-/* Rank 0 says: its host's name, the secret unless the user gave one, where it listens. */
-bool meeting_encode(const struct membership *root, bool secret, char text[MANAGER_TEXT_MOST])
+/* Rank 0 says: its host's name, the word, where it listens. */
+bool meeting_encode(const struct membership *root, const unsigned char word[SECRET_BYTES],
+                    char text[MANAGER_TEXT_MOST])
 {
     struct bytes bytes = {0};
     unsigned char home[HOME_BLOB_MOST];
     bytes_put_text(&bytes, root->root_host);
-    bytes_put_u32(&bytes, secret);
-    bytes_put(&bytes, root->secret, secret ? SECRET_BYTES : 0);
+    bytes_put(&bytes, word, SECRET_BYTES);
     bytes_put(&bytes, home, home_write(&root->root_home, home));
     bool whole = !bytes.failed;
     if (whole)
@@ -37,7 +38,8 @@ bool meeting_encode(const struct membership *root, bool secret, char text[MANAGE
     return whole;
 }
 
-bool meeting_decode(const char *text, struct membership *membership)
+bool meeting_decode(const char *text, struct membership *membership,
+                    unsigned char word[SECRET_BYTES])
 {
     unsigned char bytes[MANAGER_TEXT_MOST / 2];
     size_t size = 0;
@@ -46,31 +48,25 @@ bool meeting_decode(const char *text, struct membership *membership)
         return false;
     struct reader reader = {.at = bytes, .left = size};
     read_text(&reader, membership->root_host, sizeof membership->root_host);
-    bool secret = read_u32(&reader);
-    const unsigned char *key = secret ? read_bytes(&reader, SECRET_BYTES) : NULL;
-    if (key && !membership->has_secret) {
-        memcpy(membership->secret, key, SECRET_BYTES);
-        membership->has_secret = true;
-    }
+    const unsigned char *said = read_bytes(&reader, SECRET_BYTES);
+    if (said)
+        memcpy(word, said, SECRET_BYTES);
     bool whole = !reader.bad && home_read(reader.at, reader.left, &membership->root_home);
     sodium_memzero(bytes, sizeof bytes);
     return whole && membership->root_home.count > 0;
 }
 
-/* Rank 0 listens, and makes a secret where the user gave none. */
+/* Rank 0 listens, and makes up the word. */
 static enum status root_prepare(const struct job *job, struct membership *membership,
-                                char text[MANAGER_TEXT_MOST])
+                                unsigned char word[SECRET_BYTES], char text[MANAGER_TEXT_MOST])
 {
-    bool made = !membership->has_secret;
     host_name(membership->root_host, HOST_NAME_BYTES);
     enum status status =
         home_open(job->interface, false, &membership->listeners, &membership->root_home);
     if (status != STATUS_OK)
         return status;
-    if (made)
-        randombytes_buf(membership->secret, SECRET_BYTES);
-    membership->has_secret = true;
-    return meeting_encode(membership, made, text) ? STATUS_OK : fail(STATUS_ERROR, "out of memory");
+    randombytes_buf(word, SECRET_BYTES);
+    return meeting_encode(membership, word, text) ? STATUS_OK : fail(STATUS_ERROR, "out of memory");
 }
 
 /* Whoever fails before the ranks meet still comes to the meeting: the others would wait for it. */
@@ -86,15 +82,19 @@ static enum status membership_find(const struct job *job, struct manager *manage
                                       .node_rank = manager->local_rank,
                                       .node_ranks = manager->local_ranks};
     char text[MANAGER_TEXT_MOST] = "";
+    unsigned char word[SECRET_BYTES] = {0};
     enum status status = secret_find("", membership);
     if (manager->rank == 0 && status == STATUS_OK)
-        status = root_prepare(job, membership, text);
+        status = root_prepare(job, membership, word, text);
     if (status != STATUS_OK)
         text[0] = '\0';
     enum status met = manager->broadcast(manager, job->timeout, text);
     status = status != STATUS_OK ? status : met;
-    if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership))
+    if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership, word))
         status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
+    secret_mix(word, membership);
+    membership->has_secret = true;
+    sodium_memzero(word, sizeof word);
     sodium_memzero(text, sizeof text);
     return status;
 }

@@ -103,3 +103,11 @@ enum status secret_find(const char *shared, struct membership *membership)
     sodium_memzero(key, sizeof key);
     return status;
 }
+
+void secret_mix(const unsigned char word[SECRET_BYTES], struct membership *membership)
+{
+    unsigned char key[SECRET_BYTES];
+    memcpy(key, membership->secret, sizeof key);
+    crypto_generichash(membership->secret, SECRET_BYTES, word, SECRET_BYTES, key, sizeof key);
+    sodium_memzero(key, sizeof key);
+}

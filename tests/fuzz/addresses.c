@@ -91,13 +91,15 @@ static void try_desk(const unsigned char *data, size_t size, unsigned number)
 static void try_meeting(const unsigned char *data, size_t size)
 {
     struct membership membership = {.rank = 1, .ranks = RANKS}, again = membership;
+    unsigned char word[SECRET_BYTES], second[SECRET_BYTES];
     char said[MANAGER_TEXT_MOST], *text = malloc(size + 1);
     require(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (meeting_decode(text, &membership)) {
-        require(meeting_encode(&membership, membership.has_secret, said));
-        require(meeting_decode(said, &again));
+    if (meeting_decode(text, &membership, word)) {
+        require(meeting_encode(&membership, word, said));
+        require(meeting_decode(said, &again, second));
+        require(memcmp(word, second, sizeof word) == 0);
         require(strcmp(again.root_host, membership.root_host) == 0);
         require(again.root_home.count == membership.root_home.count);
     }
@@ -149,8 +151,9 @@ void fuzz_seeds(void)
         listeners_close(&listeners);
         seed("home", HOME, 3, blob, home_write(&home, blob));
         char text[MANAGER_TEXT_MOST];
-        const struct membership root = {.root_host = "n1", .root_home = home, .secret = "seed"};
-        require(meeting_encode(&root, true, text));
+        const struct membership root = {.root_host = "n1", .root_home = home};
+        const unsigned char word[SECRET_BYTES] = "seed";
+        require(meeting_encode(&root, word, text));
         seed("meeting", MEETING, 0, text, strlen(text));
     }
     unsigned char many[HOME_BLOB_MOST + 20];

@@ -64,42 +64,49 @@ static void test_hello_travels(void **state)
 static void test_meeting_travels(void **state)
 {
     (void)state;
-    struct membership root = {.rank = 0, .ranks = 2, .root_host = "node1", .has_secret = true};
+    struct membership root = {.rank = 0, .ranks = 2, .root_host = "node1", .secret = "given"};
     root.root_home.host = 77;
     root.root_home.count = HOME_ADDRESSES_MOST;
     for (int i = 0; i < HOME_ADDRESSES_MOST; i++)
         root.root_home.list[i] = (struct address){
             .family = i % 2 ? AF_INET : AF_INET6, .port = 1, .bytes = {10, 0, 0, 1}};
-    memset(root.secret, 's', SECRET_BYTES);
+    unsigned char word[SECRET_BYTES], heard[SECRET_BYTES];
+    memset(word, 's', SECRET_BYTES);
     char text[MANAGER_TEXT_MOST];
-    assert_true(meeting_encode(&root, true, text));
-    struct membership rank = {.rank = 1}, own = {.rank = 1, .has_secret = true, .secret = "own"};
-    assert_true(meeting_decode(text, &rank));
-    assert_true(rank.has_secret);
-    assert_memory_equal(root.secret, rank.secret, SECRET_BYTES);
+    assert_true(meeting_encode(&root, word, text));
+    assert_null(strstr(text, "676976656e")); /* "given" */
+    struct membership rank = {.rank = 1};
+    assert_true(meeting_decode(text, &rank, heard));
+    assert_memory_equal(word, heard, SECRET_BYTES);
     assert_string_equal("node1", rank.root_host);
     assert_int_equal(77, rank.root_home.host);
     assert_int_equal(HOME_ADDRESSES_MOST, rank.root_home.count);
-    assert_true(meeting_decode(text, &own)); /* the user's comes first */
-    assert_string_equal("own", (const char *)own.secret);
-
-    rank = (struct membership){.rank = 1};
-    assert_true(meeting_encode(&root, false, text));
-    assert_null(strstr(text, "737373")); /* "sss" */
-    assert_true(meeting_decode(text, &rank));
-    assert_false(rank.has_secret);
 
     for (size_t size = strlen(text); size-- > 0;) {
         text[size] = '\0';
         struct membership none = {.rank = 1};
-        if (meeting_decode(text, &none)) /* whole addresses are left */
+        if (meeting_decode(text, &none, heard)) /* whole addresses are left */
             assert_in_range(none.root_home.count, 1, HOME_ADDRESSES_MOST - 1);
     }
     root.root_home.count = 0; /* nobody could go there */
-    assert_true(meeting_encode(&root, true, text));
-    assert_false(meeting_decode(text, &rank));
-    assert_false(meeting_decode("no number", &rank));
-    assert_false(meeting_decode("", &rank));
+    assert_true(meeting_encode(&root, word, text));
+    assert_false(meeting_decode(text, &rank, heard));
+    assert_false(meeting_decode("no number", &rank, heard));
+    assert_false(meeting_decode("", &rank, heard));
+}
+
+/* Who knows both the secret and the job's word has the job's key, and nobody else. */
+static void test_secret_is_mixed(void **state)
+{
+    (void)state;
+    struct membership ours = {.secret = "given"}, same = ours, other = ours, poor = {.rank = 1};
+    secret_mix((const unsigned char[SECRET_BYTES]){1}, &ours);
+    secret_mix((const unsigned char[SECRET_BYTES]){1}, &same);
+    secret_mix((const unsigned char[SECRET_BYTES]){2}, &other);
+    secret_mix((const unsigned char[SECRET_BYTES]){1}, &poor);
+    assert_memory_equal(ours.secret, same.secret, SECRET_BYTES);
+    assert_memory_not_equal(ours.secret, other.secret, SECRET_BYTES);
+    assert_memory_not_equal(ours.secret, poor.secret, SECRET_BYTES);
 }
 
 static void test_nodelist(void **state)
@@ -374,10 +381,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parsers_on_noise), cmocka_unit_test(test_hello_travels),
-        cmocka_unit_test(test_meeting_travels),  cmocka_unit_test(test_nodelist),
-        cmocka_unit_test(test_rendezvous),       cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_slurm_steps),      cmocka_unit_test(test_launcher_in_step),
-        cmocka_unit_test(test_torchrun_ports),
+        cmocka_unit_test(test_meeting_travels),  cmocka_unit_test(test_secret_is_mixed),
+        cmocka_unit_test(test_nodelist),         cmocka_unit_test(test_rendezvous),
+        cmocka_unit_test(test_choice),           cmocka_unit_test(test_slurm_steps),
+        cmocka_unit_test(test_launcher_in_step), cmocka_unit_test(test_torchrun_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
