@@ -129,7 +129,8 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
     if (bootstrap->manager)
         return status;
     bool other = (launcher && launcher->meet) || launcher_of_one();
-    if (status == STATUS_INTERRUPTED || (status != STATUS_OK && !other))
+    bool final = status == STATUS_INTERRUPTED || status == STATUS_TIMEOUT;
+    if (final || (status != STATUS_OK && !other))
         return manager_missed(launcher, rank, ranks, status, why_not);
     if (job->rendezvous || launcher)
         return choose_tcp(job, launcher, rank, ranks, bootstrap, why_not);

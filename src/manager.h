@@ -27,8 +27,9 @@ struct manager {
 };
 
 /* Meets the manager. STATUS_UNAVAILABLE: the library is not here; STATUS_USAGE: nobody answers;
- * STATUS_INTERRUPTED: a signal came meanwhile. `why` is a part of a sentence, and nothing is said
- * yet: there may be other ways. The PMIx library is loaded here, so that the binary starts on hosts
+ * STATUS_INTERRUPTED: a signal came meanwhile; STATUS_TIMEOUT: a call has not come back, and goes
+ * on in a thread. `why` is a part of a sentence, and nothing is said yet: there may be other ways,
+ * but not for the last two. The PMIx library is loaded here, so that the binary starts on hosts
  * that lack it. */
 enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size);
 enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);

@@ -286,7 +286,6 @@ enum status pmix_open(double seconds, struct manager **out, char *why, size_t si
         status = client_run(client, work_open, seconds, why, size);
     if (status == STATUS_TIMEOUT) {
         snprintf(why, size, "the PMIx server has not answered for %.3g s", seconds);
-        status = STATUS_USAGE;
     } else if (status == STATUS_OK &&
                (client->result != PMIX_SUCCESS || client->manager.ranks < 1)) {
         snprintf(why, size, "no PMIx server answers (%s: %s)", client->call,

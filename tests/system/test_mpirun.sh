@@ -202,11 +202,17 @@ await 10 test -s "$scratch/port"
 # shellcheck disable=SC2016
 mute_run() {
     run "${mpirun[@]}" -np 2 env -u PMIX_SERVER_URI2 -u PMIX_SERVER_URI21 -u PMIX_SERVER_URI3 -u PMIX_SERVER_URI41 \
-        PMIX_SERVER_URI4="1.0;tcp4://127.0.0.1:$(cat "$scratch/port")" "$CCTEST" "$@"
+        PMIX_SERVER_URI4="1.0;tcp4://127.0.0.1:$(cat "$scratch/port")" "${mute_run_as[@]}" "$CCTEST" "$@"
 }
+mute_run_as=()
 mute_run "${small[@]}" --timeout 1
-check_status 2 "a mute server"
+check_status 5 "a mute server"
 check_says "mpirun started this as rank [01] of 2, but the PMIx server has not answered for 1 s"
+# What still waits for it must not go on beside another way to meet.
+mute_run_as=(env -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "${slurm[@]}")
+mute_run "${small[@]}" --timeout 1
+check_status 5 "a mute server, in a step"
+check_says "srun started this as rank 1 of 4, but the PMIx server has not answered for 1 s"
 kill $mute
 wait $mute 2>/dev/null
 # No library, and no PMIx in the binary.
