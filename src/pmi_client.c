@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +59,11 @@ static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const 
     va_start(arguments, format);
     int size = vsnprintf(question, sizeof question, format, arguments);
     va_end(arguments);
-    if (size < 0 || (size_t)size >= sizeof question ||
-        send(pmi->fd, question, (size_t)size, MSG_NOSIGNAL) != size)
+    errno = 0;
+    bool sent = size >= 0 && (size_t)size < sizeof question &&
+                send(pmi->fd, question, (size_t)size, MSG_NOSIGNAL) == size;
+    sodium_memzero(question, sizeof question); /* it may tell what makes the job's key */
+    if (!sent)
         return errno ? errno : EPIPE;
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
@@ -122,6 +126,7 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
         else
             end = EPROTO;
     }
+    sodium_memzero(value, sizeof value);
     if (end == 0)
         return STATUS_OK;
     if (end == ETIMEDOUT)
@@ -138,6 +143,7 @@ static void pmi_close(struct manager *manager)
 {
     struct pmi *pmi = (struct pmi *)manager;
     pmi_ask(pmi, LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n");
+    sodium_memzero(pmi, sizeof *pmi); /* answers, too */
     free(pmi);
 }
 

@@ -255,7 +255,6 @@ static enum status pmix_broadcast(struct manager *manager, double seconds,
                     "launcher, has ended before",
                     manager->rank, client->call, client->library.error_string(client->result));
     memcpy(text, client->text, sizeof client->text);
-    sodium_memzero(client->text, sizeof client->text);
     return STATUS_OK;
 }
 
@@ -267,6 +266,7 @@ static void pmix_close(struct manager *manager)
         client_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
     if (client->left)
         return;
+    sodium_memzero(client, sizeof *client); /* the text holds what makes the job's key */
     free(client);
 }
 
