@@ -161,8 +161,7 @@ static enum status home_explore(const char *interface, bool loopback, struct hom
     return STATUS_OK;
 }
 
-/* A listening socket; its port is put into `address`. -1 and errno on errors. */
-static int listen_at(struct address *address, bool both_families)
+int listen_at(struct address *address, bool both_families)
 {
     struct sockaddr_storage place;
     socklen_t size = address_socket(address, &place);
@@ -187,23 +186,28 @@ static int listen_at(struct address *address, bool both_families)
     return fd;
 }
 
-/* One socket for everything: IPv6 takes IPv4 in, where the machine has it. */
+int listen_anywhere(struct address *anywhere)
+{
+    anywhere->family = AF_INET6;
+    int fd = listen_at(anywhere, true);
+    if (fd >= 0 || errno == EADDRINUSE || errno == EACCES)
+        return fd;
+    anywhere->family = AF_INET;
+    return listen_at(anywhere, false);
+}
+
+/* One socket for everything. */
 static int listen_everywhere(struct home *home)
 {
-    struct address anywhere = {.family = AF_INET6};
-    int fd = listen_at(&anywhere, true);
-    if (fd < 0) {
-        anywhere.family = AF_INET;
-        fd = listen_at(&anywhere, false);
-        int kept = 0;
-        for (int i = 0; i < home->count; i++) {
-            if (home->list[i].family == AF_INET)
-                home->list[kept++] = home->list[i];
-        }
-        home->count = kept;
+    struct address anywhere = {0};
+    int fd = listen_anywhere(&anywhere), kept = 0;
+    for (int i = 0; i < home->count; i++) {
+        if (anywhere.family == AF_INET && home->list[i].family != AF_INET)
+            continue;
+        home->list[kept] = home->list[i];
+        home->list[kept++].port = anywhere.port;
     }
-    for (int i = 0; i < home->count; i++)
-        home->list[i].port = anywhere.port;
+    home->count = kept;
     return fd;
 }
 

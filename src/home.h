@@ -40,6 +40,13 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
                       struct home *home);
 void listeners_close(struct listeners *listeners);
 
+/* A listening socket, non-blocking; its port, which the kernel gives for 0, is put into `address`. One
+ * of IPv6 takes IPv4 in with `both_families`. -1 with errno. */
+int listen_at(struct address *address, bool both_families);
+/* The same for all addresses of this host, at the port of `anywhere`; puts in the family that takes
+ * in all that the host has. */
+int listen_anywhere(struct address *anywhere);
+
 /* Finds out which addresses this host has, or has on `interface` if that is not NULL, without
  * listening: what home_routes() goes by. */
 enum status home_here(const char *interface, struct home *home);
@@ -59,7 +66,6 @@ bool home_read(const void *blob, size_t size, struct home *home);
 int home_routes(const struct home *here, const struct home *there,
                 struct address routes[HOME_ADDRESSES_MOST]);
 
-bool address_is_loopback(const struct address *address);
 /* For connect() and bind(); returns the size. */
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);
 /* And back, as the kernel and the resolver give it; false: another family. */

@@ -19,38 +19,9 @@
 #include "errand.h"
 #include "log.h"
 
-#define BACKLOG 4096
-
 void socket_set_prompt(int fd)
 {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-}
-
-/* A listening socket, or -1 with errno. */
-static int listen_at(const struct sockaddr *address, socklen_t size)
-{
-    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (address->sa_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
-    if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
-
-static int listen_everywhere(int port)
-{
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-    int fd = listen_at((struct sockaddr *)&six, sizeof six);
-    if (fd >= 0 || errno == EADDRINUSE || errno == EACCES)
-        return fd;
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    return listen_at((struct sockaddr *)&four, sizeof four);
 }
 
 static enum status listen_failure(const char *host, int port, int spare)
@@ -130,11 +101,10 @@ static bool listen_on(const struct home *home, const char *host, int port,
     }
     int fd;
     if (address_parse(host, port, &address)) {
-        struct sockaddr_storage place;
-        socklen_t size = address_socket(&address, &place);
-        fd = listen_at((struct sockaddr *)&place, size);
+        fd = listen_at(&address, true);
     } else {
-        fd = listen_everywhere(port);
+        address = (struct address){.port = htons((uint16_t)port)};
+        fd = listen_anywhere(&address);
     }
     *listeners = (struct listeners){.fd = {fd}, .count = fd >= 0};
     return fd >= 0;
