@@ -66,27 +66,29 @@ void put_error(const struct situation *s, struct verdict *verdict, int rank, con
     snprintf(error->message, sizeof error->message, "%s", message);
 }
 
-/* A rank that has lost a peer says status 5, one that nobody can reach status 77; that is news only
- * if nobody can be told to be the reason. */
-static bool cause_is_consequence(const struct situation *s, const struct cause *cause)
+/* A rank that has lost a peer says status 5, one that nobody can reach status 77. */
+static bool cause_is_vague(const struct cause *cause)
 {
-    if (cause->kind != CAUSE_FAILED ||
-        (cause->status != STATUS_TIMEOUT && cause->status != STATUS_UNAVAILABLE))
-        return false;
+    return cause->kind == CAUSE_FAILED &&
+           (cause->status == STATUS_TIMEOUT || cause->status == STATUS_UNAVAILABLE);
+}
+
+/* That is news only if nobody can be told to be the reason. */
+static bool any_is_reason(const struct situation *s)
+{
     for (int i = 0; i < s->cause_count; i++)
-        if (s->causes[i].kind != CAUSE_FAILED ||
-            (s->causes[i].status != STATUS_TIMEOUT && s->causes[i].status != STATUS_UNAVAILABLE))
+        if (!cause_is_vague(&s->causes[i]))
             return true;
     return false;
 }
 
-/* The lower, the earlier it is told. */
-static int cause_order(const struct situation *s, const struct cause *cause)
+/* The lower, the earlier it is told; 3: it is a consequence. */
+static int cause_order(const struct cause *cause, bool has_reason)
 {
-    return cause->kind == CAUSE_INTERRUPTED  ? 0
-           : cause->kind == CAUSE_LOST       ? 1
-           : !cause_is_consequence(s, cause) ? 2
-                                             : 3;
+    return cause->kind == CAUSE_INTERRUPTED      ? 0
+           : cause->kind == CAUSE_LOST           ? 1
+           : has_reason && cause_is_vague(cause) ? 3
+                                                 : 2;
 }
 
 static void cause_describe(const struct situation *s, const struct cause *cause, char *text,
@@ -158,12 +160,13 @@ static void put_alike(const struct situation *s, const struct cause *cause, char
 static void reach_from_causes(const struct situation *s, struct verdict *verdict)
 {
     int told = 0;
+    bool has_reason = any_is_reason(s);
     for (int order = 0; order <= 3; order++)
         for (int i = 0; i < s->cause_count; i++) {
             const struct cause *cause = &s->causes[i];
-            if (cause_order(s, cause) != order)
+            if (cause_order(cause, has_reason) != order)
                 continue;
-            if (!cause_is_consequence(s, cause))
+            if (order < 3)
                 verdict->status = status_graver(verdict->status, cause->status);
             char text[sizeof verdict->headline];
             cause_describe(s, cause, text, sizeof text);

@@ -58,12 +58,17 @@ static bool graph_silent(const struct graph *graph, int rank)
     return graph->silent[rank];
 }
 
+/* It waits for all others, if for anybody. */
+static bool is_ahead(const struct standing *standing)
+{
+    return standing->finished || standing->exchange;
+}
+
 /* Whom the rank waits for; NOBODY when it waits for no one rank. */
 static int waits_for(const struct graph *graph, int rank)
 {
     const struct standing *standing = &graph->situation->standings[rank];
-    if (graph_silent(graph, rank) || standing->finished || standing->exchange ||
-        !in_message(standing))
+    if (graph_silent(graph, rank) || is_ahead(standing) || !in_message(standing))
         return NOBODY;
     int peer = standing->reading.peer;
     return peer >= 0 && peer < graph->situation->ranks && peer != rank ? peer : NOBODY;
@@ -72,8 +77,7 @@ static int waits_for(const struct graph *graph, int rank)
 /* It waits for nobody, and is not at the end of its way either. */
 static bool is_busy(const struct graph *graph, int rank)
 {
-    const struct standing *standing = &graph->situation->standings[rank];
-    return !graph_silent(graph, rank) && !standing->finished && !standing->exchange &&
+    return !graph_silent(graph, rank) && !is_ahead(&graph->situation->standings[rank]) &&
            waits_for(graph, rank) == NOBODY;
 }
 
@@ -97,10 +101,12 @@ static bool is_link(const struct graph *graph, int from, int to)
 static void graph_fill(struct graph *graph)
 {
     const struct situation *s = graph->situation;
-    for (int rank = 0; rank < s->ranks; rank++)
-        graph->silent[rank] = s->standings[rank].silent > SILENT_BEATS * s->heartbeat;
+    int ahead = 0;
     for (int rank = 0; rank < s->ranks; rank++) {
-        const struct standing *standing = &s->standings[rank];
+        graph->silent[rank] = s->standings[rank].silent > SILENT_BEATS * s->heartbeat;
+        ahead += is_ahead(&s->standings[rank]);
+    }
+    for (int rank = 0; rank < s->ranks; rank++) {
         int at = rank;
         for (int steps = 0; steps < s->ranks; steps++) {
             int next = waits_for(graph, at);
@@ -110,10 +116,8 @@ static void graph_fill(struct graph *graph)
             graph->waiters[at]++;
         }
         /* Who is in an exchange waits for all that are not. */
-        if (standing->finished || standing->exchange)
-            for (int other = 0; other < s->ranks; other++)
-                graph->waiters[other] +=
-                    !s->standings[other].finished && !s->standings[other].exchange;
+        if (!is_ahead(&s->standings[rank]))
+            graph->waiters[rank] += ahead;
     }
 }
 
@@ -134,8 +138,7 @@ static bool begins_link(const struct graph *graph, int rank)
 
 static bool went_ahead(const struct graph *graph, int rank)
 {
-    const struct standing *standing = &graph->situation->standings[rank];
-    if (!standing->finished && !standing->exchange)
+    if (!is_ahead(&graph->situation->standings[rank]))
         return false;
     for (int other = 0; other < graph->situation->ranks; other++)
         if (waits_for(graph, other) == rank)
@@ -345,12 +348,16 @@ static void graph_measure(const struct graph *graph, int root, int *distance)
 /* The farthest rank that is still told, where not all can be. */
 static int farthest_told(const int *distance, int ranks)
 {
-    int reach = 0;
-    for (int told = 0; reach < ranks; reach++) {
+    int reach = ranks;
+    for (int low = 0; low < reach;) {
+        int middle = low + (reach - low) / 2;
+        int told = 0;
         for (int rank = 0; rank < ranks; rank++)
-            told += distance[rank] == reach;
+            told += distance[rank] <= middle;
         if (told >= VERDICT_LINES_MOST)
-            break;
+            reach = middle;
+        else
+            low = middle + 1;
     }
     return reach;
 }
