@@ -1,5 +1,5 @@
 /*
- * accuse.h - rank 0's view of a line: what each rank saw, and who is to blame for its time, by name.
+ * accuse.h - rank 0's view of a line: what each rank saw, and who is to blame for its time.
  */
 #ifndef CCTEST_ACCUSE_H
 #define CCTEST_ACCUSE_H

@@ -10,11 +10,11 @@
 
 /* Where a rank runs on its host. */
 struct place {
+    size_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
     int core;           /* to which it is bound, counted in the topology's order; -1: it is not */
     int sharing;        /* ranks that are bound to that core, itself among them, */
     int threads;        /* and hardware threads of the core that some of them may use */
-    size_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
-    int cache;          /* which one, counted likewise; -1: several, or unknown */
+    int cache;          /* which cache, counted likewise; -1: several, or unknown */
 };
 
 /* Where the calling thread runs. `binds`: deals the host's cores out to its ranks first, and binds

@@ -55,7 +55,7 @@ struct control_config {
     double timeout;      /* seconds in which nobody may progress */
     const char *options; /* canonical text of everything that all ranks must agree on */
     int verbosity;
-    int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want deep trees) */
+    int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
 };
 
 /* A rank as all others know it, after joining. */

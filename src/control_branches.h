@@ -1,8 +1,8 @@
 /*
  * control_branches.h - the ranks that are connected to this one, each with the ranks behind it.
  *
- * The ranks form a tree, so that no rank holds the connections of all. What comes up a branch may be
- * the words of any rank behind it; what goes down is for all of them.
+ * The ranks form a tree, so that no rank holds the connections of all. What comes up a branch may
+ * be the words of any rank behind it; what goes down is for all of them.
  */
 #ifndef CCTEST_CONTROL_BRANCHES_H
 #define CCTEST_CONTROL_BRANCHES_H
@@ -39,7 +39,7 @@ void branches_flush(struct branches *branches);
 struct branch_hearer {
     /* A frame came; false: no rank of ours sends this. */
     bool (*hear)(void *argument, struct branch *branch, const struct frame *frame);
-    /* The connection is broken, or what came over it (`nonsense`); it is closed behind this call. */
+    /* The connection is broken, or what came over it (`nonsense`); it is closed after this. */
     void (*lose)(void *argument, struct branch *branch, bool nonsense);
 };
 /* Hears those that were watched, after poll(). */

@@ -2,10 +2,10 @@
  * control_internal.h - what the files of the control plane share.
  *
  * A rank has two threads here: the main thread, which calls control.h, and the helper thread, which
- * owns all sockets (control_root.c at rank 0, control_relay.c at the others). They exchange letters:
- * the main thread puts its own into the outbox, the helper delivers at most one answer at a time.
- * At rank 0 a letter to rank 0 takes the same way as one from any other rank, only without a
- * socket.
+ * owns all sockets (control_root.c at rank 0, control_relay.c at the others). They exchange
+ * letters: the main thread puts its own into the outbox, the helper delivers at most one answer at
+ * a time. At rank 0 a letter to rank 0 takes the same way as one from any other rank, only without
+ * a socket.
  */
 #ifndef CCTEST_CONTROL_INTERNAL_H
 #define CCTEST_CONTROL_INTERNAL_H

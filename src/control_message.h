@@ -51,8 +51,8 @@ struct share {
 void share_encode(const struct share *share, struct bytes *bytes);
 bool share_decode(const void *data, size_t size, struct share *share); /* points into `data` */
 
-/* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What was decoded
- * is freed with blobs_free(), also after false (it may be memory that lacks). */
+/* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What
+ * was decoded is freed with blobs_free(), also after false (it may be memory that lacks). */
 void blobs_encode_count(int count, struct bytes *bytes);
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);
 bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs);

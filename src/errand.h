@@ -12,10 +12,10 @@
  * number), or the time has passed (ETIMEDOUT). */
 int errand_await(int fd, int signals, double seconds);
 
-/* Has work(argument) done by another thread. Returns 0 when it is done; minus the number of a signal
- * that ends jobs; ETIMEDOUT; or the errno for which it was not begun. One that does not come back is
- * left behind with its thread, which may still use all that it was given: that must stay, and the
- * process is about to end. */
+/* Has work(argument) done by another thread. Returns 0 when it is done; minus the number of a
+ * signal that ends jobs; ETIMEDOUT; or the errno for which it was not begun. One that does not come
+ * back is left behind with its thread, which may still use all that it was given: that must stay,
+ * and the process is about to end. */
 int errand_run(void (*work)(void *argument), void *argument, double seconds);
 
 static inline bool errand_is_left(int end)

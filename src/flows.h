@@ -41,7 +41,7 @@ void flows_free(struct flows *flows); /* NULL is allowed */
 #define FLOWS_TOLD 64
 
 /* How many peers a rank tells of: the first so many of them, which are put in order here: those who
- * were waited for longest, or to whom bytes were on their way longest, come first. flows NULL: 0. */
+ * were waited for longest, or to whom bytes were on their way longest, come first. NULL: 0. */
 int flows_told(struct flows *flows);
 
 /* Before (sign -1) and after (+1) the timed iterations. NULL is allowed. */

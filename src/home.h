@@ -40,8 +40,8 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
                       struct home *home);
 void listeners_close(struct listeners *listeners);
 
-/* A listening socket, non-blocking; its port, which the kernel gives for 0, is put into `address`. One
- * of IPv6 takes IPv4 in with `both_families`. -1 with errno. */
+/* A listening socket, non-blocking; its port, which the kernel gives for 0, is put into `address`.
+ * One of IPv6 takes IPv4 in with `both_families`. -1 with errno. */
 int listen_at(struct address *address, bool both_families);
 /* The same for all addresses of this host, at the port of `anywhere`; puts in the family that takes
  * in all that the host has. */

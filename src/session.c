@@ -131,8 +131,10 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
 /* What a rank says of itself: where it runs, and does it read what the links waited for? */
 struct seat {
     struct place place;
-    uint8_t watches; /* 0: no */
+    uint64_t watches; /* 0: no */
 };
+_Static_assert(sizeof(struct seat) == sizeof(size_t) + 4 * sizeof(int) + sizeof(uint64_t),
+               "no padding travels, which would be bytes of who knows what");
 
 /* Everybody learns where everybody runs, and whether rank 0, which reports, wants all to watch.
  * What is large for this rank follows: its buffers have to share the third-level cache with those

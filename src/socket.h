@@ -13,8 +13,8 @@
  * this machine, IPv4 and IPv6. */
 enum status socket_listen(const char *interface, const char *host, int port, int spare,
                           struct listeners *listeners);
-/* Finds the first addresses of `host`, and waits for a name server for `seconds` at most, or until a
- * signal comes that ends the job. Who listens on an interface is not at loopback, though many a
+/* Finds the first addresses of `host`, and waits for a name server for `seconds` at most, or until
+ * a signal comes that ends the job. Who listens on an interface is not at loopback, though many a
  * host has its own name there: then those of this host's `interface` take that place. */
 enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
                            struct address routes[HOME_ADDRESSES_MOST], int *count);
