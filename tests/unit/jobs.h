@@ -1,0 +1,196 @@
+/*
+ * jobs.h - what the tests of the control plane's tree share: a job whose ranks live in this process
+ * as threads, or in children of it, and what came of each.
+ */
+#ifndef CCTEST_TEST_JOBS_H
+#define CCTEST_TEST_JOBS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* of cmocka's and ours, ours is meant */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "control_internal.h"
+
+#define GUESTS_MOST (LOBBY_POLLS - HOME_ADDRESSES_MOST) /* that a lobby holds */
+
+/* In shared memory, for ranks that are processes. */
+struct job_of_ranks {
+    int ranks, fan_out, victim;
+    double timeout;
+    enum status (*life)(struct control *control, struct job_of_ranks *job);
+    struct listeners listeners;
+    struct home home;
+    _Atomic int running; /* ranks that have been through a first exchange */
+    _Atomic int pace;    /* of what follows */
+    _Atomic int through; /* exchanges of rank 0 */
+    struct outcome {
+        pthread_t thread;
+        pid_t pid;
+        struct log log;
+        enum status status;
+        int branches_most, sockets_most;
+        uint64_t strangers;
+        int errors, culprit;
+        char message[1024];
+    } outcome[];
+};
+
+struct seat {
+    struct job_of_ranks *job;
+    int rank;
+};
+
+static inline struct job_of_ranks *job_create(int ranks, int fan_out, double timeout)
+{
+    size_t size = sizeof(struct job_of_ranks) + (size_t)ranks * sizeof(struct outcome);
+    struct job_of_ranks *job =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(job != MAP_FAILED);
+    job->ranks = ranks;
+    job->fan_out = fan_out;
+    job->timeout = timeout;
+    job->victim = -1;
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &job->listeners, &job->home));
+    return job;
+}
+
+static inline void job_free(struct job_of_ranks *job)
+{
+    munmap(job, sizeof *job + (size_t)job->ranks * sizeof(struct outcome));
+}
+
+static inline struct membership membership_of(const struct job_of_ranks *job, int rank)
+{
+    struct membership membership = {.rank = rank,
+                                    .ranks = job->ranks,
+                                    .root_home = job->home,
+                                    .root_host = "localhost",
+                                    .secret = "secret",
+                                    .has_secret = true,
+                                    .bootstrap = "test"};
+    if (rank == 0)
+        membership.listeners = job->listeners;
+    return membership;
+}
+
+static inline void rank_live(struct job_of_ranks *job, int rank)
+{
+    struct outcome *outcome = &job->outcome[rank];
+    struct membership membership = membership_of(job, rank);
+    const struct control_config config = {
+        .timeout = job->timeout, .options = "same", .fan_out = job->fan_out};
+    struct control *control;
+    log_init(&outcome->log, rank, 0);
+    log_attach(&outcome->log);
+    outcome->culprit = -1;
+    outcome->status = control_join(&membership, &config, &control);
+    memcpy(outcome->message, outcome->log.message, sizeof outcome->message);
+    if (outcome->status != STATUS_OK)
+        return;
+    outcome->status = job->life(control, job);
+    const struct job_error *errors;
+    outcome->errors = control_errors(control, &errors);
+    if (outcome->errors > 0) {
+        outcome->culprit = errors[0].rank;
+        memcpy(outcome->message, errors[0].message, sizeof outcome->message);
+    }
+    outcome->branches_most = atomic_load(&control->branches_most);
+    outcome->sockets_most = atomic_load(&control->sockets_most);
+    outcome->strangers = control_strangers(control);
+    control_close(control);
+}
+
+static inline void *rank_run(void *argument)
+{
+    struct seat seat = *(struct seat *)argument;
+    free(argument);
+    rank_live(seat.job, seat.rank);
+    return NULL;
+}
+
+/* Ranks first .. last - 1 as threads; false: the system allows no more. */
+static inline bool threads_start(struct job_of_ranks *job, int first, int last)
+{
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256 << 10);
+    bool all = true;
+    for (int rank = first; rank < last && all; rank++) {
+        struct seat *seat = malloc(sizeof *seat);
+        *seat = (struct seat){job, rank};
+        all = pthread_create(&job->outcome[rank].thread, &small, rank_run, seat) == 0;
+    }
+    pthread_attr_destroy(&small);
+    return all;
+}
+
+static inline void threads_expect(struct job_of_ranks *job, int first, int last, enum status status)
+{
+    for (int rank = first; rank < last; rank++)
+        pthread_join(job->outcome[rank].thread, NULL);
+    for (int rank = first; rank < last; rank++)
+        if (job->outcome[rank].status != status)
+            print_error("rank %d of %d: %s\n", rank, job->ranks, job->outcome[rank].message);
+    for (int rank = first; rank < last; rank++)
+        assert_int_equal(status, job->outcome[rank].status);
+}
+
+/* A whole job as threads. */
+static inline void job_expect(struct job_of_ranks *job, enum status status)
+{
+    assert_true(threads_start(job, 0, job->ranks));
+    threads_expect(job, 0, job->ranks, status);
+}
+
+/* One of each exchange, with shares of different sizes. */
+static inline enum status exchange_all(struct control *control, int round)
+{
+    int rank = control_rank(control), ranks = control_ranks(control);
+    struct blobs blobs;
+    char data[64];
+    memset(data, rank + round, sizeof data);
+    enum status status = control_allgather(control, data, (size_t)(rank * round % 64), &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < ranks; i++)
+        if ((int)blobs.size[i] != i * round % 64 ||
+            (blobs.size[i] > 0 && *(char *)blobs.data[i] != (char)(i + round)))
+            status = STATUS_WRONG_DATA;
+    blobs_free(&blobs);
+    int value = rank == 0 ? round : -1;
+    if (status == STATUS_OK)
+        status = control_broadcast(control, &value, sizeof value);
+    if (status == STATUS_OK)
+        status = value == round ? control_barrier(control) : STATUS_WRONG_DATA;
+    if (status == STATUS_OK)
+        status = control_gather(control, &rank, sizeof rank, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < blobs.count; i++)
+        if (blobs.size[i] != sizeof i || memcmp(blobs.data[i], &i, sizeof i) != 0)
+            status = STATUS_WRONG_DATA;
+    if (blobs.count != (rank == 0 ? ranks : 0))
+        status = STATUS_WRONG_DATA;
+    blobs_free(&blobs);
+    return status;
+}
+
+static inline enum status exchange_life(struct control *control, struct job_of_ranks *job)
+{
+    (void)job;
+    enum status status = STATUS_OK;
+    for (int round = 0; round < 5 && status == STATUS_OK; round++)
+        status = exchange_all(control, round);
+    return control_finish(control, status);
+}
+
+#endif
