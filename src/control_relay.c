@@ -286,11 +286,12 @@ static void relay_interrupt(struct relay *relay)
 }
 
 /* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any
- * more. */
+ * more. One that has answered, and never says whether this rank stays, is as silent as any. */
 static void relay_check_root(struct relay *relay)
 {
     double silence = relay->control->now - relay->heard;
-    if (!relay->placed || silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
+    if ((!relay->placed && relay->up.fd < 0) ||
+        silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
         return;
     char why[120];
     snprintf(why, sizeof why, "rank 0 was silent for %.3g s (it was stopped?), so this rank ended",
@@ -298,9 +299,10 @@ static void relay_check_root(struct relay *relay)
     relay_say_failure(relay, STATUS_TIMEOUT, why);
     if (relay->up.fd >= 0)
         wire_flush(&relay->up);
-    snprintf(why, sizeof why,
-             "it has been silent for %.3g s (stopped, or is its host down or this one cut off?)",
-             silence);
+    snprintf(
+        why, sizeof why,
+        "it %shas been silent for %.3g s%s (stopped, or is its host down or this one cut off?)",
+        relay->placed ? "" : "answered, and ", silence, relay->placed ? "" : " since");
     relay_is_alone(relay, why);
 }
 

@@ -225,18 +225,11 @@ static void test_missing_rank(void **state)
     assert_non_null(strstr(ranks[0].log.message, "1 of 4 ranks did not join within 1 s: rank 3"));
 }
 
-/* Connects as rank 3 would and proves itself; returns the socket. */
-static int join_as_guest(const struct place *place, const char *options, const char *version)
+static void shake_hands(int fd, bool accepts, const struct hello *hello)
 {
-    struct membership membership = membership_make(3, place);
-    struct hello hello;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
-    hello_fill(&hello, &membership, options);
-    snprintf(hello.version, sizeof hello.version, "%s", version);
-    size_t size = hello_encode(&hello, bytes);
-    int fd = socket_connect(&place->home.list[0]);
-    struct handshake *handshake =
-        handshake_create(fd, false, membership.secret, "control", bytes, size);
+    size_t size = hello_encode(hello, bytes);
+    struct handshake *handshake = handshake_create(fd, accepts, "secret", "control", bytes, size);
     enum handshake_state state;
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
         struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
@@ -244,6 +237,43 @@ static int join_as_guest(const struct place *place, const char *options, const c
     }
     assert_int_equal(HANDSHAKE_DONE, state);
     handshake_free(handshake);
+}
+
+/* A rank 0 that proves itself and is never heard again: who has called it ends by itself. */
+static void test_mute_root(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    struct pollfd set[HOME_ADDRESSES_MOST];
+    struct place place = place_open();
+    struct membership membership = membership_make(0, &place);
+    struct hello hello;
+    int fd = -1;
+    hello_fill(&hello, &membership, "same");
+    rank_start(&ranks[1], 1, &place, 1, exchange_life);
+    for (int i = 0; i < place.listeners.count; i++)
+        set[i] = (struct pollfd){.fd = place.listeners.fd[i], .events = POLLIN};
+    assert_true(poll(set, (nfds_t)place.listeners.count, 5000) > 0);
+    for (int i = 0; fd < 0; i++)
+        if (set[i].revents)
+            fd = accept4(set[i].fd, NULL, NULL, SOCK_NONBLOCK);
+    shake_hands(fd, true, &hello);
+    ranks_expect(ranks + 1, 1, STATUS_TIMEOUT);
+    assert_non_null(strstr(ranks[1].log.message, "it answered, and has been silent for 1"));
+    assert_non_null(strstr(ranks[1].log.message, "before all ranks had joined"));
+    close(fd);
+    listeners_close(&place.listeners);
+}
+
+/* Connects as rank 3 would and proves itself; returns the socket. */
+static int join_as_guest(const struct place *place, const char *options, const char *version)
+{
+    struct membership membership = membership_make(3, place);
+    struct hello hello;
+    hello_fill(&hello, &membership, options);
+    snprintf(hello.version, sizeof hello.version, "%s", version);
+    int fd = socket_connect(&place->home.list[0]);
+    shake_hands(fd, false, &hello);
     return fd;
 }
 
@@ -349,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_mute_root),
         cmocka_unit_test(test_nonsense_from_a_member),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_flood_of_strangers),
