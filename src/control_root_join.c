@@ -9,6 +9,8 @@
 #include "control_root.h"
 #include "ranks_text.h"
 
+#define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
+
 /* Says one thing to a process that does not stay, and closes its socket. */
 static void guest_dismiss(int fd, int type, const struct bytes *bytes)
 {
@@ -234,20 +236,45 @@ void root_admit(void *argument, int fd, const struct hello *hello)
     }
 }
 
+/* Those that were here and did not arrive where they were sent: it is the way there that failed. */
+static void tell_strayed(const struct root *root, char *text, size_t size)
+{
+    const char *separator = "; sent to another rank, and not arrived there:";
+    int told = 0, strayed = 0;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        const struct hello *parent = &root->peers[peer->parent].hello;
+        if (peer->state != PEER_SENT || ++strayed > STRAYED_TOLD)
+            continue;
+        size_t end = strlen(text);
+        snprintf(text + end, size - end,
+                 "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
+                 peer->hello.host, peer->hello.pid, peer->parent, parent->host, parent->pid);
+        separator = ",";
+        told++;
+    }
+    size_t end = strlen(text);
+    if (strayed > told)
+        snprintf(text + end, size - end, " and %d more", strayed - told);
+}
+
 /* Names the ranks that are not here at the deadline. */
 static void tell_missing(struct root *root, char *text, size_t size)
 {
     char list[RANKS_TEXT_MOST] = "ranks";
-    bool *missing = calloc((size_t)root->ranks, sizeof *missing);
-    for (int rank = 0; missing && rank < root->ranks; rank++)
-        missing[rank] = root->peers[rank].state == PEER_ABSENT;
+    bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        if (missing)
+            missing[rank] = root->peers[rank].state != PEER_JOINED;
+        absent |= root->peers[rank].state == PEER_ABSENT;
+    }
     if (missing)
         ranks_text(missing, root->ranks, list, sizeof list);
     free(missing);
-    snprintf(text, size,
-             "%d of %d ranks did not join within %.3g s: %s; were they started, and can they reach "
-             "this host?",
-             root->ranks - root->joined, root->ranks, root->control->config.timeout, list);
+    snprintf(text, size, "%d of %d ranks did not join within %.3g s: %s%s",
+             root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
+             absent ? "; were they started, and can they reach this host?" : "");
+    tell_strayed(root, text, size);
     uint64_t strangers = control_strangers(root->control);
     size_t end = strlen(text);
     if (strangers > 0)

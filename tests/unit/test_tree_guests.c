@@ -4,10 +4,12 @@
  */
 #include "jobs.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "socket.h"
 
 static void test_missing_ranks(void **state)
@@ -92,6 +94,47 @@ static int guest_join(const struct job_of_ranks *job, int rank, const struct hom
     return fd;
 }
 
+/* What rank 0 says first to one that has come: where it belongs. */
+static int guest_parent(int fd)
+{
+    struct wire wire = {.fd = fd};
+    struct frame frame;
+    struct redirect redirect;
+    while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_REDIRECT) {
+        struct pollfd set = {.fd = fd, .events = POLLIN};
+        poll(&set, 1, 100);
+        wire_fill(&wire);
+    }
+    assert_true(redirect_decode(frame.data, frame.size, INT_MAX, &redirect));
+    bytes_free(&wire.in);
+    return redirect.parent;
+}
+
+/* Of those that were sent elsewhere and are not heard there, rank 0 says who and where they are. */
+static void test_strayed_ranks(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(4, 1, 1);
+    char host[80], words[400];
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    int first = guest_join(job, 1, &job->home);
+    assert_int_equal(0, guest_parent(first));
+    int second = guest_join(job, 2, &job->home);
+    assert_int_equal(1, guest_parent(second));
+    close(second);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    host_name(host, sizeof host);
+    snprintf(words, sizeof words, "2 of 4 ranks did not join within 1 s: ranks 2, 3; were they ");
+    assert_non_null(strstr(job->outcome[0].message, words));
+    snprintf(words, sizeof words,
+             "not arrived there: rank 2 (host %s, pid %d) to rank 1 (host %s, pid %d)", host,
+             (int)getpid(), host, (int)getpid());
+    assert_non_null(strstr(job->outcome[0].message, words));
+    close(first);
+    job_free(job);
+}
+
 /* The others are sent to a rank that nobody can reach, and find another place. */
 static void unreachable_parent(const struct home *home)
 {
@@ -130,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_ranks),
+        cmocka_unit_test(test_strayed_ranks),
         cmocka_unit_test(test_strangers_at_all_ranks),
         cmocka_unit_test(test_unreachable_parents),
     };
