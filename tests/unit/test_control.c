@@ -227,9 +227,10 @@ static void test_missing_rank(void **state)
 
 static void shake_hands(int fd, bool accepts, const struct hello *hello)
 {
+    static const unsigned char secret[SECRET_BYTES] = "secret";
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     size_t size = hello_encode(hello, bytes);
-    struct handshake *handshake = handshake_create(fd, accepts, "secret", "control", bytes, size);
+    struct handshake *handshake = handshake_create(fd, accepts, secret, "control", bytes, size);
     enum handshake_state state;
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
         struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
