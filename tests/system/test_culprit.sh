@@ -13,7 +13,7 @@ link_rate 1 2 40mbit >"$scratch/tc" 2>&1 || skip "no slow links here: $(head -n 
 host_unrate 1 && host_unrate 2
 runs=${1:-3}
 RANDOM=${2:-1}
-export CCTEST_SECRET=open-sesame
+export CCTEST_SECRET=$long_secret
 port=7000
 json=$scratch/json table=$scratch/table
 

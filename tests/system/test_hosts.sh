@@ -7,7 +7,7 @@ private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
 hosts_up 4 || skip "$hosts_missing"
-export CCTEST_SECRET=open-sesame
+export CCTEST_SECRET=$long_secret
 port=7000
 
 # meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts; its JSON goes to $json. All ranks end well.
@@ -115,7 +115,7 @@ ring 0 $((8 * 2 * 7 * 12 * 1024))"
 for collective in $("$CCTEST" list --json - | python3 -c '
 import json, sys
 print(*(c["name"] for c in json.load(sys.stdin)["collectives"]))'); do
-    size=(-b 1K -e 1M -f 32)
+    size=(-b 1K -e 1M -f 1024)
     [ "$collective" != barrier ] || size=()
     meet "3 2 1 2 3 2" "$collective" "${size[@]}" -n 2 -w 1 -c 2
     check_json "$json" 'd["status"] == "ok"' 'len(d["results"]) > 0' 'all(r["auto"] for r in d["results"])' \

@@ -7,7 +7,7 @@ private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
 hosts_up 3 || skip "$hosts_missing"
-export CCTEST_SECRET=open-sesame
+export CCTEST_SECRET=$long_secret
 port=7000
 small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp --timeout 5)
 

@@ -229,16 +229,10 @@ run "${mpirun[@]}" -np 1 "${broken[@]}" "${small[@]}"
 check_status 0 "one rank needs no library"
 run "${broken[@]}" "${small[@]}"
 check_status 0 "nor does who has no launcher"
-without=$scratch/without/cctest
-if cp -a "$repository/build" "$scratch/without" 2>/dev/null &&
-    make -s -C "$repository" -o "$CCTEST" PMIX=no BUILD="$scratch/without" binary="$without" -j2 "$without" \
-        >"$scratch/make" 2>&1; then
-    run "${mpirun[@]}" -np 2 "$without" "${small[@]}"
+if build_other without PMIX=no; then
+    run "${mpirun[@]}" -np 2 "$other" "${small[@]}"
     check_status 77 "built without PMIx"
     check_says "mpirun started this as rank [01] of 2, but this cctest was built without PMIx"
-else
-    cat "$scratch/make"
-    failed "the one without PMIx could not be built"
 fi
 
 # ---- the secret ----

@@ -7,7 +7,7 @@ private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
 small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
-export CCTEST_SECRET=open-sesame
+export CCTEST_SECRET=$long_secret
 
 free_port() {
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -35,9 +35,9 @@ unset CCTEST_SECRET
 for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"; done
 ended 0 0 'no CCTEST_SECRET is set: .*against accidents'
 ended 1 0
-export CCTEST_SECRET=open-sesame
+export CCTEST_SECRET=$long_secret
 
-# A secret in a file, for its owner only.
+# A short secret, which is stretched, in a file, for its owner only.
 echo from-a-file >"$scratch/secret"
 chmod 600 "$scratch/secret"
 free_port
@@ -155,15 +155,9 @@ two 2 "other options than rank 0: '-b 32768' there, '-b [0-9]+' at rank 0" 1: -b
 two 2 "other options than rank 0: 'nothing' there, '--in-place' at rank 0" 0: --in-place
 two 2 "other options" 1: -d double
 two 2 "other options" 0: --chunk 4K
-binary=$scratch/other/cctest
-if make -s -C "$repository" -o "$CCTEST" VERSION=9.9.9 BUILD="$scratch/other" binary="$binary" CFLAGS=-O0 -j2 \
-    "$binary" >"$scratch/make" 2>&1; then
-    two 1 "rank 1 .* runs cctest 9.9.9, rank 0 runs [0-9.]*: install the same version"
-else
-    cat "$scratch/make"
-    failed "the other version could not be built"
+if build_other version VERSION=9.9.9; then
+    binary=$other two 1 "rank 1 .* runs cctest 9.9.9, rank 0 runs [0-9.]*: install the same version"
 fi
-binary=
 
 # A rank that is there twice, one that is missing, one with another secret.
 free_port

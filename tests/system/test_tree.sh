@@ -4,8 +4,7 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
-CCTEST_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # long enough to cost no time
-export CCTEST_SECRET
+export CCTEST_SECRET=$long_secret
 ranks=44 # rank 0 has a place for 32 of them
 
 # Each rank has its own process, so that its exit status is seen.
