@@ -115,8 +115,8 @@ import json, sys
 print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"]])'
 }
 
-# Processes of session $1, that is of a command that was started with setsid.
-# Who is left of a session; the dead that their new parent has not collected yet are not.
+# Who is left of session $1, that is of a command that was started with setsid; the dead that their new parent has not
+# collected yet are not.
 session() { ps -s "$1" -o pid=,stat= | awk '$2 !~ /^Z/ { print $1 }'; }
 
 # A secret that costs no time: one shorter than 32 characters takes a tenth of a second and 64 MiB of each rank.
@@ -147,6 +147,11 @@ build_other() {
     status=$?
     check_status 0 "$1 is built"
     return $status
+}
+
+# To $port, one where nobody listens.
+free_port() {
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 # The script goes on in namespaces of its own, where the system allows it: what is left behind (processes, shared

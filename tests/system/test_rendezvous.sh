@@ -9,8 +9,26 @@ private_machine "$@"
 small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
 export CCTEST_SECRET=$long_secret
 
-free_port() {
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+# at_port PORT STATE: is there a socket, in a state as the kernel has it: 0A listens, 01 is connected?
+# shellcheck disable=SC2317 # for await
+at_port() {
+    cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v end="$(printf ':%04X' "$1")" -v state="$2" '
+        substr($2, length($2) - 4) == end && $4 == state { there = 1 } END { exit !there }'
+}
+
+hold() { # hold PORT...: somebody has them who says nothing
+    rm -f "$scratch/held"
+    python3 -c "
+import socket, sys, time
+held = [socket.create_server(('0.0.0.0', int(port))) for port in sys.argv[1:]]
+open('$scratch/held', 'w')
+time.sleep(60)" "$@" &
+    holder=$!
+    check "ports $* are held" await 10 test -e "$scratch/held"
+}
+let_go() {
+    kill $holder
+    wait $holder 2>/dev/null
 }
 
 at() { # at RANK WORLD: the options of a rank
@@ -163,7 +181,7 @@ fi
 free_port
 at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}"
 at 1 3 && start 1 "$CCTEST" "${small[@]}" "${where[@]}"
-sleep 0.5
+check "rank 1 is there" await 10 at_port "$port" 01
 start again "$CCTEST" "${small[@]}" "${where[@]}"
 ended 0 2 "two processes claim rank 1: pid [0-9]+ on host .* and pid"
 ended again 2
@@ -191,11 +209,11 @@ for rank in 0 1; do
         >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
     pids[$rank]=$!
 done
-sleep 1
+check "it runs" await 10 grep -q busbw "$scratch/0.out"
+sleep 0.5
 kill -STOP "${pids[0]}"
-sleep 2
-kill -CONT "${pids[0]}"
 ended 1 5 "rank 0 .*it has been silent"
+kill -CONT "${pids[0]}"
 ended 0 5 "rank 1 .*rank 0 was silent for [0-9.]* s"
 check_silent "rank 1 .*is gone"
 
@@ -229,16 +247,11 @@ fi
 
 # A port that somebody has.
 free_port
-python3 -c "
-import socket, time
-s = socket.create_server(('0.0.0.0', $port)); time.sleep(60)" &
-holder=$!
-sleep 0.5
+hold "$port"
 at 0 2 && cctest "${small[@]}" "${where[@]}"
 check_status 1
 check_says "port $port is taken"
-kill $holder
-wait $holder 2>/dev/null
+let_go
 
 # One job after the other in one place, as in a script: who is back first does not end up in the job before.
 free_port
@@ -262,12 +275,8 @@ check_status 5
 check_says "rank 0 could not be reached at 127.0.0.1 ports [0-9]+ to [0-9]+ for 1 s"
 first=$(sed -n 's/.* ports \([0-9]*\) to .*/\1/p' "$err") last=$(sed -n 's/.* to \([0-9]*\) for .*/\1/p' "$err")
 start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0
-python3 -c "
-import socket, time
-held = [socket.create_server(('0.0.0.0', port)) for port in ($first, $first + 2)]
-time.sleep(60)" &
-holder=$!
-sleep 0.5
+check "it listens" await 10 at_port $((first + 1)) 0A
+hold "$first" $((first + 2))
 for rank in 1 0; do in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small[@]}"; done
 ended 0 0
 ended 1 0
@@ -278,24 +287,18 @@ for rank in 0 1; do
     in_step 1 $rank && start 1.$rank "${as[@]}" "$CCTEST" "${small[@]}" -d double
 done
 for rank in 0 1 1.0 1.1; do ended $rank 0; done
-kill $holder
-wait $holder 2>/dev/null
+let_go
 ended other 5
 # Rank 0 of another step at a port of ours: who finds no other says so.
-python3 -c "
-import socket, time
-held = [socket.create_server(('0.0.0.0', port)) for port in range($first, $last + 1)]
-time.sleep(60)" &
-holder=$!
-sleep 0.5
+# shellcheck disable=SC2046 # a word each
+hold $(seq "$first" "$last")
 in_step 0 0
 run "${as[@]}" "$CCTEST" "${small[@]}"
 check_status 1
 check_says "ports $first to $last are all taken on this host"
-kill $holder
-wait $holder 2>/dev/null
+let_go
 start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0 --timeout 3
-sleep 0.2
+check "it listens" await 10 at_port $((first + 1)) 0A
 in_step 0 1
 run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
@@ -335,7 +338,8 @@ if hosts_up 2; then
         start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 4000000 -w 0 --timeout 2 \
             --rendezvous h1:$port --world 2 --rank $rank
     done
-    sleep 2
+    check "it runs" await 10 grep -q busbw "$scratch/0.out"
+    sleep 0.5
     host_unplug 2
     ended 0 5 "rank 1 .*h2"
     ended 1 5

@@ -10,7 +10,7 @@ ranks=44 # rank 0 has a place for 32 of them
 # Each rank has its own process, so that its exit status is seen.
 start_ranks() {
     local port rank
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    free_port
     pids=()
     rm -f "$scratch/tree.json"
     for ((rank = 0; rank < ranks; rank++)); do
