@@ -45,14 +45,14 @@ print(json.load(sys.stdin)[0]["stats64"]["tx"]["bytes"])'
 # Where host I listens, without ports: "10.78.0.1 [fd78::1]"; false: nowhere.
 listening() { host_network "$1" ss -Hltn | awk '{ sub(/:[0-9]+$/, "", $4); print $4 }' | sort -u | xargs | grep .; }
 
-for network in "eth1 10.78.0.1" "eth1 [fd78::1]" "eth0 10.77.0.1" "eth0 h1"; do
+for network in "eth1 10.78.0.1" ${hosts_ipv6:+"eth1 [fd78::1]"} "eth0 10.77.0.1" "eth0 h1"; do
     read -r device address <<<"$network"
-    other=eth$((1 - ${device#eth}))
+    other=eth$((1 - ${device#eth})) number=$((7 + ${device#eth}))
     before=$(sent_by 1 $other) before2=$(sent_by 2 $other)
     world=2 begin 1 "$address" --interface "$device"
     check "there is a listener" await 5 listening 1 >/dev/null
     check "host 1 listens on $(listening 1), not on $device" \
-        test "$(listening 1)" = "10.7$((7 + ${device#eth})).0.1 [fd7$((7 + ${device#eth}))::1]"
+        test "$(listening 1)" = "10.7$number.0.1${hosts_ipv6:+ [fd7$number::1]}"
     kill "${pids[0]}"
     wait "${pids[0]}"
     begin "1 2" "$address" --interface "$device"
@@ -61,7 +61,7 @@ for network in "eth1 10.78.0.1" "eth1 [fd78::1]" "eth0 10.77.0.1" "eth0 h1"; do
     check "$(($(sent_by 1 $other) - before)) bytes over $other" test $(($(sent_by 1 $other) - before)) -lt 4000
     check "$(($(sent_by 2 $other) - before2)) bytes over $other" test $(($(sent_by 2 $other) - before2)) -lt 4000
 done
-for place in "10.7{x}.0.{i}" "fd7{x}::{i}"; do # an address of it, another one on each host
+for place in "10.7{x}.0.{i}" ${hosts_ipv6:+"fd7{x}::{i}"}; do # an address of it, another one on each host
     for x in 7 8; do
         address=${place//\{x\}/$x}
         root=${address/\{i\}/1}
@@ -84,7 +84,7 @@ host_as 1
 import socket, time
 s = socket.create_server(('10.78.0.1', $((port + 1)))); time.sleep(60)" &
 holder=$!
-await 5 listening 1 >/dev/null
+check "there is a listener" await 5 listening 1 >/dev/null
 world=2 begin 1 h1 --interface eth1
 end 1 "port $port is taken on this host"
 kill $holder
@@ -126,7 +126,7 @@ s = socket.create_server(('10.77.0.3', $((port + 1))))
 while True:
     c = s.accept()[0]; c.send(b'220 mail.invalid ESMTP\r\n'); c.recv(1)" &
 holder=$!
-await 10 listening 3 >/dev/null
+check "there is a listener" await 10 listening 3 >/dev/null
 late=1 begin "1 2 1 2" meet
 end 0
 kill $holder
