@@ -96,16 +96,17 @@ listens() { [ -n "$(ports "$1")" ]; }
 # shellcheck disable=SC2317 # for await
 listens_at() { [ "$(ports "$1")" = "$2" ]; }
 
-# All that goes over the first network, to be looked at below.
+# All that goes over the first network, to be looked at below: frames, behind the size of each.
 cat >"$scratch/capture.py" <<'PYTHON'
-import socket, sys
+import socket, struct, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 s.bind((sys.argv[1], 0))
 s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
 print("there", flush=True)
 with open(sys.argv[2], "wb") as out:
     while True:
-        out.write(s.recv(1 << 17))
+        frame = s.recv(1 << 17)
+        out.write(struct.pack("<I", len(frame)) + frame)
         out.flush()
 PYTHON
 captures=()
@@ -199,20 +200,40 @@ wait $attacker 2>/dev/null
 
 kill "${captures[@]}"
 wait "${captures[@]}" 2>/dev/null
-# Neither the text nor the key that is made of it; that all else was captured shows by the magic of the handshakes.
-python3 - "$CCTEST_SECRET" "$scratch"/capture.* >"$out" 2>&1 <<'PYTHON'
-import ctypes, ctypes.util, sys
-text = sys.argv[1].encode()
-wire = b"".join(open(name, "rb").read() for name in sys.argv[2:])
-print(len(wire), "bytes,", wire.count(b"cctest\x01\x00"), "openings")
-assert wire.count(b"cctest\x01\x00") > 100
+# Neither the text nor the keys that are made of it; that all else was captured shows by the handshakes of the ranks.
+python3 - "$CCTEST_SECRET" "$port" "$scratch"/capture.* >"$out" 2>&1 <<'PYTHON'
+import ctypes, ctypes.util, struct, sys
+text, last_port = sys.argv[1].encode(), int(sys.argv[2])
+frames = []
+for name in sys.argv[3:]:
+    captured, at = open(name, "rb").read(), 0
+    while at + 4 <= len(captured):
+        size, = struct.unpack_from("<I", captured, at)
+        frames.append(captured[at + 4:at + 4 + size])
+        at += 4 + size
+def among_ranks(frame):
+    if frame[12:14] == b"\x08\x00":
+        ends = frame[26:30], frame[30:34]
+        return all(end[:3] == bytes([10, 77, 0]) and 1 <= end[3] <= 3 for end in ends)
+    return False
+openings = sum(b"cctest\x01\x00" in frame for frame in frames if among_ranks(frame))
+print(len(frames), "frames,", openings, "openings of ranks")
+assert openings >= 40
+wire = b"".join(frames)
 assert text not in wire
 sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
 assert sodium.sodium_init() >= 0
 key = ctypes.create_string_buffer(32)
 assert sodium.crypto_pwhash(key, ctypes.c_ulonglong(32), text, ctypes.c_ulonglong(len(text)), b"cctest secret v1",
                             ctypes.c_ulonglong(2), ctypes.c_size_t(67108864), 2) == 0
-assert key.raw not in wire and key.raw[:16] not in wire
+keys = [key.raw]
+for port in range(7000, last_port + 1): # a job's own
+    place, own = b"port %d" % port, ctypes.create_string_buffer(32)
+    assert sodium.crypto_generichash(own, ctypes.c_size_t(32), place, ctypes.c_ulonglong(len(place)), key,
+                                     ctypes.c_size_t(32)) == 0
+    keys.append(own.raw)
+for key in keys:
+    assert key not in wire and key[:16] not in wire
 PYTHON
 status=$? ran=("the secret on the wire")
 check_status 0
