@@ -172,6 +172,22 @@ link_route() { # link_route add|del I J: a route from I to J that leads nowhere
 host_unplug() { ip link set "lan0-$1" down && ip link set "lan1-$1" down; }
 host_plug() { ip link set "lan0-$1" up && ip link set "lan1-$1" up; }
 
+# meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts. All ranks end well; what rank 0 says is in
+# $scratch/0.out, its JSON in $hosts_json.
+hosts_json=$scratch/met.json hosts_port=7000
+meet() {
+    local dealt rank as
+    read -ra dealt <<<"$1"
+    hosts_port=$((hosts_port + 1))
+    rm -f "$hosts_json"
+    for rank in "${!dealt[@]}"; do
+        host_as "${dealt[rank]}"
+        start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$hosts_json" --timeout 20 \
+            --rendezvous "h${dealt[0]}:$hosts_port" --rank "$rank" --world "${#dealt[@]}"
+    done
+    for rank in "${!dealt[@]}"; do ended "$rank" 0; done
+}
+
 # Ends all processes on all hosts, and the hosts with them.
 hosts_down() {
     local host pid

@@ -51,7 +51,7 @@ start() {
     local name=$1
     shift
     ran=("$@")
-    timeout -k 2 60 "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+    timeout -k 2 "${RUN_LIMIT:-60}" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
     pids[$name]=$!
 }
 

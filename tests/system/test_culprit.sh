@@ -14,30 +14,11 @@ host_unrate 1 && host_unrate 2
 runs=${1:-3}
 RANDOM=${2:-1}
 export CCTEST_SECRET=$long_secret
-port=7000
-json=$scratch/json table=$scratch/table
+json=$hosts_json table=$scratch/0.out
 
 # What is run: iterations with a victim, iterations without, and the job. At 40 Mbit/s each takes about a second.
 cases=("8 150 alltoall -a pairwise" "4 80 allreduce -a ring" "8 150 alltoall -a linear" "8 150 allgather -a ring"
     "6 150 broadcast -a chain")
-
-# meet RANKS OPTION...: a job of so many ranks on each host, all of which end well.
-meet() {
-    local rank job jobs=() world=$(($1 * 4)) told=(-v --json "$json") # rank 0 tells it; the others follow
-    port=$((port + 1))
-    rm -f "$json" "$table"
-    for ((rank = 0; rank < world; rank++)); do
-        host_as $((rank / $1 + 1))
-        timeout -k 2 120 "${as[@]}" "$CCTEST" "${@:2}" -b 1M -e 1M -w 1 -c 0 "${told[@]}" \
-            --rendezvous "h1:$port" --rank "$rank" --world "$world" >"$table.$rank" 2>"$err.$rank" </dev/null &
-        jobs+=($!) told=()
-    done
-    status=0 ran=("${@:2}") out=$table
-    for job in "${jobs[@]}"; do wait "$job" || status=$?; done
-    mv "$table.0" "$table"
-    [ "$status" = 0 ] || cat "$err".* >"$err"
-    check_status 0 "all ranks end well"
-}
 
 # Who was named, as "rank 2 h3", "link h2 h3", "host h3", or "nobody".
 named() {
@@ -67,7 +48,7 @@ judge() {
     count[$what $result]=$((${count[$what $result]:-0} + 1))
     count[$what]=$((${count[$what]:-0} + 1))
     [ "$result" = right ] || {
-        echo "$what: expected $2, named $who: ${ran[*]}"
+        echo "$what: expected $2, named $who: ${job[*]}"
         grep -A 1 -E '^ +[0-9]|slowest' "$table"
     }
     [ "$who" = nobody ] || check "what is named is said" grep -Eq "^#   slowest: .*(${who##* }|begins)" "$table"
@@ -75,31 +56,41 @@ judge() {
 
 for ((run = 0; run < runs; run++)); do
     read -r few many job <<<"${cases[run % ${#cases[@]}]}"
-    read -ra job <<<"$job"
-    per_host=$((run % 4 == 3 ? 2 : 1))
+    read -ra job <<<"$job -b 1M -e 1M -w 1 -c 0 -v"
+    per_host=$((run % 3 == 2 ? 2 : 1)) places="1 2 3 4"
+    [ $per_host = 1 ] || places="1 1 2 2 3 3 4 4"
 
     # A chain has no link from the last rank to the first.
     from=$((RANDOM % 3 + 1)) to=$((from + 1))
     link_rate $from $to 40mbit
-    meet "$per_host" "${job[@]}" -n "$few"
+    meet "$places" "${job[@]}" -n "$few"
     judge link "link h$from h$to" "link h$to h$from"
     host_unrate $from && host_unrate $to
 
     rank=$((RANDOM % (4 * per_host)))
-    meet "$per_host" "${job[@]}" -n 30 --inject "delay:rank=$rank:us=30000"
+    meet "$places" "${job[@]}" -n 30 --inject "delay:rank=$rank:us=30000"
     judge rank "rank $rank h$((rank / per_host + 1))"
 
-    meet "$per_host" "${job[@]}" -n "$many"
+    meet "$places" "${job[@]}" -n "$many"
     judge healthy nobody
 done
+
+# All links of a host.
+read -ra job <<<"alltoall -a pairwise -b 1M -e 1M -w 1 -c 0 -v"
+host_rate 3 40mbit
+meet "1 2 3 4" "${job[@]}" -n 8
+judge host "host h3"
+host_unrate 3
 
 printf '%-24s %6s %6s %6s %7s\n' "to blame" runs right wrong nobody
 printf '%-24s %6d %6d %6d %7d\n' \
     "a throttled link" "${count[link]}" "${count[link right]:-0}" "${count[link wrong]:-0}" "${count[link nobody]:-0}" \
+    "a throttled host" "${count[host]}" "${count[host right]:-0}" "${count[host wrong]:-0}" "${count[host nobody]:-0}" \
     "a delayed rank" "${count[rank]}" "${count[rank right]:-0}" "${count[rank wrong]:-0}" "${count[rank nobody]:-0}" \
     "nobody" "${count[healthy]}" 0 "${count[healthy wrong]:-0}" "${count[healthy right]:-0}"
-least=$((runs * 19 / 20))
+least=$((runs - runs / 20)) # one in twenty may be missed, and none of a few
 check "throttled links are named" test "${count[link right]:-0}" -ge "$least"
+check "a throttled host is named" test "${count[host right]:-0}" = 1
 check "delayed ranks are named" test "${count[rank right]:-0}" -ge "$least"
 check "nobody is named in a healthy job" test "${count[healthy wrong]:-0}" = 0
 

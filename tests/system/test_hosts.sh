@@ -8,22 +8,7 @@ private_machine "$@"
 . "$(dirname -- "$0")/hosts.sh"
 hosts_up 4 || skip "$hosts_missing"
 export CCTEST_SECRET=$long_secret
-port=7000
-
-# meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts; its JSON goes to $json. All ranks end well.
-json=$scratch/met.json
-meet() {
-    local dealt rank
-    read -ra dealt <<<"$1"
-    port=$((port + 1))
-    rm -f "$json"
-    for rank in "${!dealt[@]}"; do
-        host_as "${dealt[rank]}"
-        start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$json" --timeout 20 \
-            --rendezvous "h${dealt[0]}:$port" --rank "$rank" --world "${#dealt[@]}"
-    done
-    for rank in "${!dealt[@]}"; do ended "$rank" 0; done
-}
+json=$hosts_json
 
 # Bytes that went over a transport, by line of the results: "algorithm shm tcp".
 bytes_by_link() {
