@@ -170,10 +170,10 @@ check_json "$json" 'd["status"] == "unavailable"' 'd["results"] == []'
 
 # Who waits, and for what: the others for a late rank, and a root that has sent what there is room for for credit.
 for link in shm tcp; do
-    profiled 3 allreduce -x $link -b 64 -e 4K -f 64 -n 3 -w 1 -c 0 --inject delay:rank=1:us=50000
+    profiled 3 allreduce -x $link -b 64 -e 4K -f 64 -n 3 -w 1 -c 0 --inject delay:rank=1:us=150000
     check_json "$json" 'all(x["profile"][r]["waiting_peer"] > 0.8 for x in d["results"] for r in (0, 2))' \
         'all(x["profile"][1]["bookkeeping"] > 0.8 and x["profile"][1]["waiting_peer"] < 0.2 for x in d["results"])'
-    profiled 3 broadcast -a chain -x $link --copy bcopy -b 32M -e 32M -n 2 -w 0 -c 0 --inject delay:rank=1:us=200000
+    profiled 3 broadcast -a chain -x $link --copy bcopy -b 12M -e 12M -n 2 -w 0 -c 0 --inject delay:rank=1:us=600000
     check_json "$json" 'd["results"][0]["profile"][0]["waiting_credit"] > 0.5' \
         'd["results"][0]["profile"][2]["waiting_peer"] > 0.5' 'd["results"][0]["profile"][1]["bookkeeping"] > 0.5'
 done
