@@ -45,6 +45,8 @@ check_status 0 "a target with a fault is built"
 run "$repository/tests/fuzz/run" 30 ./wrong
 check_status 1 "the fault is found"
 check "its input is kept" test "$(cat wrong-crash-* | wc -c)" -ge 3
+line=$(grep '^or make it anew: ' "$out")
+check "it can be made anew of what is printed" cmp wrong-crash-* <(base64 -d <<<"${line##*<<<}")
 cp wrong-crash-* again
 run ./wrong again
 check "status $status when it is tried again" test "$status" != 0
