@@ -47,6 +47,15 @@ check_says '^# status: ok' "$scratch/0.out"
 check "results come from rank 0 only" test ! -s "$scratch/1.out"
 check_silent 'CCTEST_SECRET' "$scratch/0.err"
 
+# Many of them: more than rank 0 has places for next to itself.
+free_port
+for rank in {0..69}; do
+    at "$rank" 70
+    start "$rank" "$CCTEST" barrier -n 1 -w 0 -c 0 --timeout 30 "${where[@]}" --json "$scratch/many.json"
+done
+for rank in {0..69}; do ended "$rank" 0; done
+check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d["ranks"]}) == 70'
+
 # Without a secret that is said, by rank 0.
 free_port
 unset CCTEST_SECRET
