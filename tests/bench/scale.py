@@ -4,7 +4,8 @@
 How long one rank takes to build its schedule and plan, and how much memory they take, at up to
 65,536 ranks (scale.c); the shared and private memory of a job of up to 64 local ranks that are all
 connected to each other; and how long a job of up to 256 ranks on this machine takes to start and to
-end, forked here or meeting at a port. Each says whether its target is met, if it has one. All numbers go to a JSON file, the tables to standard output.
+end, forked here or meeting at a port. Each says whether its target is met, if it has one. All
+numbers go to a JSON file, the tables to standard output.
 """
 
 import sys
