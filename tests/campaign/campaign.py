@@ -26,9 +26,10 @@ def options():
     parser.add_argument("--cctest", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
-    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=300, help="0: each fault once")
     parser.add_argument("--run", type=int, help="this one only, with all that was said")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many")
+    parser.add_argument("--least", type=int, default=1, help="runs for which there must have been time")
     parser.add_argument("--slack", type=float, default=2, help="seconds after the deadline in which all must have ended")
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
@@ -83,7 +84,8 @@ def main():
     hosts = networks.Hosts(given.holder) if given.holder else None
     if not hosts:
         bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
-    numbers = range(given.first, given.first + given.runs) if given.run is None else [given.run]
+    runs = given.runs or len(cases.possible(bootstraps, given.fault))
+    numbers = range(given.first, given.first + runs) if given.run is None else [given.run]
     for number in numbers:
         if time.monotonic() - begun > given.seconds:
             break
@@ -92,13 +94,17 @@ def main():
         if given.log:
             with open(given.log, "a", encoding="utf-8") as log:
                 log.write(json.dumps(results[-1]) + "\n")
+    few = len(results) < min(given.least, len(numbers))
     if given.log:
         with open(given.log, encoding="utf-8") as log:
             results = [json.loads(line) for line in log]
     table(results)
     wrong = sum(any(result[what] for what in JUDGED) for result in results)
-    print(f"{len(results)} runs, {wrong} wrong, seed {given.seed}")
-    return wrong > 0
+    print(f"coverage: {len(results)} runs of {len({result['fault'] for result in results})} faults, {wrong} wrong, "
+          f"seed {given.seed}, in {time.monotonic() - begun:.0f} s")
+    if few:
+        print(f"there was no time for {given.least} runs: this machine is too slow or too busy to tell")
+    return wrong > 0 or few
 
 
 if __name__ == "__main__":

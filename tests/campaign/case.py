@@ -74,10 +74,19 @@ def work(case, chance):
             "-c", str(chance.choice([0, 2, 1000000]))]
 
 
+def possible(bootstraps, wanted):
+    return sorted({f for b in bootstraps for f in FAULTS[b] if not wanted or f in wanted})
+
+
+def turn(seed, number, faults):
+    """Each fault once, in another order each time, so that a sample that is cut short has others for another seed."""
+    times, place = divmod(number, len(faults))
+    return random.Random(f"{seed} turn {times}").sample(faults, len(faults))[place]
+
+
 def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     chance = random.Random(f"{seed} {number}")
-    possible = {f for b in wanted_bootstraps for f in FAULTS[b] if not wanted_faults or f in wanted_faults}
-    fault = sorted(possible)[number % len(possible)] # each in its turn
+    fault = turn(seed, number, possible(wanted_bootstraps, wanted_faults))
     bootstrap = chance.choice([b for b in wanted_bootstraps if fault in FAULTS[b]])
     ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
