@@ -8,6 +8,7 @@ which gives it a private machine.
 import argparse
 import collections
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -33,7 +34,6 @@ def options():
     parser.add_argument("--slack", type=float, default=2, help="seconds after the deadline in which all must have ended")
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
-    parser.add_argument("--private", action="store_true", help="nobody else uses this machine's namespaces")
     parser.add_argument("--holder", type=int, action="append", help="process that holds a host; one for each")
     parser.add_argument("--log", help="append a line of JSON for each run; the table is of all that stands there")
     return parser.parse_args()
@@ -78,6 +78,9 @@ def table(results):
 
 def main():
     given = options()
+    if not os.environ.get("TEST_PRIVATE"): # lib.sh's
+        sys.exit("campaign.py fills /dev/shm, and throws garbage at every port: run tests/system/test_campaign.sh, which "
+                 "has a machine of its own")
     bootstraps = given.bootstrap or list(cases.FAULTS)
     known = cases.algorithms(given.cctest)
     results, begun = [], time.monotonic()

@@ -135,24 +135,22 @@ def right_status(job, case, late):
     return "; ".join(wrong)
 
 
-def leftovers_at_last(job, hosts, given):
+def leftovers_at_last(job, hosts, slack):
     """Ranks that the kernel kills after their supervisor need a moment to be gone."""
-    until = time.monotonic() + given.slack
-    while (left := leftovers(job, hosts, given.private)) and time.monotonic() < until:
+    until = time.monotonic() + slack
+    while (left := leftovers(job, hosts)) and time.monotonic() < until:
         time.sleep(0.05)
     return left
 
 
-def leftovers(job, hosts, private):
-    left = []
-    if private:
-        told = subprocess.run(["ps", "-e", "-o", "pid=,stat=,comm="], check=True, capture_output=True, text=True).stdout
-        left += [line for line in told.splitlines() if line.split()[2] == "cctest" and line.split()[1][0] != "Z"]
-        places = [[]] + ([hosts.on(number + 1) for number in range(len(hosts.holders))] if hosts else [])
-        for place in places:
-            told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntx"], check=True, capture_output=True,
-                                  text=True).stdout
-            left += told.splitlines()
+def leftovers(job, hosts):
+    told = subprocess.run(["ps", "-e", "-o", "pid=,stat=,comm="], check=True, capture_output=True, text=True).stdout
+    left = [line for line in told.splitlines() if line.split()[2] == "cctest" and line.split()[1][0] != "Z"]
+    places = [[]] + ([hosts.on(number + 1) for number in range(len(hosts.holders))] if hosts else [])
+    for place in places:
+        told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntx"], check=True, capture_output=True,
+                              text=True).stdout
+        left += told.splitlines()
     mine = {path.name for process in job.processes for path in process.files}
     return left + [name for name in os.listdir(job.folder) if name not in mine]
 
@@ -172,5 +170,5 @@ def judge(job, case, struck, hosts, given):
         "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",
         "status": right_status(job, case, late),
         "names": "" if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
-        "left": "; ".join(leftovers_at_last(job, hosts, given)),
+        "left": "; ".join(leftovers_at_last(job, hosts, given.slack)),
     }
