@@ -8,6 +8,8 @@ unset NO_COLOR "${!CCTEST_@}" # settings of the person who runs the tests are no
 CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 # shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
+# shellcheck disable=SC2034 # for the tests; where MPICH is, too, mpirun may be MPICH's
+openmpi=$(command -v mpirun.openmpi || echo mpirun)
 # Without a private machine (below), everything that is left behind is looked for by this name.
 scratch=$(mktemp -d)
 # A command in the background that is killed before it has begun is a copy of this shell still: it must not remove this.

@@ -5,11 +5,12 @@
 private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
-[[ $(mpirun --version 2>/dev/null) = *"Open MPI"* ]] || skip "Open MPI's mpirun is not here"
+# shellcheck disable=SC2154 # lib.sh's
+[[ $("$openmpi" --version 2>/dev/null) = *"Open MPI"* ]] || skip "Open MPI's mpirun is not here"
 mkdir "$scratch/tmp"
 export TMPDIR=$scratch/tmp # where mpirun leaves its own files
 many=(--allow-run-as-root --oversubscribe)
-mpirun=(mpirun "${many[@]}")
+mpirun=("$openmpi" "${many[@]}")
 "${mpirun[@]}" -np 1 true >"$out" 2>"$err" </dev/null || skip "mpirun does not run here: $(head -n 1 "$err")"
 case $("$CCTEST" info) in
 *"built without PMIx"*) skip "this cctest is built without PMIx" ;;
@@ -338,7 +339,7 @@ if hosts_up 3; then
     } >"$scratch/rsh"
     chmod +x "$scratch/rsh"
     host_as 1
-    spread=("${as[@]}" mpirun "${many[@]}" --mca plm_rsh_agent "$scratch/rsh" --mca oob_tcp_if_include eth0)
+    spread=("${as[@]}" "$openmpi" "${many[@]}" --mca plm_rsh_agent "$scratch/rsh" --mca oob_tcp_if_include eth0)
     spread+=(--mca plm_rsh_no_tree_spawn 1)
     run "${spread[@]}" --host h1:2,h2:1,h3:2 -np 5 "$CCTEST" "${small[@]}" -a ahc --json "$json"
     check_status 0 "three hosts"

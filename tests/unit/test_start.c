@@ -380,8 +380,10 @@ static void stranger_is_no_gate(size_t decoy)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     size_t gate = board->bytes[scenario.foreign];
     board_close(board);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+        print_message("not tested: a stranger as gate (no namespaces here)\n");
         skip();
+    }
     assert_int_equal(status, 0);
     assert_int_equal(gate, GATE_BYTES); /* else that decoy is none */
 }
