@@ -174,7 +174,7 @@ host_plug() { ip link set "lan0-$1" up && ip link set "lan1-$1" up; }
 
 # meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts. All ranks end well; what rank 0 says is in
 # $scratch/0.out, its JSON in $hosts_json.
-hosts_json=$scratch/met.json hosts_port=7000
+hosts_json=$scratch/met.json hosts_port=7000 hosts_patience=20 # seconds in which nobody may progress
 meet() {
     local dealt rank as
     read -ra dealt <<<"$1"
@@ -182,7 +182,7 @@ meet() {
     rm -f "$hosts_json"
     for rank in "${!dealt[@]}"; do
         host_as "${dealt[rank]}"
-        start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$hosts_json" --timeout 20 \
+        start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$hosts_json" --timeout "$hosts_patience" \
             --rendezvous "h${dealt[0]}:$hosts_port" --rank "$rank" --world "${#dealt[@]}"
     done
     for rank in "${!dealt[@]}"; do ended "$rank" 0; done

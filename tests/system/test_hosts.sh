@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs over several hosts (network namespaces): which link each pair of ranks takes, that hierarchical algorithms find
-# the hosts whatever the order of the ranks, and every collective once.
+# the hosts whatever the order of the ranks, every collective once, and that a slow host is no dead one.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -106,6 +106,21 @@ print(*(c["name"] for c in json.load(sys.stdin)["collectives"]))'); do
     check_json "$json" 'd["status"] == "ok"' 'len(d["results"]) > 0' 'all(r["auto"] for r in d["results"])' \
         'all(r["wrong"] == 0 and r["checked"] == 2 for r in d["results"])'
 done
+
+# ---- a slow host ----
+
+# Rank 1 has its message at once, and then nothing to do for five times as long as nobody may progress, while rank 2
+# still gets its own, byte by byte: nobody is killed for it.
+if host_rate 3 4mbit 2>"$err"; then
+    hosts_patience=1
+    meet "1 2 3" broadcast -a linear -b 3M -e 3M -n 1 -w 0 -c 0
+    hosts_patience=20
+    check_json "$json" 'd["status"] == "ok"' 'd["results"][0]["time_us"]["min"] > 5e6'
+    for rank in 0 1 2; do check_silent . "$scratch/$rank.err"; done
+    host_unrate 3
+else
+    echo "not tested: a slow host (no token bucket here: $(head -n 1 "$err"))"
+fi
 hosts_down
 
 # ---- hosts of one name ----
