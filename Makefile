@@ -100,7 +100,7 @@ tests: $(tests) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
-# A quarter of an hour for 300 runs.
+# About 20 minutes for 300 runs.
 RUNS ?= 300
 SEED ?= 1
 campaign: $(binary)
