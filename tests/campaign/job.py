@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+SCRIPT = pathlib.Path(__file__).parent.parent / "system" / "rank.sh"
+
 
 def pause(seconds):
     time.sleep(max(0, seconds))
@@ -71,24 +73,11 @@ class Process:
 
 
 class Child:
-    """A rank that a launcher starts by this script, which keeps its number, and its exit status."""
-
-    SCRIPT = """
-        trap : TERM # the launcher's, for what it left behind
-        at=$1/$OMPI_COMM_WORLD_RANK.rank
-        shift
-        "$@" &
-        echo $! >"$at.pid"
-        wait $!
-        status=$?
-        while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
-        echo $status >"$at.status"
-        exit $status
-    """
+    """A rank that a launcher starts by SCRIPT, which keeps its number, and its exit status."""
 
     def __init__(self, rank, folder):
         self.rank, self.host, self.ended = rank, 1, None
-        self.files = [folder / f"{rank}.rank.{what}" for what in ("pid", "status")]
+        self.files = [folder / f"{rank}.{what}" for what in ("pid", "status")]
 
     def number(self, what):
         try:
@@ -163,8 +152,8 @@ class Job:
 
     def start_mpirun(self, cctest):
         launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "odls_base_sigkill_timeout", "5"]
-        self.add(None, 1, [*launch, "-np", str(self.case.ranks), "sh", "-c", Child.SCRIPT, "sh", str(self.folder),
-                           cctest, *self.case.words])
+        self.add(None, 1, [*launch, "-np", str(self.case.ranks), str(SCRIPT), str(self.folder), cctest,
+                           *self.case.words])
         self.processes += [Child(rank, self.folder) for rank in range(self.case.ranks)]
 
         # While ranks meet through PMIx nobody can tell who is missing, and mpirun ends them as it likes.

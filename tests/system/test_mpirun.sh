@@ -83,22 +83,6 @@ fi
 
 # ---- they end ----
 
-# rank FOLDER COMMAND...: a rank whose number, pid and exit status are kept.
-cat >"$scratch/rank" <<'SH'
-#!/bin/sh
-trap : TERM # mpirun's, for what it left behind
-at=$1/$OMPI_COMM_WORLD_RANK
-shift
-"$@" &
-echo $! >"$at.pid"
-wait $!
-status=$?
-while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
-echo $status >"$at.status"
-exit $status
-SH
-chmod +x "$scratch/rank"
-
 # shellcheck disable=SC2317 # await calls it
 all_gone() { ps -e -o stat=,comm= | awk '$1 !~ /^Z/ && $2 == "cctest" { there = 1 } END { exit there }'; }
 
@@ -110,7 +94,7 @@ begin() {
     shift
     folder=$(mktemp -d "$scratch/run.XXXX")
     out=$folder/out err=$folder/err
-    [ -z "$kept" ] || before=("$scratch/rank" "$folder")
+    [ -z "$kept" ] || before=("$repository/tests/system/rank.sh" "$folder")
     ran=("${mpirun[@]}" -np "$ranks" "$CCTEST" "$@")
     # mpirun ends what is left a while after a first failure: not before we have seen how the ranks end by themselves.
     "${mpirun[@]}" --mca odls_base_sigkill_timeout 5 -np "$ranks" "${before[@]}" "$CCTEST" "$@" >"$out" 2>"$err" </dev/null &
