@@ -79,14 +79,18 @@ def table(results):
 def main():
     given = options()
     if not os.environ.get("TEST_PRIVATE"): # lib.sh's
-        sys.exit("campaign.py fills /dev/shm, and throws garbage at every port: run tests/system/test_campaign.sh, which "
-                 "has a machine of its own")
+        sys.exit("campaign.py fills /dev/shm, and throws garbage at every port: run tests/system/test_campaign.sh, "
+                 "which has a machine of its own")
     bootstraps = given.bootstrap or list(cases.FAULTS)
     known = cases.algorithms(given.cctest)
     results, begun = [], time.monotonic()
     hosts = networks.Hosts(given.holder) if given.holder else None
     if not hosts:
         bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
+    for name in jobs.LAUNCHERS:
+        if name in bootstraps and not jobs.launches(name, given.cctest):
+            print(f"without {name}: it is not here, does not run here, or cctest does not find its way by it")
+            bootstraps.remove(name)
     runs = given.runs or len(cases.possible(bootstraps, given.fault))
     numbers = range(given.first, given.first + runs) if given.run is None else [given.run]
     for number in numbers:

@@ -7,11 +7,15 @@ import subprocess
 # Which faults make sense where. A launcher that starts ranks gets its row here, and its start_... in job.py.
 EVERYWHERE = ["none", "full-shm", "descriptors", "garbage", "stuck", "interrupt", "pause"]
 ON_PROCESSES = EVERYWHERE + ["kill", "kill-root", "stop", "stop-root", "stop-long"]
+LAUNCHED = [fault for fault in ON_PROCESSES if fault != "descriptors"] # the launcher's own, too
 FAULTS = {
     "local": ON_PROCESSES + ["kill-supervisor"],
     "threads": EVERYWHERE + ["kill-supervisor"],
     "tcp": ON_PROCESSES,
-    "mpirun": [fault for fault in ON_PROCESSES if fault != "descriptors"], # its own, too
+    "torchrun": ON_PROCESSES,
+    "srun": ON_PROCESSES,
+    "mpirun": LAUNCHED,
+    "mpiexec": LAUNCHED,
     "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
@@ -34,13 +38,17 @@ class Case:
     other: int       # the other end of a link that is cut
     signal: str      # of an interruption
     descriptors: int
+    early: bool      # a launcher's ranks are struck while they still meet by it
 
     def healthy(self):
         return self.fault in HEALTHY
 
+    def launched(self):
+        return self.bootstrap in ("mpirun", "mpiexec")
+
     def title(self):
-        return (f"run {self.number}: {self.fault} on {self.bootstrap}, {self.ranks} ranks, at {self.when:.2f} s, rank "
-                f"{self.target}, host h{self.victim}: {' '.join(self.words)}")
+        return (f"run {self.number}: {self.fault} on {self.bootstrap}, {self.ranks} ranks, at {self.when:.2f} s"
+                f"{' (early)' * self.early}, rank {self.target}, host h{self.victim}: {' '.join(self.words)}")
 
 
 def algorithms(cctest):
@@ -92,9 +100,10 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
     case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, other=0, signal=chance.choice(SIGNALS),
-                descriptors=chance.randint(8, 60))
+                descriptors=chance.randint(8, 60), early=False)
+    case.early = case.launched() and chance.random() < 0.3
     # Joining and connecting take little time, so they get a share of their own.
-    soon = {"tcp": 0.25, "hosts": 0.25}.get(bootstrap, 0.06)
+    soon = 0.25 if bootstrap in ("tcp", "torchrun", "srun", "hosts") or case.early else 0.06
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1

@@ -2,6 +2,8 @@
 import os
 import pathlib
 import random
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +12,23 @@ import threading
 import time
 
 SCRIPT = pathlib.Path(__file__).parent.parent / "system" / "rank.sh"
+# What a launcher's line begins with, up to the number of ranks. None is to end ranks of a job before they have ended by
+# themselves.
+LAUNCHERS = {
+    "mpirun": [shutil.which("mpirun.openmpi") or "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca",
+               "odls_base_sigkill_timeout", "5", "-np"],
+    "mpiexec": ["mpiexec.hydra", "-disable-auto-cleanup", "-n"],
+}
+
+
+def launches(name, cctest):
+    """Whether a launcher is here, and cctest finds its way by it."""
+    try:
+        told = subprocess.run([*LAUNCHERS[name], "2", cctest, "info"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60, check=False)
+    except OSError:
+        return False
+    return re.search("^ranks +pmix?: ", told.stdout, re.M) is not None
 
 
 def pause(seconds):
@@ -75,8 +94,8 @@ class Process:
 class Child:
     """A rank that a launcher starts by SCRIPT, which keeps its number, and its exit status."""
 
-    def __init__(self, rank, folder):
-        self.rank, self.host, self.ended = rank, 1, None
+    def __init__(self, rank, folder, launcher):
+        self.rank, self.host, self.ended, self.launcher = rank, 1, None, launcher
         self.files = [folder / f"{rank}.{what}" for what in ("pid", "status")]
 
     def number(self, what):
@@ -97,7 +116,8 @@ class Child:
         return self.pid
 
     def look(self):
-        if self.ended is None and self.status() is not None:
+        # What outlives its launcher without a word is looked for with all that is left behind.
+        if self.ended is None and (self.status() is not None or self.launcher.look()):
             self.ended = time.monotonic()
         return self.ended is not None
 
@@ -114,7 +134,8 @@ class Job:
     def __init__(self, case, cctest, hosts, folder):
         self.case, self.hosts, self.folder = case, hosts, folder
         self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
-        self.environment = dict(os.environ, CCTEST_SECRET=f"run {case.number}", TMPDIR=str(folder))
+        secret = f"what the ranks of run {case.number} know" # so long that no rank need make a key of it, slowly
+        self.environment = dict(os.environ, CCTEST_SECRET=secret, TMPDIR=str(folder))
         if case.fault == "full-shm":
             self.fill_shm()
         if case.fault == "throttle":
@@ -139,29 +160,49 @@ class Job:
     def start_threads(self, cctest):
         self.add(None, 1, [cctest, *self.case.words, "--np", str(self.case.ranks), "--ranks-as", "threads"])
 
-    def start_tcp(self, cctest, meet="127.0.0.1"):
-        port = 21000 + self.case.number % 9000
+    def add_each(self, command):
+        """One by one, in any order; command(rank): what starts it."""
         order = list(range(self.case.ranks))
         random.Random(self.case.number).shuffle(order)
         for rank in order:
-            self.add(rank, self.case.host[rank], [cctest, *self.case.words, "--rendezvous", f"{meet}:{port}",
-                                                  "--world", str(self.case.ranks), "--rank", str(rank)])
+            self.add(rank, self.case.host[rank], command(rank))
+
+    def port(self):
+        return 21000 + self.case.number % 9000
+
+    def start_tcp(self, cctest, meet="127.0.0.1"):
+        self.add_each(lambda rank: [cctest, *self.case.words, "--rendezvous", f"{meet}:{self.port()}",
+                                    "--world", str(self.case.ranks), "--rank", str(rank)])
 
     def start_hosts(self, cctest):
         self.start_tcp(cctest, self.hosts.address(1))
 
-    def start_mpirun(self, cctest):
-        launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "odls_base_sigkill_timeout", "5"]
-        self.add(None, 1, [*launch, "-np", str(self.case.ranks), str(SCRIPT), str(self.folder), cctest,
-                           *self.case.words])
-        self.processes += [Child(rank, self.folder) for rank in range(self.case.ranks)]
+    def start_torchrun(self, cctest):
+        told = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={self.port()}", f"WORLD_SIZE={self.case.ranks}"]
+        self.add_each(lambda rank: ["env", *told, f"RANK={rank}", cctest, *self.case.words])
 
-        # While ranks meet through PMIx nobody can tell who is missing, and mpirun ends them as it likes.
+    def start_srun(self, cctest):
+        """As without PMIx: by the variables of a step alone."""
+        told = [f"SLURM_JOB_ID={self.case.number}", "SLURM_STEP_ID=0", "SLURM_STEP_NODELIST=here",
+                "SLURM_STEP_NUM_NODES=1", f"SLURM_STEP_NUM_TASKS={self.case.ranks}"]
+        self.add_each(lambda rank: ["env", *told, f"SLURM_PROCID={rank}", cctest, *self.case.words])
+
+    def start_mpirun(self, cctest):
+        self.add(None, 1, [*LAUNCHERS[self.case.bootstrap], str(self.case.ranks), str(SCRIPT), str(self.folder), cctest,
+                           *self.case.words])
+        launcher = self.processes[0]
+        self.processes += [Child(rank, self.folder, launcher) for rank in range(self.case.ranks)]
+        if self.case.early:
+            return
+
+        # While ranks meet through a launcher nobody can tell who is missing, and it ends them as it likes.
         for _ in range(2000):
-            if self.processes[0].look() or "busbw" in self.processes[0].text(0):
+            if launcher.look() or "busbw" in launcher.text(0):
                 break
             time.sleep(0.01)
         self.begun = time.monotonic()
+
+    start_mpiexec = start_mpirun
 
     # Faults. Each returns when it has struck; what lasts goes on in a thread.
 
@@ -262,7 +303,7 @@ class Job:
         self.woken = set(self.stopped)
         for pid in self.woken:
             self.signal(pid, signal.SIGCONT)
-        launcher = 8 if self.case.bootstrap == "mpirun" else 0 # for its own leave
+        launcher = 8 if self.case.launched() else 0 # for its own leave
         self.await_end(time.monotonic() + self.case.timeout + 2 + launcher)
 
     def close(self):

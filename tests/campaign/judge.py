@@ -9,6 +9,7 @@ What is right follows from the fault alone, never from what the job said:
                 it hears nobody, so it may name rank 0, or its own host
   interrupted   130; who had not joined yet ends alone, and the others miss it (5)
   descriptors   1, and the rank that had too few of them; 0 where they were enough
+  early         whoever it is, and whatever it says: a launcher through which ranks still meet has its own mind
 """
 import os
 import pathlib
@@ -24,7 +25,7 @@ NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
 def accusations(case, process):
     """What a process says without being asked, but for the further lines of a report."""
     lines = process.text(1).splitlines()
-    if case.bootstrap == "mpirun": # which has words of its own
+    if case.launched(): # the launcher has words of its own
         lines = [line for line in lines if line.startswith("cctest: ")]
     lines = [line.removeprefix("cctest: ") for line in lines]
     lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]
@@ -78,7 +79,9 @@ def expected(job, case, process):
     fault, struck = case.fault, process.rank == case.target
     if case.healthy():
         return {0}, None
-    if case.bootstrap == "mpirun" and process.rank is None: # its own status is its own business
+    if case.early: # it has an end, in time, and that is all that can be asked for
+        return {None, *range(-64, 256)}, "."
+    if case.launched() and process.rank is None: # its own status is its own business
         return set(range(1, 256)), named(case, [case.target]) + rf"|by SIG{case.signal}"
     if fault == "kill-supervisor" or (fault in ("kill", "kill-root") and struck):
         return {-9}, None
@@ -119,7 +122,8 @@ def right_names(job, case):
             if not is_right(job, case, process, line):
                 return f"rank {process.rank} says: {line}"
             accused = True
-    silent = case.healthy() or case.fault == "kill-supervisor" or all(p.status() == 0 for p in job.processes)
+    silent = case.healthy() or case.early or case.fault == "kill-supervisor"
+    silent = silent or all(p.status() == 0 for p in job.processes)
     return "" if silent or accused else "nobody is named"
 
 
