@@ -19,6 +19,8 @@ FAULTS = {
     "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
+ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # their ranks start so
+MANY = range(36, 45) # ranks: beyond 33 some reach rank 0 through others only
 SIGNALS = ["TERM", "INT", "HUP", "QUIT"]
 SIZES = [8, 1 << 10, 4 << 10, 64 << 10, 1 << 20]
 
@@ -42,6 +44,9 @@ class Case:
 
     def healthy(self):
         return self.fault in HEALTHY
+
+    def many(self):
+        return self.ranks in MANY
 
     def launched(self):
         return self.bootstrap in ("mpirun", "mpiexec")
@@ -75,7 +80,7 @@ def work(case, chance):
         return ["-b", size, "-e", size, "-n", "150", "-w", "1", "-c", "2"] + delay
     if case.fault == "stuck":
         return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", f"delay:rank={case.target}:us=60000000"]
-    if chance.random() < 0.4: # many sizes: most of the time goes to what lies between the iterations
+    if not case.many() and chance.random() < 0.4: # many sizes: most time goes to what lies between the iterations
         return ["-b", "1K", "-e", "1M", "-i", "4K", "-n", "20", "-w", "1", "-c", "1"]
     size = chance.choice(SIZES)
     return ["-b", str(size), "-e", str(max(size, 1 << 16)), "-n", "300000", "-w", str(chance.choice([0, 5, 1000000])),
@@ -97,13 +102,15 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     fault = turn(seed, number, possible(wanted_bootstraps, wanted_faults))
     bootstrap = chance.choice([b for b in wanted_bootstraps if fault in FAULTS[b]])
     ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
+    if bootstrap in ("local", "tcp", "torchrun", "srun") and fault != "stuck" and chance.random() < 0.2:
+        ranks = chance.choice(MANY)
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
     case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, other=0, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60), early=False)
     case.early = case.launched() and chance.random() < 0.3
     # Joining and connecting take little time, so they get a share of their own.
-    soon = 0.25 if bootstrap in ("tcp", "torchrun", "srun", "hosts") or case.early else 0.06
+    soon = 0.25 if bootstrap in ONE_BY_ONE or case.early else 0.06
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1
@@ -112,11 +119,12 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     if fault in ("pause", "stuck", "interrupt", "descriptors"):
         case.target = chance.randrange(ranks)
     case.victim = 1 if rooted else chance.randrange(2, max(host) + 1) if max(host) > 1 else 1
-    if fault == "cut-link": # not rank 0's, which would cut off the control plane too
+    if fault == "cut-link":
         case.host = [1 + rank * 3 // ranks for rank in range(ranks)]
-        case.victim, case.other = 2, 3
+        case.victim, case.other = chance.choice([(2, 3), (2, 1), (3, 1)])
     power = ranks & (ranks - 1) == 0
-    collective, algorithm, _ = chance.choice([a for a in known if power or not a[2]])
+    cheap = ("barrier",) if case.many() else {a[0] for a in known}
+    collective, algorithm, _ = chance.choice([a for a in known if (power or not a[2]) and a[0] in cheap])
     transports = ["auto", "tcp"] if bootstrap == "hosts" else ["auto", "shm", "tcp"]
     case.words = [collective, "-a", algorithm, "-x", chance.choice(transports), "--timeout", str(case.timeout)]
     case.words += work(case, chance)

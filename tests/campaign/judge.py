@@ -4,7 +4,7 @@ What is right follows from the fault alone, never from what the job said:
 
   healthy       status 0 everywhere, and nobody is accused
   lost, silent  5 on all who survive; whoever accuses names the rank that was struck
-  a cut link    5 everywhere, and both ends are named, by their hosts
+  a cut link    5 everywhere, and both ends are named, by their hosts; one to rank 0's host may look like a cut host
   a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
                 it hears nobody, so it may name rank 0, or its own host
   interrupted   130; who had not joined yet ends alone, and the others miss it (5)
@@ -99,8 +99,11 @@ def expected(job, case, process):
             return "|".join(str(rank) for rank in range(case.ranks) if case.host[rank] == host)
         ends = [rf"^rank ({there(one)}) \(host h{one}.*: .*rank ({there(two)})\b"
                 for one, two in ((case.victim, case.other), (case.other, case.victim))]
-        ends = "|".join(ends) + rf"|(host h{case.victim}\b.*host h{case.other}\b|host h{case.other}\b.*host h{case.victim}\b)"
-        return {5}, ends
+        one, two = rf"\bhost h{case.victim}\b", rf"\bhost h{case.other}\b"
+        ends += [f"{one}.*{two}", f"{two}.*{one}"]
+        if case.other == 1: # who is at the other end cannot reach rank 0
+            ends.append(cut_off(case, process))
+        return {5}, "|".join(ends)
     return {5}, named(case, [case.target])
 
 
