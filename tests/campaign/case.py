@@ -114,6 +114,8 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1
+    if case.many(): # until the last has come, on a few cores
+        case.timeout = 5
     rooted = fault.endswith("-root")
     case.target = 0 if rooted else chance.randrange(1, ranks)
     if fault in ("pause", "stuck", "interrupt", "descriptors"):

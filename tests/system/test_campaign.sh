@@ -9,7 +9,7 @@
 private_machine "$@"
 # shellcheck disable=SC2154 # lib.sh's
 [ -n "$private" ] || skip "this user may make no namespaces, and the campaign harms the machine that it runs on"
-read -ra given <<<"${CAMPAIGN:---seed 1 --seconds 75 --runs 0 --least 15 --slack 6}"
+read -ra given <<<"${CAMPAIGN:---seed 1 --seconds 75 --runs 0 --least 12 --slack 6}"
 # shellcheck disable=SC2154 # hosts.sh's and lib.sh's
 if hosts_up 4; then
     for host in 1 2 3 4; do given+=(--holder "${host_holder[$host]}"); done
