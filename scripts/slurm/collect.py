@@ -3,8 +3,9 @@
 
     scripts/slurm/collect.py array-1234
 
-For each collective and size, the algorithms from the fastest to the slowest; then the runs that failed, by the .status
-files that array.sbatch leaves. The exit status is 1 if there are any, or no results at all."""
+For each collective and size, the algorithms from the fastest to the slowest; then the runs that failed: those whose
+JSON is not whole or says so, and those whose .status file, which array.sbatch leaves, does or is missing, as it is
+where the task was killed. The exit status is 1 if there are any, or no results at all."""
 import glob
 import json
 import sys
@@ -12,18 +13,20 @@ import sys
 if len(sys.argv) != 2:
     sys.exit("usage: collect.py FOLDER")
 results, failed = {}, []
-for name in sorted(glob.glob(sys.argv[1] + "/*.json")):
+names = glob.glob(sys.argv[1] + "/*.json") + glob.glob(sys.argv[1] + "/*.status")
+for name in sorted({name.rpartition(".")[0] for name in names}):
     try:
-        document = json.load(open(name))
-    except ValueError:
-        failed.append(f"{name}: not complete")
-        continue
+        status, run = open(name + ".status").read().strip().split(maxsplit=1)
+    except (OSError, ValueError):
+        status, run = "none", "the run"
+    try:
+        document = json.load(open(name + ".json"))
+    except (OSError, ValueError):
+        document = {"status": "not complete", "results": []}
     for result in document["results"]:
         results.setdefault((result["collective"], result["bytes"]), []).append(result)
-for name in sorted(glob.glob(sys.argv[1] + "/*.status")):
-    status, run = open(name).read().split(maxsplit=1)
-    if status != "0":
-        failed.append(f"{name}: {run.strip()} ended with status {status}")
+    if status != "0" or document["status"] != "ok":
+        failed.append(f"{name}.json: {run} ended with status {status}; its JSON says: {document['status']}")
 
 print(f"{'collective':16} {'bytes':>12} {'algorithm':24} {'p50 us':>12} {'busbw GB/s':>12} {'#wrong':>8}")
 for (collective, size), runs in sorted(results.items()):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Slurm for real: a controller and three nodes, started for this test. Steps find their ranks, wherever they are and
+# Slurm for real: a controller and four nodes, started for this test. Steps find their ranks, wherever they are and
 # whatever else runs there; what is no step is not taken for one; statuses reach Slurm.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -9,8 +9,9 @@
 . "$(dirname -- "$0")/slurm.sh"
 private_machine "$@"
 cd "$scratch" || exit # where the hosts' commands run
-slurm_up 3 || skip "$slurm_missing"
+slurm_up 4 || skip "$slurm_missing"
 small=(allreduce -b 4K -e 4K -n 3 -w 1 -c 2 --timeout 20)
+secret=$(head -c 32 /dev/urandom | base64)
 
 # In a step, each task says where it is, and leaves its status: task N in N.node and N.status.
 cat >task.sh <<'TASK'
@@ -64,9 +65,18 @@ for shape in "4 -n 4" "5 -N 2 -n 5" "7 -N 3 -n 7" "3 -N 1 -n 3" "6 -N 3 -n 6 -m 
     fi
 done
 
+# The README's lines, with small sizes.
+while read -ra words; do
+    slurm env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${words[@]}"
+    check_status 0 "${words[*]}"
+    check_says '^# 8 ranks on 2 hosts, h1 to h2 ' "$out"
+    lines=$((${lines:-0} + 1))
+done < <(sed -nE 's/^    (srun [^#]*).*/\1/p' "$repository/README.md")
+check "the README has such lines" test "${lines:-0}" -ge 2
+
 # A job of its own, and one of several components. srun passes a secret on.
 rm -f job.json
-slurm env CCTEST_SECRET=open-sesame srun -N 2 -n 3 "${task[@]}" "${small[@]}" --json job.json
+slurm env CCTEST_SECRET="$secret" srun -N 2 -n 3 "${task[@]}" "${small[@]}" --json job.json
 check_status 0
 check_ranks 3
 check_silent CCTEST_SECRET
@@ -115,7 +125,7 @@ for at_once in "--jobid=$job --overlap" ""; do
         type=float
         [ $name = one ] || type=double
         # shellcheck disable=SC2086
-        timeout 60 "${as[@]}" CCTEST_SECRET=open-sesame srun $at_once -w h1,h2 -N 2 -n 4 \
+        timeout 60 "${as[@]}" CCTEST_SECRET="$secret" srun $at_once -w h1,h2 -N 2 -n 4 \
             "$CCTEST" "${small[@]}" -n 300 -d $type >$name.out 2>$name.err </dev/null &
         pids[$name]=$!
     done
@@ -137,7 +147,7 @@ step -N 2 -n 5 "${task[@]}" "${small[@]}" --inject kill:rank=1:iteration=2 --tim
 check_says 'rank 1 .*host h1'
 for rank in 0 2 3 4; do check "rank $rank: $(cat $rank.status)" grep -qx 5 $rank.status; done
 check "rank 1 was killed: $(cat 1.status)" grep -qx 137 1.status
-check_status 137 "srun's own: the gravest of its tasks"
+check_status 137 "srun's own: the highest of its tasks"
 # A stopped rank does not end by itself; srun --wait ends its step.
 step --wait=1 -N 2 -n 3 "${task[@]}" "${small[@]}" --inject stop:rank=2:iteration=2 --timeout 4
 check "srun's own with --wait: $status" test "$status" != 0
@@ -150,7 +160,7 @@ rm -f job.json
 timeout 60 "${as[@]}" srun -N 2 -n 3 -J victim "${task[@]}" "${small[@]}" -n 4000000 --json job.json \
     >one.out 2>one.err </dev/null &
 victim=$!
-await 40 grep -qs running job.json
+check "the victim runs" await 40 grep -qs running job.json
 slurm scancel --name=victim
 check_status 0
 wait $victim
@@ -161,7 +171,7 @@ out=$scratch/out err=$scratch/err
 
 # ---- no step of several ranks: ranks are local ----
 
-local_ranks='^# [0-9]+ ranks on h[1-3] \(local\)'
+local_ranks='^# [0-9]+ ranks on h[1-4] \(local\)'
 step -n 1 "$CCTEST" "${small[@]}"
 check_status 0
 check_says "$local_ranks" "$out"
@@ -179,7 +189,7 @@ BATCH
 slurm sbatch --wait -N 2 -n 3 -o batch.out batch.sh "$CCTEST" "${small[@]}"
 check_status 4 "sbatch --wait"
 check "three tables in batch.out" test "$(grep -c '^# status' batch.out)" = 3
-check_says '^# 3 ranks on h[1-3] \(local\)' batch.out
+check_says '^# 3 ranks on h[1-4] \(local\)' batch.out
 check_says '^# 3 ranks on 2 hosts.* \(tcp\)' batch.out
 slurm script -qec "srun --jobid=$job -n 1 --pty $CCTEST ${small[*]}" /dev/null
 check_status 0
@@ -205,7 +215,7 @@ for launcher in "pmi:mpiexec.hydra" "pmix:mpirun.openmpi --allow-run-as-root"; d
     if command -v "${words[0]}" >/dev/null; then
         slurm salloc -N 2 --ntasks-per-node=2 "${words[@]}" "$CCTEST" "${small[@]}"
         check_status 0 "$launcher"
-        check_says "^# 4 ranks on 2 hosts, h[1-3] to h[1-3] \\(${launcher%%:*}\\)" "$out"
+        check_says "^# 4 ranks on 2 hosts, h[1-4] to h[1-4] \\(${launcher%%:*}\\)" "$out"
     else
         echo "not tested: ${words[0]} in a Slurm job (it is not here)"
     fi
@@ -219,11 +229,13 @@ batch() { # batch WORDS...: sbatch, with "${variables[@]}" in the environment; w
 }
 slurm scancel "$job"
 
-variables=(SIZE=64K MIN_BUSBW=0.000001)
-batch -N 3 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
+# The README's line, on fewer nodes.
+ln -s "$repository/scripts" scripts
+variables=(SIZE=64K)
+batch -N 3 --ntasks-per-node=2 "$(sed -nE 's/^    sbatch -N 16 ([^ ]*).*/\1/p' "$repository/README.md")"
 check_status 0 "acceptance"
-check_says '^3 nodes, 6 ranks, 64K, at least' printed
-check "all five pass" test "$(grep -c ' GB/s  passed$' printed)" = 5
+check_says '^3 nodes, 6 ranks, 64K$' printed
+check "all five pass" test "$(grep -c '[0-9] GB/s  passed$' printed)" = 5
 check_says '^0 of 5 failed' printed
 check "JSON of all five" test "$(find acceptance-*/*.json | wc -l)" = 5
 for file in acceptance-*/*.json; do check_json "$file" 'len(d["ranks"]) == 6' 'd["status"] == "ok"'; done
@@ -236,6 +248,26 @@ variables=(SIZE=4K COLLECTIVES="broadcast reduce" CCTEST_INJECT=corrupt:rank=1:i
 batch -N 2 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
 check_status 1 "acceptance of wrong data"
 check_says '^broadcast .* WRONG DATA, see acceptance-[0-9]+/broadcast.err' printed
+variables=(SIZE=4K COLLECTIVES=broadcast CCTEST_INJECT=kill:rank=1:iteration=0 CCTEST_TIMEOUT=5)
+batch -N 2 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
+check_status 1 "acceptance with a rank that is killed"
+check_says '^broadcast .* A RANK WAS LOST OR STUCK, see acceptance-[0-9]+/broadcast.err' printed
+
+# An srun that loses what became of its tasks, as the real one does when a node is cut off. What rank 0 says counts, and
+# that it says nothing where it is lost itself.
+mkdir bin
+printf '#!/bin/sh\n%s "$@"\nexit 0\n' "$(command -v srun)" >bin/srun
+chmod +x bin/srun
+for rank in 0 1; do
+    variables=(PATH="$scratch/bin:$PATH" SIZE=4K COLLECTIVES=broadcast SIZES="-b 1K -e 1K"
+        CCTEST_INJECT="kill:rank=$rank:iteration=0" CCTEST_TIMEOUT=2)
+    batch -N 2 --ntasks-per-node=1 "$scripts/acceptance.sbatch"
+    check_status 1 "acceptance that lost rank $rank"
+    check_says '^broadcast .* A RANK WAS LOST OR STUCK' printed
+    check_says '^1 of 1 failed' printed
+done
+batch -N 2 --ntasks-per-node=1 --array=0 "$scripts/array.sbatch"
+check_status 5 "an array that lost rank 1"
 
 # A node whose cable is slow is in all of the slowest pairs.
 if host_rate 3 20mbit 2>"$err"; then
@@ -255,19 +287,24 @@ else
     echo "not tested: a slow node (no token bucket here: $(head -n 1 "$err"))"
 fi
 
-variables=(SIZES="-b 1K -e 4K")
-batch -N 2 --ntasks-per-node=2 --parsable "$scripts/array.sbatch"
-check_status 0 "array"
-array=array-$(sed 's/;.*//' "$out")
-slurm sbatch --wait -o collected --wrap "$scripts/collect.py $array"
-check_status 0 "collect.py"
+# The array and its end, by the lines in the script's head.
+sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--wait -o collected &/; s/^#     //p' "$scripts/array.sbatch" >lines
+check "two lines" test "$(grep -c sbatch lines)" = 2
+slurm env CCTEST="$CCTEST" SIZES="-b 1K -e 4K" sh lines
+check_status 0 "array, and collect.py behind it"
 check_says '^allreduce +4096 +ring ' collected
 check_says '^alltoall +1024 +bruck ' collected
 check "all that ran" test "$(grep -Ec '^[a-z_]+ +[0-9]+ ' collected)" = 22
+array=$(dirname array-*/3.status)
 echo "4 alltoall" >"$array/3.status"
+rm "$array/2.status" "$array/1.json"
+sed -i 's/^  "status": "ok"/  "status": "running"/' "$array/0.json"
 run "$scripts/collect.py" "$array"
-check_status 1 "collect.py of a run that failed"
-check_says 'alltoall ended with status 4' "$out"
+check_status 1 "collect.py of runs that failed"
+check_says '0.json: allreduce .* ended with status 0; its JSON says: running' "$out"
+check_says '1.json: allgather .* ended with status 0; its JSON says: not complete' "$out"
+check_says '2.json: the run ended with status none; its JSON says: ok' "$out"
+check_says '3.json: alltoall ended with status 4; its JSON says: ok' "$out"
 
 check "ranks are left: $(strange_processes)" test -z "$(strange_processes)"
 slurm_down
