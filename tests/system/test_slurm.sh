@@ -266,22 +266,29 @@ for rank in 0 1; do
     check_says '^broadcast .* A RANK WAS LOST OR STUCK' printed
     check_says '^1 of 1 failed' printed
 done
+batch -N 2 "$scripts/pairs.sbatch"
+check_status 1 "a pair that lost rank 1"
+check_says 'h1 h2  FAILED \(timeout, srun ended with 0\)$' printed
 batch -N 2 --ntasks-per-node=1 --array=0 "$scripts/array.sbatch"
 check_status 5 "an array that lost rank 1"
 
+variables=(SIZE=128K)
+batch -N 1 "$scripts/pairs.sbatch"
+check_status 2 "pairs of one node"
 # A node whose cable is slow is in all of the slowest pairs.
 if host_rate 3 20mbit 2>"$err"; then
-    variables=(SIZE=512K)
-    batch -N 3 "$scripts/pairs.sbatch"
+    batch -N 4 "$scripts/pairs.sbatch"
     check_status 0 "pairs"
-    check_says '^sendrecv, 512K, 3 pairs' printed
-    check "the slowest pairs have h3" test "$(sed -n '2,3s/.*GB\/s.*h3$/h3/p' printed | wc -l)" = 2
-    check "h1 and h2 are the fastest pair" grep -q 'h1 h2$' <(sed -n 4p printed)
-    check "the slowest node is h3" grep -q 'GB/s  h3$' <(sed -n 6p printed)
-    variables=(SIZE=512K MIN_BUSBW=0.02 COLLECTIVE=allreduce)
+    check_says '^sendrecv, 128K, 6 pairs' printed
+    check "all pairs, once" test "$(sed -n '2,7s/.*GB\/s  //p' printed | sort | paste -sd,)" = \
+        "h1 h2,h1 h3,h1 h4,h2 h3,h2 h4,h3 h4"
+    check "the slowest pairs have h3" test "$(sed -n '2,4s/.*GB\/s.*h3.*/h3/p' printed | wc -l)" = 3
+    check "the slowest node is h3" grep -q 'GB/s  h3$' <(sed -n 9p printed)
+    variables=(SIZE=128K MIN_BUSBW=0.01 COLLECTIVE=allreduce)
     batch -N 3 "$scripts/pairs.sbatch"
     check_status 1 "pairs that are too slow"
-    check "the pairs that failed" test "$(grep -c 'h3  FAILED (status 4)$' printed)" = 2
+    check_says '^allreduce, 128K, 3 pairs' printed
+    check "the pairs that failed" test "$(grep -c 'h3  FAILED (slow, srun ended with 4)$' printed)" = 2
     host_unrate 3
 else
     echo "not tested: a slow node (no token bucket here: $(head -n 1 "$err"))"
