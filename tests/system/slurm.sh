@@ -113,7 +113,7 @@ SlurmdLogFile=$slurm_state/slurmd.%n.log
 KillWait=10
 # sbatch --wait looks every two seconds then; it would else wait four times as long after each look.
 MinJobAge=5
-SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1
 SlurmdParameters=config_overrides
 NodeName=h[1-$1] NodeAddr=10.77.0.[1-$1] CPUs=$slurm_cpus State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
