@@ -39,6 +39,11 @@ done
 run "${mpirun[@]}" -np 3 sh -c '"$0" info >/dev/null && "$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
 check_status 0 "twice in one job"
 check "both ended well" test "$(grep -c '^# status: ok' "$out")" = 2
+# The README's line, with small sizes.
+read -ra words < <(sed -nE 's/^    mpirun (-np [^#]*).*/\1/p' "$repository/README.md")
+run env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${mpirun[@]}" "${words[@]}"
+check_status 0 "mpirun ${words[*]}"
+check_says '^# 4 ranks on .* \(pmix\)' "$out"
 # Options of several programs of one job that agree.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" : -np 2 "$CCTEST" "${small[@]}"
 check_status 0 "two programs"
@@ -330,6 +335,10 @@ if hosts_up 3; then
     check_json "$json" 'd["bootstrap"] == "pmix"' '[r["host"] for r in d["ranks"]] == ["h1", "h1", "h2", "h3", "h3"]' \
         '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 0, 1]' 'd["results"][0]["wrong"] == 0' \
         'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))'
+    read -ra words < <(sed -nE 's/^    mpirun (--host [^#]*).*/\1/p' "$repository/README.md")
+    PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K hosts_run "${spread[@]}" "${words[@]//node/h}"
+    check_status 0 "mpirun ${words[*]}"
+    check_says '^# 8 ranks on 2 hosts, h1 to h2 \(pmix\)' "$out"
     # shellcheck disable=SC2016
     run "${spread[@]}" --host h1:1,h2:1,h3:1 -np 3 sh -c '"$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
     check_status 0 "twice in one job, on three hosts"
