@@ -336,7 +336,7 @@ if hosts_up 3; then
         '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 0, 1]' 'd["results"][0]["wrong"] == 0' \
         'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))'
     read -ra words < <(sed -nE 's/^    mpirun (--host [^#]*).*/\1/p' "$repository/README.md")
-    PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K hosts_run "${spread[@]}" "${words[@]//node/h}"
+    PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K run "${spread[@]}" "${words[@]//node/h}"
     check_status 0 "mpirun ${words[*]}"
     check_says '^# 8 ranks on 2 hosts, h1 to h2 \(pmix\)' "$out"
     # shellcheck disable=SC2016
