@@ -6,7 +6,7 @@ private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
 # shellcheck disable=SC2154 # lib.sh's
-[[ $("$openmpi" --version 2>/dev/null) = *"Open MPI"* ]] || skip "Open MPI's mpirun is not here"
+[[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] || skip "Open MPI's mpirun is not here"
 mkdir "$scratch/tmp"
 export TMPDIR=$scratch/tmp # where mpirun leaves its own files
 many=(--allow-run-as-root --oversubscribe)

@@ -96,7 +96,7 @@ for words in "0 list" "0 info" "0 plan alltoall -a bruck --np 7" "0 help alltoal
     [ "${words[1]}" = help ] || sane "${words[0]}" "$binary" "${words[@]:1}" --json "$scratch/sane.json"
 done
 # shellcheck disable=SC2154 # lib.sh's
-if [[ $("$openmpi" --version 2>/dev/null) = *"Open MPI"* ]]; then
+if [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]]; then
     sane 0 "$openmpi" --allow-run-as-root --oversubscribe -np 3 "$binary" alltoall -b 1K -e 1K -n 3
     sane 2 env PMIX_NAMESPACE=none PMIX_RANK=0 "$binary" alltoall -b 1K -e 1K -n 3
 fi
