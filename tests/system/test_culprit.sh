@@ -75,11 +75,11 @@ for ((run = 0; run < runs; run++)); do
     judge healthy nobody
 done
 
-# All links of a host.
+# All links of a host: on a busy machine some of them have enough to wait for elsewhere, and the worst alone is named.
 read -ra job <<<"alltoall -a pairwise -b 1M -e 1M -w 1 -c 0 -v"
 host_rate 3 40mbit
 meet "1 2 3 4" "${job[@]}" -n 8
-judge host "host h3"
+judge host "host h3" "link h"{1,2,4}" h3" "link h3 h"{1,2,4}
 host_unrate 3
 
 printf '%-24s %6s %6s %6s %7s\n' "to blame" runs right wrong nobody
@@ -88,7 +88,7 @@ printf '%-24s %6d %6d %6d %7d\n' \
     "a throttled host" "${count[host]}" "${count[host right]:-0}" "${count[host wrong]:-0}" "${count[host nobody]:-0}" \
     "a delayed rank" "${count[rank]}" "${count[rank right]:-0}" "${count[rank wrong]:-0}" "${count[rank nobody]:-0}" \
     "nobody" "${count[healthy]}" 0 "${count[healthy wrong]:-0}" "${count[healthy right]:-0}"
-least=$((runs - runs / 20)) # one in twenty may be missed, and none of a few
+least=$((runs - (runs + 19) / 20)) # one in twenty may be missed
 check "throttled links are named" test "${count[link right]:-0}" -ge "$least"
 check "a throttled host is named" test "${count[host right]:-0}" = 1
 check "delayed ranks are named" test "${count[rank right]:-0}" -ge "$least"
