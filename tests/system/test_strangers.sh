@@ -191,7 +191,8 @@ ended late 2 "two processes claim rank 2"
 check "the strangers are there" await 10 grep -qs there "$scratch/there"
 check "the job runs" kill -0 "${pids[0]}"
 for rank in 0 1 2; do ended $rank 0; done
-check_json "$scratch/strangers.json" "100 <= d['strangers'] <= $(sed 's/there //' "$scratch/there")" \
+# How many of them have been dropped by the end is a matter of time; a rank that was too slow to prove itself may be one.
+check_json "$scratch/strangers.json" "20 <= d['strangers'] <= 10 + $(sed 's/there //' "$scratch/there")" \
     'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
 wait $attacker 2>/dev/null
