@@ -2,155 +2,46 @@
  * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows
  * the secret and sends nonsense.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* of cmocka's and ours, ours is meant */
+#include "guests.h"
 
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "bootstrap_internal.h"
 #include "clock.h"
-#include "frame.h"
-#include "hello.h"
-#include "log.h"
-#include "socket.h"
 
 #define RANKS 4
 
-/* Where rank 0 listens. */
-struct place {
-    struct home home;
-    struct listeners listeners;
-};
-
-static struct place place_open(void)
+/* A whole job of RANKS in which nobody may be silent for `timeout` seconds. */
+static struct job_of_ranks *job_live(double timeout,
+                                     enum status (*life)(struct control *, struct job_of_ranks *),
+                                     enum status status)
 {
-    struct place place;
-    assert_int_equal(STATUS_OK, home_open(NULL, true, &place.listeners, &place.home));
-    return place;
+    struct job_of_ranks *job = job_create(RANKS, 0, timeout);
+    job->life = life;
+    job_expect(job, status);
+    return job;
 }
 
-struct rank {
-    pthread_t thread;
-    struct log log;
-    struct membership membership;
-    double timeout;
-    enum status (*life)(struct control *control);
-    enum status status;
-    int errors; /* at rank 0 */
-};
-
-static void *rank_run(void *argument)
+static enum status many_exchanges_life(struct control *control, struct job_of_ranks *job)
 {
-    struct rank *rank = argument;
-    log_attach(&rank->log);
-    const struct control_config config = {.timeout = rank->timeout, .options = "same"};
-    struct control *control;
-    rank->status = control_join(&rank->membership, &config, &control);
-    if (rank->status == STATUS_OK) {
-        rank->status = rank->life(control);
-        const struct job_error *errors;
-        rank->errors = control_errors(control, &errors);
-        control_close(control);
-    }
-    return NULL;
-}
-
-static struct membership membership_make(int rank, const struct place *place)
-{
-    return (struct membership){.rank = rank,
-                               .ranks = RANKS,
-                               .root_home = place->home,
-                               .root_host = "localhost",
-                               .listeners =
-                                   rank == 0 ? place->listeners : (struct listeners){.count = 0},
-                               .secret = "secret",
-                               .has_secret = true,
-                               .bootstrap = "test"};
-}
-
-static void rank_start(struct rank *rank, int number, const struct place *place, double timeout,
-                       enum status (*life)(struct control *control))
-{
-    *rank = (struct rank){
-        .membership = membership_make(number, place), .timeout = timeout, .life = life};
-    log_init(&rank->log, number, 0);
-    assert_int_equal(0, pthread_create(&rank->thread, NULL, rank_run, rank));
-}
-
-/* Starts ranks 0 .. count - 1 of RANKS. */
-static struct place ranks_start_for(struct rank *ranks, int count, double timeout,
-                                    enum status (*life)(struct control *control))
-{
-    struct place place = place_open();
-    for (int i = 0; i < count; i++)
-        rank_start(&ranks[i], i, &place, timeout, life);
-    return place;
-}
-
-static struct place ranks_start(struct rank *ranks, int count,
-                                enum status (*life)(struct control *control))
-{
-    return ranks_start_for(ranks, count, 1, life);
-}
-
-static void ranks_expect(struct rank *ranks, int count, enum status status)
-{
-    for (int i = 0; i < count; i++)
-        pthread_join(ranks[i].thread, NULL);
-    for (int i = 0; i < count; i++)
-        assert_int_equal(status, ranks[i].status);
-}
-
-static enum status exchange_life(struct control *control)
-{
-    int rank = control_rank(control);
-    for (int round = 0; round < 50; round++) {
-        struct blobs blobs;
-        char data[64];
-        memset(data, rank + round, sizeof data);
-        enum status status = control_allgather(control, data, (size_t)(rank * round % 64), &blobs);
-        if (status != STATUS_OK)
-            return status;
-        for (int i = 0; i < RANKS; i++)
-            if ((int)blobs.size[i] != i * round % 64 ||
-                (blobs.size[i] > 0 && *(char *)blobs.data[i] != (char)(i + round)))
-                status = STATUS_WRONG_DATA;
-        blobs_free(&blobs);
-        int value = rank == 0 ? round : -1;
-        if (control_broadcast(control, &value, sizeof value) != STATUS_OK || value != round ||
-            control_barrier(control) != STATUS_OK)
-            status = STATUS_WRONG_DATA;
-        if (control_gather(control, &rank, sizeof rank, &blobs) != STATUS_OK ||
-            blobs.count != (rank == 0 ? RANKS : 0))
-            status = STATUS_WRONG_DATA;
-        blobs_free(&blobs);
-        if (status != STATUS_OK)
-            return control_finish(control, status);
-    }
-    return control_finish(control, STATUS_OK);
+    (void)job;
+    enum status status = STATUS_OK;
+    for (int round = 0; round < 50 && status == STATUS_OK; round++)
+        status = exchange_all(control, round);
+    return control_finish(control, status);
 }
 
 static void test_exchanges(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_start(ranks, RANKS, exchange_life);
-    ranks_expect(ranks, RANKS, STATUS_OK);
-    assert_int_equal(0, ranks[0].errors);
+    struct job_of_ranks *job = job_live(1, many_exchanges_life, STATUS_OK);
+    assert_int_equal(0, job->outcome[0].errors);
+    job_free(job);
 }
 
-static enum status finish_life(struct control *control)
+static enum status finish_life(struct control *control, struct job_of_ranks *job)
 {
+    (void)job;
     static const enum status own[RANKS] = {STATUS_OK, STATUS_SLOW, STATUS_WRONG_DATA, STATUS_OK};
     return control_finish(control, own[control_rank(control)]);
 }
@@ -158,13 +49,12 @@ static enum status finish_life(struct control *control)
 static void test_gravest_for_all(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_start(ranks, RANKS, finish_life);
-    ranks_expect(ranks, RANKS, STATUS_WRONG_DATA);
+    job_free(job_live(1, finish_life, STATUS_WRONG_DATA));
 }
 
-static enum status failing_life(struct control *control)
+static enum status failing_life(struct control *control, struct job_of_ranks *job)
 {
+    (void)job;
     if (control_rank(control) == 2)
         return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
     return control_barrier(control);
@@ -173,14 +63,14 @@ static enum status failing_life(struct control *control)
 static void test_failure_reaches_all(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_start(ranks, RANKS, failing_life);
-    ranks_expect(ranks, RANKS, STATUS_UNAVAILABLE);
-    assert_int_equal(1, ranks[0].errors);
+    struct job_of_ranks *job = job_live(1, failing_life, STATUS_UNAVAILABLE);
+    assert_int_equal(1, job->outcome[0].errors);
+    job_free(job);
 }
 
-static enum status absent_life(struct control *control)
+static enum status absent_life(struct control *control, struct job_of_ranks *job)
 {
+    (void)job;
     while (control_rank(control) == 3 && !control_ended(control))
         usleep(1000);
     return control_barrier(control);
@@ -189,18 +79,18 @@ static enum status absent_life(struct control *control)
 static void test_deadline(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
     double began = clock_seconds();
-    ranks_start(ranks, RANKS, absent_life);
-    ranks_expect(ranks, RANKS, STATUS_TIMEOUT);
+    struct job_of_ranks *job = job_live(1, absent_life, STATUS_TIMEOUT);
     double took = clock_seconds() - began;
-    assert_int_equal(RANKS, ranks[0].errors);
+    assert_int_equal(RANKS, job->outcome[0].errors);
     assert_true(took > 1 && took < 1.5);
+    job_free(job);
 }
 
 /* Progresses all the time, without a word on the control plane but its pulse. */
-static enum status busy_life(struct control *control)
+static enum status busy_life(struct control *control, struct job_of_ranks *job)
 {
+    (void)job;
     struct pulse *pulse = control_pulse(control);
     for (double end = clock_seconds() + 1.5; clock_seconds() < end; usleep(1000))
         atomic_fetch_add(&pulse->progress, 1);
@@ -211,90 +101,66 @@ static enum status busy_life(struct control *control)
 static void test_short_deadline(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_start_for(ranks, RANKS, 0.25, busy_life);
-    ranks_expect(ranks, RANKS, STATUS_OK);
+    job_free(job_live(0.25, busy_life, STATUS_OK));
 }
 
 static void test_missing_rank(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_start(ranks, RANKS - 1, exchange_life);
-    ranks_expect(ranks, RANKS - 1, STATUS_TIMEOUT);
-    assert_non_null(strstr(ranks[0].log.message, "1 of 4 ranks did not join within 1 s: rank 3"));
-}
-
-static void shake_hands(int fd, bool accepts, const struct hello *hello)
-{
-    static const unsigned char secret[SECRET_BYTES] = "secret";
-    unsigned char bytes[HANDSHAKE_HELLO_MOST];
-    size_t size = hello_encode(hello, bytes);
-    struct handshake *handshake = handshake_create(fd, accepts, secret, "control", bytes, size);
-    enum handshake_state state;
-    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
-        struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
-        poll(&set, 1, 1000);
-    }
-    assert_int_equal(HANDSHAKE_DONE, state);
-    handshake_free(handshake);
+    struct job_of_ranks *job = job_create(RANKS, 0, 1);
+    job->life = many_exchanges_life;
+    assert_true(threads_start(job, 0, RANKS - 1));
+    threads_expect(job, 0, RANKS - 1, STATUS_TIMEOUT);
+    assert_non_null(
+        strstr(job->outcome[0].message, "1 of 4 ranks did not join within 1 s: rank 3"));
+    job_free(job);
 }
 
 /* A rank 0 that proves itself and is never heard again: who has called it ends by itself. */
 static void test_mute_root(void **state)
 {
     (void)state;
-    struct rank ranks[2];
-    struct pollfd set[HOME_ADDRESSES_MOST];
-    struct place place = place_open();
-    struct membership membership = membership_make(0, &place);
+    struct job_of_ranks *job = job_create(2, 0, 1);
+    struct membership membership = membership_of(job, 0);
     struct hello hello;
-    int fd = -1;
     hello_fill(&hello, &membership, "same");
-    rank_start(&ranks[1], 1, &place, 1, exchange_life);
-    for (int i = 0; i < place.listeners.count; i++)
-        set[i] = (struct pollfd){.fd = place.listeners.fd[i], .events = POLLIN};
-    assert_true(poll(set, (nfds_t)place.listeners.count, 5000) > 0);
-    for (int i = 0; fd < 0; i++)
-        if (set[i].revents)
-            fd = accept4(set[i].fd, NULL, NULL, SOCK_NONBLOCK);
-    shake_hands(fd, true, &hello);
-    ranks_expect(ranks + 1, 1, STATUS_TIMEOUT);
-    assert_non_null(strstr(ranks[1].log.message, "it answered, and has been silent for 1"));
-    assert_non_null(strstr(ranks[1].log.message, "before all ranks had joined"));
+    job->life = many_exchanges_life;
+    assert_true(threads_start(job, 1, 2));
+    int fd = guest_accept(&job->listeners);
+    shake_hands(job, fd, true, &hello);
+    threads_expect(job, 1, 2, STATUS_TIMEOUT);
+    assert_non_null(strstr(job->outcome[1].message, "it answered, and has been silent for 1"));
+    assert_non_null(strstr(job->outcome[1].message, "before all ranks had joined"));
     close(fd);
-    listeners_close(&place.listeners);
+    listeners_close(&job->listeners);
+    job_free(job);
 }
 
 /* Connects as rank 3 would and proves itself; returns the socket. */
-static int join_as_guest(const struct place *place, const char *options, const char *version)
+static int join_as_guest(const struct job_of_ranks *job, const char *options, const char *version)
 {
-    struct membership membership = membership_make(3, place);
+    struct membership membership = membership_of(job, 3);
     struct hello hello;
     hello_fill(&hello, &membership, options);
     snprintf(hello.version, sizeof hello.version, "%s", version);
-    int fd = socket_connect(&place->home.list[0]);
-    shake_hands(fd, false, &hello);
-    return fd;
+    return guest_call(job, &hello);
 }
 
 /* A guest that is one of the job, and then sends `bytes`. */
 static void misbehave(const void *bytes, size_t size)
 {
-    struct rank ranks[RANKS];
-    struct place place = ranks_start(ranks, RANKS - 1, exchange_life);
-    int fd = join_as_guest(&place, "same", CCTEST_VERSION);
+    struct job_of_ranks *job = job_create(RANKS, 0, 1);
+    job->life = many_exchanges_life;
+    assert_true(threads_start(job, 0, RANKS - 1));
+    int fd = join_as_guest(job, "same", CCTEST_VERSION);
     struct wire wire = {.fd = fd};
     struct frame frame;
-    while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_WELCOME) {
-        struct pollfd set = {.fd = fd, .events = POLLIN};
-        poll(&set, 1, 100);
-        assert_true(wire_fill(&wire));
-    }
+    guest_await(&wire, FRAME_WELCOME, &frame);
     assert_int_equal(size, write(fd, bytes, size));
-    ranks_expect(ranks, RANKS - 1, STATUS_ERROR);
-    assert_int_equal(1, ranks[0].errors);
+    threads_expect(job, 0, RANKS - 1, STATUS_ERROR);
+    assert_int_equal(1, job->outcome[0].errors);
     wire_close(&wire);
+    job_free(job);
 }
 
 static void test_nonsense_from_a_member(void **state)
@@ -314,20 +180,23 @@ static void test_nonsense_from_a_member(void **state)
 
 static void refused(const char *options, const char *version, const char *words)
 {
-    struct rank ranks[RANKS];
-    struct place place = ranks_start(ranks, 1, exchange_life);
-    int fd = join_as_guest(&place, options, version);
-    pthread_join(ranks[0].thread, NULL);
-    assert_int_not_equal(STATUS_OK, ranks[0].status);
-    if (!strstr(ranks[0].log.message, words))
-        print_error("'%s' does not say '%s'\n", ranks[0].log.message, words);
-    assert_non_null(strstr(ranks[0].log.message, words));
+    struct job_of_ranks *job = job_create(RANKS, 0, 1);
+    const struct outcome *root = &job->outcome[0];
+    job->life = many_exchanges_life;
+    assert_true(threads_start(job, 0, 1));
+    int fd = join_as_guest(job, options, version);
+    pthread_join(root->thread, NULL);
+    assert_int_not_equal(STATUS_OK, root->status);
+    if (!strstr(root->message, words))
+        print_error("'%s' does not say '%s'\n", root->message, words);
+    assert_non_null(strstr(root->message, words));
     struct wire wire = {.fd = fd};
     struct frame frame;
     wire_fill(&wire);
     assert_int_equal(FRAME_WHOLE, wire_take(&wire, &frame));
     assert_int_equal(FRAME_REFUSED, frame.type);
     wire_close(&wire);
+    job_free(job);
 }
 
 static void test_refusals(void **state)
@@ -347,11 +216,11 @@ static void test_flood_of_strangers(void **state)
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
-    struct rank ranks[RANKS];
     int strangers[STRANGERS], count = 0;
-    struct place place = place_open();
-    rank_start(&ranks[0], 0, &place, 10, exchange_life);
-    for (int i = 0; i < STRANGERS && (strangers[count] = socket_connect(&place.home.list[0])) >= 0;
+    struct job_of_ranks *job = job_create(RANKS, 0, 10);
+    job->life = many_exchanges_life;
+    assert_true(threads_start(job, 0, 1));
+    for (int i = 0; i < STRANGERS && (strangers[count] = socket_connect(&job->home.list[0])) >= 0;
          i++) {
         static const char *const words[] = {"", "GET / HTTP/1.0\r\n\r\n", "cct", "cctest\1"};
         struct pollfd set = {.fd = strangers[count], .events = POLLOUT};
@@ -364,11 +233,11 @@ static void test_flood_of_strangers(void **state)
             count++;
     }
     assert_true(count > 500);
-    for (int i = 1; i < RANKS; i++)
-        rank_start(&ranks[i], i, &place, 10, exchange_life);
-    ranks_expect(ranks, RANKS, STATUS_OK);
+    assert_true(threads_start(job, 1, RANKS));
+    threads_expect(job, 0, RANKS, STATUS_OK);
     while (count > 0)
         close(strangers[--count]);
+    job_free(job);
 }
 
 int main(void)

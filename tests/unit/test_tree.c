@@ -121,7 +121,5 @@ int main(void)
         cmocka_unit_test(test_any_rank_is_heard),
         cmocka_unit_test(test_many_ranks),
     };
-    if (getenv("ONLY"))
-        cmocka_set_test_filter(getenv("ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

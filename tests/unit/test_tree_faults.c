@@ -192,7 +192,5 @@ int main(void)
         cmocka_unit_test(test_any_rank_is_stopped),
         cmocka_unit_test(test_any_rank_pauses),
     };
-    if (getenv("ONLY"))
-        cmocka_set_test_filter(getenv("ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
  * test_tree_guests.c - what comes to the listeners of all ranks: strangers, and ranks of the job,
  * made by hand, that do what no rank should, or never arrive.
  */
-#include "jobs.h"
+#include "guests.h"
 
 #include <limits.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "host.h"
-#include "socket.h"
 
 static void test_missing_ranks(void **state)
 {
@@ -78,20 +75,9 @@ static int guest_join(const struct job_of_ranks *job, int rank, const struct hom
 {
     struct membership membership = membership_of(job, rank);
     struct hello hello;
-    unsigned char bytes[HANDSHAKE_HELLO_MOST];
     hello_fill(&hello, &membership, "same");
     hello.home = *home;
-    int fd = socket_connect(&job->home.list[0]);
-    struct handshake *handshake = handshake_create(fd, false, membership.secret, "control", bytes,
-                                                   hello_encode(&hello, bytes));
-    enum handshake_state state;
-    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
-        struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
-        poll(&set, 1, 1000);
-    }
-    assert_int_equal(HANDSHAKE_DONE, state);
-    handshake_free(handshake);
-    return fd;
+    return guest_call(job, &hello);
 }
 
 /* What rank 0 says first to one that has come: where it belongs. */
@@ -100,11 +86,7 @@ static int guest_parent(int fd)
     struct wire wire = {.fd = fd};
     struct frame frame;
     struct redirect redirect;
-    while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_REDIRECT) {
-        struct pollfd set = {.fd = fd, .events = POLLIN};
-        poll(&set, 1, 100);
-        wire_fill(&wire);
-    }
+    guest_await(&wire, FRAME_REDIRECT, &frame);
     assert_true(redirect_decode(frame.data, frame.size, INT_MAX, &redirect));
     bytes_free(&wire.in);
     return redirect.parent;
@@ -144,11 +126,7 @@ static void unreachable_parent(const struct home *home)
     struct wire wire = {.fd = guest_join(job, 1, home)};
     assert_true(threads_start(job, 2, 5));
     struct frame frame;
-    while (wire_take(&wire, &frame) != FRAME_WHOLE || frame.type != FRAME_WELCOME) {
-        struct pollfd set = {.fd = wire.fd, .events = POLLIN};
-        poll(&set, 1, 100);
-        assert_true(wire_fill(&wire));
-    }
+    guest_await(&wire, FRAME_WELCOME, &frame);
     wire_close(&wire);
     threads_expect(job, 2, 5, STATUS_TIMEOUT);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
@@ -177,7 +155,5 @@ int main(void)
         cmocka_unit_test(test_strangers_at_all_ranks),
         cmocka_unit_test(test_unreachable_parents),
     };
-    if (getenv("ONLY"))
-        cmocka_set_test_filter(getenv("ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

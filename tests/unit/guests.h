@@ -1,0 +1,67 @@
+/*
+ * guests.h - what the tests of the control plane share of the ranks that they make by hand.
+ */
+#ifndef CCTEST_TEST_GUESTS_H
+#define CCTEST_TEST_GUESTS_H
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "handshake.h"
+#include "hello.h"
+#include "jobs.h"
+#include "socket.h"
+
+/* The socket of the next who calls, that is not blocking. */
+static inline int guest_accept(const struct listeners *listeners)
+{
+    struct pollfd set[HOME_ADDRESSES_MOST];
+    for (int i = 0; i < listeners->count; i++)
+        set[i] = (struct pollfd){.fd = listeners->fd[i], .events = POLLIN};
+    assert_true(poll(set, (nfds_t)listeners->count, 5000) > 0);
+    int i = 0;
+    while (!set[i].revents)
+        i++;
+    int fd = accept4(set[i].fd, NULL, NULL, SOCK_NONBLOCK);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Proves itself as who knows the job's secret, and hears that the other end does. */
+static inline void shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
+                               const struct hello *hello)
+{
+    struct membership membership = membership_of(job, hello->rank);
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    struct handshake *handshake = handshake_create(fd, accepts, membership.secret, "control", bytes,
+                                                   hello_encode(hello, bytes));
+    enum handshake_state state;
+    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
+        struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
+        poll(&set, 1, 1000);
+    }
+    assert_int_equal(HANDSHAKE_DONE, state);
+    handshake_free(handshake);
+}
+
+/* Calls rank 0 as who says this of itself, and proves itself; returns the socket. */
+static inline int guest_call(const struct job_of_ranks *job, const struct hello *hello)
+{
+    int fd = socket_connect(&job->home.list[0]);
+    shake_hands(job, fd, false, hello);
+    return fd;
+}
+
+/* Reads on until a frame of this type comes. */
+static inline void guest_await(struct wire *wire, int type, struct frame *frame)
+{
+    bool open = true;
+    while (wire_take(wire, frame) != FRAME_WHOLE || frame->type != type) {
+        struct pollfd set = {.fd = wire->fd, .events = POLLIN};
+        assert_true(open);
+        poll(&set, 1, 100);
+        open = wire_fill(wire);
+    }
+}
+
+#endif
