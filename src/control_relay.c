@@ -155,6 +155,19 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
     return true;
 }
 
+/* The parent cannot reach rank 0 any more; if it was cut off, it takes nobody with it who is not. */
+static bool relay_forsaken(struct relay *relay, const struct notice *notice)
+{
+    if (relay->parent == 0 || atomic_load(&relay->control->ended)) {
+        relay_is_alone(relay, notice->text);
+    } else {
+        snprintf(relay->reason, sizeof relay->reason, "%s", notice->text);
+        relay->forsaken = true;
+        relay->call_again = 0;
+    }
+    return true;
+}
+
 /* false: nobody above would send this. */
 static bool relay_handle(struct relay *relay, const struct frame *frame)
 {
@@ -177,10 +190,8 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     case FRAME_VERDICT:
         return notice_decode(frame->data, frame->size, &notice) && relay_verdict(relay, &notice);
     case FRAME_ALONE:
-        if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
-            return false;
-        relay_is_alone(relay, notice.text);
-        return true;
+        return frame->rank != 0 && notice_decode(frame->data, frame->size, &notice) &&
+               relay_forsaken(relay, &notice);
     default:
         return false;
     }
@@ -194,7 +205,7 @@ bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
     while (wire->fd >= 0 && (state = wire_take(wire, &frame)) == FRAME_WHOLE) {
         if (frame.rank == 0)
             relay->heard = relay->control->now;
-        if (wire == &relay->up)
+        if (frame.rank == 0 && wire == &relay->up)
             relay->parent_heard = relay->control->now;
         if (frame.rank == 0 && frame.type != FRAME_REDIRECT)
             branches_send(&relay->branches, 0, frame.type, frame.data, frame.size);
@@ -306,16 +317,6 @@ static void relay_check_root(struct relay *relay)
     relay_is_alone(relay, why);
 }
 
-/* Those below hear the parent as well as rank 0, so that they know which of the two is silent. */
-static void relay_beat(struct relay *relay)
-{
-    struct control *control = relay->control;
-    if (control->now - relay->beat < control->heartbeat)
-        return;
-    relay->beat = control->now;
-    branches_send(&relay->branches, control->membership.rank, FRAME_PULSE, NULL, 0);
-}
-
 /* Between the events: what this rank has to say, and whether rank 0 still lives. */
 static void relay_tend(struct relay *relay)
 {
@@ -328,7 +329,6 @@ static void relay_tend(struct relay *relay)
         relay_say_self(relay, letter->type, letter->data, letter->size);
         free(letter);
     }
-    relay_beat(relay);
     relay_tend_lobby(relay);
     if (relay->farewell && !relay->left &&
         branches_through(&relay->branches, control->now, DEAF_SECONDS)) {
@@ -350,7 +350,7 @@ static void relay_tend(struct relay *relay)
 static void relay_read_up(struct relay *relay)
 {
     const char *why;
-    if (relay->up.fd >= 0 && !relay_receive(relay, &relay->up, &why))
+    if (relay->up.fd >= 0 && (!relay_receive(relay, &relay->up, &why) || relay->forsaken))
         relay_is_orphan(relay, why);
 }
 

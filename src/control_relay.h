@@ -18,7 +18,7 @@ struct relay {
     struct pollfd *polls;
 
     struct wire up;    /* to its parent; fd -1: what it says waits until there is one */
-    struct wire voice; /* to rank 0, while the parent is silent; fd -1: none */
+    struct wire voice; /* to rank 0, while the parent brings nothing of it; fd -1: none */
     int parent;
     struct call call;                                 /* to rank 0, or to `parent` */
     double call_until;                                /* when rank 0 must have been reached */
@@ -32,9 +32,11 @@ struct relay {
     bool placed;          /* it may speak to who is above: it is not sent elsewhere any more */
     bool back;            /* it has told rank 0 that it needs `voice` no more */
     bool alone;           /* it does not reach rank 0 any more, and tries no more */
+    bool forsaken;        /* the parent says that it does not: one more call shows who is right, */
+    char reason[120];     /* or this is why */
 
-    double heard, parent_heard; /* when rank 0 and the parent were */
-    double pulsed, beat;        /* when this rank last pulsed, upwards and downwards */
+    double heard, parent_heard; /* when rank 0 was, and when it was through the parent */
+    double pulsed;              /* when this rank last was, by rank 0 */
     double interrupted;         /* when a signal was passed on; 0: none */
     double closing_at;
     struct reading sent; /* the last pulse */

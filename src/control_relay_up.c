@@ -3,8 +3,9 @@
  *
  * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there, or
  * is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
- * Later, when its parent dies, or does not beat any more, it calls rank 0 once more and speaks there,
- * for itself and for those below it; when the parent beats again, it goes back to it.
+ * Later, when its parent dies, or does not bring rank 0's beats any more (it was stopped, or has lost
+ * rank 0 itself), it calls rank 0 once more and speaks there, for itself and for those below it; when
+ * the parent brings them again, it goes back to it.
  */
 #include <arpa/inet.h>
 #include <math.h>
@@ -17,7 +18,7 @@
 #define PARENT_SECONDS  3.0 /* for one of a parent */
 #define RETRY_SECONDS   0.1
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
-#define ORPHAN_BEATS    2.5 /* of a parent that are missing; at 3, rank 0 calls a rank silent, */
+#define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
 #define ORPHAN_SHARE    12 /* but only when the deadline has passed: so much of it may pass first, */
 #define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
 
@@ -79,6 +80,7 @@ void relay_is_orphan(struct relay *relay, const char *why)
         relay->up = relay->voice;
         relay->voice = (struct wire){.fd = -1};
         relay->parent = 0;
+        relay->forsaken = false;
     }
 }
 
@@ -88,6 +90,7 @@ static void relay_reached(struct relay *relay)
     struct control *control = relay->control;
     int fd = call_take(&relay->call);
     relay->refusals = 0;
+    relay->forsaken = false;
     relay->heard = control->now;
     if (relay->up.fd >= 0) {
         relay->voice = (struct wire){.fd = fd};
@@ -172,7 +175,9 @@ static void relay_missed(struct relay *relay)
         relay->arrival = ARRIVAL_AGAIN;
         relay_call_root(relay);
     } else if (relay->placed) {
-        if (hopeless || relay->refusals >= REFUSALS_MOST)
+        if (relay->forsaken)
+            relay_is_alone(relay, relay->reason);
+        else if (hopeless || relay->refusals >= REFUSALS_MOST)
             relay_is_alone(relay, "nobody listens there any more (killed, or crashed?)");
     } else {
         relay_missed_root(relay, hopeless);

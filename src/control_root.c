@@ -200,6 +200,7 @@ static void root_judge(struct root *root)
     for (int rank = 0; rank < root->ranks; rank++) {
         root->standings[rank] = root->peers[rank].standing;
         root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
+        root->standings[rank].parent = root->peers[rank].adopted ? 0 : root->peers[rank].parent;
     }
     struct situation situation = {.ranks = root->ranks,
                                   .members = control->members,

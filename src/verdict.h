@@ -23,7 +23,8 @@ struct reading {
 /* What rank 0 knows of a rank. */
 struct standing {
     struct reading reading;
-    double silent;        /* seconds since its last sign of life */
+    double silent;        /* seconds since its last sign of life, */
+    int parent;           /* which came through this rank; 0: through none */
     bool finished;        /* it is through and waits for the others */
     const char *exchange; /* it is in this call of the control plane ("a barrier"); NULL: in none */
 };

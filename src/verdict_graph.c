@@ -6,7 +6,8 @@
  * circle. Who is named, first match:
  *
  *   rank 0's host            all ranks of all other hosts are silent: it is cut off
- *   a silent rank            stopped, or its host is: whatever the others say, it cannot go on
+ *   a silent rank            stopped, or its host is: whatever the others say, it cannot go on; not
+ *                            one that is silent because the rank above it is
  *   a busy rank              it waits for nobody while others wait for it: delayed, stuck
  *   a link                   both ends of one message wait for each other: neither is to blame
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
@@ -62,6 +63,13 @@ static bool graph_silent(const struct graph *graph, int rank)
 static bool is_ahead(const struct standing *standing)
 {
     return standing->finished || standing->exchange;
+}
+
+/* Silent, and not only because the rank is that it speaks through. */
+static bool begins_silence(const struct graph *graph, int rank)
+{
+    int parent = graph->situation->standings[rank].parent;
+    return graph_silent(graph, rank) && (parent == 0 || !graph_silent(graph, parent));
 }
 
 /* Whom the rank waits for; NOBODY when it waits for no one rank. */
@@ -303,7 +311,7 @@ static const struct {
     bool awaited; /* only if somebody waits for it */
     void (*tell)(struct graph *graph, int rank, char *text, size_t size);
 } roots[] = {
-    {hears_nobody, false, tell_deaf}, {graph_silent, false, tell_silent},
+    {hears_nobody, false, tell_deaf}, {begins_silence, false, tell_silent},
     {is_busy, true, tell_busy},       {begins_link, false, tell_link},
     {went_ahead, false, tell_ahead},  {in_circle, false, tell_circle},
 };

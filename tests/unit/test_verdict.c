@@ -94,6 +94,21 @@ static void test_silent(void **state)
                                              "from rank 0, 4096 of 16384 bytes so far"));
 }
 
+/* However many wait for one that is silent since the rank is that it speaks through. */
+static void test_silent_parent(void **state)
+{
+    (void)state;
+    begin(5);
+    for (int rank = 0; rank < 4; rank++)
+        waits(rank, OPERATION_RECV, 4);
+    standings[3].silent = standings[4].silent = 9.8;
+    reach(STATUS_TIMEOUT, 4);
+    standings[4].parent = 3;
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) is silent");
+    says("; so is rank 4");
+}
+
 /* Who waits at the start barrier is in no step of the algorithm. */
 static void test_start_barrier(void **state)
 {
@@ -416,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_silent_parent),
         cmocka_unit_test(test_start_barrier),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_many_silent),
