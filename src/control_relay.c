@@ -35,24 +35,23 @@ void relay_say(struct relay *relay, int rank, int type, const void *data, size_t
 
 static void relay_say_self(struct relay *relay, int type, const void *data, size_t size)
 {
+    if (type == FRAME_FAILED) {
+        relay->failure.size = 0;
+        bytes_put(&relay->failure, data, size);
+    }
     relay_say(relay, relay->control->membership.rank, type, data, size);
-}
-
-void relay_say_notice(struct relay *relay, int rank, int type, const struct notice *notice)
-{
-    struct bytes bytes = {0};
-    notice_encode(notice, &bytes);
-    if (!bytes.failed)
-        relay_say(relay, rank, type, bytes.data, bytes.size);
-    bytes_free(&bytes);
 }
 
 /* Tells rank 0 that this rank ends, and why. */
 static void relay_say_failure(struct relay *relay, enum status status, const char *why)
 {
     struct notice notice = {.status = status};
+    struct bytes bytes = {0};
     snprintf(notice.text, sizeof notice.text, "%s", why);
-    relay_say_notice(relay, relay->control->membership.rank, FRAME_FAILED, &notice);
+    notice_encode(&notice, &bytes);
+    if (!bytes.failed)
+        relay_say_self(relay, FRAME_FAILED, bytes.data, bytes.size);
+    bytes_free(&bytes);
 }
 
 static const char *relay_root_name(struct relay *relay, char *text, size_t size)
@@ -248,10 +247,14 @@ static void relay_lose(void *argument, struct branch *branch, bool nonsense)
     struct relay *relay = argument;
     if (nonsense) {
         struct notice notice = {.status = STATUS_ERROR};
+        struct bytes bytes = {0};
         snprintf(notice.text, sizeof notice.text,
                  "it sent rank %d what makes no sense on the control plane",
                  relay->control->membership.rank);
-        relay_say_notice(relay, branch->rank, FRAME_FAILED, &notice);
+        notice_encode(&notice, &bytes);
+        if (!bytes.failed)
+            relay_say(relay, branch->rank, FRAME_FAILED, bytes.data, bytes.size);
+        bytes_free(&bytes);
     }
     if (branch->known && !branch->through)
         relay_say(relay, branch->rank, FRAME_LOST, NULL, 0);
@@ -317,6 +320,15 @@ static void relay_check_root(struct relay *relay)
     relay_is_alone(relay, why);
 }
 
+/* Who is alone says it too: rank 0 may only have been stopped. */
+static void relay_take_leave(struct relay *relay)
+{
+    int rank = relay->control->membership.rank;
+    wire_put(&relay->up, rank, FRAME_GOODBYE, NULL, 0);
+    if (relay->voice.fd >= 0)
+        wire_put(&relay->voice, rank, FRAME_GOODBYE, NULL, 0);
+}
+
 /* Between the events: what this rank has to say, and whether rank 0 still lives. */
 static void relay_tend(struct relay *relay)
 {
@@ -333,10 +345,7 @@ static void relay_tend(struct relay *relay)
     if (relay->farewell && !relay->left &&
         branches_through(&relay->branches, control->now, DEAF_SECONDS)) {
         relay->left = true;
-        if (relay->alone && relay->up.fd >= 0)
-            wire_put(&relay->up, control->membership.rank, FRAME_GOODBYE, NULL, 0);
-        else
-            relay_say_self(relay, FRAME_GOODBYE, NULL, 0);
+        relay_take_leave(relay);
     }
     if (atomic_load(&control->ended))
         return;
@@ -447,6 +456,7 @@ void control_relay_run(struct control *control)
     wire_close(&relay.up);
     wire_close(&relay.voice);
     branches_close(&relay.branches);
+    bytes_free(&relay.failure);
     lobby_free(relay.lobby);
     free(relay.polls);
 }

@@ -41,12 +41,14 @@ struct relay {
     double closing_at;
     struct reading sent; /* the last pulse */
     uint64_t strangers;  /* that rank 0 was told of */
+    struct bytes
+        failure; /* the content of FAILED, if this rank said it: a parent may not have passed
+                             it on */
     bool farewell, left; /* GOODBYE is due; it was said */
 };
 
 /* To rank 0, in the name of `rank`. */
 void relay_say(struct relay *relay, int rank, int type, const void *data, size_t size);
-void relay_say_notice(struct relay *relay, int rank, int type, const struct notice *notice);
 /* Reads and passes on what came from above; false: the connection is broken. */
 bool relay_receive(struct relay *relay, struct wire *wire, const char **why);
 /* Rank 0 cannot be reached any more: nobody will say so for this rank, and those below it. */

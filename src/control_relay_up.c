@@ -84,6 +84,14 @@ void relay_is_orphan(struct relay *relay, const char *why)
     }
 }
 
+/* The parent may have been stopped when it was to pass it on; to hear it twice does no harm. */
+static void relay_repeat_failure(struct relay *relay, struct wire *wire)
+{
+    if (relay->failure.size > 0)
+        wire_put(wire, relay->control->membership.rank, FRAME_FAILED, relay->failure.data,
+                 relay->failure.size);
+}
+
 /* There is a way up, of one kind or the other. */
 static void relay_reached(struct relay *relay)
 {
@@ -95,12 +103,14 @@ static void relay_reached(struct relay *relay)
     if (relay->up.fd >= 0) {
         relay->voice = (struct wire){.fd = fd};
         relay->back = false;
+        relay_repeat_failure(relay, &relay->voice);
         return;
     }
     relay->up.fd = fd;
     relay->parent_heard = control->now;
     if (relay->call.rank == 0) {
         relay->parent = 0;
+        relay_repeat_failure(relay, &relay->up);
     } else {
         relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
         relay_set_placed(relay);

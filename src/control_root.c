@@ -98,6 +98,9 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         return true;
     case FRAME_FAILED:
         return notice_decode(data, size, &notice) && peer_failed(root, rank, &notice);
+    case FRAME_GOODBYE: /* it has ended by itself: this rank 0 was stopped, and goes on */
+        peer_lost(root, rank);
+        return true;
     case FRAME_SHARE:
         root->progressed = root->control->now;
         return root->control->joined && exchange_share(root, rank, data, size);

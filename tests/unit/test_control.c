@@ -175,7 +175,6 @@ static void test_nonsense_from_a_member(void **state)
     misbehave("\10\0\0\0\3\0\0\0\4\11\0\0\0\0\0\0\0", 17); /* a share of no exchange */
     misbehave("\14\0\0\0\3\0\0\0\6\1\0\0\0\0\0\0\0\377\377\0\0", 21); /* its text is elsewhere */
     misbehave("\0\0\0\0\3\0\0\0\2", 9);                               /* what only rank 0 says */
-    misbehave("\0\0\0\0\3\0\0\0\11", 9);                              /* a goodbye before the end */
 }
 
 static void refused(const char *options, const char *version, const char *words)
