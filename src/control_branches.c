@@ -92,11 +92,19 @@ void branches_serve(struct branches *branches, const struct pollfd *set, double 
     }
 }
 
-void branches_drop(struct branches *branches, int rank)
+struct branch *branches_find(const struct branches *branches, int rank)
 {
     for (int i = 0; i < branches->count; i++)
-        if (branches->list[i].rank == rank)
-            wire_close(&branches->list[i].wire);
+        if (branches->list[i].rank == rank && branches->list[i].wire.fd >= 0)
+            return &branches->list[i];
+    return NULL;
+}
+
+void branches_drop(struct branches *branches, int rank)
+{
+    struct branch *branch = branches_find(branches, rank);
+    if (branch)
+        wire_close(&branch->wire);
 }
 
 bool branches_through(const struct branches *branches, double now, double deaf)

@@ -45,6 +45,8 @@ struct branch_hearer {
 /* Hears those that were watched, after poll(). */
 void branches_serve(struct branches *branches, const struct pollfd *set, double now,
                     const struct branch_hearer *hearer, void *argument);
+/* The connection of `rank`; NULL: there is none. */
+struct branch *branches_find(const struct branches *branches, int rank);
 /* Closes the connection of `rank`, if there is one. */
 void branches_drop(struct branches *branches, int rank);
 /* Has each heard that the job has ended, or been silent for `deaf` seconds? */

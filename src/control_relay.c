@@ -220,14 +220,28 @@ bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
 
 /* ---- those below ---- */
 
+/* Rank 0 has judged who it sends here, but who comes need not have been sent. */
+static bool relay_can_admit(const struct relay *relay, const struct hello *hello)
+{
+    struct control *control = relay->control;
+    char why[1024];
+    struct hello self;
+    hello_fill(&self, &control->membership, control->options);
+    return hello_check(&self, hello, why, sizeof why) == STATUS_OK && hello->rank > 0 &&
+           hello->rank != self.rank && !branches_find(&relay->branches, hello->rank);
+}
+
+/* Who was sent here, and is not taken in, is an orphan, and speaks to rank 0 itself. */
 static void relay_admit(void *argument, int fd, const struct hello *hello)
 {
     struct relay *relay = argument;
     const struct branch branch = {.rank = hello->rank, .heard = relay->control->now};
-    if (relay->branches.count < relay->control->config.fan_out)
+    if (relay->branches.count < relay->control->config.fan_out && relay_can_admit(relay, hello)) {
         branches_add(&relay->branches, fd, &branch);
-    else
-        close(fd); /* rank 0 finds another place for it */
+    } else {
+        atomic_fetch_add(&relay->control->strangers, 1);
+        close(fd);
+    }
 }
 
 static bool relay_hear(void *argument, struct branch *branch, const struct frame *frame)
