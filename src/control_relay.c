@@ -283,7 +283,7 @@ static void relay_tend_lobby(struct relay *relay)
     uint64_t strangers = control_strangers(control);
     if (strangers > relay->strangers && relay->placed) {
         struct bytes bytes = {0};
-        strangers_encode(strangers - relay->strangers, &bytes);
+        strangers_encode(strangers, &bytes);
         if (!bytes.failed)
             relay_say_self(relay, FRAME_STRANGERS, bytes.data, bytes.size);
         bytes_free(&bytes);

@@ -110,7 +110,10 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     case FRAME_STRANGERS:
         if (!strangers_decode(data, size, &count))
             return false;
-        atomic_fetch_add(&root->control->strangers, count);
+        if (count > peer->strangers) { /* it may come on two ways */
+            atomic_fetch_add(&root->control->strangers, count - peer->strangers);
+            peer->strangers = count;
+        }
         return true;
     default:
         return false;

@@ -27,7 +27,7 @@ enum frame_type {
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_BACK,        /* to rank 0: I hear my parent again; my closing this line is no loss */
     FRAME_ALONE,       /* from a parent: it cannot reach rank 0 any more; why */
-    FRAME_STRANGERS,   /* to rank 0: so many more connections were dropped here */
+    FRAME_STRANGERS,   /* to rank 0: so many connections were dropped here so far */
     FRAME_TYPES
 };
 
