@@ -74,9 +74,13 @@ void relay_go(struct relay *relay, const struct redirect *redirect)
 void relay_is_orphan(struct relay *relay, const char *why)
 {
     wire_close(&relay->up);
-    if (relay->parent == 0)
+    if (relay->parent == 0) {
         relay_is_alone(relay, why);
-    else if (relay->voice.fd >= 0) {
+    } else if (relay->back) { /* rank 0 closes that one */
+        if (relay->voice.fd >= 0)
+            wire_flush(&relay->voice);
+        wire_close(&relay->voice);
+    } else if (relay->voice.fd >= 0) {
         relay->up = relay->voice;
         relay->voice = (struct wire){.fd = -1};
         relay->parent = 0;

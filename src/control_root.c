@@ -134,6 +134,7 @@ static bool root_hear(void *argument, struct branch *branch, const struct frame 
     }
     if (frame->type == FRAME_BACK && branch->rank == rank && branch->voice) {
         branches_drop(&root->branches, rank);
+        peer->adopted = false;
         return true;
     }
     if (peer->state != PEER_JOINED)
