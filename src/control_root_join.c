@@ -140,11 +140,13 @@ static int root_find_parent(struct root *root, int rank)
     int most = root->control->config.fan_out;
     if (root->peers[0].children < most || root->peers[rank].misses > 1)
         return 0;
-    for (; root->parents < root->ordered; root->parents++) {
-        int found = root->order[root->parents];
+    for (int i = root->parents; i < root->ordered; i++) {
+        int found = root->order[i];
         const struct peer *parent = &root->peers[found];
-        if (parent->hello.home.count > 0 && parent->children < most && !parent->avoided)
-            return peer_is_below(root, found, rank) ? 0 : found;
+        bool open = parent->hello.home.count > 0 && parent->children < most && !parent->avoided;
+        if (open && !peer_is_below(root, found, rank))
+            return found;
+        root->parents += !open && root->parents == i;
     }
     return 0;
 }
@@ -154,10 +156,12 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
 {
     int rank = hello->rank;
     struct peer *peer = &root->peers[rank];
-    if (peer->state == PEER_ABSENT)
+    if (peer->state == PEER_ABSENT) {
         root->order[root->ordered++] = rank;
-    else
+    } else {
         root->peers[peer->parent].children--;
+        root->parents = 0; /* that place is free again */
+    }
     if (peer->state == PEER_SENT && hello->arrival == ARRIVAL_AGAIN) {
         root->peers[peer->parent].avoided = true;
         peer->misses++;
