@@ -137,6 +137,8 @@ static bool root_hear(void *argument, struct branch *branch, const struct frame 
         peer->adopted = false;
         return true;
     }
+    if (frame->type == FRAME_LOST && branches_find(&root->branches, rank))
+        return true; /* to its parent only: it speaks here itself */
     if (peer->state != PEER_JOINED)
         return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
     peer->heard = root->control->now;
