@@ -23,6 +23,8 @@ struct relay {
     struct call call;                                 /* to rank 0, or to `parent` */
     double call_until;                                /* when rank 0 must have been reached */
     double call_again;                                /* not sooner */
+    double wait;                                      /* before the call after the next failure */
+    unsigned seed;                                    /* of what chance takes off that */
     int refusals;                                     /* calls in a row at which nobody listened */
     const char *outcomes[HOME_ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
     const char *parent_outcomes[HOME_ADDRESSES_MOST]; /* and at those of `parent` */

@@ -10,13 +10,15 @@
 #include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "control_relay.h"
 
 #define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
 #define PARENT_SECONDS  3.0 /* for one of a parent */
-#define RETRY_SECONDS   0.1
+#define RETRY_SECONDS   0.1 /* ... at first; of those that had a place, twice as long each time, */
+#define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
 #define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
 #define ORPHAN_SHARE    12 /* but only when the deadline has passed: so much of it may pass first, */
@@ -43,6 +45,8 @@ static void relay_call_root(struct relay *relay)
 void relay_begin(struct relay *relay)
 {
     relay->call_until = relay->control->now + relay->control->config.timeout;
+    relay->wait = RETRY_SECONDS;
+    relay->seed = (unsigned)relay->control->membership.rank;
     relay_call_root(relay);
 }
 
@@ -102,6 +106,7 @@ static void relay_reached(struct relay *relay)
     struct control *control = relay->control;
     int fd = call_take(&relay->call);
     relay->refusals = 0;
+    relay->wait = RETRY_SECONDS;
     relay->forsaken = false;
     relay->heard = control->now;
     if (relay->up.fd >= 0) {
@@ -175,6 +180,17 @@ static void relay_missed_root(struct relay *relay, bool hopeless)
         relay_give_up(relay, hopeless);
 }
 
+/* When to call again: those that wait together do not call together. */
+static double relay_next_wait(struct relay *relay)
+{
+    if (!relay->placed)
+        return RETRY_SECONDS;
+    double most = fmin(RETRY_MOST, relay->control->config.timeout / ORPHAN_SHARE);
+    double wait = relay->wait;
+    relay->wait = fmin(2 * wait, fmax(most, RETRY_SECONDS));
+    return wait * (0.5 + 0.5 * rand_r(&relay->seed) / RAND_MAX);
+}
+
 /* Nobody there, or not the one who was meant. */
 static void relay_missed(struct relay *relay)
 {
@@ -183,7 +199,7 @@ static void relay_missed(struct relay *relay)
     bool root = call->rank == 0, hopeless = call->state == CALL_HOPELESS;
     relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
     call_drop(call);
-    relay->call_again = control->now + RETRY_SECONDS;
+    relay->call_again = control->now + relay_next_wait(relay);
     if (!root) {
         relay->call_until = control->now + control->config.timeout;
         relay->arrival = ARRIVAL_AGAIN;
