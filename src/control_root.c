@@ -151,10 +151,16 @@ static bool root_hear(void *argument, struct branch *branch, const struct frame 
 
 static void root_lose(void *argument, struct branch *branch, bool nonsense)
 {
-    if (nonsense)
-        root_blame(argument, branch->rank, CAUSE_FAILED, STATUS_ERROR,
+    struct root *root = argument;
+    if (nonsense) {
+        root_blame(root, branch->rank, CAUSE_FAILED, STATUS_ERROR,
                    "it sent rank 0 what makes no sense on the control plane");
-    peer_lost(argument, branch->rank);
+    } else if (branch->voice && !branch->known) {
+        /* It hung up before it knew that it was let in, as rank 0 took too long: it calls again. */
+        root->peers[branch->rank].adopted = false;
+        return;
+    }
+    peer_lost(root, branch->rank);
 }
 
 static const struct branch_hearer root_hearer = {.hear = root_hear, .lose = root_lose};
