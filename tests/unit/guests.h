@@ -44,10 +44,11 @@ static inline void shake_hands(const struct job_of_ranks *job, int fd, bool acce
     handshake_free(handshake);
 }
 
-/* Calls rank 0 as who says this of itself, and proves itself; returns the socket. */
-static inline int guest_call(const struct job_of_ranks *job, const struct hello *hello)
+/* Calls who listens there as who says this of itself, and proves itself; returns the socket. */
+static inline int guest_call(const struct job_of_ranks *job, const struct hello *hello,
+                             const struct address *where)
 {
-    int fd = socket_connect(&job->home.list[0]);
+    int fd = socket_connect(where);
     shake_hands(job, fd, false, hello);
     return fd;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "control_message.h"
 
 #define RANKS 4
 
@@ -143,24 +144,29 @@ static int join_as_guest(const struct job_of_ranks *job, const char *options, co
     struct hello hello;
     hello_fill(&hello, &membership, options);
     snprintf(hello.version, sizeof hello.version, "%s", version);
-    return guest_call(job, &hello);
+    return guest_call(job, &hello, &job->home.list[0]);
 }
 
-/* A guest that is one of the job, and then sends `bytes`. */
-static void misbehave(const void *bytes, size_t size)
+/* A job in which a guest that is one of it sends `bytes` and hangs up, which ends all so. */
+static struct job_of_ranks *say_as_member(const void *bytes, size_t size, enum status status)
 {
     struct job_of_ranks *job = job_create(RANKS, 0, 1);
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, RANKS - 1));
-    int fd = join_as_guest(job, "same", CCTEST_VERSION);
-    struct wire wire = {.fd = fd};
+    struct wire wire = {.fd = join_as_guest(job, "same", CCTEST_VERSION)};
     struct frame frame;
     guest_await(&wire, FRAME_WELCOME, &frame);
-    assert_int_equal(size, write(fd, bytes, size));
-    threads_expect(job, 0, RANKS - 1, STATUS_ERROR);
+    assert_int_equal(size, write(wire.fd, bytes, size));
+    shutdown(wire.fd, SHUT_WR); /* and not close(): what it has not read would undo it */
+    threads_expect(job, 0, RANKS - 1, status);
     assert_int_equal(1, job->outcome[0].errors);
     wire_close(&wire);
-    job_free(job);
+    return job;
+}
+
+static void misbehave(const void *bytes, size_t size)
+{
+    job_free(say_as_member(bytes, size, STATUS_ERROR));
 }
 
 static void test_nonsense_from_a_member(void **state)
@@ -175,6 +181,32 @@ static void test_nonsense_from_a_member(void **state)
     misbehave("\10\0\0\0\3\0\0\0\4\11\0\0\0\0\0\0\0", 17); /* a share of no exchange */
     misbehave("\14\0\0\0\3\0\0\0\6\1\0\0\0\0\0\0\0\377\377\0\0", 21); /* its text is elsewhere */
     misbehave("\0\0\0\0\3\0\0\0\2", 9);                               /* what only rank 0 says */
+}
+
+/* Who was alone, as rank 0 was stopped, says so when rank 0 goes on; that is not nonsense. */
+static void test_goodbye_before_the_end(void **state)
+{
+    (void)state;
+    job_free(say_as_member("\0\0\0\0\3\0\0\0\11", 9, STATUS_TIMEOUT));
+}
+
+/* What a rank says twice, as it has two ways to rank 0, counts once. */
+static void test_strangers_told_twice(void **state)
+{
+    (void)state;
+    static const uint64_t told[] = {2, 2, 3};
+    struct wire wire = {.fd = -1};
+    struct bytes count = {0};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        count.size = 0;
+        strangers_encode(told[i], &count);
+        wire_put(&wire, 3, FRAME_STRANGERS, count.data, count.size);
+    }
+    struct job_of_ranks *job = say_as_member(wire.out.data, wire.out.size, STATUS_TIMEOUT);
+    assert_int_equal(3, job->outcome[0].strangers);
+    bytes_free(&count);
+    bytes_free(&wire.out);
+    job_free(job);
 }
 
 static void refused(const char *options, const char *version, const char *words)
@@ -250,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_mute_root),
         cmocka_unit_test(test_nonsense_from_a_member),
+        cmocka_unit_test(test_goodbye_before_the_end),
+        cmocka_unit_test(test_strangers_told_twice),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_flood_of_strangers),
     };

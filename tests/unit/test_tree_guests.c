@@ -1,6 +1,6 @@
 /*
  * test_tree_guests.c - what comes to the listeners of all ranks: strangers, and ranks of the job,
- * made by hand, that do what no rank should, or never arrive.
+ * made by hand, that never arrive, are not to be reached, or do not carry on what others say.
  */
 #include "guests.h"
 
@@ -70,25 +70,73 @@ static void test_strangers_at_all_ranks(void **state)
     job_free(job);
 }
 
-/* A rank of the job, made by hand, which says that it listens at `home`; returns the socket. */
-static int guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
+/* A rank of the job, made by hand, calls one of the others; returns the socket. */
+static int guest_arrive(const struct job_of_ranks *job, int rank, const char *options,
+                        enum arrival arrival, const struct home *home, const struct address *where)
 {
     struct membership membership = membership_of(job, rank);
     struct hello hello;
-    hello_fill(&hello, &membership, "same");
+    hello_fill(&hello, &membership, options);
     hello.home = *home;
-    return guest_call(job, &hello);
+    hello.arrival = arrival;
+    return guest_call(job, &hello, where);
+}
+
+/* It calls rank 0, and says that it listens at `home`. */
+static int guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
+{
+    return guest_arrive(job, rank, "same", ARRIVAL_FIRST, home, &job->home.list[0]);
+}
+
+static bool is_home(const struct home *home, const struct address *address)
+{
+    for (int i = 0; i < home->count; i++)
+        if (home->list[i].port == address->port)
+            return true;
+    return false;
+}
+
+/* Who knows the secret, but has no place below a rank, is dropped there as a stranger. */
+static void test_wrong_ranks_below(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank;
+        const char *options;
+    } wrong[] = {{0, "same"}, {1, "same"}, {3, "same"}, {-1, "same"}, {2, "others"}};
+    enum { WRONG = sizeof wrong / sizeof wrong[0], PORTS_MOST = 100 };
+    struct job_of_ranks *job = job_create(3, 1, 10);
+    struct address list[PORTS_MOST];
+    const struct address *below = NULL;
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 2));
+    for (int i = 0; i < 1000 && !below; i++, usleep(5000))
+        for (int j = listening(list, PORTS_MOST) - 1; j >= 0; j--)
+            if (!is_home(&job->home, &list[j]))
+                below = &list[j];
+    assert_non_null(below);
+    for (size_t i = 0; i < WRONG; i++) {
+        char byte;
+        int fd =
+            guest_arrive(job, wrong[i].rank, wrong[i].options, ARRIVAL_FIRST, &job->home, below);
+        struct pollfd set = {.fd = fd, .events = POLLIN};
+        assert_int_equal(1, poll(&set, 1, 5000));
+        assert_true(recv(fd, &byte, 1, 0) <= 0);
+        close(fd);
+    }
+    assert_true(threads_start(job, 2, 3));
+    threads_expect(job, 0, 3, STATUS_OK);
+    assert_int_equal(WRONG, job->outcome[0].strangers);
+    job_free(job);
 }
 
 /* What rank 0 says first to one that has come: where it belongs. */
-static int guest_parent(int fd)
+static int guest_parent(struct wire *wire)
 {
-    struct wire wire = {.fd = fd};
     struct frame frame;
     struct redirect redirect;
-    guest_await(&wire, FRAME_REDIRECT, &frame);
+    guest_await(wire, FRAME_REDIRECT, &frame);
     assert_true(redirect_decode(frame.data, frame.size, INT_MAX, &redirect));
-    bytes_free(&wire.in);
     return redirect.parent;
 }
 
@@ -100,11 +148,11 @@ static void test_strayed_ranks(void **state)
     char host[80], words[400];
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
-    int first = guest_join(job, 1, &job->home);
-    assert_int_equal(0, guest_parent(first));
-    int second = guest_join(job, 2, &job->home);
-    assert_int_equal(1, guest_parent(second));
-    close(second);
+    struct wire first = {.fd = guest_join(job, 1, &job->home)};
+    assert_int_equal(0, guest_parent(&first));
+    struct wire second = {.fd = guest_join(job, 2, &job->home)};
+    assert_int_equal(1, guest_parent(&second));
+    wire_close(&second);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
     host_name(host, sizeof host);
     snprintf(words, sizeof words, "2 of 4 ranks did not join within 1 s: ranks 2, 3; were they ");
@@ -113,7 +161,33 @@ static void test_strayed_ranks(void **state)
              "not arrived there: rank 2 (host %s, pid %d) to rank 1 (host %s, pid %d)", host,
              (int)getpid(), host, (int)getpid());
     assert_non_null(strstr(job->outcome[0].message, words));
-    close(first);
+    wire_close(&first);
+    job_free(job);
+}
+
+/* Who comes again gives a place back, and finds one, though not below itself. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank, parent;
+        enum arrival arrival;
+    } comes[] = {{1, 0, ARRIVAL_FIRST}, {2, 0, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
+                 {4, 1, ARRIVAL_FIRST}, {5, 2, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
+                 {6, 2, ARRIVAL_FIRST}, {7, 3, ARRIVAL_FIRST}, {3, 4, ARRIVAL_AGAIN}};
+    enum { COMES = sizeof comes / sizeof comes[0] };
+    struct job_of_ranks *job = job_create(9, 2, 5);
+    struct wire wires[COMES];
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    for (int i = 0; i < COMES; i++) {
+        wires[i] = (struct wire){.fd = guest_arrive(job, comes[i].rank, "same", comes[i].arrival,
+                                                    &job->home, &job->home.list[0])};
+        assert_int_equal(comes[i].parent, guest_parent(&wires[i]));
+    }
+    for (int i = 0; i < COMES; i++)
+        wire_close(&wires[i]);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
     job_free(job);
 }
 
@@ -147,13 +221,137 @@ static void test_unreachable_parents(void **state)
     unreachable_parent(&home);
 }
 
+/* ---- a rank between rank 0 and another that does not carry on ---- */
+
+/* Passes on what comes over `from`; was a WELCOME among it? */
+static bool carry(struct wire *from, struct wire *to)
+{
+    struct frame frame;
+    bool welcome = false;
+    struct pollfd set = {.fd = from->fd, .events = POLLIN};
+    poll(&set, 1, 1);
+    wire_fill(from);
+    while (wire_take(from, &frame) == FRAME_WHOLE) {
+        wire_put(to, frame.rank, frame.type, frame.data, frame.size);
+        welcome |= frame.type == FRAME_WELCOME;
+    }
+    wire_flush(to);
+    return welcome;
+}
+
+/* Rank 2 joins through rank 1, which from then on only says `type`: to rank 2 again and again that
+ * it lives, or once that it is alone, or to rank 0, when rank 2 speaks there itself, that it is lost. */
+static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
+                                                            struct job_of_ranks *),
+                                        int type, enum status status)
+{
+    struct job_of_ranks *job = job_create(3, 1, 2);
+    struct membership membership = membership_of(job, 1);
+    struct listeners listeners;
+    struct home home;
+    struct hello hello;
+    struct bytes last_word = {0};
+    job->life = life;
+    hello_fill(&hello, &membership, "same");
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
+    assert_true(threads_start(job, 0, 1));
+    struct wire up = {.fd = guest_join(job, 1, &home)};
+    assert_int_equal(0, guest_parent(&up));
+    assert_true(threads_start(job, 2, 3));
+    struct wire below = {.fd = guest_accept(&listeners)};
+    shake_hands(job, below.fd, true, &hello);
+    while (!carry(&up, &below))
+        carry(&below, &up);
+    notice_encode(&(struct notice){.status = STATUS_TIMEOUT, .text = "it is cut off"}, &last_word);
+    for (int i = 0; i < 200; i++, usleep(10000)) {
+        if (type == FRAME_PULSE)
+            wire_put(&below, 1, type, NULL, 0);
+        else if (type == FRAME_LOST && i == 160)
+            wire_put(&up, 2, type, NULL, 0);
+        else if (type == FRAME_ALONE && i == 0)
+            wire_put(&below, 1, type, last_word.data, last_word.size);
+        wire_flush(&below);
+        wire_flush(&up);
+    }
+    threads_expect(job, 2, 3, status);
+    threads_expect(job, 0, 1, status);
+    bytes_free(&last_word);
+    wire_close(&below);
+    wire_close(&up);
+    listeners_close(&listeners);
+    return job;
+}
+
+static enum status waiting_life(struct control *control, struct job_of_ranks *job)
+{
+    (void)job;
+    return control_barrier(control);
+}
+
+/* Who only lost rank 0 is alone with that, whatever it says. */
+static void test_deaf_parent(void **state)
+{
+    (void)state;
+    static const int types[] = {FRAME_PULSE, FRAME_ALONE, FRAME_LOST};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct job_of_ranks *job = deaf_parent(waiting_life, types[i], STATUS_TIMEOUT);
+        assert_int_equal(1, job->outcome[0].culprit);
+        assert_non_null(strstr(job->outcome[0].message, "is silent"));
+        assert_null(strstr(job->outcome[0].message, "; so "));
+        job_free(job);
+    }
+}
+
+static enum status failing_life(struct control *control, struct job_of_ranks *job)
+{
+    (void)job;
+    if (control_rank(control) == 2)
+        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
+    return control_barrier(control);
+}
+
+/* What a parent does not carry is said again. */
+static void test_failure_behind_a_deaf_parent(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = deaf_parent(failing_life, FRAME_PULSE, STATUS_UNAVAILABLE);
+    assert_int_equal(2, job->outcome[0].culprit);
+    job_free(job);
+}
+
+static enum status patient_life(struct control *control, struct job_of_ranks *job)
+{
+    usleep(500000);
+    return exchange_life(control, job);
+}
+
+/* Who calls rank 0 itself, as its parent is silent, and hangs up before it knows that it was let
+ * in, is not lost. */
+static void test_hung_up(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(3, 1, 10);
+    job->life = patient_life;
+    assert_true(threads_start(job, 0, 3));
+    usleep(250000);
+    for (int i = 0; i < 3; i++)
+        close(guest_arrive(job, 2, "same", ARRIVAL_ORPHANED, &job->home, &job->home.list[0]));
+    threads_expect(job, 0, 3, STATUS_OK);
+    job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_ranks),
         cmocka_unit_test(test_strayed_ranks),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_strangers_at_all_ranks),
+        cmocka_unit_test(test_wrong_ranks_below),
         cmocka_unit_test(test_unreachable_parents),
+        cmocka_unit_test(test_deaf_parent),
+        cmocka_unit_test(test_failure_behind_a_deaf_parent),
+        cmocka_unit_test(test_hung_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
