@@ -395,28 +395,6 @@ enum status control_gather(struct control *control, const void *data, size_t siz
     return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
 }
 
-enum status control_broadcast(struct control *control, void *data, size_t size)
-{
-    struct letter *result;
-    bool mine = control_rank(control) == 0;
-    enum status status = exchange(control, EXCHANGE_BROADCAST, data, mine ? size : 0, &result);
-    if (status == STATUS_OK && result->size != size)
-        status = fail(STATUS_ERROR, "rank 0 broadcast %zu bytes where %zu were expected",
-                      result->size, size);
-    if (status == STATUS_OK && !mine && size > 0)
-        memcpy(data, result->data, size);
-    free(result);
-    return status;
-}
-
-enum status control_barrier(struct control *control)
-{
-    struct letter *result;
-    enum status status = exchange(control, EXCHANGE_BARRIER, NULL, 0, &result);
-    free(result);
-    return status;
-}
-
 static void letters_free(struct letter *letter)
 {
     while (letter) {

@@ -95,9 +95,6 @@ enum status control_allgather(struct control *control, const void *data, size_t 
                               struct blobs *blobs);
 enum status control_gather(struct control *control, const void *data, size_t size,
                            struct blobs *blobs); /* filled at rank 0 only, else empty */
-enum status control_broadcast(struct control *control, void *data,
-                              size_t size); /* rank 0's, to all */
-enum status control_barrier(struct control *control);
 
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);

@@ -15,8 +15,6 @@
 static const char *const exchange_names[EXCHANGES] = {
     [EXCHANGE_ALLGATHER] = "an allgather of the control plane",
     [EXCHANGE_GATHER] = "a gather of the control plane",
-    [EXCHANGE_BROADCAST] = "a broadcast of the control plane",
-    [EXCHANGE_BARRIER] = "a barrier of the control plane",
 };
 
 /* All shares one behind the other, each with its size. */
@@ -46,14 +44,10 @@ static void send_result(struct root *root, bool all, const void *data, size_t si
 static void send_results(struct root *root, uint32_t kind)
 {
     struct bytes all = {0};
-    const struct peer *self = &root->peers[0];
-    if (kind == EXCHANGE_ALLGATHER || kind == EXCHANGE_GATHER)
-        shares_join(root, &all);
+    shares_join(root, &all);
     if (all.failed || (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST - RESULT_HEAD))
         root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR,
                    "the shares of all ranks together are more than the control plane carries");
-    else if (kind == EXCHANGE_BROADCAST)
-        send_result(root, true, self->share, self->share_size);
     else
         send_result(root, kind == EXCHANGE_ALLGATHER, all.data, all.size);
     bytes_free(&all);

@@ -41,13 +41,7 @@ struct letter {
     unsigned char data[];
 };
 
-enum exchange {
-    EXCHANGE_ALLGATHER,
-    EXCHANGE_GATHER,
-    EXCHANGE_BROADCAST,
-    EXCHANGE_BARRIER,
-    EXCHANGES
-};
+enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGES };
 
 struct control {
     struct membership membership;

@@ -172,19 +172,6 @@ uint64_t control_strangers(const struct control *control)
     return 0;
 }
 
-/* Not used by what is tried; here so that nothing brings the real ones in. */
-enum status control_broadcast(struct control *control, void *data, size_t size)
-{
-    (void)control, (void)data, (void)size;
-    return STATUS_ERROR;
-}
-
-enum status control_barrier(struct control *control)
-{
-    (void)control;
-    return STATUS_ERROR;
-}
-
 void control_close(struct control *control)
 {
     free(control);

@@ -60,7 +60,7 @@ static void try_readings(struct reader *input, int ranks)
         if (!reading_decode(message, size, &standings[r].reading))
             standings[r].reading = (struct reading){.operation = -1, .peer = -1};
         standings[r].finished = state & 1;
-        standings[r].exchange = state & 2 ? "a barrier of the control plane" : NULL;
+        standings[r].exchange = state & 2 ? "a gather of the control plane" : NULL;
         standings[r].silent = state & 4 ? 9 : 0;
         free(message);
     }

@@ -58,7 +58,7 @@ static enum status failing_life(struct control *control, struct job_of_ranks *jo
     (void)job;
     if (control_rank(control) == 2)
         return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
-    return control_barrier(control);
+    return all_meet(control);
 }
 
 static void test_failure_reaches_all(void **state)
@@ -74,7 +74,7 @@ static enum status absent_life(struct control *control, struct job_of_ranks *job
     (void)job;
     while (control_rank(control) == 3 && !control_ended(control))
         usleep(1000);
-    return control_barrier(control);
+    return all_meet(control);
 }
 
 static void test_deadline(void **state)

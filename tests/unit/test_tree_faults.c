@@ -25,8 +25,12 @@ static enum status loop_life(struct control *control, struct job_of_ranks *job)
     enum status status = exchange_all(control, 1);
     atomic_fetch_add(&job->running, 1);
     for (int round = 0; status == STATUS_OK; round++) {
-        int pace = leads ? atomic_load(&job->pace) : 0;
-        status = control_broadcast(control, &pace, sizeof pace);
+        int pace = atomic_load(&job->pace);
+        struct blobs paces;
+        status = control_allgather(control, &pace, sizeof pace, &paces);
+        if (status == STATUS_OK)
+            memcpy(&pace, paces.data[0], sizeof pace);
+        blobs_free(&paces);
         if (status != STATUS_OK || pace == STOP)
             break;
         if (pace == NAP)

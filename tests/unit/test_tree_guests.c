@@ -285,7 +285,7 @@ static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
 static enum status waiting_life(struct control *control, struct job_of_ranks *job)
 {
     (void)job;
-    return control_barrier(control);
+    return all_meet(control);
 }
 
 /* Who only lost rank 0 is alone with that, whatever it says. */
@@ -307,7 +307,7 @@ static enum status failing_life(struct control *control, struct job_of_ranks *jo
     (void)job;
     if (control_rank(control) == 2)
         return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
-    return control_barrier(control);
+    return all_meet(control);
 }
 
 /* What a parent does not carry is said again. */
