@@ -35,6 +35,7 @@ def options():
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
     parser.add_argument("--holder", type=int, action="append", help="process that holds a host; one for each")
+    parser.add_argument("--slurm", nargs=2, metavar="NAME=VALUE", help="what srun's environment has to have on host 1")
     parser.add_argument("--log", help="append a line of JSON for each run; the table is of all that stands there")
     return parser.parse_args()
 
@@ -42,7 +43,7 @@ def options():
 def do(case, given, hosts):
     """One run; what came of it."""
     with tempfile.TemporaryDirectory() as folder:
-        job = jobs.Job(case, given.cctest, hosts, pathlib.Path(folder))
+        job = jobs.Job(case, given.cctest, hosts, given.slurm, pathlib.Path(folder))
         struck = job.strike()
         patience = judge.HEALTHY_MOST if case.healthy() else 4 * case.timeout + 10
         job.await_end(time.monotonic() + patience)
@@ -88,7 +89,7 @@ def main():
     if not hosts:
         bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
     for name in jobs.LAUNCHERS:
-        if name in bootstraps and not jobs.launches(name, given.cctest):
+        if name in bootstraps and not jobs.launches(name, given.cctest, hosts, given.slurm):
             print(f"without {name}: it is not here, does not run here, or cctest does not find its way by it")
             bootstraps.remove(name)
     runs = given.runs or len(cases.possible(bootstraps, given.fault))

@@ -8,18 +8,21 @@ import subprocess
 EVERYWHERE = ["none", "full-shm", "descriptors", "garbage", "stuck", "interrupt", "pause"]
 ON_PROCESSES = EVERYWHERE + ["kill", "kill-root", "stop", "stop-root", "stop-long"]
 LAUNCHED = [fault for fault in ON_PROCESSES if fault != "descriptors"] # the launcher's own, too
+IN_STEPS = [fault for fault in LAUNCHED if fault not in ("full-shm", "garbage")] # Slurm's daemons', too
 FAULTS = {
     "local": ON_PROCESSES + ["kill-supervisor"],
     "threads": EVERYWHERE + ["kill-supervisor"],
     "tcp": ON_PROCESSES,
     "torchrun": ON_PROCESSES,
-    "srun": ON_PROCESSES,
     "mpirun": LAUNCHED,
     "mpiexec": LAUNCHED,
+    "srun": IN_STEPS,
+    "srun-pmix": IN_STEPS,
     "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
-ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # their ranks start so
+ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # their ranks start so, and meet by themselves
+LAUNCHERS = ["mpirun", "mpiexec", "srun", "srun-pmix"]
 MANY = range(36, 45) # ranks: beyond 33 some reach rank 0 through others only
 SIGNALS = ["TERM", "INT", "HUP", "QUIT"]
 SIZES = [8, 1 << 10, 4 << 10, 64 << 10, 1 << 20]
@@ -48,8 +51,11 @@ class Case:
     def many(self):
         return self.ranks in MANY
 
+    def in_step(self):
+        return self.bootstrap.startswith("srun")
+
     def launched(self):
-        return self.bootstrap in ("mpirun", "mpiexec")
+        return self.bootstrap in LAUNCHERS
 
     def title(self):
         return (f"run {self.number}: {self.fault} on {self.bootstrap}, {self.ranks} ranks, at {self.when:.2f} s"
@@ -102,19 +108,19 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     fault = turn(seed, number, possible(wanted_bootstraps, wanted_faults))
     bootstrap = chance.choice([b for b in wanted_bootstraps if fault in FAULTS[b]])
     ranks = chance.randint(3 if bootstrap == "hosts" else 2, 6 if fault == "throttle" else 13)
-    if bootstrap in ("local", "tcp", "torchrun", "srun") and fault != "stuck" and chance.random() < 0.2:
+    if bootstrap in ("local", "tcp", "torchrun") and fault != "stuck" and chance.random() < 0.2:
         ranks = chance.choice(MANY)
     host = spread(ranks, chance) if bootstrap == "hosts" else [1] * ranks
     case = Case(number=number, bootstrap=bootstrap, fault=fault, ranks=ranks, host=host, words=[],
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, other=0, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60), early=False)
-    case.early = case.launched() and chance.random() < 0.3
+    case.early = case.launched() and bootstrap not in ONE_BY_ONE and chance.random() < 0.3
     # Joining and connecting take little time, so they get a share of their own.
     soon = 0.25 if bootstrap in ONE_BY_ONE or case.early else 0.06
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
     if fault == "throttle": # one transfer takes longer than anybody may idle alone
         case.timeout = 1
-    if case.many(): # until the last has come, on a few cores
+    if case.many() or case.in_step(): # until the last has come, on a few cores
         case.timeout = 5
     rooted = fault.endswith("-root")
     case.target = 0 if rooted else chance.randrange(1, ranks)
@@ -127,7 +133,7 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     power = ranks & (ranks - 1) == 0
     cheap = ("barrier",) if case.many() else {a[0] for a in known}
     collective, algorithm, _ = chance.choice([a for a in known if (power or not a[2]) and a[0] in cheap])
-    transports = ["auto", "tcp"] if bootstrap == "hosts" else ["auto", "shm", "tcp"]
+    transports = ["auto", "tcp"] if bootstrap == "hosts" or case.in_step() else ["auto", "shm", "tcp"]
     case.words = [collective, "-a", algorithm, "-x", chance.choice(transports), "--timeout", str(case.timeout)]
     case.words += work(case, chance)
     if chance.random() < 0.3:

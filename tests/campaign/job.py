@@ -13,22 +13,33 @@ import time
 
 SCRIPT = pathlib.Path(__file__).parent.parent / "system" / "rank.sh"
 # What a launcher's line begins with, up to the number of ranks. None is to end ranks of a job before they have ended by
-# themselves.
+# themselves. Slurm's run in an allocation, on its hosts (Slurm).
 LAUNCHERS = {
     "mpirun": [shutil.which("mpirun.openmpi") or "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca",
                "odls_base_sigkill_timeout", "5", "-np"],
     "mpiexec": ["mpiexec.hydra", "-disable-auto-cleanup", "-n"],
+    "srun": ["srun", "--kill-on-bad-exit=0", "--wait=0", "-n"],
+    "srun-pmix": ["srun", "--mpi=pmix", "--kill-on-bad-exit=0", "--wait=0", "-n"],
 }
 
 
-def launches(name, cctest):
+def launcher(name, hosts, slurm):
+    """What begins its line; None: there is no Slurm."""
+    if not name.startswith("srun"):
+        return LAUNCHERS[name]
+    return slurm and hosts.on(1, "env", *slurm, *LAUNCHERS[name])
+
+
+def launches(name, cctest, hosts, slurm):
     """Whether a launcher is here, and cctest finds its way by it."""
+    line = launcher(name, hosts, slurm)
     try:
-        told = subprocess.run([*LAUNCHERS[name], "2", cctest, "info"], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60, check=False)
+        told = line and subprocess.run([*line, "2", cctest, "info"], stdin=subprocess.DEVNULL, capture_output=True,
+                                       text=True, timeout=60, check=False)
     except OSError:
         return False
-    return re.search("^ranks +pmix?: ", told.stdout, re.M) is not None
+    way = "tcp" if name == "srun" else "pmix?"
+    return told and re.search(f"^ranks +{way}: ", told.stdout, re.M) is not None
 
 
 def pause(seconds):
@@ -131,8 +142,8 @@ class Child:
 
 
 class Job:
-    def __init__(self, case, cctest, hosts, folder):
-        self.case, self.hosts, self.folder = case, hosts, folder
+    def __init__(self, case, cctest, hosts, slurm, folder):
+        self.case, self.hosts, self.slurm, self.folder = case, hosts, slurm, folder
         self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
         secret = f"what the ranks of run {case.number} know" # so long that no rank need make a key of it, slowly
         self.environment = dict(os.environ, CCTEST_SECRET=secret, TMPDIR=str(folder))
@@ -141,7 +152,8 @@ class Job:
         if case.fault == "throttle":
             hosts("host_rate", case.victim, "4mbit")
         self.begun = self.struck = time.monotonic()
-        getattr(self, "start_" + case.bootstrap)(cctest)
+        start = "launched" if case.launched() else case.bootstrap
+        getattr(self, "start_" + start)(cctest)
         self.started = time.monotonic()
 
     # How ranks come into being.
@@ -181,28 +193,21 @@ class Job:
         told = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={self.port()}", f"WORLD_SIZE={self.case.ranks}"]
         self.add_each(lambda rank: ["env", *told, f"RANK={rank}", cctest, *self.case.words])
 
-    def start_srun(self, cctest):
-        """As without PMIx: by the variables of a step alone."""
-        told = [f"SLURM_JOB_ID={self.case.number}", "SLURM_STEP_ID=0", "SLURM_STEP_NODELIST=here",
-                "SLURM_STEP_NUM_NODES=1", f"SLURM_STEP_NUM_TASKS={self.case.ranks}"]
-        self.add_each(lambda rank: ["env", *told, f"SLURM_PROCID={rank}", cctest, *self.case.words])
-
-    def start_mpirun(self, cctest):
-        self.add(None, 1, [*LAUNCHERS[self.case.bootstrap], str(self.case.ranks), str(SCRIPT), str(self.folder), cctest,
-                           *self.case.words])
-        launcher = self.processes[0]
-        self.processes += [Child(rank, self.folder, launcher) for rank in range(self.case.ranks)]
-        if self.case.early:
+    def start_launched(self, cctest):
+        line = launcher(self.case.bootstrap, self.hosts, self.slurm)
+        self.add(None, 1, [*line, str(self.case.ranks), str(SCRIPT), str(self.folder), cctest, *self.case.words])
+        whole = self.processes[0]
+        self.processes += [Child(rank, self.folder, whole) for rank in range(self.case.ranks)]
+        # A rank that is woken after the others' deadline must not yet be before its own: joining.
+        if self.case.early or self.case.bootstrap == "srun" and self.case.fault != "stop-long":
             return
 
         # While ranks meet through a launcher nobody can tell who is missing, and it ends them as it likes.
         for _ in range(2000):
-            if launcher.look() or "busbw" in launcher.text(0):
+            if whole.look() or "busbw" in whole.text(0):
                 break
             time.sleep(0.01)
         self.begun = time.monotonic()
-
-    start_mpiexec = start_mpirun
 
     # Faults. Each returns when it has struck; what lasts goes on in a thread.
 

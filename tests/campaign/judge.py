@@ -19,6 +19,8 @@ import subprocess
 import time
 
 HEALTHY_MOST = 90 # seconds that a healthy job may take here
+SLURM = re.compile(r'\(\("(munged|slurmctld|slurmd|slurmstepd|srun)"') # who listens
+SLEEPS = ("stop", "stop-root", "stop-long") # the rank that is struck
 NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
 
 
@@ -28,6 +30,8 @@ def accusations(case, process):
     if case.launched(): # the launcher has words of its own
         lines = [line for line in lines if line.startswith("cctest: ")]
     lines = [line.removeprefix("cctest: ") for line in lines]
+    if case.fault in SLEEPS: # it knows only that the others have gone
+        lines = [line for line in lines if process.rank != case.target and not line.startswith(f"rank {case.target}: ")]
     lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]
     return [line for line in lines if line and not NOTES.search(line)]
 
@@ -121,8 +125,6 @@ def right_names(job, case):
     """What is wrong with what was said; "": nothing."""
     accused = False
     for process in job.processes:
-        if process.rank == case.target and case.fault in ("stop", "stop-root", "stop-long"):
-            continue # it slept, and knows only that the others have gone
         for line in accusations(case, process):
             if not is_right(job, case, process, line):
                 return f"rank {process.rank} says: {line}"
@@ -157,9 +159,9 @@ def leftovers(job, hosts):
     left = [line for line in told.splitlines() if line.split()[2] == "cctest" and line.split()[1][0] != "Z"]
     places = [[]] + ([hosts.on(number + 1) for number in range(len(hosts.holders))] if hosts else [])
     for place in places:
-        told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntx"], check=True, capture_output=True,
+        told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntxp"], check=True, capture_output=True,
                               text=True).stdout
-        left += told.splitlines()
+        left += [line for line in told.splitlines() if not SLURM.search(line)]
     mine = {path.name for process in job.processes for path in process.files}
     return left + [name for name in os.listdir(job.folder) if name not in mine]
 

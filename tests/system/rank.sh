@@ -3,7 +3,7 @@
 # nobody: FOLDER/RANK.pid and FOLDER/RANK.status.
 # usage: rank.sh FOLDER COMMAND...
 trap : TERM # the launcher's, for what it left behind
-at=$1/${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+at=$1/${SLURM_PROCID:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
 shift
 "$@" &
 echo $! >"$at.pid"

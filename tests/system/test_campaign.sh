@@ -6,15 +6,24 @@
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
+# shellcheck source=tests/system/slurm.sh
+. "$(dirname -- "$0")/slurm.sh"
 private_machine "$@"
 # shellcheck disable=SC2154 # lib.sh's
 [ -n "$private" ] || skip "this user may make no namespaces, and the campaign harms the machine that it runs on"
 read -ra given <<<"${CAMPAIGN:---seed 1 --seconds 75 --runs 0 --least 12 --slack 6}"
 # shellcheck disable=SC2154 # hosts.sh's and lib.sh's
-if hosts_up 4; then
-    for host in 1 2 3 4; do given+=(--holder "${host_holder[$host]}"); done
+cd "$scratch" || exit # where the hosts' commands run
+if slurm_up 4; then
+    slurm salloc --no-shell -N 4 --ntasks-per-node=8
+    check_status 0 salloc
+    given+=(--slurm SLURM_CONF="$slurm_state/slurm.conf"
+        SLURM_JOB_ID="$(sed -n 's/.*Granted job allocation \([0-9]*\).*/\1/p' "$err")")
+elif hosts_up 4; then
+    echo "without Slurm: $slurm_missing"
 else
     echo "without hosts: $hosts_missing"
 fi
+for host in 1 2 3 4; do [ -z "${host_holder[$host]:-}" ] || given+=(--holder "${host_holder[$host]}"); done
 # shellcheck disable=SC2154
 python3 -B "$repository/tests/campaign/campaign.py" --cctest "$CCTEST" "${given[@]}"
