@@ -62,7 +62,6 @@ struct root {
 
 /* To all other ranks. */
 void root_send_all(struct root *root, int type, const void *data, size_t size);
-void root_flush(struct root *root);
 /* Remembers what is wrong with a rank; the verdict follows after a moment. */
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
                 const char *message);
