@@ -244,7 +244,7 @@ void root_admit(void *argument, int fd, const struct hello *hello)
 static void tell_strayed(const struct root *root, char *text, size_t size)
 {
     const char *separator = "; sent to another rank, and not arrived there:";
-    int told = 0, strayed = 0;
+    int strayed = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
         const struct hello *parent = &root->peers[peer->parent].hello;
@@ -255,11 +255,10 @@ static void tell_strayed(const struct root *root, char *text, size_t size)
                  "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
                  peer->hello.host, peer->hello.pid, peer->parent, parent->host, parent->pid);
         separator = ",";
-        told++;
     }
     size_t end = strlen(text);
-    if (strayed > told)
-        snprintf(text + end, size - end, " and %d more", strayed - told);
+    if (strayed > STRAYED_TOLD)
+        snprintf(text + end, size - end, " and %d more", strayed - STRAYED_TOLD);
 }
 
 /* Names the ranks that are not here at the deadline. */
