@@ -135,13 +135,12 @@ static bool relay_refused(struct relay *relay, const struct notice *notice)
     return true;
 }
 
-static bool relay_verdict(struct relay *relay, const struct notice *notice)
+static void relay_verdict(struct relay *relay, const struct notice *notice)
 {
     if (notice->status != STATUS_OK && !atomic_load(&relay->control->ended))
         say_verbose(2, "rank 0 has ended the job: %s", notice->text);
     control_conclude(relay->control, notice->status);
     relay->farewell = true;
-    return true;
 }
 
 static bool relay_redirect(struct relay *relay, const struct frame *frame)
@@ -155,7 +154,7 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
 }
 
 /* The parent cannot reach rank 0 any more; if it was cut off, it takes nobody with it who is not. */
-static bool relay_forsaken(struct relay *relay, const struct notice *notice)
+static void relay_forsaken(struct relay *relay, const struct notice *notice)
 {
     if (relay->parent == 0 || atomic_load(&relay->control->ended)) {
         relay_is_alone(relay, notice->text);
@@ -164,7 +163,6 @@ static bool relay_forsaken(struct relay *relay, const struct notice *notice)
         relay->forsaken = true;
         relay->call_again = 0;
     }
-    return true;
 }
 
 /* false: nobody above would send this. */
@@ -187,10 +185,15 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
         control_deliver(relay->control, &result);
         return true;
     case FRAME_VERDICT:
-        return notice_decode(frame->data, frame->size, &notice) && relay_verdict(relay, &notice);
+        if (!notice_decode(frame->data, frame->size, &notice))
+            return false;
+        relay_verdict(relay, &notice);
+        return true;
     case FRAME_ALONE:
-        return frame->rank != 0 && notice_decode(frame->data, frame->size, &notice) &&
-               relay_forsaken(relay, &notice);
+        if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
+            return false;
+        relay_forsaken(relay, &notice);
+        return true;
     default:
         return false;
     }

@@ -53,16 +53,15 @@ static bool peer_failed(struct root *root, int rank, const struct notice *notice
     return true;
 }
 
-static bool peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
+static void peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
 {
     if (peer->standing.finished)
-        return true; /* it came on two ways */
+        return; /* it came on two ways */
     peer->standing.finished = true;
     root->progressed = root->control->now;
     root->status = status_graver(root->status, notice->status);
     if (++root->finished == root->ranks)
         root_end(root, FRAME_VERDICT, root->status, "");
-    return true;
 }
 
 static void peer_lost(struct root *root, int rank)
@@ -105,8 +104,10 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         root->progressed = root->control->now;
         return root->control->joined && exchange_share(root, rank, data, size);
     case FRAME_FINISHED:
-        return root->control->joined && notice_decode(data, size, &notice) &&
-               peer_finished(root, peer, &notice);
+        if (!root->control->joined || !notice_decode(data, size, &notice))
+            return false;
+        peer_finished(root, peer, &notice);
+        return true;
     case FRAME_STRANGERS:
         if (!strangers_decode(data, size, &count))
             return false;
