@@ -6,23 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A status that came from elsewhere. */
-static enum status status_decode(uint32_t value)
-{
-    switch (value) {
-    case STATUS_OK:
-    case STATUS_USAGE:
-    case STATUS_WRONG_DATA:
-    case STATUS_SLOW:
-    case STATUS_TIMEOUT:
-    case STATUS_UNAVAILABLE:
-    case STATUS_INTERRUPTED:
-        return (enum status)value;
-    default:
-        return STATUS_ERROR;
-    }
-}
-
 void notice_encode(const struct notice *notice, struct bytes *bytes)
 {
     bytes_put_u32(bytes, (uint32_t)notice->status);
@@ -33,7 +16,7 @@ void notice_encode(const struct notice *notice, struct bytes *bytes)
 bool notice_decode(const void *data, size_t size, struct notice *notice)
 {
     struct reader reader = {.at = data, .left = size};
-    notice->status = status_decode(read_u32(&reader));
+    notice->status = status_of(read_u32(&reader));
     notice->personal = read_u32(&reader) != 0;
     read_text(&reader, notice->text, sizeof notice->text);
     return !reader.bad && reader.left == 0;

@@ -1,5 +1,5 @@
 /*
- * status.c - the order of gravity and the words of the statuses.
+ * status.c - the order of gravity, the numbers and the words of the statuses.
  */
 #include "status.h"
 
@@ -31,6 +31,14 @@ static size_t gravity_index(enum status status)
 enum status status_graver(enum status a, enum status b)
 {
     return gravity_index(a) < gravity_index(b) ? a : b;
+}
+
+enum status status_of(long value)
+{
+    for (size_t i = 0; i < sizeof gravity / sizeof gravity[0]; i++)
+        if (value == (long)gravity[i].status)
+            return gravity[i].status;
+    return STATUS_ERROR;
 }
 
 const char *status_word(enum status status)

@@ -23,6 +23,9 @@ enum status {
  * job before it starts and come before 3. */
 enum status status_graver(enum status a, enum status b);
 
+/* The status that a number from elsewhere stands for; STATUS_ERROR where there is none of it. */
+enum status status_of(long value);
+
 /* The word that JSON carries: "ok", "error", "usage", "wrong-data", "slow", "timeout",
  * "unavailable", "interrupted". */
 const char *status_word(enum status status);

@@ -85,17 +85,6 @@ void supervisor_leave(struct supervisor *supervisor)
     free(supervisor);
 }
 
-static enum status exit_status(int code)
-{
-    static const enum status known[] = {STATUS_OK,          STATUS_ERROR,      STATUS_USAGE,
-                                        STATUS_WRONG_DATA,  STATUS_SLOW,       STATUS_TIMEOUT,
-                                        STATUS_UNAVAILABLE, STATUS_INTERRUPTED};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (code == (int)known[i])
-            return known[i];
-    return STATUS_ERROR;
-}
-
 /* Of a rank that had not joined yet the others would learn at the deadline only. */
 static void children_learn_loss(struct supervisor *supervisor, int lost)
 {
@@ -110,7 +99,7 @@ static void child_ended(struct supervisor *supervisor, int rank, int how)
     struct child *child = &supervisor->children[rank];
     enum status status = STATUS_TIMEOUT;
     if (WIFEXITED(how)) {
-        status = exit_status(WEXITSTATUS(how));
+        status = status_of(WEXITSTATUS(how));
         if ((int)status != WEXITSTATUS(how))
             say("rank %d (pid %d) ended with exit status %d, which is none of cctest's", rank,
                 (int)child->pid, WEXITSTATUS(how));
