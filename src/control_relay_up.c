@@ -31,7 +31,6 @@ static void relay_call_root(struct relay *relay)
     hello_fill(&hello, &control->membership, control->options);
     hello.home = control->home;
     hello.arrival = relay->arrival;
-    hello.parent = relay->parent;
     double seconds = fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->now, RETRY_SECONDS));
     if (relay->arrival == ARRIVAL_ORPHANED)
         seconds = PARENT_SECONDS;

@@ -195,7 +195,7 @@ static void guest_adopt(struct root *root, int fd, const struct hello *hello)
     int rank = hello->rank;
     struct peer *peer = &root->peers[rank];
     struct branch branch = {.rank = rank, .voice = true, .heard = root->control->now};
-    say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, hello->parent);
+    say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
     if (peer->state == PEER_SENT)
         peer_set_joined(root, peer, rank);
     peer->state = PEER_JOINED;

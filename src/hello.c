@@ -43,7 +43,6 @@ size_t hello_encode(const struct hello *hello, unsigned char *bytes)
     bytes_put(&out, hello->digest, sizeof hello->digest);
     bytes_put_text(&out, hello->options);
     bytes_put_u32(&out, hello->arrival);
-    bytes_put_u32(&out, (uint32_t)hello->parent);
     unsigned char blob[HOME_BLOB_MOST];
     bytes_put(&out, blob, home_write(&hello->home, blob));
     size_t size = out.failed ? 0 : out.size;
@@ -79,7 +78,6 @@ bool hello_decode(const void *bytes, size_t size, struct hello *hello)
     read_text(&reader, hello->options, sizeof hello->options);
     uint32_t arrival = read_u32(&reader);
     hello->arrival = (enum arrival)arrival;
-    hello->parent = (int)read_u32(&reader);
     return !reader.bad && arrival < ARRIVALS && home_read(reader.at, reader.left, &hello->home);
 }
 

@@ -25,7 +25,6 @@ struct hello {
     char options[600];        /* its beginning */
     struct home home;         /* where it listens for ranks to be below it; count 0: nowhere */
     enum arrival arrival;
-    int parent; /* AGAIN, ORPHANED: the rank that it speaks of */
 };
 
 /* All but where it listens, which is left at nowhere, and why it comes. */
