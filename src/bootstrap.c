@@ -53,9 +53,10 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
 
 /* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If
  * not, `why_not` says so, and STATUS_OK that it is the only one. */
-static enum status choose_manager(const struct job *job, const struct launcher *launcher,
-                                  struct bootstrap *bootstrap, char why_not[WHY_NOT])
+static enum status choose_manager(const struct job *job, struct bootstrap *bootstrap,
+                                  char why_not[WHY_NOT])
 {
+    const struct launcher *launcher = bootstrap->launcher;
     bool pmi = launcher && launcher->pmi; /* it may run inside what offers PMIx */
     struct manager *manager;
     double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
@@ -92,9 +93,10 @@ static enum status manager_missed(const struct launcher *launcher, int rank, int
                 why_not);
 }
 
-static enum status choose_tcp(const struct job *job, const struct launcher *launcher, int rank,
-                              int ranks, struct bootstrap *bootstrap, const char *why_not_pmix)
+static enum status choose_tcp(const struct job *job, int rank, int ranks,
+                              struct bootstrap *bootstrap, const char *why_not_pmix)
 {
+    const struct launcher *launcher = bootstrap->launcher;
     if (job->rank >= 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why,
                  "tcp: --rendezvous, --rank and --world were given");
@@ -116,7 +118,7 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
     *bootstrap =
         (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local", .rank = -1, .ranks = -1};
     int rank = -1, ranks = 0;
-    const struct launcher *launcher = launcher_detect(&rank, &ranks);
+    const struct launcher *launcher = bootstrap->launcher = launcher_detect(&rank, &ranks);
     enum status status = told_check(job, launcher);
     if (status != STATUS_OK)
         return status;
@@ -125,7 +127,7 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";
-    status = choose_manager(job, launcher, bootstrap, why_not);
+    status = choose_manager(job, bootstrap, why_not);
     if (bootstrap->manager)
         return status;
     bool other = (launcher && launcher->meet) || launcher_of_one();
@@ -133,7 +135,7 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
     if (final || (status != STATUS_OK && !other))
         return manager_missed(launcher, rank, ranks, status, why_not);
     if (job->rendezvous || launcher)
-        return choose_tcp(job, launcher, rank, ranks, bootstrap, why_not);
+        return choose_tcp(job, rank, ranks, bootstrap, why_not);
     char doubt[200];
     if (launcher_incomplete(doubt, sizeof doubt))
         return fail(STATUS_USAGE,
@@ -197,7 +199,7 @@ enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, ra
     bootstrap->manager = NULL;
     switch (bootstrap->kind) {
     case BOOTSTRAP_TCP:
-        return bootstrap_run_tcp(job, main, argument);
+        return bootstrap_run_tcp(job, bootstrap, main, argument);
     case BOOTSTRAP_MANAGER:
         return bootstrap_run_manager(job, manager, main, argument);
     default:

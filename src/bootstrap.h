@@ -12,13 +12,16 @@
 
 enum bootstrap_kind { BOOTSTRAP_LOCAL, BOOTSTRAP_TCP, BOOTSTRAP_MANAGER };
 
+struct launcher;
+
 /* Where the ranks come from. */
 struct bootstrap {
     enum bootstrap_kind kind;
-    const char *name;        /* "local", "tcp", "pmix", "pmi" */
-    int rank, ranks;         /* of this process; -1: the ranks are made here */
-    struct manager *manager; /* BOOTSTRAP_MANAGER: it has been met */
-    char why[400];           /* one sentence */
+    const char *name;                /* "local", "tcp", "pmix", "pmi" */
+    int rank, ranks;                 /* of this process; -1: the ranks are made here */
+    const struct launcher *launcher; /* that started this process; NULL: none that is known */
+    struct manager *manager;         /* BOOTSTRAP_MANAGER: it has been met */
+    char why[400];                   /* one sentence */
 };
 
 /* Which one it takes, first match: as told (--np; --rendezvous with --rank and --world), torchrun's

@@ -51,7 +51,8 @@ enum status bootstrap_live(const struct job *job, const struct membership *membe
                            rank_main *main, void *argument);
 
 enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);
-enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argument);
+enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *bootstrap,
+                              rank_main *main, void *argument);
 /* Takes `manager`. */
 enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
                                   void *argument);

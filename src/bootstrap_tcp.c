@@ -36,17 +36,15 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
     return true;
 }
 
-static enum status membership_find(const struct job *job, struct membership *membership)
+static enum status membership_find(const struct job *job, const struct bootstrap *bootstrap,
+                                   struct membership *membership)
 {
-    *membership = (struct membership){.rank = job->rank,
-                                      .ranks = job->world,
+    *membership = (struct membership){.rank = bootstrap->rank,
+                                      .ranks = bootstrap->ranks,
                                       .interface = job->interface,
                                       .own_process = true,
                                       .bootstrap = "tcp"};
     char shared[256];
-    const struct launcher *launcher = NULL;
-    if (membership->rank < 0 || membership->ranks < 0)
-        launcher = launcher_detect(&membership->rank, &membership->ranks);
     if (job->rendezvous) {
         if (!rendezvous_parse(job->rendezvous, membership->root_host, sizeof membership->root_host,
                               &membership->root_port))
@@ -55,17 +53,16 @@ static enum status membership_find(const struct job *job, struct membership *mem
                         "[ADDRESS]:PORT)",
                         job->rendezvous);
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
-    } else if (launcher && launcher->meet) {
-        enum status status = launcher->meet(membership, shared, sizeof shared);
+    } else { /* a launcher that says nothing of hosts was refused by bootstrap_choose() */
+        enum status status = bootstrap->launcher->meet(membership, shared, sizeof shared);
         if (status != STATUS_OK)
             return status;
-    } else {
-        return fail(STATUS_USAGE, "nothing says where rank 0 is: give --rendezvous HOST:PORT");
     }
     return secret_find(shared, membership);
 }
 
-enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argument)
+enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *bootstrap,
+                              rank_main *main, void *argument)
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
@@ -74,7 +71,7 @@ enum status bootstrap_run_tcp(const struct job *job, rank_main *main, void *argu
     signals_ending(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
-    enum status status = membership_find(job, &membership);
+    enum status status = membership_find(job, bootstrap, &membership);
     if (status == STATUS_OK)
         status = bootstrap_live(job, &membership, main, argument);
     sodium_memzero(&membership, sizeof membership);
