@@ -20,9 +20,6 @@
 #include "errand.h"
 #include "log.h"
 
-#define KEY           "cctest.rank0"
-#define LEAVE_SECONDS 2.0 /* leave is taken, or not: by then nothing depends on it */
-
 struct pmi {
     struct manager manager; /* first: what others see of it */
     int fd;
@@ -113,12 +110,13 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
     char why[100];
     int end = 0;
     if (manager->rank == 0) /* "-": a value is not empty */
-        end = pmi_ask(pmi, seconds, "put_result", "cmd=put kvsname=%s key=" KEY " value=-%s\n",
-                      pmi->space, text);
+        end = pmi_ask(pmi, seconds, "put_result",
+                      "cmd=put kvsname=%s key=" MANAGER_KEY " value=-%s\n", pmi->space, text);
     if (end == 0)
         end = pmi_ask(pmi, seconds, "barrier_out", "cmd=barrier_in\n");
     if (end == 0 && manager->rank > 0)
-        end = pmi_ask(pmi, seconds, "get_result", "cmd=get kvsname=%s key=" KEY "\n", pmi->space);
+        end = pmi_ask(pmi, seconds, "get_result", "cmd=get kvsname=%s key=" MANAGER_KEY "\n",
+                      pmi->space);
     char value[MANAGER_TEXT_MOST + 1];
     if (end == 0 && manager->rank > 0) {
         if (answer_word(pmi, "value", value, sizeof value) && *value == '-')
@@ -142,7 +140,7 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
 static void pmi_close(struct manager *manager)
 {
     struct pmi *pmi = (struct pmi *)manager;
-    pmi_ask(pmi, LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n");
+    pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n");
     sodium_memzero(pmi, sizeof *pmi); /* answers, too */
     free(pmi);
 }

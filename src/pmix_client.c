@@ -27,9 +27,7 @@ bool pmix_offered(void)
 #include "errand.h"
 #include "log.h"
 
-#define LIBRARY       "libpmix.so.2"
-#define KEY           "cctest.rank0"
-#define LEAVE_SECONDS 2.0 /* leave is taken, or not: by then nothing depends on it */
+#define LIBRARY "libpmix.so.2"
 
 struct library {
     __typeof__(PMIx_Init) *init;
@@ -203,7 +201,7 @@ static void work_broadcast(struct client *client)
     const struct library *library = &client->library;
     if (client->self.rank == 0) {
         pmix_value_t value = {.type = PMIX_STRING, .data.string = client->text};
-        if (!client_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, KEY, &value)))
+        if (!client_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, MANAGER_KEY, &value)))
             return;
     }
     /* Without the data to collect, a fence is none between the nodes of some servers. */
@@ -215,7 +213,7 @@ static void work_broadcast(struct client *client)
     pmix_proc_t root = client->self;
     pmix_value_t *value = NULL;
     root.rank = 0;
-    if (!client_called(client, "PMIx_Get", library->get(&root, KEY, NULL, 0, &value)))
+    if (!client_called(client, "PMIx_Get", library->get(&root, MANAGER_KEY, NULL, 0, &value)))
         return;
     if (value->type == PMIX_STRING && value->data.string) {
         snprintf(client->text, sizeof client->text, "%s", value->data.string);
@@ -263,7 +261,7 @@ static void pmix_close(struct manager *manager)
     struct client *client = (struct client *)manager;
     char why[100];
     if (client->met && !client->left)
-        client_run(client, work_finalize, LEAVE_SECONDS, why, sizeof why);
+        client_run(client, work_finalize, MANAGER_LEAVE_SECONDS, why, sizeof why);
     if (client->left)
         return;
     sodium_memzero(client, sizeof *client); /* the text holds what makes the job's key */
