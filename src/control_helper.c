@@ -35,6 +35,19 @@ int signals_capture(pid_t supervisor)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+int signals_borrow(sigset_t *mask)
+{
+    pthread_sigmask(SIG_BLOCK, NULL, mask);
+    return signals_capture(0);
+}
+
+void signals_return(int fd, const sigset_t *mask)
+{
+    if (fd >= 0)
+        close(fd);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
 int signals_read(int fd, int *lost)
 {
     struct signalfd_siginfo info;

@@ -17,6 +17,9 @@ void signals_ending(sigset_t *set);
  * returns a signalfd for them; -1 if there is none. They stay blocked: a second signal, which
  * launchers like to send, must not spoil the exit status of a job that is about to end. */
 int signals_capture(pid_t supervisor); /* with SIGNAL_LOST, unless there is none (0) */
+/* As signals_capture(0), but only until signals_return() gets what this returned and `mask`. */
+int signals_borrow(sigset_t *mask);
+void signals_return(int fd, const sigset_t *mask);
 /* The next signal that has come; 0: none. *lost, if not NULL: who has died, with SIGNAL_LOST. */
 int signals_read(int fd, int *lost);
 

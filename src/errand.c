@@ -80,11 +80,8 @@ int errand_run(void (*work)(void *argument), void *argument, double seconds)
         return error;
     }
     sigset_t mask;
-    pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    int signals = signals_capture(0); /* before there is a thread, which is not to get any */
+    int signals = signals_borrow(&mask); /* before there is a thread, which is not to get any */
     int end = errand_follow(errand, signals, seconds);
-    if (signals >= 0)
-        close(signals);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    signals_return(signals, &mask);
     return end;
 }

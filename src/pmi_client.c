@@ -63,12 +63,9 @@ static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const 
     if (!sent)
         return errno ? errno : EPIPE;
     sigset_t mask;
-    pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    int signals = signals_capture(0);
+    int signals = signals_borrow(&mask);
     int end = line_read(pmi, signals, clock_seconds() + seconds);
-    if (signals >= 0)
-        close(signals);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    signals_return(signals, &mask);
     const char *rc = strstr(pmi->line, " rc=");
     if (end == 0 && (strncmp(pmi->line, "cmd=", 4) != 0 ||
                      strncmp(pmi->line + 4, expected, strlen(expected)) != 0 ||
