@@ -5,7 +5,9 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -84,4 +86,13 @@ int errand_run(void (*work)(void *argument), void *argument, double seconds)
     int end = errand_follow(errand, signals, seconds);
     signals_return(signals, &mask);
     return end;
+}
+
+const char *errand_text(int end, char *text, size_t size)
+{
+    if (end < 0)
+        snprintf(text, size, "interrupted by SIG%s", sigabbrev_np(-end));
+    else
+        snprintf(text, size, "%s", strerror(end));
+    return text;
 }

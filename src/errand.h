@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Waits until `fd` is readable (0), a signal comes (which `signals` is a signalfd for; minus its
  * number), or the time has passed (ETIMEDOUT). */
@@ -22,5 +23,8 @@ static inline bool errand_is_left(int end)
 {
     return end < 0 || end == ETIMEDOUT;
 }
+
+/* How it ended, if not well: "interrupted by SIGTERM", "Connection reset by peer". */
+const char *errand_text(int end, char *text, size_t size);
 
 #endif

@@ -91,15 +91,6 @@ static bool answer_word(const struct pmi *pmi, const char *key, char *word, size
     return true;
 }
 
-static const char *end_text(int end, char *text, size_t size)
-{
-    if (end < 0)
-        snprintf(text, size, "interrupted by SIG%s", sigabbrev_np(-end));
-    else
-        snprintf(text, size, "%s", strerror(end));
-    return text;
-}
-
 static enum status pmi_broadcast(struct manager *manager, double seconds,
                                  char text[MANAGER_TEXT_MOST])
 {
@@ -131,7 +122,7 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
                     manager->rank, seconds, manager->ranks);
     return fail(end < 0 ? STATUS_INTERRUPTED : STATUS_ERROR,
                 "rank %d could not meet the others through mpiexec (PMI): %s", manager->rank,
-                end_text(end, why, sizeof why));
+                errand_text(end, why, sizeof why));
 }
 
 static void pmi_close(struct manager *manager)
@@ -177,7 +168,7 @@ enum status pmi_open(double seconds, struct manager **manager, char *why, size_t
     }
     char text[100];
     snprintf(why, size, "its PMI socket (PMI_FD) does not answer: %s%s",
-             end_text(end, text, sizeof text),
+             errand_text(end, text, sizeof text),
              end == EPIPE || end == ECONNRESET ? " (it serves one command of each process)" : "");
     free(pmi);
     return end < 0 ? STATUS_INTERRUPTED : STATUS_USAGE;

@@ -113,7 +113,7 @@ static enum status client_run(struct client *client, void (*work)(struct client 
     int end = errand_run(client_work, client, seconds);
     client->left = errand_is_left(end);
     if (end < 0) {
-        snprintf(why, size, "interrupted by SIG%s", sigabbrev_np(-end));
+        errand_text(end, why, size);
         return STATUS_INTERRUPTED;
     }
     if (end == 0 || end == ETIMEDOUT)
