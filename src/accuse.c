@@ -10,8 +10,7 @@
 
 #include "log.h"
 
-static enum status samples_read(struct result *result, const struct job *job,
-                                const struct blobs *tallies)
+static enum status samples_read(struct result *result, const struct blobs *tallies)
 {
     size_t peers = 0, at = 0;
     for (int r = 0; r < tallies->count; r++)
@@ -28,7 +27,7 @@ static enum status samples_read(struct result *result, const struct job *job,
                                           .time_us = wire->duration,
                                           .peers = wire->peers,
                                           .flows = &flows[at]};
-        memcpy(&flows[at], tally_wire_flows(wire, job->iterations),
+        memcpy(&flows[at], tally_wire_flows(wire, result->iterations),
                (size_t)wire->peers * sizeof *flows);
         at += (size_t)wire->peers;
     }
@@ -118,10 +117,10 @@ static void culprit_tell(const struct culprit *culprit, const struct member *mem
         tell_links(culprit, members, text, size);
 }
 
-enum status accuse(struct result *result, const struct job *job, const struct member *members,
-                   const struct blobs *tallies, uint64_t time)
+enum status accuse(struct result *result, const struct member *members, const struct blobs *tallies,
+                   uint64_t duration, uint64_t time)
 {
-    enum status status = samples_read(result, job, tallies);
+    enum status status = samples_read(result, tallies);
     if (status != STATUS_OK)
         return status;
     size_t most = 1, ranks = (size_t)result->ranks;
@@ -135,12 +134,11 @@ enum status accuse(struct result *result, const struct job *job, const struct me
             node[r] = members[r].node;
             late[r] = ((const struct tally_wire *)tallies->data[r])->late;
         }
-        uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
         const struct culprit_case given = {
             .ranks = result->ranks,
             .node = node,
             .late = late,
-            .duration = (uint64_t)(result->time_us.p50 * 1000) * trips,
+            .duration = duration,
             .time = time,
             .links = links,
             .link_count = links_gather(result, links),

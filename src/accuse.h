@@ -7,9 +7,9 @@
 #include "ledger.h"
 
 /* Fills in result->culprit, accusation and samples. `tallies`: a struct tally_wire of each rank;
- * `time`: of all iterations together, ns. */
-enum status accuse(struct result *result, const struct job *job, const struct member *members,
-                   const struct blobs *tallies, uint64_t time);
+ * `duration`: p50 of an iteration, `time`: of all of them together, ns. */
+enum status accuse(struct result *result, const struct member *members, const struct blobs *tallies,
+                   uint64_t duration, uint64_t time);
 void accuse_free(struct result *result);
 
 #endif

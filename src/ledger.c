@@ -126,9 +126,9 @@ static void result_traffic(struct result *result, const struct blobs *tallies, c
         snprintf(name, size, "self");
 }
 
-/* *time: of all iterations together, ns. */
+/* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
 static enum status result_times(struct result *result, const struct job *job,
-                                const struct blobs *tallies, uint64_t *time)
+                                const struct blobs *tallies, uint64_t *duration, uint64_t *time)
 {
     size_t count = (size_t)result->iterations;
     uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
@@ -151,8 +151,8 @@ static enum status result_times(struct result *result, const struct job *job,
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
         result->busbw = result->algbw * collective_bus_factor(job->collective, tallies->count);
-        result->late_rank =
-            measure_late_rank(late, tallies->count, (uint64_t)(result->time_us.p50 * 1000) * trips);
+        *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
+        result->late_rank = measure_late_rank(late, tallies->count, *duration);
         result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     }
     free(slowest);
@@ -224,10 +224,10 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
         result->wrong += ((const struct tally_wire *)tallies->data[r])->wrong;
     ledger->wrong += result->wrong;
     result_traffic(result, tallies, result->transport, sizeof result->transport);
-    uint64_t time = 0;
-    enum status status = result_times(result, job, tallies, &time);
+    uint64_t duration = 0, time = 0;
+    enum status status = result_times(result, job, tallies, &duration, &time);
     if (status == STATUS_OK && job->watches && result->iterations > 0)
-        status = accuse(result, job, members, tallies, time);
+        status = accuse(result, members, tallies, duration, time);
     if (status == STATUS_OK)
         status = result_profile(result, job, tallies);
     if (status != STATUS_OK)
