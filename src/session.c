@@ -220,7 +220,7 @@ static enum status session_link(struct session *session)
         .regions = regions,
         .region_count = session->burst.set_count + 1,
         .interface = job->interface,
-        .watched = job->watches,
+        .watches = job->watches,
         .secret = session->membership->secret,
         .timeout = job->timeout,
         .waits = session_waits,

@@ -77,7 +77,7 @@ struct transport_config {
         *regions; /* this rank's buffers: what may be offered for reading in place */
     int region_count;
     const char *interface;       /* address or device name to listen on; NULL: any */
-    bool watched;                /* somebody will ask what its channels waited for */
+    bool watches;                /* somebody will ask what its channels waited for */
     const unsigned char *secret; /* 32 bytes: what peers must prove to know */
     double timeout;              /* seconds that a connect may take */
     /* Called now and then by whatever waits for `peer` (-1: none) inside a call: true means give up (the job

@@ -21,8 +21,8 @@ static void tcp_acknowledge(const struct tcp_channel *channel)
 
 void tcp_done(struct tcp_channel *channel)
 {
-    bool watched = channel->base.endpoint->config.watched && !channel->base.sends;
-    if (watched && channel->base.first->length >= STRAIN_LEAST)
+    bool watches = channel->base.endpoint->config.watches && !channel->base.sends;
+    if (watches && channel->base.first->length >= STRAIN_LEAST)
         tcp_acknowledge(channel);
     channel_pop(&channel->base);
 }
