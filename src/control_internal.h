@@ -91,7 +91,8 @@ struct control {
     double last_clock, ended_at;
     int signal; /* the last one that came; 0: none */
     int lost;   /* a rank that has died, as the supervisor says; -1: none */
-    /* What it held at once, at most: of sockets, and of ranks among them. */
+    /* What it held at once, at most: of sockets, and of ranks among them. The tests hold it against
+     * what the tree is to bound. */
     _Atomic int sockets_most, branches_most;
 };
 
