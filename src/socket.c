@@ -1,6 +1,6 @@
 /*
- * socket.c - the non-blocking TCP sockets of the control plane, and a sentence for each way to
- * fail.
+ * socket.c - non-blocking TCP sockets: how rank 0 listens and is found, each way to fail with a
+ * sentence, and how any two ranks connect.
  */
 #include "socket.h"
 

@@ -1,5 +1,6 @@
 /*
- * socket.h - non-blocking TCP sockets, and a sentence for each way in which the control plane's fail.
+ * socket.h - non-blocking TCP sockets: how rank 0 listens and is found, each way to fail with a
+ * sentence, and how any two ranks connect.
  */
 #ifndef CCTEST_SOCKET_H
 #define CCTEST_SOCKET_H

@@ -24,6 +24,7 @@
 #include "clock.h"
 #include "handshake.h"
 #include "log.h"
+#include "socket.h"
 #include "tcp.h"
 
 #define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
@@ -157,20 +158,13 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
     int count = attempt_routes(meeting, attempt, routes);
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
-    const struct address *route = &routes[attempt->route];
-    struct sockaddr_storage place;
-    socklen_t size = address_socket(route, &place);
     do
-        attempt->fd = socket(route->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        attempt->fd = socket_connect(&routes[attempt->route]);
     while (attempt->fd < 0 && lacks_descriptors() && meeting_make_room(meeting, 0));
-    if (attempt->fd < 0 && errno == EAFNOSUPPORT) {
-        attempt_retry(meeting, attempt, strerrordesc_np(errno));
-        return STATUS_OK;
-    }
-    if (attempt->fd < 0)
+    if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
     attempt->since = clock_seconds();
-    if (connect(attempt->fd, (struct sockaddr *)&place, size) && errno != EINPROGRESS)
+    if (attempt->fd < 0)
         attempt_retry(meeting, attempt, strerrordesc_np(errno));
     return STATUS_OK;
 }
@@ -244,9 +238,7 @@ static enum status attempt_conclude(struct meeting *meeting, struct attempt *att
 static enum status attempt_step(struct meeting *meeting, struct attempt *attempt)
 {
     if (!attempt->handshake) {
-        int error = 0;
-        socklen_t size = sizeof(error);
-        getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+        int error = socket_connect_result(attempt->fd);
         if (error) {
             attempt_retry(meeting, attempt, strerrordesc_np(error));
             return STATUS_OK;
