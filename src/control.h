@@ -45,7 +45,7 @@ struct membership {
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
                                  (of ranks that are threads, rank 0 watches for all) */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
-    const char *bootstrap; /* "local", "tcp", "pmix" */
+    const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
     /* This rank's place among those of its node, and how many they are, as the launcher counts
      * them; node_ranks 0: it did not say. */
     int node_rank, node_ranks;

@@ -3,7 +3,7 @@
  * links between them had to wait for.
  *
  * The bytes follow from the schedules. What was waited for is counted by the transports (struct
- * flow) on both sides of a link; culprit.h says what follows from it.
+ * strain) on both sides of a link; culprit.h says what follows from it.
  */
 #ifndef CCTEST_FLOWS_H
 #define CCTEST_FLOWS_H

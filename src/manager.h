@@ -28,12 +28,15 @@ struct manager {
     void (*close)(struct manager *manager);
 };
 
-/* Meets the manager. STATUS_UNAVAILABLE: the library is not here; STATUS_USAGE: nobody answers;
- * STATUS_INTERRUPTED: a signal came meanwhile; STATUS_TIMEOUT: a call has not come back, and goes
- * on in a thread. `why` is a part of a sentence, and nothing is said yet: there may be other ways,
- * but not for the last two. The PMIx library is loaded here, so that the binary starts on hosts
- * that lack it. */
+/* Both meet the manager. STATUS_USAGE: nobody answers; STATUS_ERROR: there is no memory, or no
+ * thread; STATUS_INTERRUPTED: a signal came meanwhile. `why` is a part of a sentence, and nothing
+ * is said yet: there may be other ways, but not after a signal or STATUS_TIMEOUT.
+ *
+ * pmix_open() loads the library, so that the binary starts on hosts that lack it.
+ * STATUS_UNAVAILABLE: it is not here, or this cctest was built without PMIx; STATUS_TIMEOUT: a call
+ * has not come back, and goes on in a thread. */
 enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size);
+/* Who is silent for so long does not answer. */
 enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
 
 /* Does the environment speak of a PMIx server? Nothing is loaded where it does not. */

@@ -3,7 +3,8 @@
  *
  *   tcp.c          the endpoint, and the movement of data
  *   tcp_connect.c  how two ranks get their sockets
- *   tcp_unheard.c  what the kernel knows of bytes that are on their way
+ *   tcp_strain.c   what a connection had to wait for
+ *   tcp_unheard.c  who does not acknowledge what was sent to it
  *
  * One socket, full duplex, serves one lane between two ranks: so each lane has TCP's flow control
  * of its own. The lower rank listens, the higher one connects.
@@ -65,8 +66,9 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
 struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer, int lane);
 
 /* Reads what the other end of a connection says that it is: true if that is `expected`, or, where
- * nobody in particular is (-1), a rank above this one that wants to be connected with it. Sets *peer
- * and *lane then (the lane means nothing if it was we who connected). */
+ * nobody in particular is (-1), a rank above this one that wants to be connected with it, on a lane
+ * that there may be. *peer and *lane mean something then (the lane does not if it was we who
+ * connected). */
 bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
                     int expected, int *peer, int *lane);
 
