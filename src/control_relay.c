@@ -153,7 +153,8 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
     return true;
 }
 
-/* The parent cannot reach rank 0 any more; if it was cut off, it takes nobody with it who is not. */
+/* The parent cannot reach rank 0 any more; if it was cut off, it takes nobody with it who is not.
+ */
 static void relay_forsaken(struct relay *relay, const struct notice *notice)
 {
     if (relay->parent == 0 || atomic_load(&relay->control->ended)) {
@@ -431,9 +432,9 @@ static void relay_listen(struct relay *relay)
     branches_serve(&relay->branches, below, control->now, &relay_hearer, relay);
 }
 
-/* May it go? Not before those below know how the job ended, and it has said so of them. And launchers
- * end a job as soon as one of its processes fails, so rank 0 goes first: it closes when it has
- * reported. */
+/* May it go? Not before those below know how the job ended, and it has said so of them. And
+ * launchers end a job as soon as one of its processes fails, so rank 0 goes first: it closes when
+ * it has reported. */
 static bool relay_may_close(struct relay *relay)
 {
     struct control *control = relay->control;

@@ -1,11 +1,11 @@
 /*
  * control_relay_up.c - the way of every rank but 0 to rank 0.
  *
- * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there, or
- * is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
- * Later, when its parent dies, or does not bring rank 0's beats any more (it was stopped, or has lost
- * rank 0 itself), it calls rank 0 once more and speaks there, for itself and for those below it; when
- * the parent brings them again, it goes back to it.
+ * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there,
+ * or is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
+ * Later, when its parent dies, or does not bring rank 0's beats any more (it was stopped, or has
+ * lost rank 0 itself), it calls rank 0 once more and speaks there, for itself and for those below
+ * it; when the parent brings them again, it goes back to it.
  */
 #include <arpa/inet.h>
 #include <math.h>
@@ -21,7 +21,7 @@
 #define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
 #define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
-#define ORPHAN_SHARE    12 /* but only when the deadline has passed: so much of it may pass first, */
+#define ORPHAN_SHARE    12  /* but only when the deadline has passed: so much may pass first, */
 #define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
 
 static void relay_call_root(struct relay *relay)

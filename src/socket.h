@@ -9,9 +9,9 @@
 
 #include "home.h"
 
-/* Listens at `port`, or at the first of the `spare` ones after it that is free: on `interface` (NULL:
- * none is asked for); else on `host` if that is an address or "localhost"; else on all addresses of
- * this machine, IPv4 and IPv6. */
+/* Listens at `port`, or at the first of the `spare` ones after it that is free: on `interface`
+ * (NULL: none is asked for); else on `host` if that is an address or "localhost"; else on all
+ * addresses of this machine, IPv4 and IPv6. */
 enum status socket_listen(const char *interface, const char *host, int port, int spare,
                           struct listeners *listeners);
 /* Finds the first addresses of `host`, and waits for a name server for `seconds` at most, or until

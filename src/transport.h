@@ -80,8 +80,8 @@ struct transport_config {
     bool watches;                /* somebody will ask what its channels waited for */
     const unsigned char *secret; /* 32 bytes: what peers must prove to know */
     double timeout;              /* seconds that a connect may take */
-    /* Called now and then by whatever waits for `peer` (-1: none) inside a call: true means give up (the job
-     * has ended). */
+    /* Called now and then by whatever waits for `peer` (-1: none) inside a call: true means give up
+     * (the job has ended). */
     bool (*waits)(void *argument, int peer);
     void *waits_argument;
 };

@@ -11,8 +11,8 @@
 #include "clock.h"
 #include "tcp.h"
 
-/* What has come of a message is acknowledged at once, and not when the kernel has waited for more (up
- * to 40 ms): until then the sender's kernel would take it to be on its way. */
+/* What has come of a message is acknowledged at once, and not when the kernel has waited for more
+ * (up to 40 ms): until then the sender's kernel would take it to be on its way. */
 static void tcp_acknowledge(const struct tcp_channel *channel)
 {
     int yes = 1;
