@@ -92,6 +92,11 @@ static bool address_agrees(const struct address *a, const struct address *b, int
     return rest == 0 || (a->bytes[bits / 8] ^ b->bytes[bits / 8]) >> (8 - rest) == 0;
 }
 
+bool address_same(const struct address *a, const struct address *b)
+{
+    return address_agrees(a, b, a->family == AF_INET ? 32 : 128);
+}
+
 /* One entry of getifaddrs(), without a port. Returns false for what nobody can connect to: devices
  * that are down, other families, IPv6 addresses that mean nothing without a device. */
 static bool address_of_device(const struct ifaddrs *device, struct address *address)
@@ -318,7 +323,7 @@ static int route_merit(const struct home *here, const struct home *there,
         return 0;
     int merit = 1;
     for (int i = 0; i < here->count; i++) {
-        if (address_agrees(&here->list[i], address, address->family == AF_INET ? 32 : 128))
+        if (address_same(&here->list[i], address))
             return 0; /* it would lead to this host itself */
         if (here->list[i].prefix && address_agrees(&here->list[i], address, here->list[i].prefix))
             merit = 2;

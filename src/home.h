@@ -74,6 +74,8 @@ bool address_of(const struct sockaddr *socket_address, struct address *address);
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 12)
 /* "10.0.0.7 port 4711" */
 const char *address_text(const struct address *address, char text[ADDRESS_TEXT]);
+/* Are they the same, but for the port? */
+bool address_same(const struct address *a, const struct address *b);
 /* Is it reached from its own host only? */
 bool address_is_loopback(const struct address *address);
 /* "10.0.0.7 port 4711: Connection refused; ...": what came of trying each of them (NULL: it was not

@@ -78,8 +78,7 @@ static enum status interface_find(const char *interface, const char *host, struc
         return status;
     bool found = !address_parse(host, 0, &named) || address_is_loopback(&named);
     for (int i = 0; i < home->count; i++)
-        found = found || (home->list[i].family == named.family &&
-                          memcmp(home->list[i].bytes, named.bytes, sizeof named.bytes) == 0);
+        found = found || address_same(&home->list[i], &named);
     if (found)
         return STATUS_OK;
     return fail(STATUS_USAGE,
@@ -239,6 +238,16 @@ int socket_connect(const struct address *address)
     return -1;
 }
 
+/* The addresses of the two ends of a connection; false: it is none. */
+static bool socket_ends(int fd, struct address *here, struct address *there)
+{
+    struct sockaddr_storage near = {0}, far = {0};
+    socklen_t near_size = sizeof near, far_size = sizeof far;
+    return getsockname(fd, (struct sockaddr *)&near, &near_size) == 0 &&
+           getpeername(fd, (struct sockaddr *)&far, &far_size) == 0 &&
+           address_of((struct sockaddr *)&near, here) && address_of((struct sockaddr *)&far, there);
+}
+
 int socket_connect_result(int fd)
 {
     int error = 0;
@@ -246,27 +255,15 @@ int socket_connect_result(int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         return errno;
     /* Where nobody listens, the kernel may connect a socket to itself: it is its own peer then. */
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t here_size = sizeof here, there_size = sizeof there;
-    if (error == 0 && getsockname(fd, (struct sockaddr *)&here, &here_size) == 0 &&
-        getpeername(fd, (struct sockaddr *)&there, &there_size) == 0 && here_size == there_size &&
-        memcmp(&here, &there, here_size) == 0)
+    struct address here, there;
+    if (error == 0 && socket_ends(fd, &here, &there) && address_same(&here, &there) &&
+        here.port == there.port)
         return ECONNREFUSED;
     return error;
 }
 
 bool socket_stays_here(int fd)
 {
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t here_size = sizeof(here), there_size = sizeof(there);
-    if (getsockname(fd, (struct sockaddr *)&here, &here_size) ||
-        getpeername(fd, (struct sockaddr *)&there, &there_size) ||
-        here.ss_family != there.ss_family)
-        return false;
-    if (here.ss_family == AF_INET)
-        return ((struct sockaddr_in *)&here)->sin_addr.s_addr ==
-               ((struct sockaddr_in *)&there)->sin_addr.s_addr;
-    return here.ss_family == AF_INET6 &&
-           memcmp(&((struct sockaddr_in6 *)&here)->sin6_addr,
-                  &((struct sockaddr_in6 *)&there)->sin6_addr, sizeof(struct in6_addr)) == 0;
+    struct address here, there;
+    return socket_ends(fd, &here, &there) && address_same(&here, &there);
 }
