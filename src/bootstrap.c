@@ -5,6 +5,7 @@
  * alone, N jobs run side by side, disturb each other, and look like one. So a launcher that is
  * known but cannot be followed is an error, not a reason to fork.
  */
+#include <sodium.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -192,6 +193,8 @@ enum status bootstrap_live(const struct job *job, const struct membership *membe
 enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, rank_main *main,
                           void *argument)
 {
+    if (sodium_init() < 0)
+        return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     enum status status = descriptors_take(job, bootstrap->kind);
     if (status != STATUS_OK)
         return status;

@@ -131,8 +131,6 @@ static enum status run_processes(const struct job *job, struct membership *membe
 
 enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument)
 {
-    if (sodium_init() < 0)
-        return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     struct membership membership = {.ranks = bootstrap_local_ranks(job),
                                     .root_host = "localhost",
                                     .has_secret = true,

@@ -102,8 +102,6 @@ static enum status membership_find(const struct job *job, struct manager *manage
 enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
                                   void *argument)
 {
-    if (sodium_init() < 0)
-        return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     struct membership membership;
     enum status status = membership_find(job, manager, &membership);
     manager->close(manager);

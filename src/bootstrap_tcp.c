@@ -64,8 +64,6 @@ static enum status membership_find(const struct job *job, const struct bootstrap
 enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *bootstrap,
                               rank_main *main, void *argument)
 {
-    if (sodium_init() < 0)
-        return fail(STATUS_ERROR, "libsodium found no source of random numbers");
     /* What comes from here on is read by the rank, when it can tell the others. */
     sigset_t set;
     signals_ending(&set);
