@@ -24,6 +24,10 @@ void relay_say(struct relay *relay, int rank, int type, const void *data, size_t
 {
     if (relay->alone)
         return;
+    if (type == FRAME_FAILED && rank == relay->control->membership.rank) {
+        relay->failure.size = 0;
+        bytes_put(&relay->failure, data, size);
+    }
     bool said = wire_put(&relay->up, rank, type, data, size);
     if (relay->voice.fd >= 0 && !relay->back)
         said = wire_put(&relay->voice, rank, type, data, size) && said;
@@ -35,22 +39,18 @@ void relay_say(struct relay *relay, int rank, int type, const void *data, size_t
 
 static void relay_say_self(struct relay *relay, int type, const void *data, size_t size)
 {
-    if (type == FRAME_FAILED) {
-        relay->failure.size = 0;
-        bytes_put(&relay->failure, data, size);
-    }
     relay_say(relay, relay->control->membership.rank, type, data, size);
 }
 
-/* Tells rank 0 that this rank ends, and why. */
-static void relay_say_failure(struct relay *relay, enum status status, const char *why)
+/* Tells rank 0 that a rank ends, and why. */
+static void relay_say_failure(struct relay *relay, int rank, enum status status, const char *why)
 {
     struct notice notice = {.status = status};
     struct bytes bytes = {0};
     snprintf(notice.text, sizeof notice.text, "%s", why);
     notice_encode(&notice, &bytes);
     if (!bytes.failed)
-        relay_say_self(relay, FRAME_FAILED, bytes.data, bytes.size);
+        relay_say(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -264,15 +264,10 @@ static void relay_lose(void *argument, struct branch *branch, bool nonsense)
 {
     struct relay *relay = argument;
     if (nonsense) {
-        struct notice notice = {.status = STATUS_ERROR};
-        struct bytes bytes = {0};
-        snprintf(notice.text, sizeof notice.text,
-                 "it sent rank %d what makes no sense on the control plane",
+        char why[120];
+        snprintf(why, sizeof why, "it sent rank %d what makes no sense on the control plane",
                  relay->control->membership.rank);
-        notice_encode(&notice, &bytes);
-        if (!bytes.failed)
-            relay_say(relay, branch->rank, FRAME_FAILED, bytes.data, bytes.size);
-        bytes_free(&bytes);
+        relay_say_failure(relay, branch->rank, STATUS_ERROR, why);
     }
     if (branch->known && !branch->through)
         relay_say(relay, branch->rank, FRAME_LOST, NULL, 0);
@@ -309,7 +304,8 @@ static void relay_interrupt(struct relay *relay)
         fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", control_signal_name(control));
         control_conclude(control, STATUS_INTERRUPTED);
     } else if (relay->interrupted == 0) {
-        relay_say_failure(relay, STATUS_INTERRUPTED, control_signal_name(control));
+        relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED,
+                          control_signal_name(control));
         relay->interrupted = control->now;
     } else if (control->now - relay->interrupted > INTERRUPT_SECONDS) {
         say("%s, and rank 0 does not answer: this rank ends", control_signal_name(control));
@@ -328,7 +324,7 @@ static void relay_check_root(struct relay *relay)
     char why[120];
     snprintf(why, sizeof why, "rank 0 was silent for %.3g s (it was stopped?), so this rank ended",
              silence);
-    relay_say_failure(relay, STATUS_TIMEOUT, why);
+    relay_say_failure(relay, relay->control->membership.rank, STATUS_TIMEOUT, why);
     if (relay->up.fd >= 0)
         wire_flush(&relay->up);
     snprintf(
