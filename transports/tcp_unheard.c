@@ -3,7 +3,8 @@
  *
  * A send is done when the kernel has taken its bytes. Where the network then loses them the sender
  * goes on, and waits for somebody else at last; only its kernel knows that it has sent them again
- * and again. A peer that is merely slow, or stopped, acknowledges: its kernel does.
+ * and again, or that it finds no way to send them at all, and tries that again and again. A peer that
+ * is merely slow, or stopped, acknowledges: its kernel does, also where it has no room for more.
  */
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -14,8 +15,9 @@ static bool socket_unheard(int fd)
 {
     struct tcp_info info;
     socklen_t size = sizeof(info);
-    return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) && info.tcpi_unacked > 0 &&
-           info.tcpi_retransmits > 1;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    return info.tcpi_unacked > 0 ? info.tcpi_retransmits > 1 : info.tcpi_probes > 1;
 }
 
 int tcp_unheard(const struct endpoint *base)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs over several hosts (network namespaces): which link each pair of ranks takes, that hierarchical algorithms find
-# the hosts whatever the order of the ranks, every collective once, and that a slow host is no dead one.
+# the hosts whatever the order of the ranks, every collective once, that a slow host is no dead one, and that a link which
+# is cut is named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -121,6 +122,21 @@ if host_rate 3 4mbit 2>"$err"; then
 else
     echo "not tested: a slow host (no token bucket here: $(head -n 1 "$err"))"
 fi
+
+# ---- a link that is cut ----
+
+# While nothing is on its way over it, as rank 0 sleeps most of the time: rank 1's kernel finds no way for what rank 1
+# sends next, and has nothing to send again.
+for rank in 0 1 2; do
+    host_as $((rank + 1))
+    start $rank "${as[@]}" "$CCTEST" allreduce -a ring -b 1K -e 1K -n 1000 -w 0 -c 0 --timeout 3 \
+        --inject delay:rank=0:us=1000000 --rendezvous h1:7999 --rank $rank --world 3
+done
+check "it runs" await 20 grep -q busbw "$scratch/0.out"
+sleep 1.5
+link_cut 2 3
+ended 0 5 "the link from rank (1 \(host h2.* to rank 2 \(host h3|2 \(host h3.* to rank 1 \(host h2).* does not deliver"
+for rank in 1 2; do ended $rank 5; done
 hosts_down
 
 # ---- hosts of one name ----
