@@ -296,19 +296,20 @@ static void relay_tend_lobby(struct relay *relay)
 
 /* ---- the loop ---- */
 
-/* A signal came: rank 0 gets to know it, and is given a moment to end the job for all. */
+/* A signal came: rank 0 gets to know it, as soon as it lets this rank in, which it may have done
+ * already; and is given a moment to end the job for all. */
 static void relay_interrupt(struct relay *relay)
 {
     struct control *control = relay->control;
-    if (!relay->placed) {
-        fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", control_signal_name(control));
-        control_conclude(control, STATUS_INTERRUPTED);
-    } else if (relay->interrupted == 0) {
-        relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED,
-                          control_signal_name(control));
+    const char *signal = control_signal_name(control);
+    if (relay->interrupted == 0) {
+        relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED, signal);
         relay->interrupted = control->now;
     } else if (control->now - relay->interrupted > INTERRUPT_SECONDS) {
-        say("%s, and rank 0 does not answer: this rank ends", control_signal_name(control));
+        if (relay->placed)
+            say("%s, and rank 0 does not answer: this rank ends", signal);
+        else
+            fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", signal);
         control_conclude(control, STATUS_INTERRUPTED);
     }
 }

@@ -91,7 +91,8 @@ void relay_is_orphan(struct relay *relay, const char *why)
     }
 }
 
-/* The parent may have been stopped when it was to pass it on; to hear it twice does no harm. */
+/* The parent may have been stopped when it was to pass it on, or it was said before rank 0 knew that
+ * this rank has arrived; to hear it twice does no harm. */
 static void relay_repeat_failure(struct relay *relay, struct wire *wire)
 {
     if (relay->failure.size > 0)
@@ -118,11 +119,11 @@ static void relay_reached(struct relay *relay)
     relay->parent_heard = control->now;
     if (relay->call.rank == 0) {
         relay->parent = 0;
-        relay_repeat_failure(relay, &relay->up);
     } else {
         relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
         relay_set_placed(relay);
     }
+    relay_repeat_failure(relay, &relay->up);
 }
 
 /* Rank 0 cannot be reached, or somebody else was: says what came of each address. */

@@ -226,6 +226,39 @@ kill -CONT "${pids[0]}"
 ended 0 5 "rank 1 .*rank 0 was silent for [0-9.]* s"
 check_silent "rank 1 .*is gone"
 
+# A signal comes while a rank joins: it tells rank 0 as soon as that one lets it in, and all end alike. Rank 0 is stopped
+# meanwhile, so that it is not sooner than the signal. The last rank stays with rank 0 the first time; the second time
+# all places there are taken, and it is sent to another rank.
+# shellcheck disable=SC2317 # for await
+have_joined() { [ "$(grep -c 'has joined' "$scratch/0.err")" -ge "$1" ]; }
+# shellcheck disable=SC2317
+calls_root() { ss -Htnp "dport = :$port" | grep -q "pid=$1,"; }
+for last in 2 34; do
+    free_port
+    for rank in $(seq 0 $last); do
+        at "$rank" $((last + 2))
+        [ "$rank" -lt $last ] || check "the others have joined" await 20 have_joined $((last - 1))
+        [ "$rank" -lt $last ] || kill -STOP "${pids[0]}"
+        ran=("$CCTEST" "rank $last is interrupted")
+        "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 -v -v >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
+        pids[$rank]=$!
+    done
+    check "it calls rank 0" await 10 calls_root "${pids[$last]}"
+    kill -TERM "${pids[$last]}"
+    sleep 0.2
+    kill -CONT "${pids[0]}"
+    ended 0 130 "rank $last \(host .*, pid ${pids[$last]}\) was interrupted by SIGTERM when $((last + 1)) of $((last + 2)) "
+    for rank in $(seq 1 $last); do ended "$rank" 130; done
+    check_silent "before it had reached rank 0|lost" "$scratch/$last.err"
+done
+# There is no rank 0 that it could tell.
+at 1 2 && ran=("$CCTEST" "rank 1 is interrupted, and alone")
+"$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 >"$scratch/1.out" 2>"$scratch/1.err" </dev/null &
+pids[1]=$!
+sleep 0.5
+kill -TERM "${pids[1]}"
+ended 1 130 "interrupted by SIGTERM before it had reached rank 0"
+
 # No such host.
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
