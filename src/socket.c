@@ -193,10 +193,9 @@ static enum status lookup_unfinished(const char *host, int end, double seconds)
                 strerror(end));
 }
 
-enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
-                           struct address routes[HOME_ADDRESSES_MOST], int *count)
+static enum status lookup_run(const char *host, int port, double seconds,
+                              struct address routes[HOME_ADDRESSES_MOST], int *count)
 {
-    *count = 0;
     struct lookup *lookup = calloc(1, sizeof *lookup);
     if (!lookup)
         return fail(STATUS_ERROR, "out of memory for the addresses of '%s'", host);
@@ -215,10 +214,19 @@ enum status socket_resolve(const char *interface, const char *host, int port, do
              a = a->ai_next)
             *count += address_of(a->ai_addr, &routes[*count]);
         freeaddrinfo(lookup->addresses);
-        if (interface)
-            status = routes_leave_loopback(interface, port, routes, count);
     }
     free(lookup);
+    return status;
+}
+
+enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
+                           struct address routes[HOME_ADDRESSES_MOST], int *count)
+{
+    /* A number needs no name server; "localhost" may mean two. */
+    *count = strcmp(host, "localhost") != 0 && address_parse(host, port, &routes[0]);
+    enum status status = *count > 0 ? STATUS_OK : lookup_run(host, port, seconds, routes, count);
+    if (status == STATUS_OK && interface)
+        status = routes_leave_loopback(interface, port, routes, count);
     return status;
 }
 

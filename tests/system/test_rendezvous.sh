@@ -251,6 +251,16 @@ for last in 2 34; do
     for rank in $(seq 1 $last); do ended "$rank" 130; done
     check_silent "before it had reached rank 0|lost" "$scratch/$last.err"
 done
+# Likewise where the signal is there from the first moment.
+free_port
+at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
+at 1 2 && start 1 python3 -c "
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+os.kill(os.getpid(), signal.SIGTERM)
+os.execv(sys.argv[1], sys.argv[1:])" "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
+ended 0 130 "rank 1 \(.* was interrupted by SIGTERM"
+ended 1 130
 # There is no rank 0 that it could tell.
 at 1 2 && ran=("$CCTEST" "rank 1 is interrupted, and alone")
 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 >"$scratch/1.out" 2>"$scratch/1.err" </dev/null &
