@@ -14,9 +14,9 @@
  *
  *   allreduce       reduce_scatter in the node, allreduce of each interval among its owners,
  *                   allgather in the node
- *   reduce_scatter  the blocks of each node are a region, cut at the same boundaries (scaled so that
- *                   each rank's own portion of its own region is its block): reduce_scatter of all
- *                   regions in the node, then of each interval among its owners
+ *   reduce_scatter  the blocks of each node are a region, cut at the same boundaries (scaled so
+ *                   that each rank's own portion of its own region is its block): reduce_scatter of
+ *                   all regions in the node, then of each interval among its owners
  *   allgather       the same backwards
  *
  * `ahc-broke` is simpler: only the first m_min places of each node own anything, and rails are

@@ -10,9 +10,9 @@
  * N nodes of L ranks; (a,i) is place i of node a, and its block. N steps. Time inside the nodes
  * hides behind the rings between them.
  *
- *   reduce_scatter  (N-1)b between nodes, N(L-1)b inside. Step t is about node B = a+1+t: (a,j) gets
- *                   the own block of (B,j), and the sum of (B,i) that was begun a node further on
- *                   makes its next hop.
+ *   reduce_scatter  (N-1)b between nodes, N(L-1)b inside. Step t is about node B = a+1+t: (a,j)
+ *                   gets the own block of (B,j), and the sum of (B,i) that was begun a node further
+ *                   on makes its next hop.
  *   allgather       the same backwards: blocks go round the rails, each is spread on arrival
  *   allreduce       the one, then the other; 2N steps
  *   alltoall        N steps, (N-1)L b between nodes, N(L-1)b inside. Step k sends to node a+1+k,

@@ -10,7 +10,7 @@
  *   ring-bidir  allgather       floor(p/2)   (p-1)b    whole blocks, each the shorter way round
  *   ring-bidir  reduce_scatter  p-1          (p-1)b    half of every block, forwards and backwards
  *   ring-bidir  allreduce       2(p-1)       2(p-1)b   half of the vector, likewise
- *   ring-multi  allreduce       2(p-1)       2(p-1)b   a C-th of the vector, on the C smallest strides
+ *   ring-multi  allreduce       2(p-1)       2(p-1)b   a C-th of the vector, on the C least strides
  *
  * Each is the plain ring (ring.c) on the ranks in another order, and needs the same scratch. Where
  * the two directions of a link, or several links of a rank, are there to be used, so many times the

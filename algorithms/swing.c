@@ -20,10 +20,10 @@
  * block p-1 comes from all. The other p-1 ranks swing.
  *
  *   collective      name       steps             sent       ranks
- *   reduce_scatter  swing      q (odd p: q+1)    (p-1)b     any; q = ceil(log2 p), of p-1 if p is odd
+ *   reduce_scatter  swing      q (odd p: q+1)    (p-1)b     any; q = ceil(log2 p), odd p: of p-1
  *   allgather       swing      the same          (p-1)b     any
  *   allreduce       swing      2q (2q+2)         2(p-1)b    any
- *   allreduce       swing-lat  q                 q n        powers of two: the whole vector each time
+ *   allreduce       swing-lat  q                 q n        powers of two: whole vectors each time
  *   broadcast       swing      q                 root q n   powers of two: holders double each step
  *
  * Scratch: reduce_scatter a place for each block that passes, allreduce none, swing-lat n, since it

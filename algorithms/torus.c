@@ -22,7 +22,7 @@
  *
  *   name      steps                 sent
  *   torus2d   2(X-1) + 2(Y-1)       2(p-1)b
- *   nhr-v1    about 4 sqrt(p)       the same where the grid is full, else (2X-1)/X n + 2(Y-1)/(XY) n
+ *   nhr-v1    about 4 sqrt(p)       the same on a full grid, else (2X-1)/X n + 2(Y-1)/(XY) n
  *
  * Used by: nhr-v1 HCCL, formerly. Sources of the torus: Mikami et al., "Massively distributed SGD",
  * 2018; Ying et al., "Image classification at supercomputer scale", 2018.

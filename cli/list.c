@@ -28,8 +28,8 @@ static bool accepts(const struct algorithm *algorithm, const struct collective *
     return !choice_refuses(&choice, &problem, why, sizeof why);
 }
 
-/* Of shapes of several groups, whether those with groups of one size (or of different sizes) are all
- * accepted. */
+/* Of shapes of several groups, whether those with groups of one size (or of different sizes) are
+ * all accepted. */
 static bool accepts_groups(const struct algorithm *algorithm, const struct collective *collective,
                            bool uniform)
 {

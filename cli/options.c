@@ -116,7 +116,8 @@ const struct option_row option_table[] = {
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_text, FIELD(interface),
      .standard_note = "any; loopback if all ranks are on one host",
-     .help = "network address or device to listen on: for tcp, and at rank 0 for all ranks to join"},
+     .help = "network address or device to listen on: for tcp, and at rank 0 for all ranks to "
+             "join"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(np), .least = 1,

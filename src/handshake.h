@@ -36,7 +36,7 @@ const void *handshake_hello(const struct handshake *handshake, size_t *size);
 const char *handshake_reason(const struct handshake *handshake);
 /* Was it refused only because the connection ended? Then another attempt may succeed. */
 bool handshake_lost(const struct handshake *handshake);
-/* Was it refused because the other end is no cctest at all? Then another address may lead to one. */
+/* Was it refused because the other end is no cctest? Then another address may lead to one. */
 bool handshake_foreign(const struct handshake *handshake);
 void handshake_free(struct handshake *handshake); /* NULL is allowed */
 

@@ -51,8 +51,8 @@ int listen_anywhere(struct address *anywhere);
  * listening: what home_routes() goes by. */
 enum status home_here(const char *interface, struct home *home);
 
-/* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at which
- * it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */
+/* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at
+ * which it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */
 bool listeners_open(struct home *home, struct listeners *listeners);
 
 /* To and from the blob that ranks exchange, at most HOME_BLOB_MOST bytes; home_read() returns false

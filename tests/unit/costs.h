@@ -108,8 +108,8 @@ static inline long nhr_v1_rounds(long p)
     return 2 * (grid.columns - (grid.longer == 0)) + 2 * (grid.rows - 1);
 }
 
-/* Where rows differ, the busiest rank stands in the last column of a longer one: its allgather sends
- * all parts, since that of its neighbour is empty. */
+/* Where rows differ, the busiest rank stands in the last column of a longer one: its allgather
+ * sends all parts, since that of its neighbour is empty. */
 static inline long nhr_v1_sent(long p, long n)
 {
     struct nhr_v1_grid grid = nhr_v1_grid(p);

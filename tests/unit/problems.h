@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* Sanitizers are after memory errors, not after proofs, and slow: where it is set, tests do less. */
+/* Sanitizers are after memory errors, not proofs, and slow: where it is set, tests do less. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #else

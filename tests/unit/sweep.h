@@ -8,8 +8,8 @@
  *   p <= 8       all combinations of: option values, b of {0, 1, 3, p-1, p, p+1, 2p+3}, in place or
  *                not, every root, 1 to 3 channels (channels take turns where options are not the
  *                standard ones). Of more than 16 combinations of options, 16 take turns
- *   p <= 17      the same; roots 0, 1, p/3, p-1 take turns; collectives of p blocks, which are large
- *                as they are, have b of {0, 1, 3, p+1}
+ *   p <= 17      the same; roots 0, 1, p/3, p-1 take turns; collectives of p blocks, which are
+ *                large as they are, have b of {0, 1, 3, p+1}
  *   p <= 64      standard options: in place and not, with a count that divides badly and one that
  *                is smaller than p; 3 combinations of other option values, one each. Counts, roots
  *                and 1 or 2 channels take turns, and so do the other combinations from p to p + 1

@@ -335,7 +335,7 @@ static struct cost ahc_allreduce_cost(const struct unequal *u)
 }
 
 /* The first m of each group own everything. In a large group the last of them sends all but its own
- * share, then exchanges that with other groups, then sends all, since its neighbour owns nothing. */
+ * share, then exchanges that with other groups, then sends all: its neighbour owns nothing. */
 static struct cost ahc_broke_cost(const struct unequal *u)
 {
     return (struct cost){.rounds = 2 * (u->M - 1) + 2 * (u->G - 1),
