@@ -29,21 +29,27 @@
 
 #define RANKS_MOST 8
 #define MEETINGS   100
-#define NOBODY     (-1)
 #define CANNOT     77 /* exit status: there are no such name spaces here */
 
 /* Of a decoy: the descriptors that it takes, and its bytes, as start.c makes them for two ranks. */
 #define DECOYS     64
 #define GATE_BYTES (128 + gate_bytes(2))
 
+/* What is special about a rank. */
+enum trouble {
+    NONE,
+    APART,   /* it sees no other process: it cannot join a gate that another made */
+    FOREIGN, /* it numbers processes on its own: its number is somebody else's */
+    POOR,    /* it can open nothing more: it cannot make a gate */
+    LATE,    /* it comes to the last meeting when all others have said whom they wait for */
+};
+
 struct scenario {
     int ranks;
     int host[RANKS_MOST];
-    int apart;   /* this rank sees no other process: it cannot join a gate that another made */
-    int foreign; /* this rank numbers processes on its own: its number is somebody else's */
-    int lane;    /* of the barrier between the gates; the links have one for all else */
-    int poor;    /* this rank can open nothing more: it cannot make a gate */
-    int late; /* this rank comes to the last meeting when all others have said whom they wait for */
+    int lane; /* of the barrier between the gates; the links have one for all else */
+    enum trouble trouble;
+    int who; /* has it */
     /* What must come of it: the first of those whom each rank meets at its gate. */
     int first[RANKS_MOST];
     int awaits[RANKS_MOST]; /* whom each waits for while the late one is missing */
@@ -65,6 +71,11 @@ struct life {
     struct runner runner;
     _Atomic bool watched;
 };
+
+static bool has_trouble(const struct scenario *scenario, int rank, enum trouble trouble)
+{
+    return scenario->trouble == trouble && scenario->who == rank;
+}
 
 static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
 
@@ -88,9 +99,9 @@ static bool life_open(struct life *life)
     require(life, getrlimit(RLIMIT_NOFILE, &limit) == 0);
     full = limit;
     full.rlim_cur = (rlim_t)next; /* what would be opened next */
-    if (scenario->apart == runner->rank)
+    if (has_trouble(scenario, runner->rank, APART))
         require(life, chroot(nowhere) == 0);
-    if (scenario->poor == runner->rank)
+    if (has_trouble(scenario, runner->rank, POOR))
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
     require(life, start_open(&runner->start, runner->control, life->job.memory, scenario->lane) ==
                       STATUS_OK);
@@ -165,7 +176,7 @@ static bool life_dawdle(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
     for (int r = 0, looks = 0; r < scenario->ranks; r++) {
-        while (r != scenario->late && life->board->awaits[r] != 1 + scenario->awaits[r]) {
+        while (r != scenario->who && life->board->awaits[r] != 1 + scenario->awaits[r]) {
             usleep(1000);
             require(life, ++looks < 5000);
         }
@@ -182,7 +193,8 @@ static bool life_meet(struct life *life)
         random = random * 6364136223846793005u + 1442695040888963407u;
         if ((random >> 40) % 8 == 0)
             usleep((unsigned)(random >> 50) % 300);
-        if (meeting == MEETINGS && life->scenario->late == runner->rank && !life_dawdle(life))
+        if (meeting == MEETINGS && has_trouble(life->scenario, runner->rank, LATE) &&
+            !life_dawdle(life))
             return false;
         life->board->entered[runner->rank] = meeting;
         require(life, runner_settle(runner, &released) == STATUS_OK);
@@ -294,7 +306,7 @@ static pid_t life_begin(const struct scenario *scenario, struct board *board, in
     for (int fd = 3; fd < DECOYS; fd++)
         if (!kept[fd])
             close(fd);
-    if (scenario->foreign == rank)
+    if (has_trouble(scenario, rank, FOREIGN))
         life_expatriate();
     _exit(!life_run(&life));
 }
@@ -358,13 +370,8 @@ static int scenario_live_with_decoys(const struct scenario *scenario, struct boa
 /* The first rank of a host calls itself process 1, as the others call another process. */
 static void stranger_is_no_gate(size_t decoy)
 {
-    const struct scenario scenario = {.ranks = 3,
-                                      .host = {0, 1, 1},
-                                      .first = {0, 1, 2},
-                                      .apart = NOBODY,
-                                      .poor = NOBODY,
-                                      .foreign = 1,
-                                      .late = NOBODY};
+    const struct scenario scenario = {
+        .ranks = 3, .host = {0, 1, 1}, .first = {0, 1, 2}, .trouble = FOREIGN, .who = 1};
     struct board *board = board_open();
     int status;
     pid_t pid = fork();
@@ -378,7 +385,7 @@ static void stranger_is_no_gate(size_t decoy)
         _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    size_t gate = board->bytes[scenario.foreign];
+    size_t gate = board->bytes[scenario.who];
     board_close(board);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
         print_message("not tested: a stranger as gate (no namespaces here)\n");
@@ -399,34 +406,22 @@ static void one_host(void **state)
 {
     (void)state;
     for (int ranks = 1; ranks <= 5; ranks++)
-        scenario_run(&(struct scenario){
-            .ranks = ranks, .apart = NOBODY, .poor = NOBODY, .foreign = NOBODY, .late = NOBODY});
+        scenario_run(&(struct scenario){.ranks = ranks});
 }
 
 static void interleaved_hosts(void **state)
 {
     (void)state;
-    scenario_run(&(struct scenario){.ranks = 6,
-                                    .host = {0, 1, 0, 1, 0, 1},
-                                    .first = {0, 1, 0, 1, 0, 1},
-                                    .apart = NOBODY,
-                                    .poor = NOBODY,
-                                    .foreign = NOBODY,
-                                    .late = NOBODY});
+    scenario_run(
+        &(struct scenario){.ranks = 6, .host = {0, 1, 0, 1, 0, 1}, .first = {0, 1, 0, 1, 0, 1}});
 }
 
 /* Three, of which one has a single rank. */
 static void unequal_hosts(void **state)
 {
     (void)state;
-    scenario_run(&(struct scenario){.ranks = 7,
-                                    .host = {0, 1, 1, 2, 1, 0, 1},
-                                    .first = {0, 1, 1, 3, 1, 0, 1},
-                                    .lane = 1,
-                                    .apart = NOBODY,
-                                    .poor = NOBODY,
-                                    .foreign = NOBODY,
-                                    .late = NOBODY});
+    scenario_run(&(struct scenario){
+        .ranks = 7, .host = {0, 1, 1, 2, 1, 0, 1}, .first = {0, 1, 1, 3, 1, 0, 1}, .lane = 1});
 }
 
 static void who_cannot_join_is_alone(void **state)
@@ -436,10 +431,8 @@ static void who_cannot_join_is_alone(void **state)
         struct scenario scenario = {.ranks = 6,
                                     .host = {0, 1, 0, 1, 0, 1},
                                     .first = {0, 1, 0, 1, 0, 1},
-                                    .apart = apart,
-                                    .poor = NOBODY,
-                                    .foreign = NOBODY,
-                                    .late = NOBODY};
+                                    .trouble = APART,
+                                    .who = apart};
         scenario.first[apart] = apart;
         scenario_run(&scenario);
     }
@@ -451,30 +444,21 @@ static void no_gate_leaves_all_alone(void **state)
     scenario_run(&(struct scenario){.ranks = 6,
                                     .host = {0, 1, 0, 1, 0, 1},
                                     .first = {0, 1, 0, 3, 0, 5},
-                                    .apart = NOBODY,
-                                    .poor = 1,
-                                    .foreign = NOBODY,
-                                    .late = NOBODY});
+                                    .trouble = POOR,
+                                    .who = 1});
 }
 
 /* By those at its gate, and its gate's first by those at others; by their ranks in the world. */
 static void the_late_one_is_named(void **state)
 {
     (void)state;
-    scenario_run(&(struct scenario){.ranks = 3,
-                                    .apart = NOBODY,
-                                    .poor = NOBODY,
-                                    .foreign = NOBODY,
-                                    .late = 1,
-                                    .awaits = {1, NOBODY, 1}});
+    scenario_run(&(struct scenario){.ranks = 3, .trouble = LATE, .who = 1, .awaits = {1, 0, 1}});
     scenario_run(&(struct scenario){.ranks = 5,
                                     .host = {0, 1, 1, 1, 0},
                                     .first = {0, 1, 1, 1, 0},
-                                    .apart = NOBODY,
-                                    .poor = NOBODY,
-                                    .foreign = NOBODY,
-                                    .late = 2,
-                                    .awaits = {1, 2, NOBODY, 2, 0}});
+                                    .trouble = LATE,
+                                    .who = 2,
+                                    .awaits = {1, 2, 0, 2, 0}});
 }
 
 /* Names of hosts are for root to give, or for whoever is root in a name space of users. */
