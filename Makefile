@@ -7,7 +7,7 @@
 #   make fuzz           what comes from outside, changed at random (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
 #   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
 #   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
-#   make culprit        who is named for slow links and late ranks on four hosts (CULPRIT='runs seed'; as root)
+#   make culprit        who is named for slow links, slow hosts and late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
 #   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out).
 

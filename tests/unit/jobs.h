@@ -1,6 +1,6 @@
 /*
- * jobs.h - what the tests of the control plane's tree share: a job whose ranks live in this process
- * as threads, or in children of it, and what came of each.
+ * jobs.h - what the tests of the control plane share: a job whose ranks live in this process as
+ * threads, or in children of it, and what came of each.
  */
 #ifndef CCTEST_TEST_JOBS_H
 #define CCTEST_TEST_JOBS_H
