@@ -153,6 +153,7 @@ build_other() {
 
 # To $port, one where nobody listens.
 free_port() {
+    # shellcheck disable=SC2034 # for the tests
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
@@ -171,7 +172,7 @@ private_machine() {
         rm -rf -- "$scratch"
         CCTEST=$CCTEST TEST_PRIVATE=1 exec "${namespaces[@]}" "$0" "$@"
     fi
-    echo "no namespaces here: what is left behind is looked for in sessions only"
+    echo "without namespaces: what is left behind is looked for in sessions only"
 }
 
 # Processes of this private machine but this shell's own.

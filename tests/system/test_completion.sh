@@ -78,9 +78,9 @@ check_says '^intra=$' "$out"
 check_says '^inter=$' "$out"
 completes "cctest allreduce -a hier:intra="
 check_says '^ring$' "$out"
-parts=$(paste -sd' ' "$out")
+mapfile -t offered <"$out"
 check_silent '^hier$' "$out"
-for part in $parts; do
+for part in "${offered[@]}"; do
     cctest plan allreduce -a "hier:intra=$part" --np 4 --shape 2x2
     check "a part that is offered is known: $part" test "$(grep -c 'did you mean\|valid are' "$err")" = 0
 done

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Who is to blame for the slowest time, on four hosts: a link that is throttled, a rank that is delayed, or nobody.
-# usage: test_culprit.sh [RUNS [SEED]]: so many runs of each, of changing algorithms and victims (3, for CI); `make
-# culprit` has 20. It prints a table of what was named.
+# Who is to blame for the slowest time, on four hosts: a link or a host that is throttled, a rank that is delayed, or
+# nobody; and that samples in JSON say what each rank saw.
+# usage: test_culprit.sh [RUNS [SEED]]: so many runs of each, of changing algorithms and victims (3, for CI), and one of
+# a slow host; `make culprit` has 20. It prints a table of what was named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What comes from elsewhere (peers, strangers, users): a second of random changes for each fuzz target, and all inputs
-# that once failed. The build is that of test_sanitizers.sh. `make fuzz` looks for longer.
+# What comes from elsewhere (peers, strangers, users): each fuzz target reads its seeds, the inputs in its corpus if it
+# has one, and a second of random changes of them; and the driver finds a fault that is there. The build is that of
+# test_sanitizers.sh. `make fuzz` looks for longer, and where new code is reached.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 echo 'int main(void) { return 0; }' >"$scratch/try.c"

@@ -76,7 +76,7 @@ fi
 few=0
 for descriptors in 8 12 16 20 24 27 28 32; do
     for links in shm tcp auto; do
-        if [ $few = 0 ] || [ $descriptors -lt $few ]; then
+        if [ "$few" = 0 ] || [ $descriptors -lt "$few" ]; then
             run bash -c 'ulimit -n "$1"; exec "${@:2}"' limited $descriptors \
                 "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 3
             check_status 1 "$descriptors descriptors, $links"

@@ -126,7 +126,7 @@ endless=(allreduce -a ring -b 64K -e 64K -n 4000000 -w 1 -c 1 --timeout 5 --json
 
 for transport in $(transports); do
     begin 4 "${endless[@]}" -x "$transport"
-        kill -9 "$(cat "$folder/2.pid")"
+    kill -9 "$(cat "$folder/2.pid")"
     await_end
     check "mpirun fails" test $status != 0
     statuses 5 0 1 3

@@ -132,6 +132,7 @@ for algorithm in $(algorithms | awk '$1 == "allreduce" { print $2 }'); do
         check "one profile of $algorithm, $size" test "$(grep -c "^#   profile of $algorithm, $size:" "$out")" = 1
     done
 done
+# shellcheck disable=SC2016
 check "the rows add up to 100 %" awk '/profile of/ { left = 2; next }
     left-- > 0 { sum = 0; for (i = 3; i <= 7; i++) sum += $i; if ($2 != 1 - left || sum < 99.7 || sum > 100.3) bad = 1; rows++ }
     END { exit bad || rows < 6 }' "$out"

@@ -282,6 +282,7 @@ if [ -n "$private" ]; then
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53)); time.sleep(60)" &
     holder=$!
+    # shellcheck disable=SC2317 # for await
     name_server_up() { ss -Hlun | grep -q ':53 '; }
     check "no name server came up" await 5 name_server_up
     lost=("$CCTEST" "${small[@]}" --rendezvous cctest.invalid:7777 --rank 1 --world 2)

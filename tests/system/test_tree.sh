@@ -11,13 +11,10 @@ ranks=44 # rank 0 has a place for 32 of them
 start_ranks() {
     local port rank
     free_port
-    pids=()
     rm -f "$scratch/tree.json"
     for ((rank = 0; rank < ranks; rank++)); do
-        ran=("$CCTEST" "$@" --rendezvous "127.0.0.1:$port" --rank "$rank" --world "$ranks")
-        timeout --kill-after=2 60 "${ran[@]}" --json "$scratch/tree.json" \
-            >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
-        pids[$rank]=$!
+        start "$rank" "$CCTEST" "$@" --rendezvous "127.0.0.1:$port" --rank "$rank" --world "$ranks" \
+            --json "$scratch/tree.json"
     done
 }
 
@@ -59,10 +56,7 @@ strike() {
     kill "-$1" "$pid"
     began=${EPOCHREALTIME/[.,]/}
     for ((rank = 0; rank < ranks; rank++)); do
-        [ $rank = "$victim" ] && continue
-        wait "${pids[$rank]}"
-        status=$? out=$scratch/$rank.out err=$scratch/$rank.err
-        check_status 5 "rank $rank, SIG$1 to rank $victim"
+        [ $rank = "$victim" ] || ended $rank 5
     done
     took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
     # A deadline of 6 s, and much room; `make campaign` is strict.
