@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -46,7 +47,7 @@ struct world_config {
 struct wire {
     size_t count, taken; /* cells; bytes of the first that were taken */
     size_t length[CELLS_MOST];
-    char bytes[CELLS_MOST][CELL_BYTES];
+    char (*bytes)[CELL_BYTES];
 };
 
 struct stepped_channel {
@@ -64,7 +65,8 @@ struct links {
     uint64_t random;
     long moved, refused, posted; /* eager messages; those that found no room; posted transfers */
     struct stepped_channel sends[RANKS_MOST][LANES_MOST], receives[RANKS_MOST][LANES_MOST];
-    struct links *world; /* of all ranks */
+    struct links *world;                                        /* of all ranks */
+    char cells[RANKS_MOST][LANES_MOST][CELLS_MOST][CELL_BYTES]; /* of the wires of `sends` */
 };
 
 static inline struct links *links_of(const struct channel *channel)
@@ -263,13 +265,16 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
 {
     const struct world_config *told = &world->links_config;
     struct plan_config *config = &world->config[r];
-    world->links[r] = (struct links){.endpoint.transport =
-                                         told->eager_most ? &transport_eager : &transport_stepped,
-                                     .config = told,
-                                     .rank = r,
-                                     .ranks = world->ranks,
-                                     .random = told->random + (uint64_t)r,
-                                     .world = world->links};
+    struct links *links = &world->links[r];
+    links->endpoint.transport = told->eager_most ? &transport_eager : &transport_stepped;
+    links->config = told;
+    links->rank = r;
+    links->ranks = world->ranks;
+    links->random = told->random + (uint64_t)r;
+    links->world = world->links;
+    for (int peer = 0; peer < world->ranks; peer++)
+        for (int lane = 0; lane < LANES_MOST; lane++)
+            links->sends[peer][lane].wire.bytes = links->cells[peer][lane];
     assert_int_equal(
         schedule_build(choice, &world->problem, r, told->channels, &world->schedule[r]), STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
@@ -284,7 +289,7 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         .chunk = told->odd_chunk && r % 2 ? told->odd_chunk : told->chunk,
         .memory = told->memory,
         .engine = world->engine[r],
-        .links = &world->links[r],
+        .links = links,
     };
     for (int b = 0; b < BUFFERS; b++)
         world->memory[r][b] = calloc(world->schedule[r]->extent[b] + 1, sizeof(int32_t));
@@ -306,7 +311,10 @@ static inline void world_open(struct world *world, const struct choice *choice,
     if (!config->memory)
         world->links_config.memory = memory_kinds[0];
     assert_true(config->eager_most <= CELL_BYTES && config->cells <= CELLS_MOST);
-    world->links = calloc(RANKS_MOST, sizeof *world->links);
+    /* Straight from the kernel: hardly a cell is ever used, and malloc() would clear them all. */
+    world->links = mmap(NULL, (size_t)world->ranks * sizeof *world->links, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(world->links != MAP_FAILED);
     for (int r = 0; r < world->ranks; r++)
         world_open_rank(world, r, choice);
 }
@@ -320,7 +328,7 @@ static inline void world_close(struct world *world)
         for (int b = 0; b < BUFFERS; b++)
             free(world->memory[r][b]);
     }
-    free(world->links);
+    munmap(world->links, (size_t)world->ranks * sizeof *world->links);
 }
 
 static inline struct pattern world_pattern(const struct world *world, uint64_t iteration)
