@@ -18,7 +18,7 @@ FAULTS = {
     "mpiexec": LAUNCHED,
     "srun": IN_STEPS,
     "srun-pmix": IN_STEPS,
-    "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "unplug", "blip", "throttle"],
+    "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "cut-way", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
 ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # their ranks start so, and meet by themselves
@@ -40,7 +40,7 @@ class Case:
     when: float      # seconds after the start at which the fault strikes
     target: int      # the rank that it strikes
     victim: int      # the host that it strikes
-    other: int       # the other end of a link that is cut
+    other: int       # the other end of a link that is cut (both ways, or from the victim to it)
     signal: str      # of an interruption
     descriptors: int
     early: bool      # a launcher's ranks are struck while they still meet by it
@@ -127,7 +127,7 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
     if fault in ("pause", "stuck", "interrupt", "descriptors"):
         case.target = chance.randrange(ranks)
     case.victim = 1 if rooted else chance.randrange(2, max(host) + 1) if max(host) > 1 else 1
-    if fault == "cut-link":
+    if fault in ("cut-link", "cut-way"):
         case.host = [1 + rank * 3 // ranks for rank in range(ranks)]
         case.victim, case.other = chance.choice([(2, 3), (2, 1), (3, 1)])
     power = ranks & (ranks - 1) == 0

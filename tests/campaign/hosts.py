@@ -30,6 +30,7 @@ class Hosts:
     def repair(self, number, other):
         """Undoes whatever was done to a host's network, or to its link with another (0: none)."""
         if other:
-            self("link_heal", number, other, check=False)
+            for way in ((number, other), (other, number)):
+                self("link_route", "del", *way, check=False)
         for undo in ("host_heal", "host_plug", "host_unrate"):
             self(undo, number, check=False)

@@ -54,26 +54,30 @@ def children(pid):
 
 
 def listening():
-    """The TCP ports on which anybody listens, in this network namespace."""
-    told = subprocess.run(["ss", "-Hltn"], check=True, capture_output=True, text=True).stdout
-    return {int(line.split()[3].rsplit(":", 1)[1]) for line in told.splitlines()}
+    """(address, port) of all TCP sockets that are cctest's alone (launchers hand theirs down) and listen here."""
+    told = subprocess.run(["ss", "-Hltnp"], check=True, capture_output=True, text=True).stdout
+    places = {tuple(line.split()[3].rsplit(":", 1)) for line in told.splitlines()
+              if set(re.findall(r'\("(.*?)"', line)) == {"cctest"}}
+    return [(re.sub(r"[][]|%.*", "", address).replace("*", "0.0.0.0"), int(port)) for address, port in places]
 
 
 def garbage(seconds):
-    """Throws what makes no sense at every listening port."""
-    chance, held, until = random.Random(), [], time.monotonic() + seconds
+    """Throws what makes no sense at every port of a rank; returns how often it arrived."""
+    chance, held, hits, until = random.Random(), [], 0, time.monotonic() + seconds
     while time.monotonic() < until:
-        for port in listening():
+        for place in listening():
             for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", b"cctest\1\0", chance.randbytes(3000), b"\xff" * 100000):
                 try:
-                    stranger = socket.create_connection(("127.0.0.1", port), 0.2)
+                    stranger = socket.create_connection(place, 0.2)
                     stranger.setblocking(False)
                     stranger.send(junk)
                     held.append(stranger)
+                    hits += 1
                 except OSError:
                     pass
         del held[:-100]
         time.sleep(0.02)
+    return hits
 
 
 class Process:
@@ -145,6 +149,7 @@ class Job:
     def __init__(self, case, cctest, hosts, slurm, folder):
         self.case, self.hosts, self.slurm, self.folder = case, hosts, slurm, folder
         self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
+        self.hits = 0 # of garbage
         secret = f"what the ranks of run {case.number} know" # so long that no rank need make a key of it, slowly
         self.environment = dict(os.environ, CCTEST_SECRET=secret, TMPDIR=str(folder))
         if case.fault == "full-shm":
@@ -254,6 +259,10 @@ class Job:
             subprocess.run([*place, "sh", "-c", fill], check=True)
             self.full.append(place)
 
+    def throw_garbage(self, place):
+        told = subprocess.run([*place, sys.executable, __file__, "2"], check=True, capture_output=True, text=True)
+        self.hits += int(told.stdout)
+
     def strike(self):
         """False: it came too late, or there was nothing to strike."""
         case, fault = self.case, self.case.fault
@@ -267,9 +276,7 @@ class Job:
         supervisor = self.processes[0].pid
         if fault == "garbage":
             for place in self.places():
-                thrower = subprocess.Popen([*place, sys.executable, __file__, "2"])
-                self.helpers.append(threading.Thread(target=thrower.wait))
-                self.helpers[-1].start()
+                self.later(0, self.throw_garbage, place)
             return True
         if fault == "kill-supervisor":
             return self.signal(supervisor, signal.SIGKILL)
@@ -287,6 +294,9 @@ class Job:
             return self.signal(pid, signal.SIGSTOP)
         if fault == "cut-link":
             self.hosts("link_cut", case.victim, case.other)
+            return True
+        if fault == "cut-way":
+            self.hosts("link_route", "add", case.victim, case.other)
             return True
         self.hosts("host_unplug" if fault == "unplug" else "host_cut", case.victim)
         if fault == "blip":
@@ -330,4 +340,4 @@ class Job:
 
 
 if __name__ == "__main__":
-    garbage(float(sys.argv[1]))
+    print(garbage(float(sys.argv[1])))

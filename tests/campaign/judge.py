@@ -4,7 +4,8 @@ What is right follows from the fault alone, never from what the job said:
 
   healthy       status 0 everywhere, and nobody is accused
   lost, silent  5 on all who survive; whoever accuses names the rank that was struck
-  a cut link    5 everywhere, and both ends are named, by their hosts; one to rank 0's host may look like a cut host
+  a cut link    5 everywhere, and both ends are named, by their hosts; one to rank 0's host may look like a cut host;
+                also where only one way is cut
   a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
                 it hears nobody, so it may name rank 0, or its own host
   interrupted   130; who had not joined yet ends alone, and the others miss it (5)
@@ -100,7 +101,7 @@ def expected(job, case, process):
         return {130} | (alone if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
     if fault in ("cut", "cut-root", "unplug"):
         return {5}, cut_off(case, process)
-    if fault == "cut-link": # the one that lost patience first stands in front
+    if fault in ("cut-link", "cut-way"): # the one that lost patience first stands in front
         def there(host):
             return "|".join(str(rank) for rank in range(case.ranks) if case.host[rank] == host)
         ends = [rf"^rank ({there(one)}) \(host h{one}.*: .*rank ({there(two)})\b"
@@ -170,12 +171,13 @@ def judge(job, case, struck, hosts, given):
     """{what: what is wrong with it, or ""}; ends what is left of the job."""
     left = job.close()
     launcher = [p for p in job.processes if p.rank is None and len(job.processes) > 1]
-    limit = HEALTHY_MOST if case.healthy() or case.fault == "descriptors" else case.timeout + given.slack
+    well = case.healthy() or all(p.status() == 0 for p in job.processes)
+    limit = HEALTHY_MOST if well else case.timeout + given.slack
     begin = job.struck if case.fault != "stuck" else job.started + 1
     ends = [p.ended for p in job.processes if p.ended and p not in launcher and
             not (p.rank == case.target and p.pid in job.woken)]
     took = max(ends, default=begin) - begin
-    late = not struck
+    late = not struck or (case.fault == "garbage" and job.hits == 0)
     return {
         "late": late, "took": round(took, 2),
         "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",

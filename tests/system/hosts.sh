@@ -157,9 +157,8 @@ link_rate_from() {
 host_cut() { ip link set "lan0-$1" nomaster && ip link set "lan1-$1" nomaster; }
 host_heal() { ip link set "lan0-$1" master lan0 && ip link set "lan1-$1" master lan1; }
 
-# Hosts I and J do not reach each other, and all others do; ends with the hosts, or link_heal.
+# Hosts I and J do not reach each other, and all others do; ends with the hosts, or link_route del both ways.
 link_cut() { link_route add "$1" "$2" && link_route add "$2" "$1"; } # link_cut I J
-link_heal() { link_route del "$1" "$2" && link_route del "$2" "$1"; }
 link_route() { # link_route add|del I J: a route from I to J that leads nowhere
     local lan
     for lan in 0 1; do
