@@ -163,9 +163,8 @@ enum status control_join(const struct membership *membership, const struct contr
 {
     *out = NULL;
     struct control *control = control_create(membership, config);
-    if (!control)
-        return fail(STATUS_ERROR, "out of memory while joining the job");
-    enum status status = control_prepare(control);
+    enum status status = control ? control_prepare(control)
+                                 : fail(STATUS_ERROR, "out of memory while joining the job");
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
@@ -176,12 +175,13 @@ enum status control_join(const struct membership *membership, const struct contr
             status = verdict_noticed(control);
         pthread_mutex_unlock(&control->lock);
     }
-    if (status != STATUS_OK) {
-        control_close(control);
-        return status;
+    if (status == STATUS_OK) {
+        *out = control;
+        return STATUS_OK;
     }
-    *out = control;
-    return STATUS_OK;
+    log_print_failure(log_current()); /* rank 0 stays a while yet, for those who are on their way */
+    control_close(control);
+    return status;
 }
 
 int control_rank(const struct control *control)

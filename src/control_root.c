@@ -348,9 +348,11 @@ static bool root_may_close(struct root *root)
         return true;
     if (root->interrupted && control->now - root->closing_at > REFUSAL_SECONDS)
         return true;
-    /* Where there is no job, ranks that are on their way are to hear it too. */
-    if (root->refusal != STATUS_OK && root->refusal != STATUS_TIMEOUT &&
-        root->joined < root->ranks && control->now - root->closing_at < REFUSAL_SECONDS)
+    /* Where there is no job, ranks that are on their way are to hear it too; after the deadline
+     * there are none. */
+    bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
+    if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
+        control->now - root->closing_at < REFUSAL_SECONDS)
         return false;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];

@@ -476,9 +476,7 @@ enum status session_run(const struct job *job, const struct membership *membersh
     struct control_config config = {
         .timeout = job->timeout, .options = options, .verbosity = job->verbosity};
     enum status status = control_join(membership, &config, &session->control);
-    if (status != STATUS_OK) {
-        log_print_failure(log_current());
-    } else {
+    if (status == STATUS_OK) {
         status = session_set_up(session);
         if (status == STATUS_OK)
             status = session_sweep(session);

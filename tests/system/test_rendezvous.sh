@@ -269,6 +269,24 @@ sleep 0.5
 kill -TERM "${pids[1]}"
 ended 1 130 "interrupted by SIGTERM before it had reached rank 0"
 
+# One is killed while they join: who comes a moment later does not look for a rank 0 that has gone.
+free_port
+for rank in 0 1; do
+    at $rank 3
+    ran=("$CCTEST" "rank 1 is killed while they join")
+    "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 -v -v >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
+    pids[$rank]=$!
+done
+check "rank 1 has joined" await 10 have_joined 1
+kill -KILL "${pids[1]}"
+lost="rank 1 \(host .*, pid ${pids[1]}\) was lost when 2 of 3 ranks had joined"
+check "it is said" await 10 grep -q "was lost" "$scratch/0.err"
+at 2 3 && start 2 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
+ended 2 5
+check_silent .
+ended 0 5 "$lost"
+wait "${pids[1]}" 2>/dev/null
+
 # No such host.
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
