@@ -31,13 +31,13 @@
 
 #include "trials.h"
 
-#define ALL_OF_ALL    8 /* ranks, up to which there are all counts and roots */
+#define ALL_OF_ALL    (SANITIZED ? 4 : 8) /* ranks, up to which there are all counts and roots */
 #define FULL_PRODUCT  17
 #define SHAKEN_MOST   17
 #define CHANNELS_MOST 3
 #define SHAPES_MOST   36
 #define COMBINATIONS  16
-#define EVERY_NUMBER  (SANITIZED ? 13 : 64)
+#define EVERY_NUMBER  (SANITIZED ? 9 : 64)
 #define FAR_MOST      (SANITIZED ? 33 : RANKS_MOST)
 
 /* All trials of one algorithm for one collective with one number of ranks. */
