@@ -12,11 +12,36 @@
 slurm_missing='' slurm_state=$scratch/slurm
 slurm_cpus=16 # of each node, as Slurm counts them; nothing is bound to them
 
+# A task that Slurm could not start on a node, by its own words, says nothing of cctest: it is told, with what may show
+# why, and the command runs once more.
 slurm() {
-    local as
+    local as node nodes
     slurm_as
     run "${as[@]}" "$@"
+    mapfile -t nodes < <(sed -n 's/^srun: error: Task launch for .* failed on node \(h[0-9]*\): .*/\1/p' "$err")
+    [ ${#nodes[@]} != 0 ] || return 0
+    { echo "${ran[*]}" && cat "$err" && slurm_evidence "${nodes[@]}"; } 2>&1 | sed 's/^/repeated: /'
+    for node in "${nodes[@]}"; do
+        slurm_pid "$node" >/dev/null || slurm_node "$node"
+        await 60 slurm_reaches "$node"
+    done
+    await 60 slurm_is_up || failed "Slurm has not all of its nodes again"
+    run "${as[@]}" "$@"
 }
+
+slurm_evidence() { # slurm_evidence NODE...
+    local node
+    host_on 1 ip -4 neigh
+    for node; do
+        echo "$node: slurmd is $(slurm_pid "$node" || echo gone), port 6818 $(slurm_reaches "$node" && echo open)"
+        grep -v '\] \[' "$slurm_state/slurmd.$node.log" | tail -n 20 # all but the steps' own lines
+    done
+    tail -n 10 "$slurm_state/ctld.log"
+    dmesg | grep slurm | tail -n 3
+}
+
+slurm_pid() { pgrep -f "^slurmd -D -N $1 "; }
+slurm_reaches() { host_on 1 timeout 2 bash -c "exec 3<>/dev/tcp/$1/6818"; } 2>/dev/null
 
 # Sets $as to what makes a command run on host 1, where Slurm's commands find the cluster.
 slurm_as() {
@@ -58,8 +83,8 @@ slurm_up() {
     await 10 test -S "$slurm_state/munge/socket" || slurm_failed munged munge/log
     host_as 1
     slurm_start "${as[@]}" slurmctld -D -c -f "$slurm_state/slurm.conf"
-    for ((node = 1; node <= count; node++)); do slurm_node "$node"; done
-    await 30 slurm_is_idle "$count" || slurm_failed "the cluster" "*.log"
+    for ((node = 1; node <= count; node++)); do slurm_node "h$node"; done
+    await 30 slurm_is_up || slurm_failed "the cluster" "*.log"
 }
 
 slurm_failed() { # slurm_failed WHO LOGS
@@ -72,19 +97,36 @@ slurm_failed() { # slurm_failed WHO LOGS
 # A daemon, which must not be a job of this shell: tests wait for all of theirs.
 slurm_start() { ("$@" </dev/null >/dev/null 2>&1 &); }
 
-slurm_node() {
+slurm_node() { # slurm_node hI: its slurmd
     local as
-    host_as "$1"
-    mkdir -p "$slurm_state/pmix-h$1"
+    host_as "${1#h}"
+    mkdir -p "$slurm_state/pmix-$1"
     # shellcheck disable=SC2016
     slurm_start "${as[@]}" unshare --mount sh -c 'mount --bind "$0/pmix-$1" "$0/pmix" &&
-        exec slurmd -D -N "$1" -f "$0/slurm.conf"' "$slurm_state" "h$1"
+        exec slurmd -D -N "$1" -f "$0/slurm.conf"' "$slurm_state" "$1"
 }
 
-slurm_is_idle() {
+slurm_is_up() { # all nodes answer; those that do not have a star at their state
     local as
     slurm_as
-    [ "$("${as[@]}" sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" = "$1" ]
+    [ "$("${as[@]}" sinfo -h -N -o %T 2>/dev/null | grep -Ecx 'idle|mixed|allocated|completing')" = ${#host_holder[@]} ]
+}
+
+# slurm_wait JOB: until it has ended; $status is then its exit status as sbatch --wait has it, which looks for it every
+# two seconds only: the highest of an array, 1 of what a signal ended; 124 when it does not end.
+slurm_wait() {
+    local as job=
+    slurm_as
+    await "${RUN_LIMIT:-60}" slurm_has_ended "$1" && job=$("${as[@]}" scontrol -o show job "$1")
+    # shellcheck disable=SC2034 # for the tests
+    status=$(sed -n 's/.* ExitCode=\([0-9]*\):\([0-9]*\).*/\1 \2/p' <<<"$job" |
+        awk '{ ended = $2 ? 1 : $1 } ended > most { most = ended } END { print NR ? most + 0 : 124 }')
+}
+
+slurm_has_ended() {
+    local left
+    sleep 0.1 # to ask is work for a busy machine
+    left=$("${as[@]}" squeue -h -j "$1" 2>&1) && [ -z "$left" ]
 }
 
 slurm_configure() {
@@ -111,6 +153,9 @@ SlurmdPidFile=$slurm_state/slurmd.%n.pid
 SlurmctldLogFile=$slurm_state/ctld.log
 SlurmdLogFile=$slurm_state/slurmd.%n.log
 KillWait=10
+# The controller asks after nodes every 20 seconds then, also after those that did not answer.
+SlurmdTimeout=60
+SlurmdDebug=debug2
 # sbatch --wait looks every two seconds then; it would else wait four times as long after each look.
 MinJobAge=5
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1
@@ -122,7 +167,10 @@ CONF
 
 # Ends all jobs, daemons and hosts.
 slurm_down() {
-    local pid
+    local node pid
+    for node in "${!host_holder[@]}"; do
+        slurm_pid "h$node" >/dev/null || slurm_evidence "h$node" # it should be there still
+    done
     hosts_down
     pid=$(cat "$slurm_state/munge/pid" 2>/dev/null) && kill "$pid"
     await 10 slurm_is_gone

@@ -69,7 +69,7 @@ done
 while read -ra words; do
     slurm env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${words[@]}"
     check_status 0 "${words[*]}"
-    check_says '^# 8 ranks on 2 hosts, h1 to h2 ' "$out"
+    check_says '^# 8 ranks on 2 hosts, h[1-4] to h[1-4] ' "$out"
     lines=$((${lines:-0} + 1))
 done < <(sed -nE 's/^    (srun [^#]*).*/\1/p' "$repository/README.md")
 check "the README has such lines" test "${lines:-0}" -ge 2
@@ -107,29 +107,20 @@ check_ranks 4
 
 # ---- several at once ----
 
-both_end() {
-    local name
-    for name in one two; do
-        wait "${pids[$name]}"
-        status=$? out=$name.out err=$name.err
-        check_status 0 "$name of two at once"
-        check_says '^# status: ok' "$out"
-        check_says "^# 4 ranks on 2 hosts, h1 to h2 \\(tcp\\)" "$out"
-    done
-    out=$scratch/out err=$scratch/err
-}
-declare -A pids
 slurm_as
 for at_once in "--jobid=$job --overlap" ""; do
     for name in one two; do
         type=float
         [ $name = one ] || type=double
         # shellcheck disable=SC2086
-        timeout 60 "${as[@]}" CCTEST_SECRET="$secret" srun $at_once -w h1,h2 -N 2 -n 4 \
-            "$CCTEST" "${small[@]}" -n 300 -d $type >$name.out 2>$name.err </dev/null &
-        pids[$name]=$!
+        start $name "${as[@]}" CCTEST_SECRET="$secret" srun $at_once -w h1,h2 -N 2 -n 4 \
+            "$CCTEST" "${small[@]}" -n 100 -d $type
     done
-    both_end
+    for name in one two; do
+        ended $name 0
+        check_says '^# status: ok' "$out"
+        check_says "^# 4 ranks on 2 hosts, h1 to h2 \\(tcp\\)" "$out"
+    done
 done
 
 # ---- statuses ----
@@ -143,31 +134,25 @@ check_tasks 3 3
 step -N 2 -n 3 "${task[@]}" "${small[@]}" --min-busbw 1000000
 check_status 4
 check_tasks 3 4
-step -N 2 -n 5 "${task[@]}" "${small[@]}" --inject kill:rank=1:iteration=2 --timeout 5
+step -w h1,h2 -N 2 -n 5 "${task[@]}" "${small[@]}" --inject kill:rank=1:iteration=2 --timeout 5
 check_says 'rank 1 .*host h1'
 for rank in 0 2 3 4; do check "rank $rank: $(cat $rank.status)" grep -qx 5 $rank.status; done
 check "rank 1 was killed: $(cat 1.status)" grep -qx 137 1.status
 check_status 137 "srun's own: the highest of its tasks"
 # A stopped rank does not end by itself; srun --wait ends its step.
-step --wait=1 -N 2 -n 3 "${task[@]}" "${small[@]}" --inject stop:rank=2:iteration=2 --timeout 4
+step --wait=1 -w h1,h2 -N 2 -n 3 "${task[@]}" "${small[@]}" --inject stop:rank=2:iteration=2 --timeout 4
 check "srun's own with --wait: $status" test "$status" != 0
 check_tasks 2 5
 check_says 'rank 2 .*host h2'
 
 # scancel: every rank ends with 130, before Slurm kills it (KillWait).
-slurm_as
 rm -f job.json
-timeout 60 "${as[@]}" srun -N 2 -n 3 -J victim "${task[@]}" "${small[@]}" -n 4000000 --json job.json \
-    >one.out 2>one.err </dev/null &
-victim=$!
+start victim "${as[@]}" srun -N 2 -n 3 -J victim "${task[@]}" "${small[@]}" -n 4000000 --json job.json
 check "the victim runs" await 40 grep -qs running job.json
 slurm scancel --name=victim
 check_status 0
-wait $victim
+ended victim 130 SIGTERM
 check_tasks 3 130
-out=one.out err=one.err
-check_says 'SIGTERM'
-out=$scratch/out err=$scratch/err
 
 # ---- no step of several ranks: ranks are local ----
 
@@ -224,8 +209,10 @@ done
 # ---- scripts/slurm, as their users submit them ----
 
 scripts=$repository/scripts/slurm
-batch() { # batch WORDS...: sbatch, with "${variables[@]}" in the environment; what the job prints goes to ./printed
-    slurm env CCTEST="$CCTEST" "${variables[@]}" sbatch --wait -o printed "$@"
+batch() { # batch WORDS...: a job of sbatch, with "${variables[@]}" in the environment; what it prints goes to ./printed
+    slurm env CCTEST="$CCTEST" "${variables[@]}" sbatch --parsable -o printed "$@"
+    check_status 0 sbatch
+    slurm_wait "$(<"$out")"
 }
 slurm scancel "$job"
 
@@ -266,13 +253,13 @@ for rank in 0 1; do
     check_says '^broadcast .* A RANK WAS LOST OR STUCK' printed
     check_says '^1 of 1 failed' printed
 done
-batch -N 2 "$scripts/pairs.sbatch"
+batch -w h1,h2 "$scripts/pairs.sbatch"
 check_status 1 "a pair that lost rank 1"
 check_says 'h1 h2  FAILED \(timeout, srun ended with 0\)$' printed
 batch -N 2 --ntasks-per-node=1 --array=0 "$scripts/array.sbatch"
 check_status 5 "an array that lost rank 1"
 
-variables=(SIZE=128K)
+variables=(SIZE=128K CCTEST_ITERATIONS=5)
 batch -N 1 "$scripts/pairs.sbatch"
 check_status 2 "pairs of one node"
 # A node whose cable is slow is in all of the slowest pairs.
@@ -284,8 +271,8 @@ if host_rate 3 20mbit 2>"$err"; then
         "h1 h2,h1 h3,h1 h4,h2 h3,h2 h4,h3 h4"
     check "the slowest pairs have h3" test "$(sed -n '2,4s/.*GB\/s.*h3.*/h3/p' printed | wc -l)" = 3
     check "the slowest node is h3" grep -q 'GB/s  h3$' <(sed -n 9p printed)
-    variables=(SIZE=128K MIN_BUSBW=0.01 COLLECTIVE=allreduce)
-    batch -N 3 "$scripts/pairs.sbatch"
+    variables=(SIZE=128K CCTEST_ITERATIONS=5 MIN_BUSBW=0.01 COLLECTIVE=allreduce)
+    batch -w h1,h2,h3 "$scripts/pairs.sbatch"
     check_status 1 "pairs that are too slow"
     check_says '^allreduce, 128K, 3 pairs' printed
     check "the pairs that failed" test "$(grep -c 'h3  FAILED (slow, srun ended with 4)$' printed)" = 2
