@@ -32,9 +32,10 @@ check_tasks() { # check_tasks COUNT STATUS: the first COUNT tasks have all ended
     done
 }
 
-check_ranks() { # check_ranks COUNT: the job in job.json had so many, each on its task's node, and went well
+# check_ranks COUNT [PYTHON-EXPRESSION]: the job in job.json had so many, each on its task's node, and went well.
+check_ranks() {
     check_json job.json "len(d['ranks']) == $1" "d['status'] == 'ok'" \
-        "[r['host'] for r in d['ranks']] == [open('%d.node' % r).read().strip() for r in range($1)]"
+        "[r['host'] for r in d['ranks']] == [open('%d.node' % r).read().strip() for r in range($1)]" "${@:2}"
 }
 
 # An allocation in which steps start at once; a job of its own for each would wait for Slurm's scheduler.
@@ -53,14 +54,13 @@ for shape in "4 -n 4" "5 -N 2 -n 5" "7 -N 3 -n 7" "3 -N 1 -n 3" "6 -N 3 -n 6 -m 
     step "${words[@]}" "${task[@]}" "${small[@]}" --json job.json
     check_status 0 "$shape"
     check_tasks "$ranks" 0
-    check_ranks "$ranks"
     check_says '^# status: ok' "$out"
     check "$shape: one table" test "$(grep -c '^# status' "$out")" = 1
     if [[ $shape = *pmix ]]; then
-        check_json job.json 'd["bootstrap"] == "pmix"'
+        check_ranks "$ranks" 'd["bootstrap"] == "pmix"'
         check_silent CCTEST_SECRET # each job has one
     else
-        check_json job.json 'd["bootstrap"] == "tcp"'
+        check_ranks "$ranks" 'd["bootstrap"] == "tcp"'
         check_says 'rank 0: no CCTEST_SECRET is set: .*against accidents'
     fi
 done
@@ -282,9 +282,12 @@ else
 fi
 
 # The array and its end, by the lines in the script's head.
-sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--wait -o collected &/; s/^#     //p' "$scripts/array.sbatch" >lines
+sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--parsable -o collected &/; s/^#     //p' \
+    "$scripts/array.sbatch" >lines
 check "two lines" test "$(grep -c sbatch lines)" = 2
 slurm env CCTEST="$CCTEST" SIZES="-b 1K -e 4K" sh lines
+check_status 0 "two lines"
+slurm_wait "$(<"$out")"
 check_status 0 "array, and collect.py behind it"
 check_says '^allreduce +4096 +ring ' collected
 check_says '^alltoall +1024 +bruck ' collected
