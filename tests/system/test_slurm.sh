@@ -65,9 +65,9 @@ for shape in "4 -n 4" "5 -N 2 -n 5" "7 -N 3 -n 7" "3 -N 1 -n 3" "6 -N 3 -n 6 -m 
     fi
 done
 
-# The README's lines, with small sizes.
+# The README's lines, with small sizes and few iterations.
 while read -ra words; do
-    slurm env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${words[@]}"
+    slurm env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K CCTEST_ITERATIONS=5 "${words[@]}"
     check_status 0 "${words[*]}"
     check_says '^# 8 ranks on 2 hosts, h[1-4] to h[1-4] ' "$out"
     lines=$((${lines:-0} + 1))
@@ -218,7 +218,7 @@ slurm scancel "$job"
 
 # The README's line, on fewer nodes.
 ln -s "$repository/scripts" scripts
-variables=(SIZE=64K)
+variables=(SIZE=64K CCTEST_ITERATIONS=5)
 batch -N 3 --ntasks-per-node=2 "$(sed -nE 's/^    sbatch -N 16 ([^ ]*).*/\1/p' "$repository/README.md")"
 check_status 0 "acceptance"
 check_says '^3 nodes, 6 ranks, 64K$' printed
@@ -285,7 +285,7 @@ fi
 sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--parsable -o collected &/; s/^#     //p' \
     "$scripts/array.sbatch" >lines
 check "two lines" test "$(grep -c sbatch lines)" = 2
-slurm env CCTEST="$CCTEST" SIZES="-b 1K -e 4K" sh lines
+slurm env CCTEST="$CCTEST" CCTEST_ITERATIONS=5 SIZES="-b 1K -e 4K" sh lines
 check_status 0 "two lines"
 slurm_wait "$(<"$out")"
 check_status 0 "array, and collect.py behind it"
