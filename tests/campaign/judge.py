@@ -8,8 +8,9 @@ What is right follows from the fault alone, never from what the job said:
                 also where only one way is cut
   a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
                 it hears nobody, so it may name rank 0, or its own host
-  interrupted   130; who had not joined yet ends alone, and the others miss it (5)
+  interrupted   130; one that had hardly begun, or found no rank 0 yet, ends alone, and the others miss it (5)
   descriptors   1, and the rank that had too few of them; 0 where they were enough
+  too late      5, and where it looked: who looks for rank 0 when that one has ended already
   early         whoever it is, and whatever it says: a launcher through which ranks still meet has its own mind
 """
 import os
@@ -43,18 +44,12 @@ def missed(line):
     return {int(rank) for rank in re.findall(r"\d+", found[1])} if found else set()
 
 
-def listed(ranks):
-    """As ranks_text.c lists them."""
-    text = ", ".join(str(rank) for rank in ranks[:8])
-    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
-    return ("rank " if len(ranks) == 1 else "ranks ") + text + more
-
-
 def named(case, ranks, host=None):
     """A regex: the line names these ranks (one of them first), or their host."""
     words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \(" for rank in ranks]
     words.append(rf"rank {ranks[0]} was silent for") # says who went, to one that slept
-    words.append(rf"did not join within .*: {re.escape(listed(ranks))}[; ]")
+    any_of = "(" + "|".join(map(str, ranks)) + ")"
+    words.append(rf"did not join within .*: ranks? {any_of}(, {any_of})*( and \d+ more)?[; ]") # the rest had joined
     if 0 in ranks:
         words.append(r"^rank 0 could not be reached")
     if host:
@@ -76,7 +71,16 @@ def cut_off(case, process):
     return words
 
 
-JOINING = re.compile("could not be reached|did not join|had joined|before it had reached rank 0")
+NOT_THERE = "rank 0 could not be reached at"
+ALONE = "before it had reached rank 0"
+JOINING = re.compile("could not be reached|did not join|had joined|" + ALONE)
+
+
+def looked_too_late(job, case, process):
+    """Did it begin to look for rank 0 when that one had ended already?"""
+    root = next((p for p in job.processes if p.rank == 0 and p.ended and p is not process), None)
+    return bool(root and process.ended and process.ended - case.timeout > root.ended and
+                NOT_THERE in process.text(1))
 
 
 def expected(job, case, process):
@@ -96,9 +100,12 @@ def expected(job, case, process):
         alone = case.target == 0 and "rank 0 could not be reached" in process.text(1)
         return {0, 1} | ({5} if alone else set()), named(case, [case.target]) + own
     if fault == "interrupt":
-        early = any(JOINING.search(other.text(1)) for other in job.processes)
-        alone = {-getattr(signal, "SIG" + case.signal)} if struck else {5} # it had hardly begun
-        return {130} | (alone if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
+        number = -getattr(signal, "SIG" + case.signal)
+        unseen = any(p.rank == case.target and (p.status() == number or ALONE in p.text(1)) for p in job.processes)
+        statuses = {5} if (unseen and not struck) or looked_too_late(job, case, process) else {130}
+        # It had hardly begun.
+        early = struck and any(JOINING.search(other.text(1)) for other in job.processes)
+        return statuses | ({number} if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
     if fault in ("cut", "cut-root", "unplug"):
         return {5}, cut_off(case, process)
     if fault in ("cut-link", "cut-way"): # the one that lost patience first stands in front
@@ -116,6 +123,8 @@ def expected(job, case, process):
 
 def is_right(job, case, process, line):
     pattern = expected(job, case, process)[1]
+    if pattern and line.startswith(NOT_THERE) and looked_too_late(job, case, process):
+        return True
     if pattern is None or not re.search(pattern, line):
         return False
     # Who misses ranks misses nobody from the hosts that it could hear.
