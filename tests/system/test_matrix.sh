@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every collective x algorithm x transport x 1 to 7 ranks, every element checked; 2 to 8 ranks in groups of all kinds
 # for what needs groups. The other options rotate, each at a pace of its own, so that every value of each is used with
-# every algorithm, and every type and operator with every collective.
+# every algorithm, and every type and operator with every collective. A job runs a few algorithms that take the same
+# ranks, one after the other: to start takes longer than to run.
 # shellcheck source=tests/system/lib.sh disable=SC2034,SC2317 # arrays are read by name; run_one is called by xargs
 . "$(dirname -- "$0")/lib.sh"
 
@@ -30,7 +31,17 @@ pick() {
     picked=${list[$2 / $3 % ${#list[@]}]}
 }
 
-# The options of step $1 of an algorithm, for $2 ranks over transport $3, in $options; $4: it has counts. Only shm has
+# "collective algorithms counted|- ranks", a few algorithms a line, with commas between them. One that refuses some ranks
+# is alone.
+list_batches() {
+    algorithms | sort -s -k 1,1 -k 6,6 | awk -v most=4 '
+        function tell() { if (size) print collective, names, counted, ranks }
+        $1 != collective || $6 != ranks || size == most || ranks !~ /^any$|groups$/ { tell(); size = 0; names = "" }
+        { collective = $1; counted = $5; ranks = $6; names = names (size++ ? "," : "") $2 }
+        END { tell() }'
+}
+
+# The options of step $1 of a batch, for $2 ranks over transport $3, in $options; $4: it has counts. Only shm has
 # ll. Lengths from a file leave no size to choose.
 options_of() {
     local step=$1 np=$2 transport=$3 counted=$4 words=""
@@ -62,13 +73,13 @@ write_lengths() {
     done
 }
 
-# The run of a grouped algorithm that takes $3 ("groups", or "equal-groups" only), in groups of $2 ranks by one of
-# their lists above, at step $1: sets $np, $algorithm and $groups.
+# The run of grouped algorithms that take $3 ("groups", or "equal-groups" only), in groups of $2 ranks by one of
+# their lists above, at step $1: sets $np, $batch and $groups.
 group_run() {
     local step=$1 index=$2
-    np=$((index + 2)) groups="" algorithm=$name
+    np=$((index + 2)) groups="" batch=$names
     if [ "$3" = groups ] && [ $((step % 2)) = 0 ]; then
-        algorithm=$name:groups=${uneven[index]}
+        batch=${names//,/:groups=${uneven[index]},}:groups=${uneven[index]}
     else
         groups=" ${equal[index]}"
     fi
@@ -76,27 +87,28 @@ group_run() {
 
 # One line a run: the ranks that the algorithm takes, then words of the command line.
 list_runs() {
-    local line=0 step words index turn times np groups algorithm name
-    while read -r collective name _ _ counted ranks; do
+    local line=0 step words index turn times np groups batch names links
+    links=$(transports)
+    while read -r collective names counted ranks; do
         step=$((line++ * 5)) turn=0 times=1
         [ "$counted" = - ] || { times=2 && write_lengths "$collective"; }
-        for transport in $(transports); do
+        for transport in $links; do
             for ((index = 0; index < 7 * times; index++)); do
-                groups="" algorithm=$name np=$(((index + 3 * turn) % 7 + 1))
+                groups="" batch=$names np=$(((index + 3 * turn) % 7 + 1))
                 [[ $ranks = *groups ]] && group_run $step $((np - 1)) "$ranks"
                 options_of $((step++)) $np "$transport" "$counted"
-                echo "$ranks $collective -a $algorithm -x $transport --np $np$groups ${options[*]}"
+                echo "$ranks $collective -a $batch -x $transport --np $np$groups ${options[*]}"
             done
             turn=$((turn + 1))
         done
         # Ranks far beyond the cores (every third), and ranks that are threads.
-        words="$collective -a $name -b 4000 -e 20000 -i 16000"
+        words="$collective -a $names -b 4000 -e 20000 -i 16000"
         [[ $ranks = *groups ]] && words+=" --shape 4x4"
         [ $((line % 3)) != 0 ] || echo "$ranks $words --np 16 --start back-to-back"
         echo "$ranks ${words/ 4x4/ 3x2} --np $([[ $ranks = *groups ]] && echo 6 || echo 5) --ranks-as threads --channels 2"
         [ "$collective" = barrier ] ||
             echo "$ranks ${words/ 4x4/ 2x2} --np $([[ $ranks = *groups ]] && echo 4 || echo 3) --ranks-as threads -x tcp -m shared"
-    done < <(algorithms)
+    done < <(list_batches)
     while read -r words; do
         echo "any $words"
     done <<'RUNS'
@@ -132,12 +144,15 @@ list_gaps() {
             }
             NR == FNR { values[$0]; next }
             $5 == "-x" && $7 == "--np" {
-                name = $4
-                sub(":.*", "", name)
-                counted[$2, name] = $0 ~ / --counts / || counted[$2, name]
-                for (value in values)
-                    if (index($0 " ", " " value " ") || (value ~ "^--counts /" && index($0, " " value "/")))
-                        seen[runner($2, name, value), value]
+                some = split($4, names, ",")
+                for (i = 1; i <= some; i++) {
+                    name = names[i]
+                    sub(":.*", "", name)
+                    counted[$2, name] = $0 ~ / --counts / || counted[$2, name]
+                    for (value in values)
+                        if (index($0 " ", " " value " ") || (value ~ "^--counts /" && index($0, " " value "/")))
+                            seen[runner($2, name, value), value]
+                }
             }
             END {
                 for (pair in counted)
@@ -163,13 +178,13 @@ refuses_ranks() {
     esac
 }
 
-# One run in a process of its own: prints nothing, "refused" where it is to be, or what is wrong.
+# One job: prints nothing, "refused" where it is to be, or what is wrong.
 run_one() {
     local ranks words status told np
     read -r ranks words <<<"$1"
     np=${words#*--np }
     read -ra words <<<"$words"
-    told=$(timeout -k 2 60 "$CCTEST" "${words[@]}" -n 2 -w 1 -c 2 --timeout 20 2>&1 </dev/null)
+    told=$(timeout -k 2 120 "$CCTEST" "${words[@]}" -n 2 -w 1 -c 2 --timeout 20 2>&1 </dev/null)
     status=$?
     if refuses_ranks "$ranks" "${np%% *}"; then
         if [ "$status" = 2 ]; then
@@ -189,12 +204,14 @@ export -f run_one
 export CCTEST
 
 list_runs >"$scratch/runs"
-runs=$(wc -l <"$scratch/runs")
+jobs=$(wc -l <"$scratch/runs")
+runs=$(awk '{ runs += split($4, names, ",") } END { print runs }' "$scratch/runs")
 # shellcheck disable=SC2016
 xargs -P 3 -d '\n' -I RUN bash -c 'run_one "$1"' run RUN <"$scratch/runs" >"$scratch/told"
 refused=$(grep -c '^refused$' "$scratch/told")
 list_gaps >>"$scratch/told"
 grep -v '^refused$' "$scratch/told" | head -n 60
 wrong=$(grep -Ec '^(exit status|no )' "$scratch/told")
-echo "coverage: $(algorithms | wc -l) algorithms, $(transports | wc -w) transports, $runs runs, $refused refused as they are to be, $wrong wrong"
+echo "coverage: $(algorithms | wc -l) algorithms, $(transports | wc -w) transports, $runs runs in $jobs jobs," \
+    "$refused refused as they are to be, $wrong wrong"
 exit $((wrong > 0))
