@@ -3,8 +3,9 @@
  *
  * A send is done when the kernel has taken its bytes. Where the network then loses them the sender
  * goes on, and waits for somebody else at last; only its kernel knows that it has sent them again
- * and again, or that it finds no way to send them at all, and tries that again and again. A peer that
- * is merely slow, or stopped, acknowledges: its kernel does, also where it has no room for more.
+ * and again, or that it finds no way to send them at all, and tries that again and again. A peer
+ * that is merely slow, or stopped, acknowledges: its kernel does, also where it has no room for
+ * more.
  */
 #include <netinet/tcp.h>
 #include <sys/socket.h>

@@ -5,8 +5,8 @@
  * Both take the same words: folders and files with inputs, -max_total_time=SECONDS, -seed=N,
  * -artifact_prefix=PATH, -close_fd_mask=3 (what a target writes to stdout and stderr is dropped).
  * With FUZZ_SEEDS=FOLDER in the environment a target first writes its seeds there: they are made by
- * the tool's own encoders, so that they follow every change of a format. Inputs that found something
- * and are like no seed lie in corpus/TARGET/.
+ * the tool's own encoders, so that they follow every change of a format. Inputs that found
+ * something and are like no seed lie in corpus/TARGET/.
  */
 #ifndef CCTEST_FUZZ_H
 #define CCTEST_FUZZ_H

@@ -240,7 +240,8 @@ static bool carry(struct wire *from, struct wire *to)
 }
 
 /* Rank 2 joins through rank 1, which from then on only says `type`: to rank 2 again and again that
- * it lives, or once that it is alone, or to rank 0, when rank 2 speaks there itself, that it is lost. */
+ * it lives, or once that it is alone, or to rank 0, when rank 2 speaks there itself, that it is
+ * lost. */
 static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
                                                             struct job_of_ranks *),
                                         int type, enum status status)
