@@ -288,22 +288,25 @@ except subprocess.TimeoutExpired:
 print(how, "status", status)
 print("seconds", time.time() - begun)
 PYTHON
-# unread HOW LIMIT STATUS ARGUMENT...: ends within LIMIT seconds though a pipe is full: "stdout" fills by itself, "report"
-# is a stdout that is full when a signal ends the job, "stderr" one that was full from the start.
+# unread HOW LIMIT STATUS ARGUMENT...: ranks of both kinds, side by side, end within LIMIT seconds though a pipe is full:
+# "stdout" fills by itself, "report" is a stdout that is full when a signal ends the job, "stderr" one that was full from
+# the start.
 unread() {
-    local how=$1 limit=$2 expected=$3
+    local how=$1 limit=$2 expected=$3 as
     shift 3
-    run python3 "$scratch/unread.py" "$how" "$CCTEST" "$@"
-    check_says "^$how status $expected$" "$out"
-    # shellcheck disable=SC2016
-    check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
+    for as in processes threads; do
+        start "$how-$as" python3 "$scratch/unread.py" "$how" "$CCTEST" "$@" --ranks-as $as
+    done
+    for as in processes threads; do
+        ended "$how-$as" 0
+        check_says "^$how status $expected$" "$out"
+        # shellcheck disable=SC2016
+        check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
+        [ "$how" = stderr ] || check_says "does nobody read its standard output"
+    done
 }
-for as in processes threads; do
-    unread stdout 10 5 allreduce --np 2 --ranks-as $as --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
-    check_says "does nobody read its standard output"
-    unread report 6 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
-    check_says "does nobody read its standard output"
-    unread stderr 5 130 allreduce --np 2 --ranks-as $as -b 64 -e 64M -f 1048576 -n 2000 -c 0
-done
+unread stdout 10 5 allreduce --np 2 --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
+unread report 6 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
+unread stderr 5 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 
 finish
