@@ -204,6 +204,11 @@ bool control_ended(const struct control *control)
     return atomic_load_explicit(&control->ended, memory_order_relaxed);
 }
 
+bool control_is_late(const struct control *control)
+{
+    return atomic_load_explicit(&control->late, memory_order_relaxed);
+}
+
 struct pulse *control_pulse(struct control *control)
 {
     return &control->pulse;

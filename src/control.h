@@ -99,6 +99,10 @@ enum status control_gather(struct control *control, const void *data, size_t siz
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);
 
+/* Has no rank of the job progressed for the timeout? Who waits outside of a plan then fails, with
+ * what it knows of whom it waits for: rank 0 gives the verdict in a moment. */
+bool control_is_late(const struct control *control);
+
 /* What a rank is doing, written by its main thread as it goes, read by its helper thread. */
 enum phase {
     PHASE_JOIN,

@@ -49,7 +49,7 @@ struct control {
     char *options;
     struct log *log;
     struct pulse pulse;
-    atomic_bool ended;
+    atomic_bool ended, late;
     _Atomic uint64_t strangers;
     uint32_t exchanges; /* the main thread's count of them */
 

@@ -190,6 +190,9 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
             return false;
         relay_verdict(relay, &notice);
         return true;
+    case FRAME_LATE:
+        atomic_store(&relay->control->late, true);
+        return frame->rank == 0;
     case FRAME_ALONE:
         if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
             return false;

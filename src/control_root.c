@@ -223,7 +223,9 @@ static void root_judge(struct root *root)
                                   .standings = root->standings,
                                   .causes = root->causes,
                                   .cause_count = root->cause_count,
-                                  .stalled = control->now - root->progressed,
+                                  .late = root->stalled > 0,
+                                  .stalled = root->stalled > 0 ? root->stalled
+                                                               : control->now - root->progressed,
                                   .heartbeat = control->heartbeat};
     pthread_mutex_lock(&control->lock);
     situation.algorithms = (const char *const *)control->algorithms;
@@ -246,16 +248,27 @@ static void root_judge(struct root *root)
     root_end(root, FRAME_VERDICT, verdict->status, verdict->headline);
 }
 
+/* Nobody has progressed for too long. A rank may know more of what it waits for than stands in its
+ * pulse: it is given a moment to say so. */
+static void root_call_time(struct root *root)
+{
+    struct control *control = root->control;
+    root->stalled = control->now - root->progressed;
+    root->verdict_at = control->now + GRACE_SECONDS;
+    atomic_store(&control->late, true);
+    root_send_all(root, FRAME_LATE, NULL, 0);
+}
+
 static void root_check_progress(struct root *root)
 {
     struct control *control = root->control;
     struct reading reading;
     pulse_read(&control->pulse, &reading);
     peer_heard(root, &root->peers[0], &reading);
-    bool due = root->verdict_at > 0 ? control->now >= root->verdict_at
-                                    : control->now - root->progressed > control->config.timeout;
-    if (due)
+    if (root->verdict_at > 0 && control->now >= root->verdict_at)
         root_judge(root);
+    else if (root->verdict_at == 0 && control->now - root->progressed > control->config.timeout)
+        root_call_time(root);
 }
 
 /* ---- the loop ---- */

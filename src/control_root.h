@@ -49,7 +49,8 @@ struct root {
     enum status status;   /* and what they said, combined */
     bool interrupted;
     enum status refusal; /* there is no job: its status (OK: none) */
-    double progressed;   /* when any rank last did */
+    double progressed;   /* when any rank last did, */
+    double stalled;      /* and for how long none had, when that was too long (0: it was not yet) */
     double verdict_at;   /* 0: none is due */
     double beat, closing_at;
     int last_type;           /* FRAME_REFUSED or FRAME_VERDICT: how it ended, */

@@ -28,6 +28,7 @@ enum frame_type {
     FRAME_BACK,        /* to rank 0: I hear my parent again; my closing this line is no loss */
     FRAME_ALONE,       /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_STRANGERS,   /* to rank 0: so many connections were dropped here so far */
+    FRAME_LATE,        /* from rank 0: nobody has progressed for the timeout; the verdict follows */
     FRAME_TYPES
 };
 

@@ -100,11 +100,13 @@ static enum status session_survey(struct session *session)
     return status;
 }
 
-static bool session_waits(void *argument, int peer)
+static enum waiting session_waits(void *argument, int peer)
 {
     struct session *session = argument;
     runner_await(&session->runner, peer);
-    return control_ended(session->control);
+    return control_ended(session->control)     ? WAITING_OVER
+           : control_is_late(session->control) ? WAITING_LATE
+                                               : WAITING_ON;
 }
 
 /* What the ranks of this host may use, in their order; *me: this rank's place among them. */
@@ -223,6 +225,7 @@ static enum status session_link(struct session *session)
         .watches = job->watches,
         .secret = session->membership->secret,
         .timeout = job->timeout,
+        .tick = &runner->tick,
         .waits = session_waits,
         .waits_argument = session,
     };

@@ -182,14 +182,14 @@ static void reach_from_causes(const struct situation *s, struct verdict *verdict
                  told - VERDICT_LINES_MOST);
 }
 
-/* Do the causes only say that a peer was waited for too long, and is a rank silent? Then it is that
- * one, whoever lost patience first. */
-static bool silence_explains(const struct situation *s, const struct graph *graph)
+/* Do the causes only say that a peer was waited for too long, and is a rank silent, or (where nobody
+ * progressed) does one keep the others waiting? Then it is that one, whoever lost patience first. */
+static bool graph_explains(const struct situation *s, const struct graph *graph)
 {
     for (int i = 0; i < s->cause_count; i++)
         if (s->causes[i].kind != CAUSE_FAILED || s->causes[i].status != STATUS_TIMEOUT)
             return false;
-    return graph_has_silent(graph);
+    return graph_has_silent(graph) || (s->late && graph_has_busy(graph));
 }
 
 void verdict_reach(const struct situation *situation, struct verdict *verdict)
@@ -197,7 +197,7 @@ void verdict_reach(const struct situation *situation, struct verdict *verdict)
     struct graph graph;
     memset(verdict, 0, sizeof *verdict);
     graph_open(&graph, situation);
-    if (situation->cause_count == 0 || silence_explains(situation, &graph))
+    if (situation->cause_count == 0 || graph_explains(situation, &graph))
         graph_tell(&graph, situation, verdict);
     else
         reach_from_causes(situation, verdict);

@@ -45,9 +45,10 @@ struct situation {
     int ranks;
     const struct member *members;
     const struct standing *standings;
-    const struct cause *causes; /* in the order in which they came */
-    int cause_count;            /* 0: nobody has progressed for `stalled` seconds */
-    double stalled;
+    const struct cause *causes;    /* in the order in which they came */
+    int cause_count;               /* 0: nobody has progressed for too long, */
+    bool late;                     /* and if so there may be some that came of it */
+    double stalled;                /* seconds in which nobody has progressed */
     double heartbeat;              /* seconds; a living rank gives a sign of life that often */
     const char *const *algorithms; /* names by index, NULL where unknown */
     int algorithm_count;

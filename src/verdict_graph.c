@@ -447,6 +447,12 @@ bool graph_has_silent(const struct graph *graph)
     return graph->situation && most_awaited(graph, graph_silent) != NOBODY;
 }
 
+bool graph_has_busy(const struct graph *graph)
+{
+    int rank = graph->situation ? most_awaited(graph, is_busy) : NOBODY;
+    return rank != NOBODY && graph->waiters[rank] > 0;
+}
+
 void graph_tell(struct graph *graph, const struct situation *s, struct verdict *verdict)
 {
     verdict->status = STATUS_TIMEOUT;

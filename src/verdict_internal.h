@@ -28,6 +28,7 @@ struct graph {
 void graph_open(struct graph *graph, const struct situation *situation);
 void graph_free(struct graph *graph);
 bool graph_has_silent(const struct graph *graph);
+bool graph_has_busy(const struct graph *graph); /* that others wait for */
 /* Names the root of it all, then tells what each rank waits in. */
 void graph_tell(struct graph *graph, const struct situation *situation, struct verdict *verdict);
 

@@ -198,16 +198,18 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
 
 /* The peer has not done its part yet: gives the core away; looks now and then whether it will. */
 static enum status shm_patience(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
-                                unsigned turns, double deadline)
+                                unsigned turns)
 {
     const struct transport_config *config = &endpoint->base.config;
     sched_yield();
     if (turns % 64)
         return STATUS_OK;
-    if (config->waits && config->waits(config->waits_argument, peer->rank))
+    enum waiting waiting =
+        config->waits ? config->waits(config->waits_argument, peer->rank) : WAITING_ON;
+    if (waiting == WAITING_OVER)
         return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
     enum status status = shm_peer_lost(peer);
-    if (!status && clock_seconds() > deadline)
+    if (!status && waiting == WAITING_LATE)
         status = fail(STATUS_TIMEOUT,
                       "rank %d (pid %ld) did not connect through shared memory within %g s",
                       peer->rank, (long)peer->pid, config->timeout);
@@ -215,12 +217,13 @@ static enum status shm_patience(const struct shm_endpoint *endpoint, const struc
 }
 
 static enum status shm_await(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
-                             _Atomic uint32_t *word, double deadline)
+                             _Atomic uint32_t *word)
 {
     enum status status = STATUS_OK;
     for (unsigned turns = 0;
          !status && atomic_load_explicit(word, memory_order_acquire) < peer->round;)
-        status = shm_patience(endpoint, peer, ++turns, deadline);
+        status = shm_patience(endpoint, peer, ++turns);
+    tick_on(endpoint->base.config.tick);
     return status;
 }
 
@@ -376,7 +379,7 @@ static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks
 
 /* Throws the ball, or waits for it and throws it back: the lower rank begins. */
 static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_peer *peer,
-                                uint32_t first, uint32_t last, double deadline)
+                                uint32_t first, uint32_t last)
 {
     const struct transport_config *config = &endpoint->base.config;
     _Atomic uint32_t *own = &endpoint->segment->header->desks[peer->rank].ball;
@@ -389,7 +392,7 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
             cpu_relax();
             if (++looks < 1000)
                 continue;
-            enum status status = shm_patience(endpoint, peer, looks, deadline);
+            enum status status = shm_patience(endpoint, peer, looks);
             if (status)
                 return status;
         }
@@ -399,25 +402,25 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
     return STATUS_OK;
 }
 
-static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_peer *peer,
-                               double deadline)
+static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_peer *peer)
 {
     const uint32_t throws = 32;
     uint64_t least = UINT64_MAX;
     enum status status = STATUS_OK;
     for (uint32_t bout = 0; bout < 16 && !status; bout++) {
         uint64_t begun = clock_ns();
-        status = shm_exchange(endpoint, peer, bout * throws + 1, (bout + 1) * throws, deadline);
+        status = shm_exchange(endpoint, peer, bout * throws + 1, (bout + 1) * throws);
         uint64_t took = clock_ns() - begun;
         least = took < least ? took : least;
     }
     peer->line_ns = least / throws / 2;
     peer->is_far = peer->line_ns > FAR_NS;
+    tick_on(endpoint->base.config.tick);
     return status;
 }
 
 /* Each pair by itself: in round k rank r meets rank k - r, so that nobody waits in a circle. */
-static enum status shm_measure_all(const struct shm_endpoint *endpoint, double deadline)
+static enum status shm_measure_all(const struct shm_endpoint *endpoint)
 {
     const struct transport_config *config = &endpoint->base.config;
     enum status status = STATUS_OK;
@@ -425,7 +428,7 @@ static enum status shm_measure_all(const struct shm_endpoint *endpoint, double d
         struct shm_peer *peer =
             endpoint->peers[(round - config->rank + config->ranks) % config->ranks];
         if (peer && peer->is_measured && peer->line_ns == 0)
-            status = shm_measure(endpoint, peer, deadline);
+            status = shm_measure(endpoint, peer);
     }
     return status;
 }
@@ -439,20 +442,19 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
     if (!lacking)
         return fail(STATUS_ERROR, "out of memory for %d peers", count);
     int lacking_count;
-    double deadline = clock_seconds() + base->config.timeout;
     enum status status = shm_offer_all(endpoint, ranks, count, lanes, lacking, &lacking_count);
     for (int i = 0; !status && i < lacking_count; i++) {
         struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &desk->offered, deadline);
+        status = shm_await(endpoint, lacking[i], &desk->offered);
         if (!status)
             status = shm_accept(endpoint, lacking[i]);
     }
     for (int i = 0; !status && i < lacking_count; i++) {
         struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &desk->accepted, deadline);
+        status = shm_await(endpoint, lacking[i], &desk->accepted);
     }
     if (!status)
-        status = shm_measure_all(endpoint, deadline);
+        status = shm_measure_all(endpoint);
     free(lacking);
     return status;
 }

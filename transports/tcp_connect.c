@@ -5,8 +5,8 @@
  * connections are made at the same time in one loop that never waits for a single one: a stranger
  * that connects and says nothing, or nonsense, costs a descriptor until it is dropped, at the
  * latest when somebody else needs its place. A connection that fails is tried again (by the peer's
- * next address) until the deadline: its other end may just not have been ready, or may have taken
- * us for a stranger because we were slow.
+ * next address), for as long as anybody progresses: its other end may just not have been ready, or
+ * may have taken us for a stranger because we were slow.
  *
  * The connecting end may lose patience and turn to another address, so it has the last word: one
  * byte behind the handshake says that it keeps this connection. Without it the other end, when it
@@ -47,7 +47,8 @@ struct attempt {
     struct tcp_hello hello;
     int peer, lane; /* peer -1: incoming; with fd -1: over */
     bool proved;    /* incoming, and one of ours: only its last word is missing */
-    int route;      /* which of the peer's addresses */
+    int route;      /* which of the peer's addresses, */
+    int rounds;     /* and how often all of them have failed */
     double since;
     const char *outcomes[HOME_ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
 };
@@ -149,6 +150,7 @@ static void attempt_retry(const struct meeting *meeting, struct attempt *attempt
     attempt_drop(attempt);
     attempt->outcomes[attempt->route] = reason;
     attempt->route = (attempt->route + 1) % attempt_routes(meeting, attempt, routes);
+    attempt->rounds += attempt->route == 0;
     attempt->since = clock_seconds() + RETRY_SECONDS;
 }
 
@@ -209,6 +211,7 @@ static enum status attempt_finish(struct meeting *meeting, struct attempt *attem
         attempt->fd = -1;
     attempt_drop(attempt);
     attempt->peer = -1;
+    tick_on(meeting->endpoint->base.config.tick);
     return status;
 }
 
@@ -276,8 +279,8 @@ static void attempt_age(struct meeting *meeting, struct attempt *attempt)
         return;
     }
     int count = attempt_routes(meeting, attempt, routes);
-    double timeout = meeting->endpoint->base.config.timeout;
-    /* Each of them gets its turn before the deadline. */
+    /* Each of them gets its turn before the deadline; then more time, as its other end may need. */
+    double timeout = ldexp(meeting->endpoint->base.config.timeout, attempt->rounds);
     if (!attempt->handshake && age > fmin(ROUTE_SECONDS, timeout / (2 * count)))
         attempt_retry(meeting, attempt, "no answer");
     else if (attempt->handshake && count > 1 && age > fmin(HANDSHAKE_SECONDS, timeout / 4))
@@ -407,7 +410,7 @@ static int meeting_awaited(const struct meeting *meeting)
     return meeting->peers[meeting->settled / meeting->lanes];
 }
 
-/* The deadline has passed: who is missing, and what do we know about it? */
+/* Nobody progresses any more: who is missing here, and what do we know about it? */
 static enum status meeting_late(const struct meeting *meeting)
 {
     const struct transport_config *config = &meeting->endpoint->base.config;
@@ -441,13 +444,14 @@ static enum status meeting_late(const struct meeting *meeting)
 static enum status meeting_hold(struct meeting *meeting)
 {
     const struct transport_config *config = &meeting->endpoint->base.config;
-    double deadline = clock_seconds() + config->timeout;
     while (!meeting_is_over(meeting) || meeting_proved(meeting) > 0) {
         bool over = meeting_is_over(meeting);
         int peer = over ? -1 : meeting_awaited(meeting);
-        if (config->waits && config->waits(config->waits_argument, peer))
+        enum waiting waiting =
+            config->waits ? config->waits(config->waits_argument, peer) : WAITING_ON;
+        if (waiting == WAITING_OVER)
             return fail(STATUS_ERROR, "gave up connecting, because the job has ended");
-        if (clock_seconds() > deadline)
+        if (waiting == WAITING_LATE)
             return over ? STATUS_OK : meeting_late(meeting);
         enum status status = meeting_turn(meeting);
         if (status != STATUS_OK)

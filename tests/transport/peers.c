@@ -217,6 +217,81 @@ static void test_many_peers(void **state)
     run_everywhere(state, many_peers, bend_unconnected, MANY);
 }
 
+/* How long a rank may take to come is not for who waits for it to say: others may be progressing.
+ * What is made counts as progress. */
+static bool late_ticks(void *argument)
+{
+    struct world *world = argument;
+    atomic_fetch_add(&world->shared[0], 1);
+    return true;
+}
+
+static void late_comer(struct rank *me)
+{
+    int peer = !me->number;
+    if (me->number == 0)
+        usleep((useconds_t)(3e6 * me->endpoint->config.timeout));
+    require(me, rank_connect(me, &peer, 1, 2) == STATUS_OK);
+    rank_settle(me);
+    rank_try(me, peer);
+    pthread_barrier_wait(&me->world->barrier);
+    require(me, atomic_load(&me->world->shared[0]) >= 2);
+}
+
+static void test_late_comer(void **state)
+{
+    struct world *world = malloc(sizeof(*world));
+    for (int late = 0; late < 2; late++) {
+        *world = world_make(*state, 0, 2);
+        const struct tick tick = {.call = late_ticks, .argument = world};
+        bend_unconnected(world);
+        world->body = late_comer;
+        world->config.timeout = 0.2;
+        world->config.tick = &tick;
+        world_run(world);
+    }
+    free(world);
+}
+
+/* Who is told that it has waited too long says whom it misses; who is told that the job is over
+ * just leaves. */
+static enum waiting late_waits(void *argument, int peer)
+{
+    struct rank *me = argument;
+    if (peer != !me->number)
+        rank_fail(me, __FILE__, __LINE__, "it waits for another");
+    bool late = atomic_fetch_add(&me->world->shared[0], 1) > 3;
+    return !late ? WAITING_ON : me->world->shared[1] ? WAITING_OVER : WAITING_LATE;
+}
+
+static void nobody_comes(struct rank *me)
+{
+    int peer = !me->number;
+    char missed[16];
+    if (me->number == (int)me->world->shared[2])
+        return;
+    bool over = me->world->shared[1];
+    snprintf(missed, sizeof(missed), "rank %d ", peer);
+    require(me, rank_connect(me, &peer, 1, 1) == (over ? STATUS_ERROR : STATUS_TIMEOUT));
+    require(me, strstr(me->log.message, over ? "ended" : missed));
+    require(me, atomic_load(&me->world->shared[0]) > 4);
+}
+
+static void test_nobody_comes(void **state)
+{
+    struct world *world = malloc(sizeof(*world));
+    for (size_t i = 0; i < 4; i++) {
+        *world = world_make(*state, 0, 2);
+        bend_unconnected(world);
+        world->body = nobody_comes;
+        world->config.waits = late_waits;
+        world->shared[1] = i / 2;
+        world->shared[2] = i % 2;
+        world_run(world);
+    }
+    free(world);
+}
+
 /* Where this process listens: ports, in network order. */
 enum { DOORS_MOST = 16 };
 static int doors_find(in_port_t ports[DOORS_MOST])
@@ -343,6 +418,8 @@ static const struct world_test tests[] = {
     {"combining", test_combine},
     {"combining, small slots", test_combine_small_slots},
     {"many peers", test_many_peers},
+    {"a late comer", test_late_comer},
+    {"nobody comes", test_nobody_comes},
     {"strangers", test_strangers},
     {"many strangers", test_many_strangers},
 };

@@ -252,6 +252,14 @@ static inline void rank_join(struct rank *rank)
         world->after_connect(rank);
 }
 
+/* A connect, too, must end. */
+static inline enum waiting rank_waits(void *argument, int peer)
+{
+    const struct rank *rank = argument;
+    (void)peer;
+    return clock_seconds() > rank->deadline ? WAITING_LATE : WAITING_ON;
+}
+
 static inline void rank_open(struct rank *rank)
 {
     struct world *world = rank->world;
@@ -263,7 +271,10 @@ static inline void rank_open(struct rank *rank)
     config.regions = &rank->region;
     config.region_count = 1;
     config.secret = world_secret;
-    config.timeout = WORLD_SECONDS / 2;
+    if (config.timeout == 0)
+        config.timeout = WORLD_SECONDS / 2;
+    config.waits = world->config.waits ? world->config.waits : rank_waits;
+    config.waits_argument = rank;
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint) == STATUS_OK);
     world->blob_size[rank->number] =

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "control_message.h"
+#include "schedule.h"
 
 #define RANKS 4
 
@@ -103,6 +104,34 @@ static void test_short_deadline(void **state)
 {
     (void)state;
     job_free(job_live(0.25, busy_life, STATUS_OK));
+}
+
+/* Rank 1 waits for rank 3, and may not say that it has done so for too long while another
+ * progresses; then its words are heard before the verdict. */
+static enum status patient_life(struct control *control, struct job_of_ranks *job)
+{
+    struct pulse *pulse = control_pulse(control);
+    double end = clock_seconds() + 4 * job->timeout;
+    for (; control_rank(control) == 2 && clock_seconds() < end; usleep(1000))
+        atomic_fetch_add(&pulse->progress, 1);
+    if (control_rank(control) != 1)
+        return all_meet(control);
+    atomic_store(&pulse->kind, OPERATION_RECV);
+    atomic_store(&pulse->peer, 3);
+    atomic_store(&pulse->operation, 0);
+    while (!control_is_late(control) && !control_ended(control))
+        usleep(1000);
+    if (clock_seconds() < end)
+        return control_fail(control, fail(STATUS_ERROR, "the others were not waited for"));
+    return control_fail(control, fail(STATUS_TIMEOUT, "rank 3 has not connected"));
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_live(0.25, patient_life, STATUS_TIMEOUT);
+    assert_string_equal("rank 3 has not connected", job->outcome[0].message);
+    job_free(job);
 }
 
 static void test_missing_rank(void **state)
@@ -279,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_failure_reaches_all),
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_short_deadline),
+        cmocka_unit_test(test_late),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_mute_root),
         cmocka_unit_test(test_nonsense_from_a_member),

@@ -198,6 +198,29 @@ static void test_silent_before_impatient(void **state)
     reach(STATUS_ERROR, 2);
 }
 
+/* Nor is who keeps the others waiting hidden behind what they say of each other, if nobody
+ * progresses: a connection may break in a job that does. */
+static void test_busy_before_impatient(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 3; rank++) {
+        standings[rank].reading.phase = PHASE_CONNECT;
+        waits(rank, OPERATION_RECV, rank == 2 ? 3 : 2);
+        cause(CAUSE_FAILED, rank, STATUS_TIMEOUT, rank == 2 ? "rank 3 is not here" : "2 is not");
+    }
+    standings[3].reading.phase = PHASE_SETUP;
+    reach(STATUS_TIMEOUT, 0);
+    situation.late = true;
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) is waited for by 3 others and itself waits for none");
+    says("stuck in phase setup");
+    assert_string_equal("rank 2 (host host0, pid 102): rank 3 is not here", verdict.lines[2]);
+    waits(3, OPERATION_RECV, 2);
+    reach(STATUS_TIMEOUT, 0); /* nobody is busy: what they say is all that there is */
+    says("rank 0 (host host0, pid 100): 2 is not");
+}
+
 static void test_unconnected(void **state)
 {
     (void)state;
@@ -437,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_many_silent),
         cmocka_unit_test(test_silent_hosts),
         cmocka_unit_test(test_silent_before_impatient),
+        cmocka_unit_test(test_busy_before_impatient),
         cmocka_unit_test(test_unconnected),
         cmocka_unit_test(test_unheard),
         cmocka_unit_test(test_nearest),
