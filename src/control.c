@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "control_internal.h"
 #include "control_signal.h"
+#include "host.h"
 #include "socket.h"
 
 static void *helper_main(void *argument)
@@ -158,6 +159,22 @@ static enum status control_prepare(struct control *control)
     return status;
 }
 
+/* Rank 0 itself came to nothing, and no verdict says so: what its log remembers is the error. */
+static void control_blame_self(struct control *control)
+{
+    struct job_error *error = calloc(1, sizeof *error);
+    if (error) {
+        host_name(error->host, sizeof error->host);
+        snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
+        pthread_mutex_lock(&control->log->lock);
+        memcpy(error->message, control->log->message, sizeof error->message);
+        pthread_mutex_unlock(&control->log->lock);
+        control->errors = error;
+        control->error_count = 1;
+    }
+    atomic_store(&control->ended, true);
+}
+
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **out)
 {
@@ -180,7 +197,13 @@ enum status control_join(const struct membership *membership, const struct contr
         return STATUS_OK;
     }
     log_print_failure(log_current()); /* rank 0 stays a while yet, for those who are on their way */
-    control_close(control);
+    if (membership->rank > 0 || !control) {
+        control_close(control);
+        return status;
+    }
+    if (!control->errors)
+        control_blame_self(control);
+    *out = control;
     return status;
 }
 

@@ -73,7 +73,8 @@ struct control;
  * version, options and world size. Blocks until all ranks have joined, or for the deadline after
  * the last that did. Errors: said in one sentence by the rank that finds it (port taken, host
  * unknown, nobody there, a wrong secret, another version, options that differ, rank taken twice,
- * ranks missing: which). */
+ * ranks missing: which). At rank 0 *control is there even so, for control_errors(),
+ * control_strangers() and control_close() only; else it is NULL (as when memory ran out). */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
 
@@ -144,8 +145,8 @@ enum status control_fail(struct control *control, enum status status);
  * the job ends otherwise. Returns the job's status, the same on every rank: the gravest. */
 enum status control_finish(struct control *control, enum status status);
 
-/* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(). Owned by
- * control. */
+/* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(), or after
+ * control_join() has failed. Owned by control. */
 struct job_error {
     int rank;
     char host[64];

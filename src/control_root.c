@@ -208,11 +208,29 @@ void root_end(struct root *root, int type, enum status status, const char *text)
     root_tend_lobby(root);
 }
 
+void root_pronounce(struct root *root, int type)
+{
+    struct control *control = root->control;
+    const struct verdict *verdict = &root->verdict;
+    log_attach(NULL); /* it is the job that speaks, not rank 0 */
+    say("%s", verdict->headline);
+    for (int i = 0; i < verdict->line_count; i++)
+        say("  %s", verdict->lines[i]);
+    log_attach(control->log);
+
+    size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
+    control->errors = malloc(size ? size : 1);
+    if (control->errors) {
+        memcpy(control->errors, verdict->errors, size);
+        control->error_count = verdict->error_count;
+    }
+    root_end(root, type, verdict->status, verdict->headline);
+}
+
 /* Says whose fault it is, and ends the job. */
 static void root_judge(struct root *root)
 {
     struct control *control = root->control;
-    struct verdict *verdict = &root->verdict;
     for (int rank = 0; rank < root->ranks; rank++) {
         root->standings[rank] = root->peers[rank].standing;
         root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
@@ -230,22 +248,9 @@ static void root_judge(struct root *root)
     pthread_mutex_lock(&control->lock);
     situation.algorithms = (const char *const *)control->algorithms;
     situation.algorithm_count = control->algorithm_count;
-    verdict_reach(&situation, verdict);
+    verdict_reach(&situation, &root->verdict);
     pthread_mutex_unlock(&control->lock);
-
-    log_attach(NULL); /* it is the job that speaks, not rank 0 */
-    say("%s", verdict->headline);
-    for (int i = 0; i < verdict->line_count; i++)
-        say("  %s", verdict->lines[i]);
-    log_attach(control->log);
-
-    size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
-    control->errors = malloc(size ? size : 1);
-    if (control->errors) {
-        memcpy(control->errors, verdict->errors, size);
-        control->error_count = verdict->error_count;
-    }
-    root_end(root, FRAME_VERDICT, verdict->status, verdict->headline);
+    root_pronounce(root, FRAME_VERDICT);
 }
 
 /* Nobody has progressed for too long. A rank may know more of what it waits for than stands in its

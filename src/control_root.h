@@ -68,6 +68,8 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
                 const char *message);
 /* Tells all ranks how the job ended (FRAME_VERDICT), or that it does not begin (FRAME_REFUSED). */
 void root_end(struct root *root, int type, enum status status, const char *text);
+/* The same of what stands in the verdict, which the user is told first. */
+void root_pronounce(struct root *root, int type);
 void root_repeat(struct root *root); /* tells it again, for one who has come meanwhile */
 
 /* control_root_join.c */

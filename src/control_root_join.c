@@ -29,12 +29,26 @@ static void guest_refuse(int fd, int type, const struct notice *notice)
     bytes_free(&bytes);
 }
 
-/* There will be no job. */
-static void root_give_up(struct root *root, enum status status, const char *sentence)
+/* There will be no job, because of a rank on `host` ("": unknown). */
+static void root_give_up(struct root *root, int rank, const char *host, enum status status,
+                         const char *sentence)
 {
-    fail(status, "%s", sentence);
+    struct verdict *verdict = &root->verdict;
+    *verdict = (struct verdict){.status = status, .error_count = 1};
+    struct job_error *error = &verdict->errors[0];
+    error->rank = rank;
+    snprintf(error->host, sizeof error->host, "%s", host);
+    snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
+    snprintf(error->message, sizeof error->message, "%s", sentence);
+    snprintf(verdict->headline, sizeof verdict->headline, "%s", sentence);
     root->refusal = status;
-    root_end(root, FRAME_REFUSED, status, sentence);
+    root_pronounce(root, FRAME_REFUSED);
+}
+
+/* ... because of rank 0 itself. */
+static void root_fail(struct root *root, enum status status, const char *sentence)
+{
+    root_give_up(root, 0, root->peers[0].hello.host, status, sentence);
 }
 
 void root_begin(struct root *root)
@@ -79,7 +93,7 @@ static void root_welcome(struct root *root)
     for (int rank = 0; rank < root->ranks; rank++)
         root->peers[rank].heard = root->control->now;
     if (bytes.failed) {
-        root_give_up(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
+        root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
     } else {
         root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
         root->progressed = root->control->now;
@@ -184,7 +198,7 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
         peer_set_joined(root, peer, rank);
         if (!branch || bytes.failed ||
             !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size))
-            root_give_up(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
+            root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
     }
     bytes_free(&bytes);
 }
@@ -224,7 +238,7 @@ void root_admit(void *argument, int fd, const struct hello *hello)
         root->joined += !control->joined;
         guest_refuse(fd, FRAME_REFUSED, &notice);
         if (!control->joined && root->refusal == STATUS_OK)
-            root_give_up(root, notice.status, notice.text);
+            root_give_up(root, hello->rank, hello->host, notice.status, notice.text);
         else
             say_verbose(1, "refused a process that came too late: %s", notice.text);
     } else if (hello->arrival == ARRIVAL_ORPHANED) {
@@ -261,12 +275,15 @@ static void tell_strayed(const struct root *root, char *text, size_t size)
         snprintf(text + end, size - end, " and %d more", strayed - STRAYED_TOLD);
 }
 
-/* Names the ranks that are not here at the deadline. */
-static void tell_missing(struct root *root, char *text, size_t size)
+/* Names the ranks that are not here at the deadline; returns the first. */
+static int tell_missing(struct root *root, char *text, size_t size)
 {
     char list[RANKS_TEXT_MOST] = "ranks";
     bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
-    for (int rank = 0; rank < root->ranks; rank++) {
+    int first = 0;
+    for (int rank = root->ranks - 1; rank >= 0; rank--) {
+        if (root->peers[rank].state != PEER_JOINED)
+            first = rank;
         if (missing)
             missing[rank] = root->peers[rank].state != PEER_JOINED;
         absent |= root->peers[rank].state == PEER_ABSENT;
@@ -283,6 +300,7 @@ static void tell_missing(struct root *root, char *text, size_t size)
     if (strangers > 0)
         snprintf(text + end, size - end, " (%llu connections were dropped, the last from %s)",
                  (unsigned long long)strangers, lobby_last_stranger(root->lobby));
+    return first;
 }
 
 void root_check_joining(struct root *root)
@@ -298,7 +316,7 @@ void root_check_joining(struct root *root)
         snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
                  cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
                  cause->kind == CAUSE_LOST ? "lost" : cause->message, root->joined, root->ranks);
-        root_give_up(root, cause->status, text);
+        root_give_up(root, cause->rank, peer->hello.host, cause->status, text);
     } else if (root->joined == root->ranks) {
         root_welcome(root);
     } else if (lobby_exhausted(root->lobby) && root->refusal == STATUS_OK) {
@@ -307,9 +325,9 @@ void root_check_joining(struct root *root)
             "out of file descriptors when %d of %d ranks had joined; raise the limit of open files "
             "(ulimit -n)",
             root->joined, root->ranks);
-        root_give_up(root, STATUS_ERROR, text);
+        root_fail(root, STATUS_ERROR, text);
     } else if (control->now - root->progressed > control->config.timeout) {
-        tell_missing(root, text, sizeof text);
-        root_give_up(root, STATUS_TIMEOUT, text);
+        int missing = tell_missing(root, text, sizeof text);
+        root_give_up(root, missing, root->peers[missing].hello.host, STATUS_TIMEOUT, text);
     }
 }

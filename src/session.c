@@ -104,9 +104,9 @@ static enum waiting session_waits(void *argument, int peer)
 {
     struct session *session = argument;
     runner_await(&session->runner, peer);
-    return control_ended(session->control)     ? WAITING_OVER
-           : control_is_late(session->control) ? WAITING_LATE
-                                               : WAITING_ON;
+    if (control_ended(session->control))
+        return WAITING_OVER;
+    return control_is_late(session->control) ? WAITING_LATE : WAITING_ON;
 }
 
 /* What the ranks of this host may use, in their order; *me: this rank's place among them. */
@@ -231,9 +231,8 @@ static enum status session_link(struct session *session)
     };
     control_enter(session->control, PHASE_CONNECT);
     enum status status = links_open(job->transports, &config, session->control, &runner->links);
-    if (status != STATUS_OK)
-        return status;
-    status = links_connect(runner->links, session->control, session->wishes, session->lanes);
+    if (status == STATUS_OK)
+        status = links_connect(runner->links, session->control, session->wishes, session->lanes);
     if (status != STATUS_OK)
         return status;
     runner_await(runner, -1);
@@ -457,9 +456,9 @@ static void session_report(struct session *session, enum status status)
     struct ending ending = {.status = status,
                             .errors = session->ledger.errors,
                             .error_count = session->ledger.error_count,
-                            .strangers = -1};
+                            .strangers = (long long)session->strangers};
     if (session->control)
-        ending.strangers = (long long)(control_strangers(session->control) + session->strangers);
+        ending.strangers += (long long)control_strangers(session->control);
     if (ending.strangers > 0)
         say_verbose(1, "dropped %lld connections that were none of this job's", ending.strangers);
     session->report->end(session->report, &session->job, &ending);

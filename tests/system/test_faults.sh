@@ -178,7 +178,8 @@ outside 3000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 has_children() { [ "$(pgrep -c -P "$1")" -ge "$2" ]; }
 for rank in 0 2; do
     ran=("$CCTEST" "rank $rank killed at once")
-    setsid "$CCTEST" allreduce -b 64 -e 64 -n 4000000 --np 6 --timeout 30 >"$out" 2>"$err" </dev/null &
+    setsid "$CCTEST" allreduce -b 64 -e 64 -n 4000000 --np 6 --timeout 30 --json "$scratch/outside.json" \
+        >"$out" 2>"$err" </dev/null &
     pid=$!
     check "it starts" await 10 has_children $pid 6
     kill -KILL "$(pgrep -P $pid | sed -n $((rank + 1))p)"
@@ -188,6 +189,7 @@ for rank in 0 2; do
     check_status 5
     check_says "rank $rank .*was killed by signal 9"
     check_silent "rank [^$rank] \(.*(lost|gone|still there)"
+    check_json "$scratch/outside.json" 'd["status"] == "timeout"' "d['errors'][0]['rank'] == $rank"
     nothing_left $pid
 done
 

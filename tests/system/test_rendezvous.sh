@@ -159,6 +159,16 @@ fi
 
 # ---- they do not agree ----
 
+# why STATUS RANK HOST REGEX: so JSON says why the job did not begin, as rank 0 said it in plain words.
+why() {
+    check_json "$scratch/0.json" "d['status'] == '$1'" "d['errors'][0]['rank'] == $2" \
+        "d['errors'][0]['host'] == '$3'" "d['errors'][0]['phase'] == 'join'" \
+        "__import__('re').search(r'''$4''', d['errors'][0]['message'])" 'd["strangers"] is not None' 'd["results"] == []'
+    check "what JSON says is not said once, in the job's name" test 1 = "$(grep -Ec "^cctest: ($4)" "$scratch/0.err")"
+    rm -f "$scratch/0.json"
+}
+host=$(uname -n)
+
 # two STATUS REGEX ...: rank 0 and rank 1 of two, each with the words behind `0` and `1`; both end alike.
 two() {
     local expected=$1 regex=$2 zero=() one=() other=
@@ -170,7 +180,7 @@ two() {
         esac
     done
     free_port
-    at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" "${zero[@]}"
+    at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" "${zero[@]}" --json "$scratch/0.json"
     at 1 2 && start 1 "${binary:-$CCTEST}" "${small[@]}" "${where[@]}" "${one[@]}"
     ended 0 "$expected" "$regex"
     ended 1 "$expected"
@@ -179,6 +189,7 @@ two 2 "rank 1 .* world of 3 ranks, rank 0 for one of 2" 1: --world 3
 two 2 "rank 1 .* other options than rank 0: .*ring.*mesh|rank 1 .* other options than rank 0: .*mesh.*ring" \
     0: -a ring 1: -a mesh
 two 2 "other options than rank 0: '-b 32768' there, '-b [0-9]+' at rank 0" 1: -b 32K
+why usage 1 "$host" "rank 1 on host .* other options"
 two 2 "other options than rank 0: 'nothing' there, '--in-place' at rank 0" 0: --in-place
 two 2 "other options" 1: -d double
 two 2 "other options" 0: --chunk 4K
@@ -188,26 +199,30 @@ fi
 
 # A rank that is there twice, one that is missing, one with another secret.
 free_port
-at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}"
+at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --json "$scratch/0.json"
 at 1 3 && start 1 "$CCTEST" "${small[@]}" "${where[@]}"
 check "rank 1 is there" await 10 at_port "$port" 01
 start again "$CCTEST" "${small[@]}" "${where[@]}"
 ended 0 2 "two processes claim rank 1: pid [0-9]+ on host .* and pid"
+why usage 1 "$host" "two processes claim rank 1"
 ended again 2
 ended 1 2
 free_port
-at 0 4 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
+at 0 4 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2 --json "$scratch/0.json"
 at 2 4 && start 2 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
 ended 0 5 "2 of 4 ranks did not join within 2 s: ranks 1, 3"
+why timeout 1 "" "2 of 4 ranks did not join within 2 s: ranks 1, 3"
 ended 2 5
 free_port
 at 1 2 && start 1 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 2
 ended 1 5 "rank 0 could not be reached at 127.0.0.1 port $port for 2 s"
 free_port
-at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3
+at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3 --json "$scratch/0.json"
 at 1 2 && start 1 env CCTEST_SECRET=guess "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3
 ended 1 1 "[Ss]ecret"
 ended 0 5 "1 of 2 ranks did not join .*rank 1"
+check_json "$scratch/0.json" 'd["strangers"] > 0'
+why timeout 1 "" "1 of 2 ranks did not join .*rank 1.* connections were dropped"
 
 # Rank 0 is stopped for longer than the others wait: when it goes on, it says what happened to itself.
 free_port
@@ -261,6 +276,16 @@ os.kill(os.getpid(), signal.SIGTERM)
 os.execv(sys.argv[1], sys.argv[1:])" "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
 ended 0 130 "rank 1 \(.* was interrupted by SIGTERM"
 ended 1 130
+# Rank 0 itself is not named twice.
+free_port
+at 0 2 && ran=("$CCTEST" "rank 0 is interrupted, and alone")
+"$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 --json "$scratch/0.json" >"$scratch/0.out" 2>"$scratch/0.err" \
+    </dev/null &
+pids[0]=$!
+check "rank 0 is there" await 10 at_port "$port" 0A
+kill -TERM "${pids[0]}"
+ended 0 130
+why interrupted 0 "$host" "rank 0 \(host [^ ]*, pid ${pids[0]}\) was interrupted by SIGTERM when 1 of 2 ranks had joined"
 # There is no rank 0 that it could tell.
 at 1 2 && ran=("$CCTEST" "rank 1 is interrupted, and alone")
 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 >"$scratch/1.out" 2>"$scratch/1.err" </dev/null &
@@ -319,9 +344,11 @@ fi
 # A port that somebody has.
 free_port
 hold "$port"
-at 0 2 && cctest "${small[@]}" "${where[@]}"
+at 0 2 && cctest "${small[@]}" "${where[@]}" --json "$scratch/0.json"
 check_status 1
 check_says "port $port is taken"
+check_json "$scratch/0.json" 'd["status"] == "error"' 'len(d["errors"]) == 1' 'd["errors"][0]["rank"] == 0' \
+    'd["errors"][0]["phase"] == "join"' "'port $port is taken' in d['errors'][0]['message']"
 let_go
 
 # One job after the other in one place, as in a script: who is back first does not end up in the job before.

@@ -94,9 +94,10 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
     outcome->culprit = -1;
     outcome->status = control_join(&membership, &config, &control);
     memcpy(outcome->message, outcome->log.message, sizeof outcome->message);
-    if (outcome->status != STATUS_OK)
+    if (outcome->status == STATUS_OK)
+        outcome->status = job->life(control, job);
+    if (!control)
         return;
-    outcome->status = job->life(control, job);
     const struct job_error *errors;
     outcome->errors = control_errors(control, &errors);
     if (outcome->errors > 0) {
