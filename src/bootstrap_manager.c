@@ -4,8 +4,9 @@
  *
  * Rank 0 makes up a random word and listens before anybody is told of it; what it says then goes
  * over the manager's own connections. The word is the job's secret, or makes one that the user has
- * for all his jobs that of this job alone. The ranks take leave of the manager as soon as they have
- * met: from then on it sees them as processes that may end at any time, with any exit status.
+ * for all his jobs that of this job alone. The others take leave of the manager as soon as they
+ * have heard rank 0, and rank 0 when all have joined: from then on it sees them as processes that
+ * may end at any time, with any exit status. Who never joins is found out as under any bootstrap.
  */
 #include <sodium.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "bootstrap_internal.h"
 #include "bytes.h"
+#include "control_signal.h"
 #include "host.h"
 #include "log.h"
 #include "manager.h"
@@ -69,7 +71,7 @@ static enum status root_prepare(const struct job *job, struct membership *member
     return meeting_encode(membership, word, text) ? STATUS_OK : fail(STATUS_ERROR, "out of memory");
 }
 
-/* Whoever fails before the ranks meet still comes to the meeting: the others would wait for it. */
+/* A rank 0 that fails before it is known where it listens still says so: the others wait for it. */
 static enum status membership_find(const struct job *job, struct manager *manager,
                                    struct membership *membership)
 {
@@ -99,16 +101,32 @@ static enum status membership_find(const struct job *job, struct manager *manage
     return status;
 }
 
+static void manager_leave(void *argument)
+{
+    struct manager **manager = argument;
+    if (*manager)
+        (*manager)->close(*manager);
+    *manager = NULL;
+}
+
 enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
                                   void *argument)
 {
+    /* What comes between two of the manager's answers is read by the rank, too. */
+    sigset_t set;
+    signals_ending(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
     enum status status = membership_find(job, manager, &membership);
-    manager->close(manager);
+    if (manager->rank > 0 || status != STATUS_OK)
+        manager_leave(&manager);
+    membership.joined = manager_leave;
+    membership.joined_argument = &manager;
     if (status == STATUS_OK)
         status = bootstrap_live(job, &membership, main, argument);
     else
         listeners_close(&membership.listeners);
+    manager_leave(&manager);
     sodium_memzero(&membership, sizeof membership);
     return status;
 }

@@ -49,6 +49,9 @@ struct membership {
     /* This rank's place among those of its node, and how many they are, as the launcher counts
      * them; node_ranks 0: it did not say. */
     int node_rank, node_ranks;
+    /* Called at rank 0 when all ranks have joined; NULL: nobody wants to know. */
+    void (*joined)(void *argument);
+    void *joined_argument;
 };
 
 struct control_config {

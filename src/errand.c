@@ -88,6 +88,12 @@ int errand_run(void (*work)(void *argument), void *argument, double seconds)
     return end;
 }
 
+void errand_pass_on(int end)
+{
+    if (end < 0)
+        kill(getpid(), -end);
+}
+
 const char *errand_text(int end, char *text, size_t size)
 {
     if (end < 0)

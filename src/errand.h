@@ -19,6 +19,9 @@ int errand_await(int fd, int signals, double seconds);
  * and the process is about to end. */
 int errand_run(void (*work)(void *argument), void *argument, double seconds);
 
+/* An errand ended so, and nobody wants to know: a signal is for whom signals are for next. */
+void errand_pass_on(int end);
+
 static inline bool errand_is_left(int end)
 {
     return end < 0 || end == ETIMEDOUT;

@@ -21,10 +21,13 @@ struct manager {
     int rank, ranks;
     int local_rank, local_ranks; /* among the ranks of its node; ranks 0: it does not say */
 
-    /* All ranks call it, once: rank 0's text (less than MANAGER_TEXT_MOST bytes, no blanks) reaches
-     * all. Errors are recorded: not all ranks came, the manager failed, a signal. */
+    /* Each rank calls it, once: rank 0 gives a text (less than MANAGER_TEXT_MOST bytes, no blanks),
+     * and the others get it. They wait for rank 0 only, which waits for nobody; where the server can
+     * do no better (pmix_client.c), all wait for all. Errors are recorded: who did not come, the
+     * manager failed, a signal. */
     enum status (*broadcast)(struct manager *manager, double seconds, char text[MANAGER_TEXT_MOST]);
-    /* Takes leave of the manager, which may take a process that ends without for failed. */
+    /* Takes leave of the manager, which may take a process that ends without for failed. Rank 0's
+     * text is void then, unless it was empty: those that need it have got it. */
     void (*close)(struct manager *manager);
 };
 

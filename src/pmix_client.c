@@ -5,6 +5,11 @@
  * has is not kept by all servers. So another thread makes the calls, while the caller looks at the
  * clock and at signals. A call that does not come back is left behind with its thread: the process
  * is about to end then.
+ *
+ * Rank 0 puts its text, and the others ask for it until it is there. A fence would do the same, but
+ * does not tell who does not come. Several commands of a job, one behind the other, have the same
+ * key, and a server keeps what it got from another node: so it is told to look again, and rank 0
+ * takes its text back when all have it. Servers before 4 cannot look again; there is a fence then.
  */
 #include "manager.h"
 
@@ -24,10 +29,23 @@ bool pmix_offered(void)
 #include <sodium.h>
 #include <string.h>
 
+#include "clock.h"
 #include "errand.h"
 #include "log.h"
 
-#define LIBRARY "libpmix.so.2"
+#define LIBRARY     "libpmix.so.2"
+#define GET_SECONDS 1       /* the interface has whole ones */
+#define PAUSE_FIRST 5000000 /* nanoseconds */
+#define PAUSE_MOST  100000000
+
+#ifndef PMIX_GET_REFRESH_CACHE /* headers before 4 */
+#define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
+#endif
+
+/* What rank 0's text begins with; one that is empty is TEXT_FAILED alone. */
+#define TEXT_SAID   '+'
+#define TEXT_FAILED '!'
+#define TEXT_VOID   '-'
 
 struct library {
     __typeof__(PMIx_Init) *init;
@@ -44,12 +62,15 @@ struct client {
     struct manager manager; /* first: what others see of it */
     struct library library;
     pmix_proc_t self;
+    bool fences; /* the server can do no better */
+    double until;
+    bool said; /* there is a text to take back */
     bool met;  /* there is a server to take leave of */
     bool left; /* a call did not come back: its thread may still use all of this */
 
     /* The errand that is under way: */
     void (*work)(struct client *client);
-    char text[MANAGER_TEXT_MOST];
+    char text[1 + MANAGER_TEXT_MOST];
     const char *call; /* the last one that was made, */
     pmix_status_t result;
 };
@@ -196,37 +217,69 @@ static void work_open(struct client *client)
         client->result = PMIX_ERR_UNREACH;
 }
 
-static void work_broadcast(struct client *client)
+static bool text_put(struct client *client)
 {
     const struct library *library = &client->library;
-    if (client->self.rank == 0) {
-        pmix_value_t value = {.type = PMIX_STRING, .data.string = client->text};
-        if (!client_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, MANAGER_KEY, &value)))
-            return;
-    }
-    /* Without the data to collect, a fence is none between the nodes of some servers. */
-    pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {PMIX_BOOL, {.flag = true}}};
-    if (!client_called(client, "PMIx_Commit", library->commit()) ||
-        !client_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)) ||
-        client->self.rank == 0)
-        return;
+    pmix_value_t value = {.type = PMIX_STRING, .data.string = client->text};
+    return client_called(client, "PMIx_Put", library->put(PMIX_GLOBAL, MANAGER_KEY, &value)) &&
+           client_called(client, "PMIx_Commit", library->commit());
+}
+
+/* Rank 0's text of this command; false: it is not there, and client->result says why. */
+static bool text_get(struct client *client)
+{
+    pmix_info_t how[] = {
+        {.key = PMIX_GET_REFRESH_CACHE, .value = {PMIX_BOOL, {.flag = true}}},
+        {.key = PMIX_TIMEOUT, .value = {PMIX_INT, {.integer = GET_SECONDS}}},
+    };
     pmix_proc_t root = client->self;
     pmix_value_t *value = NULL;
     root.rank = 0;
-    if (!client_called(client, "PMIx_Get", library->get(&root, MANAGER_KEY, NULL, 0, &value)))
-        return;
+    if (!client_called(client, "PMIx_Get", client->library.get(&root, MANAGER_KEY, how, 2, &value)))
+        return false;
     if (value->type == PMIX_STRING && value->data.string) {
         snprintf(client->text, sizeof client->text, "%s", value->data.string);
         sodium_memzero(value->data.string, strlen(value->data.string));
         free(value->data.string);
     } else {
-        client->result = PMIX_ERR_NOT_FOUND;
+        client->text[0] = TEXT_VOID;
     }
     free(value);
+    if (client->text[0] != TEXT_SAID && client->text[0] != TEXT_FAILED)
+        client->result = PMIX_ERR_NOT_FOUND;
+    return client->result == PMIX_SUCCESS;
+}
+
+static void work_broadcast(struct client *client)
+{
+    const struct library *library = &client->library;
+    if (client->self.rank == 0) {
+        client->said = text_put(client) && client->text[0] == TEXT_SAID;
+        if (client->result != PMIX_SUCCESS)
+            return;
+    }
+    /* Without the data to collect, a fence is none between the nodes of some servers. */
+    pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {PMIX_BOOL, {.flag = true}}};
+    if (client->fences &&
+        !client_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)))
+        return;
+    long pause = PAUSE_FIRST;
+    while (client->self.rank > 0 && !text_get(client)) {
+        bool none = client->result == PMIX_ERR_NOT_FOUND || client->result == PMIX_ERR_TIMEOUT ||
+                    client->result == PMIX_ERR_PROC_ENTRY_NOT_FOUND;
+        if (!none || clock_seconds() > client->until)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+        pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
+    }
 }
 
 static void work_finalize(struct client *client)
 {
+    if (client->said) {
+        snprintf(client->text, sizeof client->text, "%c", TEXT_VOID);
+        text_put(client);
+    }
     client_called(client, "PMIx_Finalize", client->library.finalize(NULL, 0));
 }
 
@@ -238,13 +291,23 @@ static enum status pmix_broadcast(struct manager *manager, double seconds,
     struct client *client = (struct client *)manager;
     char why[200];
     if (manager->rank == 0)
-        snprintf(client->text, sizeof client->text, "%s", text);
-    enum status status = client_run(client, work_broadcast, seconds, why, sizeof why);
-    if (status == STATUS_TIMEOUT)
+        snprintf(client->text, sizeof client->text, "%c%s", *text ? TEXT_SAID : TEXT_FAILED, text);
+    client->until = clock_seconds() + seconds;
+    /* Leave is taken where that can be done: the last call is waited for. */
+    double patience = client->fences ? seconds : seconds + GET_SECONDS;
+    enum status status = client_run(client, work_broadcast, patience, why, sizeof why);
+    if (status == STATUS_OK && clock_seconds() > client->until && client->result != PMIX_SUCCESS)
+        status = STATUS_TIMEOUT;
+    if (status == STATUS_TIMEOUT && client->fences)
         return fail(status,
                     "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
                     "started, do all run cctest, and have all hosts libpmix?",
                     manager->rank, seconds, manager->ranks);
+    if (status == STATUS_TIMEOUT)
+        return fail(status,
+                    "rank 0 could not be reached by rank %d within %.3g s through PMIx: was it "
+                    "started, does it run cctest, and has its host libpmix?",
+                    manager->rank, seconds);
     if (status != STATUS_OK)
         return fail(status, "rank %d, while the ranks met through PMIx: %s", manager->rank, why);
     if (client->result != PMIX_SUCCESS)
@@ -252,20 +315,30 @@ static enum status pmix_broadcast(struct manager *manager, double seconds,
                     "rank %d could not meet the others through PMIx (%s: %s): a rank, or the "
                     "launcher, has ended before",
                     manager->rank, client->call, client->library.error_string(client->result));
-    memcpy(text, client->text, sizeof client->text);
+    snprintf(text, MANAGER_TEXT_MOST, "%s", client->text + 1);
     return STATUS_OK;
 }
 
 static void pmix_close(struct manager *manager)
 {
     struct client *client = (struct client *)manager;
-    char why[100];
-    if (client->met && !client->left)
-        client_run(client, work_finalize, MANAGER_LEAVE_SECONDS, why, sizeof why);
+    if (client->met && !client->left) {
+        client->work = work_finalize;
+        int end = errand_run(client_work, client, MANAGER_LEAVE_SECONDS);
+        client->left = errand_is_left(end);
+        errand_pass_on(end);
+    }
     if (client->left)
         return;
     sodium_memzero(client, sizeof *client); /* the text holds what makes the job's key */
     free(client);
+}
+
+/* 0: it does not say. */
+static long server_version(void)
+{
+    const char *version = getenv("PMIX_VERSION");
+    return version ? strtol(version, NULL, 10) : 0;
 }
 
 enum status pmix_open(double seconds, struct manager **out, char *why, size_t size)
@@ -276,6 +349,7 @@ enum status pmix_open(double seconds, struct manager **out, char *why, size_t si
         snprintf(why, size, "there is no memory for PMIx");
         return STATUS_ERROR;
     }
+    client->fences = server_version() < 4;
     client->manager.name = "pmix";
     client->manager.broadcast = pmix_broadcast;
     client->manager.close = pmix_close;

@@ -479,6 +479,8 @@ enum status session_run(const struct job *job, const struct membership *membersh
         .timeout = job->timeout, .options = options, .verbosity = job->verbosity};
     enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {
+        if (membership->joined)
+            membership->joined(membership->joined_argument);
         status = session_set_up(session);
         if (status == STATUS_OK)
             status = session_sweep(session);

@@ -167,7 +167,23 @@ check_status 0
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -a no-such : -np 2 "$CCTEST" "${small[@]}"
 check_status 2
 check_says "'no-such' is not an algorithm"
+run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" --timeout 1 : -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
+check_status 5
+check_says "rank 0: 1 of 4 ranks did not join within 1 s: rank 1;"
+check "it is said once" test "$(grep -c '^cctest: ' "$err")" = 1
 run "${mpirun[@]}" -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
+check_status 5
+check_says "rank 0 could not be reached by rank [12] within 1 s through PMIx: was it started"
+# The deadline is for those who are still to come, and not for all of them together.
+# shellcheck disable=SC2016
+run "${mpirun[@]}" -np 3 sh -c 'sleep $((2 * OMPI_COMM_WORLD_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
+check_status 0 "ranks that come one behind the other"
+# Servers that cannot look again have a fence.
+# shellcheck disable=SC2016
+run "${mpirun[@]}" -np 3 env PMIX_VERSION=3.2.3 sh -c '"$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
+check_status 0 "twice, with an older server"
+check "both ended well" test "$(grep -c '^# status: ok' "$out")" = 2
+run "${mpirun[@]}" -np 1 sleep 20 : -np 2 env PMIX_VERSION=3.2.3 "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
 check_says "rank [12] waited for 1 s for all 3 ranks to meet through PMIx"
 

@@ -123,6 +123,36 @@ for at_once in "--jobid=$job --overlap" ""; do
     done
 done
 
+# ---- a rank that never comes ----
+
+cat >absent.sh <<'ABSENT'
+rank=$1
+shift
+[ "$SLURM_PROCID" != "$rank" ] || exec sleep 10
+exec "$@"
+ABSENT
+for mpi in none pmix; do
+    for rank in 2 0; do
+        step --mpi=$mpi -N 2 -n 4 "${task[@]:0:2}" sh absent.sh $rank "$CCTEST" "${small[@]}" --timeout 3
+        for other in 0 1 2 3; do
+            [ $other = $rank ] || check "$mpi, rank $other: $(cat $other.status)" grep -qx 5 $other.status
+        done
+        if [ $rank = 2 ]; then
+            check_says 'rank 0: 1 of 4 ranks did not join within 3 s: rank 2;'
+        else
+            check_says 'rank 0 could not be reached'
+        fi
+    done
+done
+# Commands one behind the other in a step take no word that rank 0 said to the one before.
+# shellcheck disable=SC2016
+step --mpi=pmix -N 3 -n 6 sh -c 'for i in 1 2 3 4 5; do
+    [ $SLURM_PROCID != 0 ] || sleep 0.2
+    "$@" >/dev/null || echo "run $i of $SLURM_PROCID: $?"; done' loop "$CCTEST" "${small[@]}"
+check_status 0
+check_silent . "$out"
+check_silent error
+
 # ---- statuses ----
 
 step -n 3 "${task[@]}" allreduce --np nonsense
