@@ -22,19 +22,13 @@ static struct csv_report *csv_report_of(struct report *report)
     return (struct csv_report *)report;
 }
 
-static bool csv_file_open(struct csv_report *csv)
-{
-    if (!csv->file)
-        csv->file = strcmp(csv->path, "-") == 0 ? stdout : fopen(csv->path, "a");
-    return csv->file != NULL;
-}
-
 enum status csv_announce(struct report *report)
 {
     struct csv_report *csv = csv_report_of(report);
-    return csv_file_open(csv) ? STATUS_OK
-                              : fail(STATUS_ERROR, "cannot write %s: %s; choose another file",
-                                     csv->path, strerror(errno));
+    if (strcmp(csv->path, "-") != 0)
+        return output_try(csv->path, &csv->file);
+    csv->file = stdout;
+    return STATUS_OK;
 }
 
 /* Said once; the job itself goes on. */
@@ -57,10 +51,6 @@ static void csv_begin(struct report *report, const struct job *job, const struct
     struct csv_report *csv = csv_report_of(report);
     (void)job;
     csv->ranks = lineup->ranks;
-    if (!csv_file_open(csv)) {
-        csv_complain(csv);
-        return;
-    }
     /* Not before there is a job: an earlier run's results survive a refusal. */
     if (ftruncate(fileno(csv->file), 0) != 0 && errno != EINVAL) {
         csv_complain(csv);
@@ -77,8 +67,6 @@ static void csv_result(struct report *report, const struct job *job, const struc
 {
     struct csv_report *csv = csv_report_of(report);
     const struct statistics *time = &result->time_us;
-    if (!csv->file)
-        return;
     fprintf(csv->file, "%s,%s,%s,%s,%s,%s,", job->collective->name,
             job->candidates[result->choice].text, result->transport, job->memory->name,
             job->datatype->name, job->reduction ? job->reduction->name : "");
@@ -98,8 +86,7 @@ static void csv_end(struct report *report, const struct job *job, const struct e
 {
     (void)job;
     (void)ending;
-    if (csv_report_of(report)->file)
-        csv_flush(csv_report_of(report));
+    csv_flush(csv_report_of(report));
 }
 
 struct report *csv_open(const char *path, struct outcome *outcome)

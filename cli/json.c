@@ -22,6 +22,7 @@ struct json_report {
     const char *path;
     struct outcome *outcome;
     json_t *document;
+    FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
     double due; /* clock_seconds() when it may be written again */
 };
 
@@ -307,9 +308,11 @@ enum status json_announce(struct report *report, const struct job *job)
 {
     struct json_report *json = json_report_of(report);
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
-    if (output_is_stream(json->path))
+    if (strcmp(json->path, "-") == 0)
         return STATUS_OK;
-    return json_put(json->document, json->path);
+    if (output_is_stream(json->path))
+        return output_try(json->path, &json->held);
+    return json_put(json->document, json->path) == STATUS_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 void json_refuse(const char *path, enum status status)
@@ -368,6 +371,8 @@ void json_close(struct report *report)
     if (!report)
         return;
     struct json_report *json = json_report_of(report);
+    if (json->held)
+        fclose(json->held);
     json_decref(json->document);
     free(json);
 }

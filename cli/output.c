@@ -9,15 +9,56 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "options.h"
 
+#define READER_SECONDS 1.0 /* for the reader of a FIFO, who was started just before, to open it */
+
+static bool is_fifo(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/* Why `path` could not be opened or written: errno. */
 static enum status write_failed(const char *path)
 {
+    if (errno == ENXIO && is_fifo(path))
+        return fail(STATUS_ERROR, "%s is a FIFO that nobody reads: start its reader first", path);
     return fail(STATUS_ERROR, "cannot write %s: %s; choose another file",
                 strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
+}
+
+FILE *output_open(const char *path, bool append)
+{
+    int how = append ? O_APPEND : O_TRUNC, fd;
+    double until = clock_seconds() + READER_SECONDS;
+    /* Without O_NONBLOCK, a FIFO that nobody reads keeps its writer for ever. */
+    while ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | how, 0666)) <
+               0 &&
+           errno == ENXIO && is_fifo(path) && clock_seconds() < until)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (fd < 0)
+        return NULL;
+    fcntl(fd, F_SETFL, how & O_APPEND);
+    FILE *file = fdopen(fd, append ? "a" : "w");
+    if (!file)
+        close(fd);
+    return file;
+}
+
+enum status output_try(const char *path, FILE **file)
+{
+    *file = output_open(path, true);
+    if (*file)
+        return STATUS_OK;
+    bool is_named_wrong = errno != ENXIO;
+    enum status status = write_failed(path);
+    return is_named_wrong ? STATUS_USAGE : status;
 }
 
 bool output_is_stream(const char *path)
@@ -39,7 +80,7 @@ static bool text_write(const char *text, size_t length, FILE *file)
 
 static bool text_write_to(const char *text, size_t length, const char *path)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = output_open(path, false);
     return file && text_write(text, length, file);
 }
 

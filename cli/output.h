@@ -5,6 +5,7 @@
 #define CCTEST_CLI_OUTPUT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report.h"
@@ -15,6 +16,13 @@
 enum status output_put(const char *text, size_t length, const char *path);
 /* The same for a document. */
 enum status json_put(const json_t *document, const char *path);
+
+/* Opens `path`, and makes it if it is not there. A FIFO that nobody reads does not hold up who writes:
+ * ENXIO, after a moment. NULL with errno. */
+FILE *output_open(const char *path, bool append);
+/* Before there are ranks: the same, to append to it. Else *file is NULL, and that is said:
+ * STATUS_USAGE if another name must be given, STATUS_ERROR if something must be done about it. */
+enum status output_try(const char *path, FILE **file);
 
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */
 bool output_is_stream(const char *path);

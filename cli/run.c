@@ -91,7 +91,7 @@ static enum status printers_open(struct printers *printers, const struct job *jo
         status = csv_announce(printers->csv);
     if (announces && printers->json && status == STATUS_OK)
         status = json_announce(printers->json, job);
-    return status == STATUS_OK ? STATUS_OK : STATUS_USAGE;
+    return status;
 }
 
 static void printers_close(struct printers *printers)

@@ -62,6 +62,25 @@ check "/dev/null is still a device" test -c /dev/null
 cctest allreduce "${small[@]}" --json /dev/full
 check_status 1
 check_says 'cannot write /dev/full: No space left'
+# A FIFO: with a reader, who finds no end before the document; and without one.
+mkfifo "$scratch/fifo"
+for kind in json csv; do
+    timeout 20 cat "$scratch/fifo" >"$scratch/read" &
+    cctest allreduce "${small[@]}" --$kind "$scratch/fifo"
+    check_status 0 "--$kind to a FIFO"
+    wait $!
+    check "--$kind: nothing was read" test -s "$scratch/read"
+    [ $kind = csv ] || check_json "$scratch/read" 'd["status"] == "ok"'
+    RUN_LIMIT=10 cctest allreduce "${small[@]}" --$kind "$scratch/fifo"
+    check_status 1 "--$kind to a FIFO that nobody reads"
+    check_says "^cctest: $scratch/fifo is a FIFO that nobody reads: start its reader first$"
+    check "ranks were started" test ! -s "$out"
+done
+for kind in json svg; do
+    RUN_LIMIT=10 cctest plan allreduce -a ring --$kind "$scratch/fifo"
+    check_status 1 "a plan's --$kind to a FIFO that nobody reads"
+    check_says "is a FIFO that nobody reads"
+done
 echo kept >"$scratch/real.json"
 ln -s real.json "$scratch/link.json"
 cctest allreduce "${small[@]}" --json "$scratch/link.json"
