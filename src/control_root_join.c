@@ -84,29 +84,32 @@ static void members_fill(struct root *root)
     }
 }
 
-/* All are here: everybody learns who they are. */
+/* Everybody, or the one rank of `branch`, learns who all are; false: out of memory. */
+static bool root_introduce(struct root *root, struct branch *branch)
+{
+    struct bytes bytes = {0};
+    members_encode(root->control->members, root->ranks, &bytes);
+    bool good = !bytes.failed;
+    if (good && branch)
+        good = wire_put(&branch->wire, 0, FRAME_WELCOME, bytes.data, bytes.size);
+    else if (good)
+        root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return good;
+}
+
+/* All are here. */
 static void root_welcome(struct root *root)
 {
     members_fill(root);
-    struct bytes bytes = {0};
-    members_encode(root->control->members, root->ranks, &bytes);
     for (int rank = 0; rank < root->ranks; rank++)
         root->peers[rank].heard = root->control->now;
-    if (bytes.failed) {
+    if (!root_introduce(root, NULL)) {
         root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
-    } else {
-        root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
-        root->progressed = root->control->now;
-        control_set_joined(root->control);
+        return;
     }
-    bytes_free(&bytes);
-}
-
-/* May a process say that it is `rank` though one has said so before? It may if it is the same. */
-static bool guest_returns(const struct peer *peer, const struct hello *hello)
-{
-    return hello_same(&peer->hello, hello) &&
-           (hello->arrival == ARRIVAL_ORPHANED || peer->state == PEER_SENT);
+    root->progressed = root->control->now;
+    control_set_joined(root->control);
 }
 
 /* Why the process that says `hello` cannot join; STATUS_OK: it can. */
@@ -116,12 +119,18 @@ static enum status guest_check(struct root *root, const struct hello *hello, cha
     if (status != STATUS_OK)
         return status;
     const struct peer *peer = &root->peers[hello->rank];
-    if (peer->state == PEER_ABSENT || guest_returns(peer, hello))
-        return STATUS_OK;
+    if (peer->state == PEER_ABSENT || hello_same(&peer->hello, hello))
+        return STATUS_OK; /* one process may call more than once */
     const struct hello *first = &peer->hello;
     snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
              hello->rank, first->pid, first->host, hello->pid, hello->host);
     return STATUS_USAGE;
+}
+
+/* Has it been counted among those that have joined? */
+static bool peer_is_counted(const struct peer *peer)
+{
+    return peer->state == PEER_JOINED || peer->state == PEER_LEFT;
 }
 
 static void peer_set_joined(struct root *root, struct peer *peer, int rank)
@@ -176,6 +185,10 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
         root->peers[peer->parent].children--;
         root->parents = 0; /* that place is free again */
     }
+    if (peer_is_counted(peer)) { /* it hung up, as rank 0 took too long: this is its call now */
+        branches_drop(&root->branches, rank);
+        root->joined--;
+    }
     if (peer->state == PEER_SENT && hello->arrival == ARRIVAL_AGAIN) {
         root->peers[peer->parent].avoided = true;
         peer->misses++;
@@ -197,7 +210,8 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
         struct branch *branch = branches_add(&root->branches, fd, &new);
         peer_set_joined(root, peer, rank);
         if (!branch || bytes.failed ||
-            !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size))
+            !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
+            (root->control->joined && !root_introduce(root, branch)))
             root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
     }
     bytes_free(&bytes);
@@ -245,7 +259,7 @@ void root_admit(void *argument, int fd, const struct hello *hello)
         guest_adopt(root, fd, hello);
     } else if (atomic_load(&control->ended)) {
         struct peer *peer = &root->peers[hello->rank];
-        root->joined++;
+        root->joined += !peer_is_counted(peer);
         peer->hello = *hello;
         peer->state = PEER_LEFT;
         guest_refuse(fd, root->last_type, &root->last_word);

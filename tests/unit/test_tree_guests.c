@@ -191,6 +191,37 @@ static void test_places(void **state)
     job_free(job);
 }
 
+/* Who calls once more before it has heard that it was let in is still one process, also when all are
+ * there already; another that says it is the same rank is not. */
+static void test_calls_again(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(3, 2, 8);
+    struct wire calls[3];
+    struct frame frame;
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    for (int i = 0; i < 3; i++) {
+        calls[i] = (struct wire){.fd = guest_join(job, 1, &job->home)};
+        assert_int_equal(0, guest_parent(&calls[i]));
+        if (i == 1)
+            assert_true(threads_start(job, 2, 3));
+        if (i > 0)
+            guest_await(&calls[i], FRAME_WELCOME, &frame);
+    }
+    struct home other = job->home;
+    other.list[0].port++;
+    struct wire wire = {.fd = guest_join(job, 1, &other)};
+    guest_await(&wire, FRAME_REFUSED, &frame);
+    wire_close(&wire);
+    for (int i = 0; i < 3; i++)
+        wire_close(&calls[i]);
+    threads_expect(job, 2, 3, STATUS_TIMEOUT);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    assert_int_equal(1, job->outcome[0].culprit);
+    job_free(job);
+}
+
 /* The others are sent to a rank that nobody can reach, and find another place. */
 static void unreachable_parent(const struct home *home)
 {
@@ -347,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_missing_ranks),
         cmocka_unit_test(test_strayed_ranks),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_calls_again),
         cmocka_unit_test(test_strangers_at_all_ranks),
         cmocka_unit_test(test_wrong_ranks_below),
         cmocka_unit_test(test_unreachable_parents),
