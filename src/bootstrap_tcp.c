@@ -43,6 +43,7 @@ static enum status membership_find(const struct job *job, const struct bootstrap
                                       .ranks = bootstrap->ranks,
                                       .interface = job->interface,
                                       .own_process = true,
+                                      .by_hand = job->rank >= 0,
                                       .bootstrap = "tcp"};
     char shared[256];
     if (job->rendezvous) {

@@ -44,6 +44,7 @@ struct membership {
     bool has_secret;       /* false: protects against accidents only */
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
                                  (of ranks that are threads, rank 0 watches for all) */
+    bool by_hand;          /* the user started it as this rank: nobody else speaks beside it */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
     /* This rank's place among those of its node, and how many they are, as the launcher counts

@@ -65,6 +65,21 @@ static const char *relay_root_name(struct relay *relay, char *text, size_t size)
     return text;
 }
 
+/* When rank 0 dies all others lose it, so not all may say so without being asked: the first rank
+ * that is left on each host does, as a launcher's ranks are read together; and of those that were
+ * started by hand, which may be read one by one, also who spoke to rank 0 itself. Before they know
+ * each other's hosts, only these do. */
+static bool relay_speaks(const struct relay *relay)
+{
+    const struct control *control = relay->control;
+    const struct member *me = &control->members[control->membership.rank];
+    bool direct = relay->parent == 0;
+    if (!control->joined)
+        return direct;
+    return me->local_rank == (me->node == control->members[0].node) ||
+           (direct && control->membership.by_hand);
+}
+
 void relay_is_alone(struct relay *relay, const char *why)
 {
     struct control *control = relay->control;
@@ -83,8 +98,9 @@ void relay_is_alone(struct relay *relay, const char *why)
         return;
     char root[320];
     relay_root_name(relay, root, sizeof root);
-    if (control->joined)
-        say("%s cannot be reached any more: %s; this rank ends", root, why);
+    bool speaks = relay_speaks(relay);
+    if (control->joined || !speaks)
+        say_verbose(speaks ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root, why);
     else
         fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
              why);

@@ -193,6 +193,26 @@ for rank in 0 2; do
     nothing_left $pid
 done
 
+# Of many ranks that lose rank 0 one says so, and all with -v.
+for words in 1: 39:-v; do
+    ran=("$CCTEST" "rank 0 of 40 killed, ${words#*:}")
+    : >"$out"
+    setsid "$CCTEST" barrier -b 8 -e 8 -n 4000000 -w 0 -c 0 --np 40 --timeout 20 --json "$scratch/outside.json" \
+        ${words#*:} >"$out" 2>"$err" </dev/null &
+    pid=$!
+    check "it runs" await 30 grep -qs '"rank": 39' "$scratch/outside.json"
+    kill -KILL "$(python3 -c "
+import json
+print(json.load(open('$scratch/outside.json'))['ranks'][0]['pid'])")"
+    wait $pid 2>/dev/null
+    status=$?
+    check_status 5
+    told=$(grep -c "^cctest: rank [0-9]*: rank 0 (host .* cannot be reached any more" "$err")
+    check "$told ranks say that rank 0 is gone, and not ${words%:*}" test "$told" = "${words%:*}"
+    rm -f "$scratch/outside.json"
+    nothing_left $pid
+done
+
 # A stopped supervisor stops nobody: the ranks end well, and it does when it may.
 ran=("$CCTEST" "stopped supervisor")
 : >"$out"

@@ -40,15 +40,18 @@ print(found[1], found[2], found[0])
 PYTHON
 }
 
+run_ranks() {
+    start_ranks barrier -x shm -b 8 -e 8 -n 4000000 -w 0 -c 0 --timeout 6
+    await 30 joined && return
+    err=$scratch/0.err
+    failed "it did not start to run"
+    finish # and the private machine's end is that of all its processes
+}
+
 # strike SIGNAL REGEX: the relay gets the signal; it is named, and all others end with status 5.
 strike() {
     local rank began took
-    start_ranks barrier -x shm -b 8 -e 8 -n 4000000 -w 0 -c 0 --timeout 6
-    if ! await 30 joined; then
-        err=$scratch/0.err
-        failed "it did not start to run"
-        finish # and the private machine's end is that of all its processes
-    fi
+    run_ranks
     sleep 1
     read -r victim pid held < <(relay)
     check "no rank is a relay: rank $victim holds $held connections" test "$held" -ge 10
@@ -71,5 +74,19 @@ strike() {
 }
 strike KILL "is gone"
 strike STOP "is silent"
+
+# When rank 0 dies, those that had a connection to it say so: each may have been started in a window of its own.
+run_ranks
+kill -KILL "$(python3 -c "
+import json
+print(json.load(open('$scratch/tree.json'))['ranks'][0]['pid'])")"
+wait "${pids[0]}" 2>/dev/null
+told=0
+for ((rank = 1; rank < ranks; rank++)); do
+    ended $rank 5
+    grep -Eq "^cctest: rank $rank: rank 0 \(host .*cannot be reached any more: its connection broke.*; this rank ends" "$err" &&
+        told=$((told + 1))
+done
+check "$told ranks say that rank 0 is gone" test $told = 32
 
 finish
