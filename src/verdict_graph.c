@@ -21,15 +21,7 @@
 #include "schedule.h"
 #include "verdict_internal.h"
 
-#define SILENT_BEATS 3 /* heartbeats that a living rank does not miss in a row */
-#define CIRCLE_MOST  8 /* ranks of a circle that are named */
-
-static bool in_message(const struct standing *standing)
-{
-    return standing->reading.operation >= 0 &&
-           (standing->reading.kind == OPERATION_SEND || standing->reading.kind == OPERATION_RECV ||
-            standing->reading.kind == OPERATION_RECV_REDUCE);
-}
+#define CIRCLE_MOST 8 /* ranks of a circle that are named */
 
 /* What the rank waits in. */
 static void put_wait(const struct standing *standing, char *text, size_t size)
@@ -59,12 +51,6 @@ static bool graph_silent(const struct graph *graph, int rank)
     return graph->silent[rank];
 }
 
-/* It waits for all others, if for anybody. */
-static bool is_ahead(const struct standing *standing)
-{
-    return standing->finished || standing->exchange;
-}
-
 /* Silent, and not only because the rank is that it speaks through. */
 static bool begins_silence(const struct graph *graph, int rank)
 {
@@ -75,11 +61,7 @@ static bool begins_silence(const struct graph *graph, int rank)
 /* Whom the rank waits for; NOBODY when it waits for no one rank. */
 static int waits_for(const struct graph *graph, int rank)
 {
-    const struct standing *standing = &graph->situation->standings[rank];
-    if (graph_silent(graph, rank) || is_ahead(standing) || !in_message(standing))
-        return NOBODY;
-    int peer = standing->reading.peer;
-    return peer >= 0 && peer < graph->situation->ranks && peer != rank ? peer : NOBODY;
+    return graph->awaited[rank];
 }
 
 /* It waits for nobody, and is not at the end of its way either. */
@@ -106,29 +88,6 @@ static bool is_link(const struct graph *graph, int from, int to)
            a->length == b->length;
 }
 
-static void graph_fill(struct graph *graph)
-{
-    const struct situation *s = graph->situation;
-    int ahead = 0;
-    for (int rank = 0; rank < s->ranks; rank++) {
-        graph->silent[rank] = s->standings[rank].silent > SILENT_BEATS * s->heartbeat;
-        ahead += is_ahead(&s->standings[rank]);
-    }
-    for (int rank = 0; rank < s->ranks; rank++) {
-        int at = rank;
-        for (int steps = 0; steps < s->ranks; steps++) {
-            int next = waits_for(graph, at);
-            if (next == NOBODY || next == rank)
-                break;
-            at = next;
-            graph->waiters[at]++;
-        }
-        /* Who is in an exchange waits for all that are not. */
-        if (!is_ahead(&s->standings[rank]))
-            graph->waiters[rank] += ahead;
-    }
-}
-
 /* Of the ranks for which `is` holds, the one that most others wait for. */
 static int most_awaited(const struct graph *graph, bool (*is)(const struct graph *graph, int rank))
 {
@@ -146,23 +105,12 @@ static bool begins_link(const struct graph *graph, int rank)
 
 static bool went_ahead(const struct graph *graph, int rank)
 {
-    if (!is_ahead(&graph->situation->standings[rank]))
-        return false;
-    for (int other = 0; other < graph->situation->ranks; other++)
-        if (waits_for(graph, other) == rank)
-            return true;
-    return false;
+    return is_ahead(&graph->situation->standings[rank]) && graph->direct[rank] > 0;
 }
 
 static bool in_circle(const struct graph *graph, int rank)
 {
-    int at = rank;
-    for (int steps = 0; steps < graph->situation->ranks && at != NOBODY; steps++) {
-        at = waits_for(graph, at);
-        if (at == rank)
-            return true;
-    }
-    return false;
+    return graph->circles[rank];
 }
 
 /* Lists those of `listed` that are silent, but for `rank`; returns how many. */
@@ -342,14 +290,10 @@ static void graph_measure(const struct graph *graph, int root, int *distance)
         distance[rank] = graph_silent(graph, rank) ? 0 : ranks;
     for (int at = root; at != NOBODY && distance[at] != 0; at = waits_for(graph, at))
         distance[at] = 0;
-    for (int rank = 0; rank < ranks; rank++) {
-        int at = rank, steps = 0;
-        while (at != NOBODY && distance[at] == ranks && steps < ranks) {
-            at = waits_for(graph, at);
-            steps++;
-        }
-        if (at != NOBODY && steps < ranks)
-            distance[rank] = distance[at] + steps;
+    for (int i = graph->ordered - 1; i >= 0; i--) {
+        int rank = graph->order[i], awaited = waits_for(graph, rank);
+        if (distance[rank] == ranks && awaited != NOBODY && distance[awaited] < ranks)
+            distance[rank] = distance[awaited] + 1;
     }
 }
 
@@ -418,28 +362,6 @@ static void tell_ranks(const struct graph *graph, int root, struct verdict *verd
         snprintf(verdict->lines[verdict->line_count++], sizeof verdict->lines[0], "and %d more",
                  s->ranks - told);
     free(distance);
-}
-
-void graph_free(struct graph *graph)
-{
-    free(graph->silent);
-    free(graph->waiters);
-    free(graph->listed);
-}
-
-void graph_open(struct graph *graph, const struct situation *situation)
-{
-    size_t ranks = (size_t)situation->ranks;
-    *graph = (struct graph){.situation = situation,
-                            .silent = calloc(ranks, sizeof(bool)),
-                            .waiters = calloc(ranks, sizeof(int)),
-                            .listed = calloc(ranks, sizeof(bool))};
-    if (graph->silent && graph->waiters && graph->listed) {
-        graph_fill(graph);
-        return;
-    }
-    graph_free(graph);
-    *graph = (struct graph){.situation = NULL};
 }
 
 bool graph_has_silent(const struct graph *graph)

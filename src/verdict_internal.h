@@ -1,6 +1,7 @@
 /*
  * verdict_internal.h - what the files of the verdict share: the words for a rank and its place
- * (verdict.c), and the wait-for graph (verdict_graph.c).
+ * (verdict.c), and the wait-for graph (verdict_waits.c makes it, verdict_graph.c tells what follows
+ * from it).
  */
 #ifndef CCTEST_VERDICT_INTERNAL_H
 #define CCTEST_VERDICT_INTERNAL_H
@@ -18,11 +19,21 @@ void put_place(const struct situation *situation, int rank, char *text, size_t s
 void put_error(const struct situation *situation, struct verdict *verdict, int rank,
                const char *message);
 
+/* It is in an operation that sends or receives. */
+bool in_message(const struct standing *standing);
+/* It waits for all others, if for anybody. */
+bool is_ahead(const struct standing *standing);
+
 /* Each rank has at most one edge: to the peer of the operation that it waits in. */
 struct graph {
     const struct situation *situation; /* NULL: there was no memory for it */
     bool *silent;                      /* by rank */
-    int *waiters;                      /* by rank: how many wait for it, through others or not */
+    int *awaited;                      /* by rank: whom it waits for; NOBODY: no one rank */
+    int *waiters;                      /* by rank: how many wait for it, through others or not, */
+    int *direct;                       /* and how many of them for itself */
+    int *order;                        /* those in no circle, none before who waits for it: */
+    int ordered;                       /* so many */
+    bool *circles;                     /* by rank: it is in a circle */
     bool *listed;                      /* scratch for lists */
 };
 void graph_open(struct graph *graph, const struct situation *situation);

@@ -10,15 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "schedule.h"
 #include "verdict.h"
 
-#define RANKS_MOST 40
+#define RANKS_MOST   65536
+#define MANY         40
+#define SECONDS_MOST 3 /* of computing, for all ranks: with room, though a tenth is enough */
 
 static struct member members[RANKS_MOST];
 static struct standing standings[RANKS_MOST];
-static struct cause causes[RANKS_MOST];
+static struct cause causes[MANY];
 static struct verdict verdict;
 static const char *const algorithms[] = {"alltoall pairwise"};
 
@@ -26,7 +29,7 @@ static struct situation situation;
 
 static void begin(int ranks)
 {
-    memset(standings, 0, sizeof standings);
+    memset(standings, 0, (size_t)ranks * sizeof *standings);
     memset(causes, 0, sizeof causes);
     for (int rank = 0; rank < ranks; rank++) {
         members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
@@ -259,9 +262,9 @@ static void test_unheard(void **state)
 static void test_nearest(void **state)
 {
     (void)state;
-    begin(RANKS_MOST);
-    for (int rank = 0; rank < RANKS_MOST; rank++)
-        waits(rank, OPERATION_RECV, (rank + 1) % RANKS_MOST);
+    begin(MANY);
+    for (int rank = 0; rank < MANY; rank++)
+        waits(rank, OPERATION_RECV, (rank + 1) % MANY);
     standings[38].silent = 9.8;
     reach(STATUS_TIMEOUT, 38);
     assert_int_equal(VERDICT_LINES_MOST + 1, verdict.line_count);
@@ -344,6 +347,48 @@ static void test_circle(void **state)
     says("in a circle: 2 -> 4 -> 3 -> 2");
 }
 
+/* Who waits for a circle from outside waits once for each of it, and not more often the longer it is
+ * followed. */
+static void test_circle_with_tails(void **state)
+{
+    (void)state;
+    begin(9);
+    for (int rank = 0; rank < 9; rank++)
+        waits(rank, OPERATION_RECV, rank == 0 ? 6 : rank - 1);
+    for (int rank = 4; rank < 7; rank++) /* 4 -> 5 -> 6 -> 4; 7, 8 wait for it and so do 0 to 3 */
+        waits(rank, OPERATION_RECV, rank == 6 ? 4 : rank + 1);
+    reach(STATUS_TIMEOUT, 4);
+    says("ranks wait for each other in a circle: 4 -> 5 -> 6 -> 4, in ");
+    waits(8, OPERATION_RECV, 8); /* that is nonsense, and it waits for none: it is busy */
+    waits(3, OPERATION_RECV, 8);
+    reach(STATUS_TIMEOUT, 8);
+    says("rank 8 (host host2, pid 108) is waited for by 1 other and itself");
+}
+
+/* Rank 0 hears nobody while it looks for whose fault it is. */
+static void test_very_many(void **state)
+{
+    (void)state;
+    clock_t begun = clock();
+    int last = RANKS_MOST - 1;
+    begin(RANKS_MOST);
+    for (int rank = 0; rank < last; rank++)
+        waits(rank, OPERATION_RECV, rank + 1);
+    reach(STATUS_TIMEOUT, last);
+    says("rank 65535 (host host16383, pid 65635) is waited for by 65535 others and itself");
+    assert_string_equal("and 65520 more", verdict.lines[VERDICT_LINES_MOST]);
+    standings[last].exchange = "a barrier";
+    for (int rank = 0; rank < last; rank += 2)
+        standings[rank].exchange = "a barrier";
+    reach(STATUS_TIMEOUT, 2); /* all that are ahead are waited for by one */
+    begin(RANKS_MOST);
+    for (int rank = 0; rank <= last; rank++)
+        waits(rank, OPERATION_RECV, (rank + 1) % RANKS_MOST);
+    reach(STATUS_TIMEOUT, 0);
+    says("ranks wait for each other in a circle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> ... -> 0");
+    assert_true(clock() - begun < SECONDS_MOST * CLOCKS_PER_SEC);
+}
+
 static void test_went_ahead(void **state)
 {
     (void)state;
@@ -422,8 +467,8 @@ static void test_gravest(void **state)
 static void test_many_causes(void **state)
 {
     (void)state;
-    begin(RANKS_MOST);
-    for (int rank = 0; rank < RANKS_MOST; rank++) {
+    begin(MANY);
+    for (int rank = 0; rank < MANY; rank++) {
         char words[] = {'a' + (char)(rank / 26), 'a' + (char)(rank % 26), '\0'};
         cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, words);
     }
@@ -470,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_two_in_a_circle),
         cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_circle_with_tails),
+        cmocka_unit_test(test_very_many),
         cmocka_unit_test(test_went_ahead),
         cmocka_unit_test(test_nobody_waits),
         cmocka_unit_test(test_nonsense),
