@@ -62,26 +62,48 @@ void root_begin(struct root *root)
     root->progressed = control->now;
 }
 
-/* Numbers hosts in the order of the first rank on each, and the ranks of each host. */
-static void members_fill(struct root *root)
+/* 0: both are on one host. */
+static int hosts_compare(const struct root *root, int a, int b)
+{
+    const struct hello *one = &root->peers[a].hello, *other = &root->peers[b].hello;
+    int order = strcmp(one->host, other->host);
+    return order ? order : strcmp(one->boot, other->boot);
+}
+
+/* By host, then by rank. */
+static int ranks_compare(const void *a, const void *b, void *root)
+{
+    int one = *(const int *)a, other = *(const int *)b;
+    int order = hosts_compare(root, one, other);
+    return order ? order : one - other;
+}
+
+/* Numbers hosts in the order of the first rank on each, and the ranks of each host; false: out of
+ * memory. Sorted, since there may be as many hosts as ranks. */
+static bool members_fill(struct root *root)
 {
     struct member *members = root->control->members;
-    int nodes = 0;
+    int *sorted = malloc((size_t)root->ranks * sizeof *sorted), nodes = 0;
+    if (!sorted)
+        return false;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct hello *hello = &root->peers[rank].hello;
-        struct member *member = &members[rank];
-        *member = (struct member){.rank = rank, .pid = hello->pid, .node = -1};
-        memcpy(member->host, hello->host, sizeof member->host);
-        for (int other = rank - 1; other >= 0 && member->node < 0; other--) {
-            const struct hello *theirs = &root->peers[other].hello;
-            if (strcmp(hello->host, theirs->host) == 0 && strcmp(hello->boot, theirs->boot) == 0) {
-                member->node = members[other].node;
-                member->local_rank = members[other].local_rank + 1;
-            }
-        }
-        if (member->node < 0)
-            member->node = nodes++;
+        members[rank] = (struct member){.rank = rank, .pid = hello->pid};
+        memcpy(members[rank].host, hello->host, sizeof members[rank].host);
+        sorted[rank] = rank;
     }
+    qsort_r(sorted, (size_t)root->ranks, sizeof *sorted, ranks_compare, root);
+    for (int i = 0, first = 0; i < root->ranks; i++) {
+        if (hosts_compare(root, sorted[i], sorted[first]) != 0)
+            first = i;
+        members[sorted[i]].local_rank = i - first;
+        members[sorted[i]].node = sorted[first]; /* for now: the rank that gives it its number */
+    }
+    free(sorted);
+    for (int rank = 0; rank < root->ranks; rank++)
+        members[rank].node =
+            members[rank].local_rank == 0 ? nodes++ : members[members[rank].node].node;
+    return true;
 }
 
 /* Everybody, or the one rank of `branch`, learns who all are; false: out of memory. */
@@ -101,10 +123,9 @@ static bool root_introduce(struct root *root, struct branch *branch)
 /* All are here. */
 static void root_welcome(struct root *root)
 {
-    members_fill(root);
     for (int rank = 0; rank < root->ranks; rank++)
         root->peers[rank].heard = root->control->now;
-    if (!root_introduce(root, NULL)) {
+    if (!members_fill(root) || !root_introduce(root, NULL)) {
         root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
         return;
     }
