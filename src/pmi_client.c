@@ -2,7 +2,9 @@
  * pmi_client.c - PMI-1, which MPICH's mpiexec (hydra) speaks with each process over a socket that
  * it inherits: lines of "key=value" words, a question and an answer at a time.
  *
- * It takes no library.
+ * It takes no library. The key-value space shows what was put there only behind a barrier of all
+ * ranks, which does not tell who does not come. A name that rank 0 publishes is there at once; it is
+ * the job's, whose mpiexec serves nobody else.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,6 +21,11 @@
 #include "control_signal.h"
 #include "errand.h"
 #include "log.h"
+
+#define PAUSE_FIRST 0.005
+#define PAUSE_MOST  0.1
+#define ANSWER_SECONDS                                                                             \
+    1.0 /* at the deadline, too: hydra breaks down where an answer finds nobody */
 
 struct pmi {
     struct manager manager; /* first: what others see of it */
@@ -46,7 +53,8 @@ static int line_read(struct pmi *pmi, int signals, double until)
     return EPROTO;
 }
 
-/* Asks, and takes an answer that begins with "cmd=`expected`". 0, an errno, or minus a signal. */
+/* Asks, and takes an answer that begins with "cmd=`expected`". 0, an errno (ENODATA: the answer is
+ * that it could not be done), or minus a signal. */
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)
@@ -68,10 +76,9 @@ static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const 
     signals_return(signals, &mask);
     const char *rc = strstr(pmi->line, " rc=");
     if (end == 0 && (strncmp(pmi->line, "cmd=", 4) != 0 ||
-                     strncmp(pmi->line + 4, expected, strlen(expected)) != 0 ||
-                     (rc && strtol(rc + 4, NULL, 10) != 0)))
+                     strncmp(pmi->line + 4, expected, strlen(expected)) != 0))
         return EPROTO;
-    return end;
+    return end == 0 && rc && strtol(rc + 4, NULL, 10) != 0 ? ENODATA : end;
 }
 
 /* The value of `key` in the last answer; false: there is none, or it is too long. */
@@ -91,35 +98,56 @@ static bool answer_word(const struct pmi *pmi, const char *key, char *word, size
     return true;
 }
 
+/* Waits, with an eye on signals. 0, or minus a signal. */
+static int pmi_pause(double seconds)
+{
+    sigset_t mask;
+    int signals = signals_borrow(&mask), end = errand_await(-1, signals, seconds);
+    signals_return(signals, &mask);
+    return end == ETIMEDOUT ? 0 : end;
+}
+
+/* Asks for rank 0's text until it is there. */
+static int text_get(struct pmi *pmi, double seconds, char text[MANAGER_TEXT_MOST])
+{
+    double until = clock_seconds() + seconds, pause = PAUSE_FIRST;
+    int end;
+    while ((end = pmi_ask(pmi, until - clock_seconds() + ANSWER_SECONDS, "lookup_result",
+                          "cmd=lookup_name service=" MANAGER_KEY ".%s\n", pmi->space)) == ENODATA) {
+        if (clock_seconds() > until)
+            return ETIMEDOUT;
+        end = pmi_pause(pause);
+        if (end != 0)
+            return end;
+        pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
+    }
+    char value[MANAGER_TEXT_MOST + 1];
+    if (end == 0 && answer_word(pmi, "port", value, sizeof value) && *value == '-')
+        memcpy(text, value + 1, strlen(value));
+    else if (end == 0)
+        end = EPROTO;
+    sodium_memzero(value, sizeof value);
+    return end;
+}
+
 static enum status pmi_broadcast(struct manager *manager, double seconds,
                                  char text[MANAGER_TEXT_MOST])
 {
     struct pmi *pmi = (struct pmi *)manager;
     char why[100];
-    int end = 0;
+    int end;
     if (manager->rank == 0) /* "-": a value is not empty */
-        end = pmi_ask(pmi, seconds, "put_result",
-                      "cmd=put kvsname=%s key=" MANAGER_KEY " value=-%s\n", pmi->space, text);
-    if (end == 0)
-        end = pmi_ask(pmi, seconds, "barrier_out", "cmd=barrier_in\n");
-    if (end == 0 && manager->rank > 0)
-        end = pmi_ask(pmi, seconds, "get_result", "cmd=get kvsname=%s key=" MANAGER_KEY "\n",
-                      pmi->space);
-    char value[MANAGER_TEXT_MOST + 1];
-    if (end == 0 && manager->rank > 0) {
-        if (answer_word(pmi, "value", value, sizeof value) && *value == '-')
-            memcpy(text, value + 1, strlen(value));
-        else
-            end = EPROTO;
-    }
-    sodium_memzero(value, sizeof value);
+        end = pmi_ask(pmi, seconds, "publish_result",
+                      "cmd=publish_name service=" MANAGER_KEY ".%s port=-%s\n", pmi->space, text);
+    else
+        end = text_get(pmi, seconds, text);
     if (end == 0)
         return STATUS_OK;
-    if (end == ETIMEDOUT)
+    if (end == ETIMEDOUT && manager->rank > 0)
         return fail(STATUS_TIMEOUT,
-                    "rank %d waited for %.3g s for all %d ranks to meet through mpiexec (PMI): "
-                    "were all started, and do all run cctest?",
-                    manager->rank, seconds, manager->ranks);
+                    "rank 0 could not be reached by rank %d within %.3g s through mpiexec (PMI): "
+                    "was it started, and does it run cctest?",
+                    manager->rank, seconds);
     return fail(end < 0 ? STATUS_INTERRUPTED : STATUS_ERROR,
                 "rank %d could not meet the others through mpiexec (PMI): %s", manager->rank,
                 errand_text(end, why, sizeof why));
@@ -128,7 +156,7 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
 static void pmi_close(struct manager *manager)
 {
     struct pmi *pmi = (struct pmi *)manager;
-    pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n");
+    errand_pass_on(pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n"));
     sodium_memzero(pmi, sizeof *pmi); /* answers, too */
     free(pmi);
 }

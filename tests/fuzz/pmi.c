@@ -50,8 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 void fuzz_seeds(void)
 {
     static const char *const ends[] = {
-        "cmd=put_result rc=0 msg=success\ncmd=barrier_out\ncmd=finalize_ack\n",
-        "cmd=barrier_out\ncmd=get_result rc=0 msg=success value=-0123456789abcdef\n"
+        "cmd=publish_result info=ok rc=0 msg=success\ncmd=finalize_ack\n",
+        "cmd=lookup_result rc=1 msg=service_not_found\n"
+        "cmd=lookup_result port=-0123456789abcdef info=ok rc=0 msg=success\n"
         "cmd=finalize_ack\n"};
     for (int rank = 0; rank < 2; rank++) {
         char text[512], name[16];

@@ -25,9 +25,25 @@ check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
 run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" -a ring : -n 1 "$CCTEST" "${small[@]}" -a mesh
 check_status 2
 check_says "other options than rank 0"
-run mpiexec.hydra -n 1 sleep 20 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
+
+# Ranks that never come, or one behind the other, each within the deadline.
+run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" --timeout 1 : -n 1 sleep 4 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
 check "mpiexec fails" test $status != 0
-check_says "rank [12] waited for 1 s for all 3 ranks to meet through mpiexec"
+check_says "rank 0: 1 of 4 ranks did not join within 1 s: rank 1;"
+run mpiexec.hydra -n 1 sleep 4 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
+check "mpiexec fails" test $status != 0
+check_says "rank 0 could not be reached by rank [12] within 1 s through mpiexec"
+# shellcheck disable=SC2016
+run mpiexec.hydra -n 3 sh -c 'sleep $((2 * (2 - PMI_RANK))) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
+check "rank 0 comes last, behind the deadline of rank 2" test $status != 0
+check_says "rank 0 could not be reached by rank 2"
+# shellcheck disable=SC2016
+run mpiexec.hydra -n 3 sh -c 'sleep $((2 * PMI_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
+check_status 0 "ranks that come one behind the other"
+# Several proxies, as on several hosts.
+run mpiexec.hydra -launcher fork -hosts localhost:2,127.0.0.1:2 -n 4 "$CCTEST" "${small[@]}"
+check_status 0 "two proxies"
+check_says "^# 4 ranks on .* \(pmi\)" "$out"
 
 # One rank is killed: the others say which, and end alike. (The shell keeps mpiexec from killing them first.)
 # shellcheck disable=SC2016
