@@ -7,6 +7,7 @@
  */
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "bootstrap_internal.h"
@@ -88,10 +89,13 @@ static enum status manager_missed(const struct launcher *launcher, int rank, int
                     "%s started this as rank %d of %d, but %s; or give --rendezvous HOST:PORT, or "
                     "--np N to start ranks here",
                     launcher->name, rank, ranks, why_not);
+    const char *said = !getenv("PMIX_RANK")        ? "PMIX_NAMESPACE says"
+                       : !getenv("PMIX_NAMESPACE") ? "PMIX_RANK says"
+                                                   : "PMIX_NAMESPACE and PMIX_RANK say";
     return fail(status,
-                "PMIX_NAMESPACE and PMIX_RANK say that this is a rank of a job, but %s; if no "
-                "launcher started it, unset them, or give --np N",
-                why_not);
+                "%s that this is a rank of a job, but %s; if no launcher started it, unset that, "
+                "or give --np N",
+                said, why_not);
 }
 
 static enum status choose_tcp(const struct job *job, int rank, int ranks,
@@ -140,7 +144,9 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
     char doubt[200];
     if (launcher_incomplete(doubt, sizeof doubt))
         return fail(STATUS_USAGE,
-                    "%s: complete the launcher's variables, or give --np N to start ranks here",
+                    "%s: this seems to be one of several ranks, but cctest cannot follow their "
+                    "launcher by that: complete its variables, or give --rendezvous HOST:PORT with "
+                    "--rank and --world, or --np N to start ranks here",
                     doubt);
     snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
              *why_not ? why_not : "no launcher was recognised and no --rendezvous given");

@@ -30,8 +30,8 @@ const struct launcher *launcher_detect(int *rank, int *ranks);
 bool launcher_of_one(void);
 
 /* When none was recognised: a launcher's variables that speak of several ranks, but are not all
- * there or do not fit together, as a sentence; NULL: there are none. To go on with local ranks
- * would be the classic silent failure. */
+ * there or do not fit together, or are those of one that cctest cannot follow, as a sentence; NULL:
+ * there are none. To go on with local ranks would be the classic silent failure. */
 const char *launcher_incomplete(char *text, size_t size);
 
 /* The first host of a Slurm node list: "node[07-09,12],other" -> "node07". */

@@ -138,6 +138,39 @@ const struct launcher *launcher_detect(int *rank, int *ranks)
     return NULL;
 }
 
+/* Further launchers. They are not followed, but who has such a rank is not alone. */
+static const struct {
+    const char *rank, *size; /* size NULL: it does not say */
+} doubts[] = {
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, /* MVAPICH's mpirun_rsh */
+    {"MPIRUN_RANK", "MPIRUN_NPROCS"},
+    {"PMI_ID", "PMI_SIZE"}, /* PMI by a port */
+    {"PALS_RANKID", "PALS_SIZE"},
+    {"ALPS_APP_PE", NULL},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    /* Parts of what is known. */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+};
+
+static const char *launcher_doubt(char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof doubts / sizeof doubts[0]; i++) {
+        const char *rank = getenv(doubts[i].rank);
+        const char *all = doubts[i].size ? getenv(doubts[i].size) : NULL;
+        if (!rank || number_parse(all) == 1)
+            continue;
+        size_t end = (size_t)snprintf(text, size, "%s is '%.20s'", doubts[i].rank, rank);
+        if (all)
+            snprintf(text + end, size - end, " and %s '%.20s'", doubts[i].size, all);
+        else if (doubts[i].size)
+            snprintf(text + end, size - end, ", but %s is not set", doubts[i].size);
+        return text;
+    }
+    return NULL;
+}
+
 const char *launcher_incomplete(char *text, size_t size)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
@@ -161,7 +194,7 @@ const char *launcher_incomplete(char *text, size_t size)
                      launcher->rank, rank);
         return text;
     }
-    return NULL;
+    return launcher_doubt(text, size);
 }
 
 void nodelist_first(const char *list, char *host, size_t size)

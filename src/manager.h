@@ -42,7 +42,7 @@ enum status pmix_open(double seconds, struct manager **manager, char *why, size_
 /* Who is silent for so long does not answer. */
 enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
 
-/* Does the environment speak of a PMIx server? Nothing is loaded where it does not. */
+/* Does the environment speak of a PMIx server, if only half? Nothing is loaded where it does not. */
 bool pmix_offered(void);
 /* Writes the library's version, or, returning false, why there is none and what to do about it. */
 bool pmix_library(char *text, size_t size);

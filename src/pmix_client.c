@@ -18,7 +18,7 @@
 
 bool pmix_offered(void)
 {
-    return getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK");
+    return getenv("PMIX_NAMESPACE") || getenv("PMIX_RANK");
 }
 
 #ifdef WITH_PMIX

@@ -191,8 +191,16 @@ check_says "rank [12] waited for 1 s for all 3 ranks to meet through PMIx"
 
 run env PMIX_NAMESPACE=none PMIX_RANK=0 "$CCTEST" "${small[@]}" --json "$json"
 check_status 2 "no server"
-check_says "PMIX_NAMESPACE and PMIX_RANK say .*, but no PMIx server answers .*if no launcher started it, unset them, or"
+check_says "PMIX_NAMESPACE and PMIX_RANK say .*, but no PMIx server answers .*if no launcher started it, unset that, or"
 check_json "$json" 'd["status"] == "usage"'
+run "${mpirun[@]}" -np 3 env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_SIZE "$CCTEST" "${small[@]}"
+check_status 2 "half of it"
+check_says "PMIX_RANK says that this is a rank of a job, but no PMIx server answers .*unset that, or"
+check_silent . "$out"
+run "${mpirun[@]}" -np 3 env -u PMIX_NAMESPACE -u PMIX_RANK -u OMPI_COMM_WORLD_SIZE "$CCTEST" "${small[@]}"
+check_status 2 "a rank of nobody knows how many"
+check_says "OMPI_COMM_WORLD_RANK is '[012]', but OMPI_COMM_WORLD_SIZE is not set: .*--rendezvous .*--np N"
+check_silent . "$out"
 run env PMIX_NAMESPACE=none PMIX_RANK=0 "$CCTEST" "${small[@]}" --np 2
 check_status 0 "as told"
 run env PMIX_NAMESPACE=none PMIX_RANK=0 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$CCTEST" "${small[@]}"

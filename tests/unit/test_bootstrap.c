@@ -163,6 +163,12 @@ static const char *const variables[] = {"RANK",
                                         "PMIX_RANK",
                                         "MPI_LOCALNRANKS",
                                         "PMI_FD",
+                                        "PMI_ID",
+                                        "MV2_COMM_WORLD_RANK",
+                                        "MV2_COMM_WORLD_SIZE",
+                                        "PALS_RANKID",
+                                        "PALS_SIZE",
+                                        "ALPS_APP_PE",
                                         "SLURM_JOB_ID",
                                         "SLURM_STEP_NODELIST",
                                         "SLURM_STEP_NUM_NODES",
@@ -264,6 +270,45 @@ static void test_choice_with_pmix(void **state)
     unsetenv("OMPI_COMM_WORLD_SIZE");
     job.np = 2;
     assert_int_equal(STATUS_OK, choose(job, &kind));
+    forget_launchers();
+}
+
+/* Launchers that are not followed, and halves of those that are, raise doubt. */
+static void test_doubt(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rank, *size;
+    } doubtful[] = {
+        {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+        {"PMI_ID", "PMI_SIZE"},
+        {"PALS_RANKID", "PALS_SIZE"},
+        {"ALPS_APP_PE", NULL},
+        {"OMPI_COMM_WORLD_RANK", NULL},
+        {"PMI_RANK", NULL},
+        {"PMIX_RANK", NULL},
+        {"PMIX_NAMESPACE", NULL},
+    };
+    enum bootstrap_kind kind;
+    for (size_t i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++) {
+        struct job job = {.rank = -1, .world = -1};
+        forget_launchers();
+        setenv(doubtful[i].rank, "0", 1);
+        if (doubtful[i].size)
+            setenv(doubtful[i].size, "4", 1);
+        assert_true(choose(job, &kind) != STATUS_OK);
+        job.np = 2;
+        assert_int_equal(STATUS_OK, choose(job, &kind));
+        assert_int_equal(BOOTSTRAP_LOCAL, kind);
+        job = (struct job){.rank = 0, .world = 2, .rendezvous = "h:1"};
+        assert_int_equal(STATUS_OK, choose(job, &kind));
+        assert_int_equal(BOOTSTRAP_TCP, kind);
+        if (!doubtful[i].size)
+            continue;
+        setenv(doubtful[i].size, "1", 1); /* one rank needs nobody */
+        assert_int_equal(STATUS_OK, choose((struct job){.rank = -1, .world = -1}, &kind));
+        assert_int_equal(BOOTSTRAP_LOCAL, kind);
+    }
     forget_launchers();
 }
 
@@ -394,7 +439,7 @@ int main(void)
         cmocka_unit_test(test_nodelist),         cmocka_unit_test(test_rendezvous),
         cmocka_unit_test(test_choice),           cmocka_unit_test(test_choice_with_pmix),
         cmocka_unit_test(test_slurm_steps),      cmocka_unit_test(test_launcher_in_step),
-        cmocka_unit_test(test_torchrun_ports),
+        cmocka_unit_test(test_torchrun_ports),   cmocka_unit_test(test_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
