@@ -12,6 +12,7 @@
 #include "bootstrap_internal.h"
 #include "control_signal.h"
 #include "log.h"
+#include "socket.h"
 
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 {
@@ -53,6 +54,9 @@ static enum status membership_find(const struct job *job, const struct bootstrap
                         "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
                         "[ADDRESS]:PORT)",
                         job->rendezvous);
+        enum status status = socket_check_told(job->interface, membership->root_host);
+        if (status != STATUS_OK)
+            return status;
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
     } else { /* a launcher that says nothing of hosts was refused by bootstrap_choose() */
         enum status status = bootstrap->launcher->meet(membership, shared, sizeof shared);

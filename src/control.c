@@ -146,13 +146,18 @@ static bool control_stays_here(const struct control *control)
 static enum status control_prepare(struct control *control)
 {
     const struct membership *membership = &control->membership;
-    if (membership->rank == 0)
-        return control->listeners.count > 0
-                   ? STATUS_OK
-                   : socket_listen(membership->interface, membership->root_host,
-                                   membership->root_port, membership->spare_ports,
-                                   &control->listeners);
-    enum status status = control_find_root(control);
+    const char *interface = membership->interface, *host = membership->root_host;
+    enum status status = STATUS_OK;
+    if (membership->rank == 0) {
+        if (control->listeners.count > 0)
+            return STATUS_OK;
+        status = socket_listen(interface, host, membership->root_port, membership->spare_ports,
+                               &control->listeners);
+        return status != STATUS_OK
+                   ? status
+                   : socket_doubt(interface, host, membership->root_port, control->listeners.fd[0]);
+    }
+    status = control_find_root(control);
     if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
         status = home_open(membership->interface, control_stays_here(control), &control->listeners,
                            &control->home);

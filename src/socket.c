@@ -19,6 +19,9 @@
 #include "errand.h"
 #include "log.h"
 
+#define DOUBT_SECONDS 2.0 /* for a name server to tell rank 0 whether its name leads to it */
+#define PLACES_TOLD   3   /* addresses at which rank 0 listens */
+
 void socket_set_prompt(int fd)
 {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
@@ -69,6 +72,14 @@ static bool address_parse(const char *host, int port, struct address *address)
     return read;
 }
 
+static enum status interface_missed(const char *interface, const char *host)
+{
+    return fail(STATUS_USAGE,
+                "--rendezvous sends all ranks to %s, which is no address of --interface %s, "
+                "where rank 0 is to listen: let both name the same network",
+                host, interface);
+}
+
 /* The addresses of `interface`, where rank 0 is to listen if the others go to `host`. */
 static enum status interface_find(const char *interface, const char *host, struct home *home)
 {
@@ -79,12 +90,22 @@ static enum status interface_find(const char *interface, const char *host, struc
     bool found = !address_parse(host, 0, &named) || address_is_loopback(&named);
     for (int i = 0; i < home->count; i++)
         found = found || address_same(&home->list[i], &named);
-    if (found)
+    return found ? STATUS_OK : interface_missed(interface, host);
+}
+
+enum status socket_check_told(const char *interface, const char *host)
+{
+    struct address named;
+    struct home home;
+    if (!interface || !address_parse(host, 0, &named) || !address_is_loopback(&named))
         return STATUS_OK;
-    return fail(STATUS_USAGE,
-                "--rendezvous sends all ranks to %s, which is no address of --interface %s, "
-                "where rank 0 is to listen: let both name the same network",
-                host, interface);
+    enum status status = home_here(interface, &home);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < home.count; i++)
+        if (address_is_loopback(&home.list[i]))
+            return STATUS_OK;
+    return interface_missed(interface, host);
 }
 
 /* At one port; false with errno. `home`: of an interface, or NULL. */
@@ -167,14 +188,39 @@ static void lookup_work(void *argument)
     }
 }
 
-static enum status lookup_failure(const struct lookup *lookup)
+static const char *lookup_error(const struct lookup *lookup)
 {
-    return fail(STATUS_ERROR,
-                "the rendezvous host '%s' is unknown here (%s): check the name, or "
-                "give its address",
-                lookup->host,
-                lookup->result == EAI_SYSTEM ? strerror(lookup->error)
-                                             : gai_strerror(lookup->result));
+    return lookup->result == EAI_SYSTEM ? strerror(lookup->error) : gai_strerror(lookup->result);
+}
+
+/* Returns what errand_run() did. *lookup: to be freed by the caller; NULL where it is left, as its
+ * thread still uses it. */
+static int lookup_run(const char *host, int port, double seconds, struct lookup **lookup)
+{
+    *lookup = calloc(1, sizeof **lookup);
+    if (!*lookup)
+        return ENOMEM;
+    snprintf((*lookup)->host, sizeof(*lookup)->host, "%s", host);
+    snprintf((*lookup)->service, sizeof(*lookup)->service, "%d", port);
+    int end = errand_run(lookup_work, *lookup, seconds);
+    if (errand_is_left(end))
+        *lookup = NULL;
+    return end;
+}
+
+static void lookup_free(struct lookup *lookup)
+{
+    if (lookup && lookup->addresses)
+        freeaddrinfo(lookup->addresses);
+    free(lookup);
+}
+
+static int lookup_addresses(const struct lookup *lookup, struct address list[HOME_ADDRESSES_MOST])
+{
+    int count = 0;
+    for (struct addrinfo *a = lookup->addresses; a && count < HOME_ADDRESSES_MOST; a = a->ai_next)
+        count += address_of(a->ai_addr, &list[count]);
+    return count;
 }
 
 /* `end`: what errand_run() returned. */
@@ -193,30 +239,79 @@ static enum status lookup_unfinished(const char *host, int end, double seconds)
                 strerror(end));
 }
 
-static enum status lookup_run(const char *host, int port, double seconds,
-                              struct address routes[HOME_ADDRESSES_MOST], int *count)
+static enum status lookup_routes(const char *host, int port, double seconds,
+                                 struct address routes[HOME_ADDRESSES_MOST], int *count)
 {
-    struct lookup *lookup = calloc(1, sizeof *lookup);
-    if (!lookup)
-        return fail(STATUS_ERROR, "out of memory for the addresses of '%s'", host);
-    snprintf(lookup->host, sizeof lookup->host, "%s", host);
-    snprintf(lookup->service, sizeof lookup->service, "%d", port);
-    int end = errand_run(lookup_work, lookup, seconds);
-    if (errand_is_left(end))
-        return lookup_unfinished(host, end, seconds); /* its thread still uses `lookup` */
+    struct lookup *lookup;
     enum status status = STATUS_OK;
-    if (end != 0) {
+    int end = lookup_run(host, port, seconds, &lookup);
+    if (end != 0)
         status = lookup_unfinished(host, end, seconds);
-    } else if (lookup->result != 0) {
-        status = lookup_failure(lookup);
-    } else {
-        for (struct addrinfo *a = lookup->addresses; a && *count < HOME_ADDRESSES_MOST;
-             a = a->ai_next)
-            *count += address_of(a->ai_addr, &routes[*count]);
-        freeaddrinfo(lookup->addresses);
-    }
-    free(lookup);
+    else if (lookup->result != 0)
+        status = fail(STATUS_ERROR,
+                      "the rendezvous host '%s' is unknown here (%s): check the name, or "
+                      "give its address",
+                      host, lookup_error(lookup));
+    else
+        *count = lookup_addresses(lookup, routes);
+    lookup_free(lookup);
     return status;
+}
+
+/* Is one of the addresses of `host` this host's, or at loopback, where many a host has its own name? */
+static bool leads_home(const struct address *addresses, int count, const struct home *home)
+{
+    bool leads = false;
+    for (int i = 0; i < count; i++) {
+        leads = leads || address_is_loopback(&addresses[i]);
+        for (int j = 0; j < home->count; j++)
+            leads = leads || address_same(&addresses[i], &home->list[j]);
+    }
+    return leads;
+}
+
+/* "10.0.0.7 port 29500, fd00::7 port 29500": where others may find who listens there. */
+static void places_text(const struct home *home, int listener, char *text, size_t size)
+{
+    struct sockaddr_storage bound = {0};
+    struct address address = {0};
+    int told = 0;
+    getsockname(listener, (struct sockaddr *)&bound, &(socklen_t){sizeof bound});
+    address_of((struct sockaddr *)&bound, &address);
+    snprintf(text, size, "loopback only");
+    for (int i = 0; i < home->count && told < PLACES_TOLD; i++) {
+        char place[ADDRESS_TEXT];
+        struct address here = home->list[i];
+        here.port = address.port;
+        size_t end = told > 0 ? strlen(text) : 0;
+        if (!address_is_loopback(&here) && ++told)
+            snprintf(text + end, size - end, "%s%s", end ? ", " : "", address_text(&here, place));
+    }
+}
+
+enum status socket_doubt(const char *interface, const char *host, int port, int listener)
+{
+    struct address named[HOME_ADDRESSES_MOST];
+    struct home home;
+    struct lookup *lookup;
+    if (address_parse(host, port, &named[0]) || home_here(interface, &home) != STATUS_OK)
+        return STATUS_OK;
+    char places[PLACES_TOLD * (ADDRESS_TEXT + 2)], first[ADDRESS_TEXT];
+    places_text(&home, listener, places, sizeof places);
+    int end = lookup_run(host, port, DOUBT_SECONDS, &lookup);
+    int count = end == 0 ? lookup_addresses(lookup, named) : 0;
+    if (end == 0 && lookup->result != 0)
+        say("the rendezvous host '%s' is unknown here (%s): can the others find it? This rank "
+            "listens at "
+            "%s",
+            host, lookup_error(lookup), places);
+    else if (count > 0 && !leads_home(named, count, &home))
+        say("the rendezvous host '%s' leads to %s here, which is no address of %s: can the others "
+            "find "
+            "it? This rank listens at %s",
+            host, address_text(&named[0], first), interface ? interface : "this host", places);
+    lookup_free(lookup);
+    return end < 0 ? lookup_unfinished(host, end, DOUBT_SECONDS) : STATUS_OK;
 }
 
 enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
@@ -224,7 +319,7 @@ enum status socket_resolve(const char *interface, const char *host, int port, do
 {
     /* A number needs no name server; "localhost" may mean two. */
     *count = strcmp(host, "localhost") != 0 && address_parse(host, port, &routes[0]);
-    enum status status = *count > 0 ? STATUS_OK : lookup_run(host, port, seconds, routes, count);
+    enum status status = *count > 0 ? STATUS_OK : lookup_routes(host, port, seconds, routes, count);
     if (status == STATUS_OK && interface)
         status = routes_leave_loopback(interface, port, routes, count);
     return status;

@@ -14,6 +14,12 @@
  * addresses of this machine, IPv4 and IPv6. */
 enum status socket_listen(const char *interface, const char *host, int port, int spare,
                           struct listeners *listeners);
+/* Rank 0, which listens at `listener`: says so if `host` is unknown here, or does not lead to it;
+ * the others may know better. Fails only for a signal. */
+enum status socket_doubt(const char *interface, const char *host, int port, int listener);
+/* STATUS_USAGE, with the reason, if the user sends ranks to `host`, which is at loopback, and
+ * `interface` (NULL: none is asked for) is not. */
+enum status socket_check_told(const char *interface, const char *host);
 /* Finds the first addresses of `host`, and waits for a name server for `seconds` at most, or until
  * a signal comes that ends the job. Who listens on an interface is not at loopback, though many a
  * host has its own name there: then those of this host's `interface` take that place. */

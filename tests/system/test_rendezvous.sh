@@ -317,6 +317,11 @@ wait "${pids[1]}" 2>/dev/null
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
 check_says "the rendezvous host 'no-such-host.invalid' is unknown here"
+# Rank 0 cannot know whether the others know it, and says where it is.
+free_port
+run "$CCTEST" "${small[@]}" --rendezvous "no-such-host.invalid:$port" --rank 0 --world 2 --timeout 1
+check_status 5
+check_says "^cctest: rank 0: the rendezvous host 'no-such-host.invalid' is unknown here .*This rank listens at "
 
 # A name server that never answers holds nobody up beyond the deadline, nor does it keep signals away.
 if [ -n "$private" ]; then
