@@ -17,6 +17,7 @@
 
 #include "bootstrap_internal.h"
 #include "control_signal.h"
+#include "host.h"
 #include "log.h"
 #include "supervisor.h"
 
@@ -32,8 +33,15 @@ int bootstrap_local_ranks(const struct job *job)
     return cores < RANKS_LEAST ? RANKS_LEAST : cores > RANKS_MOST ? RANKS_MOST : cores;
 }
 
+/* Threads wait for each other: where not all can be started, none begins. */
+struct crew {
+    pthread_mutex_t lock; /* held by who starts them */
+    bool called_off;
+};
+
 struct thread {
     pthread_t thread;
+    struct crew *crew;
     struct log log;
     struct membership membership;
     const struct job *job;
@@ -46,7 +54,11 @@ static void *thread_main(void *argument)
 {
     struct thread *thread = argument;
     log_attach(&thread->log);
-    thread->status = thread->main(thread->job, &thread->membership, thread->argument);
+    pthread_mutex_lock(&thread->crew->lock);
+    bool called_off = thread->crew->called_off;
+    pthread_mutex_unlock(&thread->crew->lock);
+    if (!called_off)
+        thread->status = thread->main(thread->job, &thread->membership, thread->argument);
     return NULL;
 }
 
@@ -57,30 +69,35 @@ static enum status run_threads(const struct job *job, const struct membership *m
     if (!threads)
         return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
     enum status status = STATUS_OK;
+    struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int started = 0;
+    pthread_mutex_lock(&crew.lock);
     while (started < membership->ranks) {
         struct thread *thread = &threads[started];
-        *thread = (struct thread){
-            .membership = *membership, .job = job, .main = main, .argument = argument};
+        *thread = (struct thread){.crew = &crew,
+                                  .membership = *membership,
+                                  .job = job,
+                                  .main = main,
+                                  .argument = argument};
         thread->membership.rank = started;
         if (started > 0)
             thread->membership.listeners.count = 0;
         log_init(&thread->log, started, job->verbosity);
         int error = pthread_create(&thread->thread, NULL, thread_main, thread);
         if (error) {
-            status = fail(STATUS_ERROR, "could not start a thread for rank %d: %s", started,
-                          strerror(error));
-            kill(getpid(), SIGTERM); /* rank 0 reads it and ends those that run */
+            status = fail(STATUS_ERROR,
+                          "could not start a thread for rank %d of %d: %s; " HOST_START_ADVICE,
+                          started, membership->ranks, strerror(error));
+            crew.called_off = true;
             break;
         }
         started++;
     }
+    pthread_mutex_unlock(&crew.lock);
     for (int rank = 0; rank < started; rank++) {
         pthread_join(threads[rank].thread, NULL);
         status = status_graver(status, threads[rank].status);
     }
-    if (started < membership->ranks)
-        status = STATUS_ERROR;
     sodium_memzero(threads, (size_t)membership->ranks * sizeof *threads);
     free(threads);
     return status;
@@ -119,8 +136,8 @@ static enum status run_processes(const struct job *job, struct membership *membe
             child_run(job, membership, rank, main, argument);
         }
         if (result < 0)
-            status = fail(STATUS_ERROR, "could not start rank %d of %d: %s", rank,
-                          membership->ranks, strerror(errno));
+            status = fail(STATUS_ERROR, "could not start rank %d of %d: %s; " HOST_START_ADVICE,
+                          rank, membership->ranks, strerror(errno));
     }
     listeners_close(&membership->listeners);
     if (status == STATUS_OK)

@@ -31,6 +31,46 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
+/* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
+static enum status post(struct control *control, struct letter *letter)
+{
+    if (!letter)
+        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
+    pthread_mutex_lock(&control->lock);
+    *control->outbox_end = letter;
+    control->outbox_end = &letter->next;
+    pthread_mutex_unlock(&control->lock);
+    eventfd_write(control->wake, 1);
+    return STATUS_OK;
+}
+
+/* NULL: out of memory. */
+static struct letter *letter_of_notice(int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    struct letter *letter = bytes.failed ? NULL : letter_create(type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return letter;
+}
+
+/* The others would wait for this rank: its main thread takes the helper's place, until rank 0 knows
+ * and has said it for all. */
+static enum status helper_refused(struct control *control, int error)
+{
+    struct notice notice = {.status = STATUS_ERROR};
+    snprintf(notice.text, sizeof notice.text,
+             "could not start the helper thread: %s; " HOST_START_ADVICE, strerror(error));
+    enum status status = post(control, letter_of_notice(FRAME_FAILED, &notice));
+    if (status != STATUS_OK)
+        return status;
+    control->helperless = true;
+    helper_main(control);
+    if (control->membership.rank > 0 && log_current()->status != STATUS_OK)
+        say("%s", notice.text); /* rank 0 does not know it */
+    return control->verdict;
+}
+
 static enum status helper_start(struct control *control)
 {
     pthread_condattr_t attributes;
@@ -48,7 +88,7 @@ static enum status helper_start(struct control *control)
         return fail(STATUS_ERROR, "could not create an eventfd: %s", strerror(errno));
     int error = pthread_create(&control->helper, NULL, helper_main, control);
     if (error)
-        return fail(STATUS_ERROR, "could not start the helper thread: %s", strerror(error));
+        return helper_refused(control, error);
     control->helper_runs = true;
     return STATUS_OK;
 }
@@ -285,19 +325,6 @@ static void pulse_count(struct control *control)
     atomic_fetch_add_explicit(&control->pulse.progress, 1, memory_order_relaxed);
 }
 
-/* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
-static enum status post(struct control *control, struct letter *letter)
-{
-    if (!letter)
-        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
-    pthread_mutex_lock(&control->lock);
-    *control->outbox_end = letter;
-    control->outbox_end = &letter->next;
-    pthread_mutex_unlock(&control->lock);
-    eventfd_write(control->wake, 1);
-    return STATUS_OK;
-}
-
 /* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet.
  */
 static bool await_verdict(struct control *control, double seconds, enum status *status)
@@ -315,16 +342,6 @@ static bool await_verdict(struct control *control, double seconds, enum status *
         *status = verdict_noticed(control);
     pthread_mutex_unlock(&control->lock);
     return ended;
-}
-
-/* NULL: out of memory. */
-static struct letter *letter_of_notice(int type, const struct notice *notice)
-{
-    struct bytes bytes = {0};
-    notice_encode(notice, &bytes);
-    struct letter *letter = bytes.failed ? NULL : letter_create(type, bytes.data, bytes.size);
-    bytes_free(&bytes);
-    return letter;
 }
 
 enum status control_fail(struct control *control, enum status status)

@@ -117,6 +117,7 @@ void control_conclude(struct control *control, enum status status)
     pthread_mutex_lock(&control->lock);
     if (!atomic_load(&control->ended)) {
         control->verdict = status;
+        control->closing = control->closing || control->helperless;
         atomic_store(&control->ended, true);
         pthread_cond_broadcast(&control->changed);
     }

@@ -11,6 +11,11 @@
 #define HOST_NAME_BYTES 64
 #define HOST_BOOT_BYTES 40
 
+/* What to do where a process or a thread cannot be started. */
+#define HOST_START_ADVICE                                                                          \
+    "start fewer ranks, or raise the limits of processes (ulimit -u) and address space (ulimit "   \
+    "-v)"
+
 /* The host's name, cut off at `size`; "unnamed" if it has none. */
 void host_name(char *text, size_t size);
 

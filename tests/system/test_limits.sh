@@ -93,6 +93,29 @@ done
 run bash -c 'ulimit -n 64; exec "$@"' limited "$CCTEST" allreduce --np 6 -x tcp "${small[@]}"
 check_status 0 "64 descriptors are enough"
 
+# Processes and threads, which are counted for each user; nobody else runs as this one.
+eight=(allreduce --np 8 "${small[@]}" --timeout 5)
+stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
+    chmod 755 "$scratch"
+    cp "$CCTEST" "$scratch/cctest"
+    for as in threads processes; do
+        for most in 1 4 9 12 16; do
+            # shellcheck disable=SC2016
+            run "${stranger[@]}" bash -c 'ulimit -u "$1"; exec "${@:2}"' limited $most \
+                "$scratch/cctest" "${eight[@]}" --ranks-as $as
+            check_status 1 "$most processes and threads, $as"
+            check_says "^cctest: .*could not start .*: Resource temporarily unavailable; start fewer ranks, or raise .*ulimit -u"
+            check_silent "interrupted|did not join|not be reached"
+            [ $as = processes ] || check "not one line on standard error" test "$(wc -l <"$err")" = 1
+        done
+    done
+    run "${stranger[@]}" bash -c 'ulimit -u 17; exec "$@"' limited "$scratch/cctest" "${eight[@]}"
+    check_status 0 "each rank has two threads, and they a supervisor"
+else
+    echo "not tested: too few processes (no other user here)"
+fi
+
 # A memory control group (version 2), where one can be made.
 group=/sys/fs/cgroup/cctest-$$
 if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ] &&
