@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -109,6 +110,19 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
         "cannot have %zu MiB of %s memory: %s, about %zu MiB are available; ask for smaller "
         "sizes (-e) or run fewer ranks on this machine",
         (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
+}
+
+/* No address space: what the machine has available says nothing where this process may not have it.
+ */
+static enum status memory_refuse_place(const char *kind, size_t bytes)
+{
+    struct rlimit limit;
+    if (errno != ENOMEM || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return memory_refuse(kind, bytes, strerror(errno));
+    return fail(STATUS_ERROR,
+                "cannot have %zu MiB of %s memory: this process may have %zu MiB of address space "
+                "in all; raise that limit (ulimit -v), or ask for smaller sizes (-e)",
+                (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
 }
 
 /* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole
@@ -203,7 +217,7 @@ static enum status memory_map(const struct memory_kind *kind, size_t bytes, int 
     }
     region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
     if (!region->base) {
-        status = memory_refuse(kind->name, bytes, strerror(errno));
+        status = memory_refuse_place(kind->name, bytes);
         goto drop;
     }
     status = memory_populate(kind->name, region->base, fd, mapped, tick);
