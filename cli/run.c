@@ -51,13 +51,19 @@ static void printers_result(struct report *report, const struct job *job,
             each[i]->result(each[i], job, result);
 }
 
+/* The table says last how it ended: its reader is not to read "ok" where the others were not written.
+ */
 static void printers_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     struct printers *printers = (struct printers *)report;
-    struct report *each[] = {printers->table, printers->csv, printers->json};
-    for (int i = 0; i < 3; i++)
-        if (each[i])
-            each[i]->end(each[i], job, ending);
+    struct report *others[] = {printers->csv, printers->json};
+    struct ending whole = *ending;
+    for (int i = 0; i < 2; i++)
+        if (others[i])
+            others[i]->end(others[i], job, ending);
+    if (printers->outcome->failed)
+        whole.status = status_graver(whole.status, STATUS_ERROR);
+    printers->table->end(printers->table, job, &whole);
     printers->outcome->ended = true;
 }
 

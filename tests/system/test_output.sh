@@ -62,6 +62,12 @@ check "/dev/null is still a device" test -c /dev/null
 cctest allreduce "${small[@]}" --json /dev/full
 check_status 1
 check_says 'cannot write /dev/full: No space left'
+check_says '^# status: error$' "$out"
+"$CCTEST" allreduce "${small[@]}" --csv - 1>/dev/full 2>"$err"
+status=$?
+check_status 1 "CSV to a standard output that is full"
+check_says 'cannot write standard output: No space left'
+check_says '^# status: error$'
 # A FIFO: with a reader, who finds no end before the document; and without one.
 mkfifo "$scratch/fifo"
 for kind in json csv; do
@@ -91,6 +97,18 @@ check "no temporary file is left" test -z "$(find "$scratch" -name '*.tmp*')"
 status=$?
 check_status 1 "standard output is full"
 check_says 'cannot write (standard output|the table): No space left'
+for transport in shm tcp; do
+    "$CCTEST" allreduce "${small[@]}" -x $transport 0<&- 1>&- 2>"$err"
+    status=$?
+    check_status 1 "standard output is closed"
+    check_says 'cannot write the table: Bad file descriptor'
+done
+"$CCTEST" allreduce "${small[@]}" 0<&- 1>&- 2>&-
+status=$?
+check_status 1 "all is closed"
+"$CCTEST" list 1>&- 2>"$err"
+status=$?
+check_status 1 "a list to a standard output that is closed"
 "$CCTEST" allreduce "${small[@]}" -e 1M -n 100 2>"$err" | head -n 1 >/dev/null
 check "a reader that has gone is no lost rank" test "${PIPESTATUS[0]}" -le 1
 check_silent 'killed|gone'
