@@ -5,6 +5,7 @@
  *
  * Prints one candidate a line, each a whole word. FILES_TOO says that the names of files fit, too.
  */
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,31 @@ static void offer_transports(struct word word)
         offer(&word, "auto", "");
 }
 
+/* "kill:", and behind it "rank=" and "iteration=". */
+static void offer_faults(struct word word)
+{
+    word = word_behind(word, ",");
+    const char *item = word.text + word.done, *colon = strchr(item, ':'), *name, *second;
+    for (int i = 0; (name = inject_fault(i, &second)); i++) {
+        if (!colon) {
+            offer(&word, name, ":");
+        } else if (strlen(name) == (size_t)(colon - item) &&
+                   strncmp(name, item, strlen(name)) == 0) {
+            const struct word key = word_behind(word, ":");
+            offer_all(&key, (const char *const[]){"rank", second, NULL}, "=");
+        }
+    }
+}
+
+static void offer_devices(const struct word *word)
+{
+    struct if_nameindex *devices = if_nameindex();
+    for (int i = 0; devices && devices[i].if_name; i++)
+        offer(word, devices[i].if_name, "");
+    if (devices)
+        if_freenameindex(devices);
+}
+
 static void offer_values(const struct word *word, const struct option_row *row,
                          const struct collective *collective)
 {
@@ -140,6 +166,10 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer(word, "auto", "");
     else if (kind == &kind_counts)
         offer_all(word, counts, "");
+    else if (kind == &kind_inject)
+        offer_faults(*word);
+    else if (kind == &kind_device)
+        offer_devices(word);
     if (kind == &kind_file || kind == &kind_counts)
         puts(FILES_TOO);
     for (int i = 0; kind == &kind_datatype && datatypes[i]; i++)

@@ -7,7 +7,9 @@ _cctest() {
     # bash has cut the line at ':' and '=', too, which belong to our words.
     read -ra words <<<"$line"
     [[ $line != *[[:space:]] ]] || words+=("")
-    local word=${words[-1]}
+    local word=${words[-1]} program=${words[0]}
+    # shellcheck disable=SC2088 # as the user wrote it
+    [[ $program != "~/"* ]] || program=$HOME/${program#"~/"}
     COMPREPLY=()
     # What stands before the last of those is not replaced, and so not repeated.
     kept=
@@ -18,7 +20,7 @@ _cctest() {
         :files) files=1 ;;
         *) COMPREPLY+=("${candidate#"$kept"}") ;;
         esac
-    done < <("${words[0]}" complete "${words[@]:1}" 2>/dev/null)
+    done < <("$program" complete "${words[@]:1}" 2>/dev/null)
     if [ -n "$files" ]; then
         compopt -o filenames 2>/dev/null
         while IFS= read -r candidate; do

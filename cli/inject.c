@@ -44,6 +44,14 @@ static const char *second_key(enum injection_kind kind)
     return faults[kind].has_microseconds ? "us" : "iteration";
 }
 
+const char *inject_fault(int index, const char **second)
+{
+    if (index >= FAULTS)
+        return NULL;
+    *second = second_key((enum injection_kind)index);
+    return faults[index].name;
+}
+
 /* One "rank=2". Sets the bit of what it has read in *seen. */
 static enum status value_read(const char *text, struct injection *injection, unsigned *seen)
 {

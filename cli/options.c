@@ -114,7 +114,7 @@ const struct option_row option_table[] = {
      .help = "payload bytes of one slot, for what travels by bcopy; over tcp also for what is "
              "combined"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_text, FIELD(interface),
+     .commands = FOR_RUN, .kind = &kind_device, FIELD(interface),
      .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device to listen on: for tcp, and at rank 0 for all ranks to "
              "join"},

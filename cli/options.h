@@ -74,9 +74,10 @@ extern const struct option_row option_table[]; /* ended by a NULL name */
 /* Rows by long name; NULL if unknown. */
 const struct option_row *option_find(const char *name);
 
-extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_text, kind_file,
-    kind_words, kind_root, kind_chunk, kind_address, kind_memory, kind_datatype, kind_reduction,
-    kind_transport, kind_algorithm, kind_counts, kind_shape, kind_inject, kind_command;
+extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_device,
+    kind_file, kind_words, kind_root, kind_chunk, kind_address, kind_memory, kind_datatype,
+    kind_reduction, kind_transport, kind_algorithm, kind_counts, kind_shape, kind_inject,
+    kind_command;
 
 /* "--np '0'" or "CCTEST_NP='0'", for sentences. Returns `text`. */
 #define LABEL_MOST 256
@@ -112,5 +113,9 @@ bool list_next(const char **list, char item[ITEM_MOST]);
 
 /* Without -a, or -a auto: what suits the ranks and each size, once they are known. */
 enum status choices_default(struct job *job);
+
+/* The index-th fault that --inject knows, and what it needs besides a rank ("us"); NULL: there are no
+ * more. */
+const char *inject_fault(int index, const char **second);
 
 #endif

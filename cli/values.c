@@ -292,7 +292,7 @@ const struct option_kind kind_switch = {.parse = switch_read, .show = switch_sho
 const struct option_kind kind_whole = {.parse = whole_read, .show = whole_show};
 const struct option_kind kind_size = {.parse = size_read, .show = whole_show};
 const struct option_kind kind_real = {.parse = real_read, .show = real_show};
-const struct option_kind kind_text = {.parse = text_read, .show = text_show};
+const struct option_kind kind_device = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};

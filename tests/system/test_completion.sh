@@ -106,6 +106,14 @@ offers "cctest alltoallv --counts z" zipf:
 offers "cctest alltoallv --counts c" "counts one.txt" counts2.txt
 offers "cctest alltoall --json c" "counts one.txt" counts2.txt
 offers "cctest alltoall --np " ""
+offers "cctest allreduce --inject k" kill:
+offers "cctest allreduce --inject kill:" rank= iteration=
+offers "cctest allreduce --inject delay:rank=1:" rank= us=
+offers "cctest allreduce --inject delay:rank=1:us=5,d" 5,delay: 5,drop:
+completes "cctest allreduce --interface l"
+check_says '^lo$' "$out"
+# shellcheck disable=SC2088 # as it is written
+HOME=$scratch offers "~/bin/cctest li" list
 
 # And on a terminal: bash itself asks, inserts, and goes on behind a ':' without a blank.
 ran=(bash on a terminal)
