@@ -152,6 +152,9 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
                                     .root_host = "localhost",
                                     .has_secret = true,
                                     .bootstrap = "local"};
+    struct home here;
+    if (job->interface && home_here(job->interface, &here) != STATUS_OK)
+        return STATUS_USAGE; /* what the ranks would say when they have begun */
     randombytes_buf(membership.secret, sizeof membership.secret);
     enum status status = home_open(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {

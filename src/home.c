@@ -140,6 +140,33 @@ static uint64_t host_hash(void)
     return hash;
 }
 
+/* "lo, eth0": the devices that have addresses. */
+static void devices_text(const struct ifaddrs *devices, char *text, size_t size)
+{
+    size_t end = 0;
+    text[0] = '\0';
+    for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
+        struct address address;
+        const struct ifaddrs *before = devices;
+        while (before != device &&
+               (strcmp(before->ifa_name, device->ifa_name) || !address_of_device(before, &address)))
+            before = before->ifa_next;
+        if (before == device && address_of_device(device, &address) && end < size)
+            end +=
+                (size_t)snprintf(text + end, size - end, "%s%s", end ? ", " : "", device->ifa_name);
+    }
+}
+
+static enum status device_missed(const char *interface, const struct ifaddrs *devices)
+{
+    char names[300];
+    devices_text(devices, names, sizeof(names));
+    return fail(STATUS_ERROR,
+                "no network device or address '%s' is up on this host: give --interface one of %s, "
+                "or an address of theirs as `ip address` shows it",
+                interface, names);
+}
+
 /* All addresses of this host, those that `interface` names, or those of loopback. */
 static enum status home_explore(const char *interface, bool loopback, struct home *home)
 {
@@ -154,12 +181,12 @@ static enum status home_explore(const char *interface, bool loopback, struct hom
             (!loopback || address_is_loopback(&address)))
             home->list[home->count++] = address;
     }
-    freeifaddrs(devices);
+    enum status status = STATUS_OK;
     if (home->count == 0 && interface)
-        return fail(STATUS_ERROR,
-                    "no network device or address '%s' is up on this host; `ip address` "
-                    "shows what it has",
-                    interface);
+        status = device_missed(interface, devices);
+    freeifaddrs(devices);
+    if (status != STATUS_OK)
+        return status;
     if (home->count == 0)
         return fail(STATUS_ERROR, "this host has no %s; try `ip link set lo up`",
                     loopback ? "loopback address" : "network address, not even a loopback one");

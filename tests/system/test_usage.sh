@@ -219,6 +219,12 @@ refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/n
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
 refused "cannot write $scratch: Is a directory" alltoall --json "$scratch"
 
+# --interface.
+for interface in nope localhost 127.0.0.2 "[::1]"; do
+    refused "no network device or address '.*' is up on this host: give --interface one of .*lo.*, or an address of theirs" \
+        allreduce --interface "$interface"
+done
+
 # --inject.
 refused "did you mean 'corrupt'\?" allreduce --inject corupt:rank=0:iteration=0
 refused "needs both" allreduce --inject corrupt:rank=0
