@@ -2,17 +2,21 @@
  * handshake.c - two ends of a socket prove to each other that they know the job's secret.
  *
  *   connecting end                            accepting end
- *   opening: magic, protocol, nonce, hello -> (answers once it has seen magic and protocol)
- *                                          <- opening: magic, protocol, nonce, hello
- *   proof                                  -> checks it
- *   checks it                              <- proof, or one byte that says no
+ *   opening: magic, protocol, nonce        -> (answers once it has seen magic and protocol)
+ *                                          <- opening: magic, protocol, nonce
+ *   claim: hello, proof                    -> checks it
+ *   checks it                              <- claim: hello, proof, or one byte that says no
  *
- * The connecting end proves itself first, so that a stranger who connects learns no proof. One who
- * listens in place of rank 0 does learn one, and can try guesses of the secret against it: keys
- * must be random, or dear to derive (see secret.c). Hellos travel enciphered, so that only who
- * knows the secret can read them. The accepting end speaks only to those who speak cctest. Each
- * reads exactly the bytes of the handshake and no more: what follows on the socket belongs to the
- * caller.
+ * The accepting end says nothing that depends on the secret before the connecting end has proved
+ * itself: who connects and does not know the secret can try one guess with each connection, and
+ * has nothing to try others against. One who listens in place of rank 0, or on the way between two
+ * ranks, does learn a proof, and can try guesses against that: keys must be random, or dear to
+ * derive (see secret.c).
+ *
+ * Hellos travel enciphered, so that only who knows the secret can read them. The proof is a keyed
+ * hash and not the tag of a cipher: such a tag can be made to fit many keys, and so many guesses,
+ * at once. The accepting end speaks only to those who speak cctest. Each reads exactly the bytes of
+ * the handshake and no more: what follows on the socket belongs to the caller.
  */
 #include "handshake.h"
 
@@ -26,23 +30,30 @@
 
 #include "control.h"
 
-#define MAGIC        "cctest"
-#define PROTOCOL     1
-#define NONCE_BYTES  32
-#define PROOF_BYTES  32
-#define PREFIX_BYTES 8 /* magic and protocol */
-#define FIXED_BYTES  (PREFIX_BYTES + NONCE_BYTES + 2)
-#define ANSWER_PROOF 'P'
-#define ANSWER_NO    'N'
+#define MAGIC         "cctest"
+#define PROTOCOL      2
+#define NONCE_BYTES   32
+#define PROOF_BYTES   32
+#define PREFIX_BYTES  8 /* magic and protocol */
+#define OPENING_BYTES (PREFIX_BYTES + NONCE_BYTES)
+#define HEAD_BYTES    3 /* of a claim: what it is, and how long its hello is */
+#define CLAIM_MOST    (HEAD_BYTES + HANDSHAKE_HELLO_MOST + PROOF_BYTES)
+#define CLAIM         'P'
+#define CLAIM_NO      'N'
 
 enum { CONNECTING, ACCEPTING };
 
 /* What is expected next from the peer. */
-enum stage { STAGE_PREFIX, STAGE_FIXED, STAGE_HELLO, STAGE_ANSWER, STAGE_PROOF, STAGE_OVER };
+enum stage { STAGE_PREFIX, STAGE_NONCE, STAGE_ANSWER, STAGE_HEAD, STAGE_REST, STAGE_OVER };
 
 struct opening {
-    unsigned char bytes[FIXED_BYTES + HANDSHAKE_HELLO_MOST];
-    size_t size;
+    unsigned char bytes[OPENING_BYTES];
+    size_t size; /* that are here */
+};
+
+struct claim {
+    unsigned char bytes[CLAIM_MOST]; /* head, hello, proof */
+    size_t size;                     /* that are here */
 };
 
 struct handshake {
@@ -50,9 +61,8 @@ struct handshake {
     unsigned char secret[SECRET_BYTES];
     char purpose[32];
     struct opening opening[2]; /* by role */
-    unsigned char answer[1 + PROOF_BYTES];
-    size_t answered; /* bytes of the peer's answer that are here */
-    unsigned char out[FIXED_BYTES + HANDSHAKE_HELLO_MOST + 1 + PROOF_BYTES];
+    struct claim claim[2];     /* by role */
+    unsigned char out[OPENING_BYTES + CLAIM_MOST];
     size_t out_size, out_sent;
     enum stage stage;
     bool proved; /* the peer has */
@@ -70,20 +80,6 @@ static void queue(struct handshake *handshake, const void *data, size_t size)
     handshake->out_size += size;
 }
 
-/* Enciphers the opening's hello, or deciphers it. The nonce is fresh, so no two hellos share a key
- * stream; that nobody changed it on the way is what the proof shows. */
-static void hello_cipher(const struct handshake *handshake, struct opening *opening)
-{
-    static const unsigned char domain[] = "cctest hello";
-    unsigned char key[crypto_stream_xchacha20_KEYBYTES];
-    _Static_assert(NONCE_BYTES >= crypto_stream_xchacha20_NONCEBYTES, "the nonce is long enough");
-    crypto_generichash(key, sizeof key, domain, sizeof domain, handshake->secret, SECRET_BYTES);
-    unsigned char *hello = opening->bytes + FIXED_BYTES;
-    crypto_stream_xchacha20_xor(hello, hello, opening->size - FIXED_BYTES,
-                                opening->bytes + PREFIX_BYTES, key);
-    sodium_memzero(key, sizeof key);
-}
-
 struct handshake *handshake_create(int fd, bool accepting, const unsigned char *secret,
                                    const char *purpose, const void *hello, size_t hello_size)
 {
@@ -97,42 +93,73 @@ struct handshake *handshake_create(int fd, bool accepting, const unsigned char *
     memcpy(handshake->secret, secret, SECRET_BYTES);
     strncpy(handshake->purpose, purpose, sizeof handshake->purpose - 1);
 
-    struct opening *mine = &handshake->opening[handshake->role];
-    unsigned char *fixed = mine->bytes;
-    memcpy(fixed, MAGIC, 6);
-    fixed[6] = PROTOCOL & 255;
-    fixed[7] = PROTOCOL >> 8;
-    randombytes_buf(fixed + PREFIX_BYTES, NONCE_BYTES);
-    fixed[FIXED_BYTES - 2] = (unsigned char)(hello_size & 255);
-    fixed[FIXED_BYTES - 1] = (unsigned char)(hello_size >> 8);
+    struct opening *opening = &handshake->opening[handshake->role];
+    memcpy(opening->bytes, MAGIC, 6);
+    opening->bytes[6] = PROTOCOL & 255;
+    opening->bytes[7] = PROTOCOL >> 8;
+    randombytes_buf(opening->bytes + PREFIX_BYTES, NONCE_BYTES);
+    opening->size = OPENING_BYTES;
+    struct claim *claim = &handshake->claim[handshake->role];
+    claim->bytes[0] = CLAIM;
+    claim->bytes[1] = (unsigned char)(hello_size & 255);
+    claim->bytes[2] = (unsigned char)(hello_size >> 8);
     if (hello_size > 0)
-        memcpy(fixed + FIXED_BYTES, hello, hello_size);
-    mine->size = FIXED_BYTES + hello_size;
-    hello_cipher(handshake, mine);
+        memcpy(claim->bytes + HEAD_BYTES, hello, hello_size);
     if (!accepting)
-        queue(handshake, mine->bytes, mine->size);
+        queue(handshake, opening->bytes, opening->size);
     return handshake;
 }
 
-/* The proof of `role`: keyed with the secret, over all that both ends have said. */
-static void prove(const struct handshake *handshake, int role, unsigned char proof[PROOF_BYTES])
+static size_t hello_size(const struct claim *claim)
 {
-    crypto_generichash_state state;
-    unsigned char head[1 + sizeof handshake->purpose] = {(unsigned char)role};
-    memcpy(head + 1, handshake->purpose, sizeof handshake->purpose);
-    crypto_generichash_init(&state, handshake->secret, SECRET_BYTES, PROOF_BYTES);
-    crypto_generichash_update(&state, head, sizeof head);
-    /* An opening holds its own length, so two openings in a row can be read in one way only. */
-    for (int i = CONNECTING; i <= ACCEPTING; i++)
-        crypto_generichash_update(&state, handshake->opening[i].bytes, handshake->opening[i].size);
-    crypto_generichash_final(&state, proof, PROOF_BYTES);
+    return claim->bytes[1] + 256u * claim->bytes[2];
 }
 
-static void queue_proof(struct handshake *handshake)
+/* What is made of the secret: for each role its own. */
+enum use { USE_HELLO, USE_PROOF };
+
+/* A key, or a proof, that follows from the secret, the purpose, and all that both ends have said
+ * before the hello of `role`, or its proof. The nonces are in it, so it is never the same again. */
+static void derive(const struct handshake *handshake, enum use use, int role,
+                   unsigned char key[PROOF_BYTES])
 {
-    unsigned char answer[1 + PROOF_BYTES] = {ANSWER_PROOF};
-    prove(handshake, handshake->role, answer + 1);
-    queue(handshake, answer, sizeof answer);
+    crypto_generichash_state state;
+    unsigned char head[2 + sizeof handshake->purpose] = {(unsigned char)use, (unsigned char)role};
+    memcpy(head + 2, handshake->purpose, sizeof handshake->purpose);
+    crypto_generichash_init(&state, handshake->secret, SECRET_BYTES, PROOF_BYTES);
+    crypto_generichash_update(&state, head, sizeof head);
+    for (int i = CONNECTING; i <= ACCEPTING; i++)
+        crypto_generichash_update(&state, handshake->opening[i].bytes, OPENING_BYTES);
+    /* A claim holds its own length, so two in a row can be read in one way only. */
+    for (int i = CONNECTING; i < role + (use == USE_PROOF); i++)
+        crypto_generichash_update(&state, handshake->claim[i].bytes,
+                                  HEAD_BYTES + hello_size(&handshake->claim[i]));
+    crypto_generichash_final(&state, key, PROOF_BYTES);
+    sodium_memzero(&state, sizeof state);
+}
+
+/* Enciphers the hello of `role`, or deciphers it. Its key serves only once; that nobody changed the
+ * hello on the way is what the proof shows. */
+static void hello_cipher(struct handshake *handshake, int role, const unsigned char *key)
+{
+    static const unsigned char nonce[crypto_stream_xchacha20_NONCEBYTES];
+    _Static_assert(PROOF_BYTES == crypto_stream_xchacha20_KEYBYTES, "it is a key of this cipher");
+    unsigned char *hello = handshake->claim[role].bytes + HEAD_BYTES;
+    crypto_stream_xchacha20_xor(hello, hello, hello_size(&handshake->claim[role]), nonce, key);
+}
+
+/* Who accepts does this only when the peer has proved itself. */
+static void queue_claim(struct handshake *handshake)
+{
+    int role = handshake->role;
+    struct claim *claim = &handshake->claim[role];
+    unsigned char key[PROOF_BYTES];
+    derive(handshake, USE_HELLO, role, key);
+    hello_cipher(handshake, role, key);
+    sodium_memzero(key, sizeof key);
+    claim->size = HEAD_BYTES + hello_size(claim) + PROOF_BYTES;
+    derive(handshake, USE_PROOF, role, claim->bytes + claim->size - PROOF_BYTES);
+    queue(handshake, claim->bytes, claim->size);
 }
 
 static void refuse(struct handshake *handshake, const char *reason)
@@ -150,33 +177,41 @@ static void check_prefix(struct handshake *handshake)
         return;
     }
     if (handshake->role == ACCEPTING)
-        queue(handshake, handshake->opening[ACCEPTING].bytes, handshake->opening[ACCEPTING].size);
+        queue(handshake, handshake->opening[ACCEPTING].bytes, OPENING_BYTES);
     if (prefix[6] + 256 * prefix[7] != PROTOCOL)
         refuse(handshake, other_protocol);
     else
-        handshake->stage = STAGE_FIXED;
+        handshake->stage = STAGE_NONCE;
 }
 
-static void check_proof(struct handshake *handshake)
+static void check_answer(struct handshake *handshake)
 {
-    unsigned char expected[PROOF_BYTES];
-    prove(handshake, !handshake->role, expected);
-    if (sodium_memcmp(expected, handshake->answer + 1, PROOF_BYTES) != 0) {
+    unsigned char answer = handshake->claim[!handshake->role].bytes[0];
+    if (answer == CLAIM)
+        handshake->stage = STAGE_HEAD;
+    else
+        refuse(handshake, answer == CLAIM_NO ? does_not_know : does_not_speak);
+}
+
+static void check_claim(struct handshake *handshake)
+{
+    int role = !handshake->role;
+    const struct claim *claim = &handshake->claim[role];
+    unsigned char expected[PROOF_BYTES], key[PROOF_BYTES];
+    derive(handshake, USE_PROOF, role, expected);
+    if (sodium_memcmp(expected, claim->bytes + claim->size - PROOF_BYTES, PROOF_BYTES) != 0) {
         if (handshake->role == ACCEPTING)
-            queue(handshake, (const unsigned char[]){ANSWER_NO}, 1);
+            queue(handshake, (const unsigned char[]){CLAIM_NO}, 1);
         refuse(handshake, does_not_know);
         return;
     }
     handshake->proved = true;
     handshake->stage = STAGE_OVER;
+    derive(handshake, USE_HELLO, role, key);
     if (handshake->role == ACCEPTING)
-        queue_proof(handshake);
-    hello_cipher(handshake, &handshake->opening[!handshake->role]); /* all proofs are made */
-}
-
-static size_t hello_size(const struct opening *opening)
-{
-    return opening->bytes[FIXED_BYTES - 2] + 256u * opening->bytes[FIXED_BYTES - 1];
+        queue_claim(handshake); /* its proof covers the peer's hello as it came */
+    hello_cipher(handshake, role, key);
+    sodium_memzero(key, sizeof key);
 }
 
 /* The stage's bytes are all here. */
@@ -186,25 +221,22 @@ static void stage_end(struct handshake *handshake)
     case STAGE_PREFIX:
         check_prefix(handshake);
         break;
-    case STAGE_FIXED:
-        if (hello_size(&handshake->opening[!handshake->role]) > HANDSHAKE_HELLO_MOST)
-            refuse(handshake, does_not_speak);
-        else
-            handshake->stage = STAGE_HELLO;
-        break;
-    case STAGE_HELLO:
+    case STAGE_NONCE:
         handshake->stage = STAGE_ANSWER;
         if (handshake->role == CONNECTING)
-            queue_proof(handshake);
+            queue_claim(handshake);
         break;
     case STAGE_ANSWER:
-        if (handshake->answer[0] == ANSWER_PROOF)
-            handshake->stage = STAGE_PROOF;
-        else
-            refuse(handshake, handshake->answer[0] == ANSWER_NO ? does_not_know : does_not_speak);
+        check_answer(handshake);
         break;
-    case STAGE_PROOF:
-        check_proof(handshake);
+    case STAGE_HEAD:
+        if (hello_size(&handshake->claim[!handshake->role]) > HANDSHAKE_HELLO_MOST)
+            refuse(handshake, does_not_speak);
+        else
+            handshake->stage = STAGE_REST;
+        break;
+    case STAGE_REST:
+        check_claim(handshake);
         break;
     case STAGE_OVER:
         break;
@@ -214,17 +246,18 @@ static void stage_end(struct handshake *handshake)
 /* Where the stage's bytes go, how many are here, and how many it needs. */
 static unsigned char *stage_room(struct handshake *handshake, size_t **have, size_t *need)
 {
-    struct opening *theirs = &handshake->opening[!handshake->role];
-    if (handshake->stage >= STAGE_ANSWER) {
-        *have = &handshake->answered;
-        *need = handshake->stage == STAGE_ANSWER ? 1 : 1 + PROOF_BYTES;
-        return handshake->answer;
+    struct opening *opening = &handshake->opening[!handshake->role];
+    struct claim *claim = &handshake->claim[!handshake->role];
+    if (handshake->stage <= STAGE_NONCE) {
+        *have = &opening->size;
+        *need = handshake->stage == STAGE_PREFIX ? PREFIX_BYTES : OPENING_BYTES;
+        return opening->bytes;
     }
-    *have = &theirs->size;
-    *need = handshake->stage == STAGE_PREFIX  ? PREFIX_BYTES
-            : handshake->stage == STAGE_FIXED ? FIXED_BYTES
-                                              : FIXED_BYTES + hello_size(theirs);
-    return theirs->bytes;
+    *have = &claim->size;
+    *need = handshake->stage == STAGE_ANSWER ? 1
+            : handshake->stage == STAGE_HEAD ? HEAD_BYTES
+                                             : HEAD_BYTES + hello_size(claim) + PROOF_BYTES;
+    return claim->bytes;
 }
 
 /* Sends what is queued; false when the socket takes no more now. */
@@ -285,9 +318,9 @@ short handshake_events(const struct handshake *handshake)
 
 const void *handshake_hello(const struct handshake *handshake, size_t *size)
 {
-    const struct opening *theirs = &handshake->opening[!handshake->role];
+    const struct claim *theirs = &handshake->claim[!handshake->role];
     *size = hello_size(theirs);
-    return theirs->bytes + FIXED_BYTES;
+    return theirs->bytes + HEAD_BYTES;
 }
 
 const char *handshake_reason(const struct handshake *handshake)

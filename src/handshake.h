@@ -1,11 +1,14 @@
 /*
  * handshake.h - two ends of a socket prove to each other that they know the job's secret.
  *
- * Each end sends a fresh nonce and its hello; each answers the other's nonce with a keyed hash over
- * both nonces, both hellos, the purpose and its own role. So the secret never travels, nothing can
- * be replayed or reflected, and the hellos are authentic, and for their reader only. Non-blocking:
- * a listener can have many under way, and a stranger that sends garbage, or nothing, costs one file
- * descriptor until it is dropped.
+ * Each end sends a fresh nonce; then who connects, and only when its proof holds who accepts, sends
+ * its hello and a keyed hash over both nonces, the hellos so far, the purpose and its own role. So
+ * the secret never travels, nothing can be replayed or reflected, and the hellos are authentic, and
+ * for their reader only. Who connects without the secret gets nothing that depends on it; who gets
+ * a rank to connect to him, or listens on the way, gets a proof, against which he can try guesses.
+ *
+ * Non-blocking: a listener can have many under way, and a stranger that sends garbage, or nothing,
+ * costs one file descriptor until it is dropped.
  */
 #ifndef CCTEST_HANDSHAKE_H
 #define CCTEST_HANDSHAKE_H

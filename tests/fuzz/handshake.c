@@ -193,13 +193,13 @@ void fuzz_seeds(void)
     seed("honest", 0, NULL, 0);
     seed("stranger", OTHER_SECRET, NULL, 0);
     seed("other-purpose", OTHER_PURPOSE, NULL, 0);
-    seed("length", 0, (const unsigned char[]){40, 0, 2, 2, 255, 255}, 6);
-    unsigned char long_hello[6 + 18 * 259] = {40, 0, 2, 2, 255, 255};
+    seed("length", 0, (const unsigned char[]){41, 0, 2, 2, 255, 255}, 6);
+    unsigned char long_hello[6 + 18 * 259] = {41, 0, 2, 2, 255, 255};
     for (size_t i = 0; i < 18; i++)
-        memcpy(long_hello + 6 + 259 * i, (const unsigned char[]){42, 0, 0, 255}, 4);
+        memcpy(long_hello + 6 + 259 * i, (const unsigned char[]){43, 0, 0, 255}, 4);
     seed("long", 0, long_hello, sizeof long_hello);
     seed("magic", 0, (const unsigned char[]){0, 0, 1, 1, 'C'}, 5);
     seed("protocol", 0, (const unsigned char[]){6, 0x80, 1, 1, 9}, 5);
-    seed("answer", 0, (const unsigned char[]){46, 0x80, 1, 1, 'N'}, 5);
+    seed("answer", 0, (const unsigned char[]){40, 0x80, 1, 1, 'N'}, 5);
     seed("cut", 0, (const unsigned char[]){20, 0, 200, 0}, 4);
 }

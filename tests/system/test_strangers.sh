@@ -23,9 +23,9 @@ rank() {
 cat >"$scratch/strangers.py" <<'PYTHON'
 import os, socket, struct, sys, time
 address, port, count, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-prefix = b"cctest" + struct.pack("<H", 1)
+prefix = b"cctest" + struct.pack("<H", 2)
 def opening(size, said):
-    return prefix + os.urandom(32) + struct.pack("<H", size) + os.urandom(said)
+    return prefix + os.urandom(32) + b"P" + struct.pack("<H", size) + os.urandom(said)
 kinds = {
     "garbage": lambda: os.urandom(3000),
     "long": lambda: b"\xff" * 200000,
@@ -36,8 +36,8 @@ kinds = {
     "another protocol": lambda: prefix[:6] + b"\x07\x00" + os.urandom(100),
     "a hello without an end": lambda: opening(65535, 100000),
     "the longest hello that is let in, half of it": lambda: opening(1024, 512),
-    "an opening, then a proof by guess": lambda: opening(300, 300) + b"P" + os.urandom(32),
-    "an opening, then a no": lambda: opening(0, 0) + b"N",
+    "a proof by guess": lambda: opening(300, 300) + os.urandom(32),
+    "an opening, then a no": lambda: prefix + os.urandom(32) + b"N",
     "byte by byte": lambda: b"",
 }
 there, connected = [], 0
@@ -217,7 +217,7 @@ def among_ranks(frame):
         ends = frame[26:30], frame[30:34]
         return all(end[:3] == bytes([10, 77, 0]) and 1 <= end[3] <= 3 for end in ends)
     return False
-openings = sum(b"cctest\x01\x00" in frame for frame in frames if among_ranks(frame))
+openings = sum(b"cctest\x02\x00" in frame for frame in frames if among_ranks(frame))
 print(len(frames), "frames,", openings, "openings of ranks")
 assert openings >= 40
 wire = b"".join(frames)

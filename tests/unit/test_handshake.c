@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 
 static const unsigned char secret[SECRET_BYTES] = "one secret";
 static const unsigned char other_secret[SECRET_BYTES] = "another secret";
+
+enum { OPENING = 40, CLAIM = 35 }; /* bytes; of a claim without its hello */
 
 struct pair {
     int fd[2];
@@ -48,6 +51,57 @@ static void run(struct handshake *a, struct handshake *b, enum handshake_state *
     }
 }
 
+/* Two ends that know the secret, and somebody between them. All is by who speaks: 0 connects. */
+struct relay {
+    struct pair ends[2];
+    struct handshake *handshakes[2];
+    enum handshake_state states[2];
+    unsigned char said[2][4096];
+    size_t said_size[2];
+    int from;            /* whose words are carried now, */
+    size_t carried, bit; /* and how many were; which one is to be changed */
+};
+
+static struct relay relay_open(const char *purpose, const char *hello, const char *answer)
+{
+    struct relay relay = {.ends = {pair_open(), pair_open()}};
+    const char *hellos[] = {hello, answer};
+    for (int end = 0; end < 2; end++)
+        relay.handshakes[end] = handshake_create(relay.ends[end].fd[0], end == 1, secret, purpose,
+                                                 hellos[end], strlen(hellos[end]));
+    return relay;
+}
+
+/* Carries all from one to the other until both have ended, or nobody says anything; `change` looks
+ * at what passes. */
+static void relay_run(struct relay *relay, void (*change)(struct relay *, unsigned char *, size_t))
+{
+    for (int round = 0; round < 10; round++) {
+        for (int from = 0; from < 2; from++) {
+            if (relay->states[from] == HANDSHAKE_PENDING)
+                relay->states[from] = handshake_step(relay->handshakes[from]);
+            unsigned char *said = relay->said[from] + relay->said_size[from];
+            ssize_t size = recv(relay->ends[from].fd[1], said, 4096 - relay->said_size[from], 0);
+            if (size <= 0)
+                continue;
+            relay->from = from;
+            relay->carried = relay->said_size[from];
+            relay->said_size[from] += (size_t)size;
+            if (change)
+                change(relay, said, (size_t)size);
+            assert_int_equal(size, send(relay->ends[!from].fd[1], said, (size_t)size, 0));
+        }
+    }
+}
+
+static void relay_close(struct relay *relay)
+{
+    for (int end = 0; end < 2; end++) {
+        handshake_free(relay->handshakes[end]);
+        pair_close(&relay->ends[end]);
+    }
+}
+
 static void test_agree(void **state)
 {
     (void)state;
@@ -75,16 +129,61 @@ static void test_agree(void **state)
 static void test_hello_is_private(void **state)
 {
     (void)state;
+    static const char *const hellos[] = {"a host's name", "another host's"};
+    struct relay relay = relay_open("control", hellos[0], hellos[1]);
+    relay_run(&relay, NULL);
+    for (int end = 0; end < 2; end++) {
+        assert_int_equal(HANDSHAKE_DONE, relay.states[end]);
+        assert_int_equal(OPENING + CLAIM + strlen(hellos[end]), relay.said_size[end]);
+        assert_null(memmem(relay.said[end], relay.said_size[end], "host", 4));
+    }
+    relay_close(&relay);
+}
+
+/* What a stranger hears who connects to an end that has this secret, and claims that it knows it. */
+static size_t heard_by_stranger(const unsigned char *known, unsigned char heard[4096])
+{
     struct pair pair = pair_open();
-    struct handshake *handshake =
-        handshake_create(pair.fd[0], false, secret, "control", "a host's name", 13);
-    assert_int_equal(HANDSHAKE_PENDING, handshake_step(handshake));
-    char seen[4096];
-    ssize_t size = recv(pair.fd[1], seen, sizeof seen, 0);
-    assert_int_equal(42 + 13, size);
-    assert_null(memmem(seen, (size_t)size, "host", 4));
+    unsigned char said[OPENING + CLAIM + 5] = "cctest\2";
+    memcpy(said + OPENING, "P\5", 3);
+    struct handshake *handshake = handshake_create(pair.fd[1], true, known, "control", "hello", 5);
+    assert_int_equal(sizeof said, send(pair.fd[0], said, sizeof said, 0));
+    assert_int_equal(HANDSHAKE_REFUSED, handshake_step(handshake));
+    ssize_t size = recv(pair.fd[0], heard, 4096, 0);
     handshake_free(handshake);
     pair_close(&pair);
+    return (size_t)size;
+}
+
+static const char *same_name(void)
+{
+    return "the same";
+}
+
+static uint32_t same_number(void)
+{
+    return 7;
+}
+
+static void same_bytes(void *bytes, size_t size)
+{
+    memset(bytes, 7, size);
+}
+
+/* What who does not know the secret gets to see does not depend on it: where all that is random is
+ * the same, two secrets look the same. So there is nothing against which to try guesses. */
+static void test_stranger_learns_nothing(void **state)
+{
+    (void)state;
+    static struct randombytes_implementation same = {
+        .implementation_name = same_name, .random = same_number, .buf = same_bytes};
+    unsigned char heard[2][4096];
+    randombytes_set_implementation(&same);
+    size_t size = heard_by_stranger(secret, heard[0]);
+    assert_int_equal(size, heard_by_stranger(other_secret, heard[1]));
+    randombytes_set_implementation(&randombytes_sysrandom_implementation);
+    assert_int_equal(OPENING + 1, size); /* the opening, and a no */
+    assert_memory_equal(heard[0], heard[1], size);
 }
 
 /* What the caller sends right behind the handshake is left for the caller. */
@@ -174,9 +273,9 @@ static void test_strangers(void **state)
     assert_int_equal(HANDSHAKE_REFUSED, feed("cct", 3, true, reason));
     assert_string_equal("closed the connection", reason);
     /* A hello that would not fit. */
-    memcpy(many, "cctest\1\0", 8);
-    memset(many + 8, 255, 34);
-    assert_int_equal(HANDSHAKE_REFUSED, feed(many, 42, false, reason));
+    memcpy(many, "cctest\2\0", 8);
+    memcpy(many + OPENING, "P\377\377", 3);
+    assert_int_equal(HANDSHAKE_REFUSED, feed(many, OPENING + 3, false, reason));
     assert_string_equal("did not speak cctest", reason);
 }
 
@@ -199,37 +298,24 @@ static void test_reflection(void **state)
     pair_close(&pair);
 }
 
+static void flip(struct relay *relay, unsigned char *bytes, size_t size)
+{
+    if (relay->from == 0 && relay->bit / 8 >= relay->carried &&
+        relay->bit / 8 < relay->carried + size)
+        bytes[relay->bit / 8 - relay->carried] ^= (unsigned char)(1 << relay->bit % 8);
+}
+
 /* Any single bit that changes on the way is noticed by somebody. */
 static void test_every_bit_counts(void **state)
 {
     (void)state;
-    const size_t opening = 42 + 3;
-    for (size_t bit = 0; bit < 8 * opening; bit++) {
-        struct pair left = pair_open(), right = pair_open();
-        struct handshake *a = handshake_create(left.fd[0], false, secret, "control", "abc", 3);
-        struct handshake *b = handshake_create(right.fd[0], true, secret, "control", "xyz", 3);
-        enum handshake_state of_a = HANDSHAKE_PENDING, of_b = HANDSHAKE_PENDING;
-        size_t carried = 0;
-        for (int round = 0; round < 10; round++) {
-            char bytes[4096];
-            of_a = of_a == HANDSHAKE_PENDING ? handshake_step(a) : of_a;
-            ssize_t size = recv(left.fd[1], bytes, sizeof bytes, 0);
-            if (size > 0 && bit / 8 >= carried && bit / 8 < carried + (size_t)size)
-                bytes[bit / 8 - carried] ^= (char)(1 << bit % 8);
-            carried += size > 0 ? (size_t)size : 0;
-            if (size > 0)
-                assert_int_equal(size, send(right.fd[1], bytes, (size_t)size, 0));
-            of_b = of_b == HANDSHAKE_PENDING ? handshake_step(b) : of_b;
-            size = recv(right.fd[1], bytes, sizeof bytes, 0);
-            if (size > 0)
-                assert_int_equal(size, send(left.fd[1], bytes, (size_t)size, 0));
-        }
-        assert_int_not_equal(HANDSHAKE_DONE, of_a);
-        assert_int_not_equal(HANDSHAKE_DONE, of_b);
-        handshake_free(a);
-        handshake_free(b);
-        pair_close(&left);
-        pair_close(&right);
+    for (size_t bit = 0; bit < 8 * (OPENING + CLAIM + 3); bit++) {
+        struct relay relay = relay_open("control", "abc", "xyz");
+        relay.bit = bit;
+        relay_run(&relay, flip);
+        for (int end = 0; end < 2; end++)
+            assert_int_not_equal(HANDSHAKE_DONE, relay.states[end]);
+        relay_close(&relay);
     }
 }
 
@@ -238,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agree),
         cmocka_unit_test(test_hello_is_private),
+        cmocka_unit_test(test_stranger_learns_nothing),
         cmocka_unit_test(test_leaves_what_follows),
         cmocka_unit_test(test_other_secret),
         cmocka_unit_test(test_other_purpose),
