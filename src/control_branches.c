@@ -4,17 +4,17 @@
 #include "control_branches.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "log.h"
 
-struct branch *branches_add(struct branches *branches, int fd, const struct branch *like)
+struct branch *branches_add(struct branches *branches, const struct branch *like)
 {
     if (branches->count == branches->room) {
         int room = 2 * branches->room + 4;
         struct branch *list = realloc(branches->list, (size_t)room * sizeof *list);
         if (!list) {
-            close(fd);
+            struct wire wire = like->wire;
+            wire_close(&wire);
             return NULL;
         }
         branches->list = list;
@@ -22,7 +22,6 @@ struct branch *branches_add(struct branches *branches, int fd, const struct bran
     }
     struct branch *branch = &branches->list[branches->count++];
     *branch = *like;
-    branch->wire = (struct wire){.fd = fd};
     return branch;
 }
 
@@ -76,7 +75,10 @@ static void branch_serve(struct branch *branch, double now, const struct branch_
             break;
         }
     }
-    if (branch->wire.fd < 0 || (open && state != FRAME_BAD && !branch->broken))
+    if (state == FRAME_FORGED)
+        say("what comes over the connection of rank %d is not what it sent: it is given up",
+            branch->rank);
+    if (branch->wire.fd < 0 || (open && state == FRAME_PART && !branch->broken))
         return;
     hearer->lose(argument, branch, state == FRAME_BAD);
     wire_close(&branch->wire);

@@ -27,9 +27,9 @@ struct branches {
     int watched; /* the first of them, whose sockets are in the set of the last watch */
 };
 
-/* Takes the socket. NULL: out of memory, and it is closed. The branch stays there until the next
- * watch. */
-struct branch *branches_add(struct branches *branches, int fd, const struct branch *like);
+/* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The branch stays there
+ * until the next watch. */
+struct branch *branches_add(struct branches *branches, const struct branch *like);
 /* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
 void branches_watch(struct branches *branches, struct pollfd *set);
 /* To all of them, in the name of `rank`. */

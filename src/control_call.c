@@ -71,7 +71,7 @@ static bool call_is_right(const struct call *call)
     size_t size;
     const void *bytes = handshake_hello(call->handshake, &size);
     struct hello hello;
-    return call->rank == 0 || (hello_decode(bytes, size, &hello) && hello.rank == call->rank);
+    return hello_decode(bytes, size, &hello) && hello.rank == call->rank;
 }
 
 static void call_shake_hands(struct call *call)
@@ -120,12 +120,11 @@ enum call_state call_step(struct call *call, short events)
     return call->state;
 }
 
-int call_take(struct call *call)
+void call_take(struct call *call, struct wire *wire)
 {
-    int fd = call->fd;
+    wire_connect(wire, call->fd, handshake_seals(call->handshake));
     call->fd = -1;
     call_drop(call);
-    return fd;
 }
 
 void call_drop(struct call *call)

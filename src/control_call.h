@@ -41,7 +41,8 @@ void call_begin(struct call *call, struct control *control, int rank, const stru
 struct pollfd call_watch(const struct call *call);
 /* After poll(); returns the new state. */
 enum call_state call_step(struct call *call, short events);
-int call_take(struct call *call); /* the socket is the caller's; the state is NONE again */
+/* The wire is connected to who was called; the state is NONE again. */
+void call_take(struct call *call, struct wire *wire);
 void call_drop(struct call *call);
 
 #endif

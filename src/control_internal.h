@@ -124,7 +124,8 @@ void pulse_read(struct pulse *pulse, struct reading *reading);
 
 /* control_lobby.c: a rank's listeners, and those who have not proved themselves yet. */
 struct lobby;
-typedef void lobby_admit(void *argument, int fd, const struct hello *hello);
+/* Takes what is in the wire. */
+typedef void lobby_admit(void *argument, struct wire *wire, const struct hello *hello);
 struct lobby *lobby_create(struct control *control); /* the listeners stay the control's */
 /* Adds what it waits for to `set`; returns how many (at most LOBBY_POLLS). */
 #define LOBBY_POLLS 144

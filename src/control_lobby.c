@@ -91,12 +91,15 @@ static bool guest_serve(struct lobby *lobby, struct guest *guest, lobby_admit *a
     size_t size;
     const void *bytes = handshake_hello(guest->handshake, &size);
     struct hello hello;
-    if (state == HANDSHAKE_DONE && hello_decode(bytes, size, &hello))
-        admit(argument, guest->fd, &hello);
-    else
+    if (state == HANDSHAKE_DONE && hello_decode(bytes, size, &hello)) {
+        struct wire wire = {0};
+        wire_connect(&wire, guest->fd, handshake_seals(guest->handshake));
+        admit(argument, &wire, &hello);
+    } else {
         guest_drop(lobby, guest,
                    state == HANDSHAKE_DONE ? "sent a hello that makes no sense"
                                            : handshake_reason(guest->handshake));
+    }
     handshake_free(guest->handshake);
     return true;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "control_relay.h"
 
@@ -236,9 +235,10 @@ bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
             break;
         }
     }
-    *why = state == FRAME_BAD ? "it sent what makes no sense"
-                              : "its connection broke (killed, or crashed?)";
-    return wire->fd < 0 || (open && state != FRAME_BAD);
+    *why = state == FRAME_BAD      ? "it sent what makes no sense"
+           : state == FRAME_FORGED ? "what came over its connection is not what it sent"
+                                   : "its connection broke (killed, or crashed?)";
+    return wire->fd < 0 || (open && state == FRAME_PART);
 }
 
 /* ---- those below ---- */
@@ -255,15 +255,15 @@ static bool relay_can_admit(const struct relay *relay, const struct hello *hello
 }
 
 /* Who was sent here, and is not taken in, is an orphan, and speaks to rank 0 itself. */
-static void relay_admit(void *argument, int fd, const struct hello *hello)
+static void relay_admit(void *argument, struct wire *wire, const struct hello *hello)
 {
     struct relay *relay = argument;
-    const struct branch branch = {.rank = hello->rank, .heard = relay->control->now};
+    const struct branch branch = {.wire = *wire, .rank = hello->rank, .heard = relay->control->now};
     if (relay->branches.count < relay->control->config.fan_out && relay_can_admit(relay, hello)) {
-        branches_add(&relay->branches, fd, &branch);
+        branches_add(&relay->branches, &branch);
     } else {
         atomic_fetch_add(&relay->control->strangers, 1);
-        close(fd);
+        wire_close(wire);
     }
 }
 

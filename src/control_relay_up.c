@@ -104,18 +104,17 @@ static void relay_repeat_failure(struct relay *relay, struct wire *wire)
 static void relay_reached(struct relay *relay)
 {
     struct control *control = relay->control;
-    int fd = call_take(&relay->call);
+    bool voice = relay->up.fd >= 0;
+    call_take(&relay->call, voice ? &relay->voice : &relay->up);
     relay->refusals = 0;
     relay->wait = RETRY_SECONDS;
     relay->forsaken = false;
     relay->heard = control->now;
-    if (relay->up.fd >= 0) {
-        relay->voice = (struct wire){.fd = fd};
+    if (voice) {
         relay->back = false;
         relay_repeat_failure(relay, &relay->voice);
         return;
     }
-    relay->up.fd = fd;
     relay->parent_heard = control->now;
     if (relay->call.rank == 0) {
         relay->parent = 0;

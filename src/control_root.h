@@ -74,7 +74,7 @@ void root_repeat(struct root *root); /* tells it again, for one who has come mea
 
 /* control_root_join.c */
 void root_begin(struct root *root);
-void root_admit(void *root, int fd, const struct hello *hello); /* a lobby_admit */
+void root_admit(void *root, struct wire *wire, const struct hello *hello); /* a lobby_admit */
 void root_check_joining(struct root *root);
 /* A rank that was sent away has arrived. */
 void root_attach(struct root *root, int rank);

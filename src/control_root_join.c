@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "control_root.h"
 #include "ranks_text.h"
@@ -12,20 +11,19 @@
 #define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
 
 /* Says one thing to a process that does not stay, and closes its socket. */
-static void guest_dismiss(int fd, int type, const struct bytes *bytes)
+static void guest_dismiss(struct wire *wire, int type, const struct bytes *bytes)
 {
-    struct wire wire = {.fd = fd};
-    if (!bytes->failed && wire_put(&wire, 0, type, bytes->data, bytes->size))
-        wire_flush(&wire);
-    wire_close(&wire);
+    if (!bytes->failed && wire_put(wire, 0, type, bytes->data, bytes->size))
+        wire_flush(wire);
+    wire_close(wire);
 }
 
 /* Tells it why it cannot join. */
-static void guest_refuse(int fd, int type, const struct notice *notice)
+static void guest_refuse(struct wire *wire, int type, const struct notice *notice)
 {
     struct bytes bytes = {0};
     notice_encode(notice, &bytes);
-    guest_dismiss(fd, type, &bytes);
+    guest_dismiss(wire, type, &bytes);
     bytes_free(&bytes);
 }
 
@@ -196,7 +194,7 @@ static int root_find_parent(struct root *root, int rank)
 }
 
 /* It stays, or learns where else it has a place. */
-static void guest_place(struct root *root, int fd, const struct hello *hello)
+static void guest_place(struct root *root, struct wire *wire, const struct hello *hello)
 {
     int rank = hello->rank;
     struct peer *peer = &root->peers[rank];
@@ -225,10 +223,10 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
     redirect_encode(&redirect, &bytes);
     if (peer->parent > 0) {
         peer->state = PEER_SENT;
-        guest_dismiss(fd, FRAME_REDIRECT, &bytes);
+        guest_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {
-        const struct branch new = {.rank = rank, .heard = root->control->now};
-        struct branch *branch = branches_add(&root->branches, fd, &new);
+        const struct branch new = {.wire = *wire, .rank = rank, .heard = root->control->now};
+        struct branch *branch = branches_add(&root->branches, &new);
         peer_set_joined(root, peer, rank);
         if (!branch || bytes.failed ||
             !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
@@ -239,11 +237,12 @@ static void guest_place(struct root *root, int fd, const struct hello *hello)
 }
 
 /* Its parent does not speak any more: from now on it speaks here. */
-static void guest_adopt(struct root *root, int fd, const struct hello *hello)
+static void guest_adopt(struct root *root, struct wire *wire, const struct hello *hello)
 {
     int rank = hello->rank;
     struct peer *peer = &root->peers[rank];
-    struct branch branch = {.rank = rank, .voice = true, .heard = root->control->now};
+    const struct branch branch = {
+        .wire = *wire, .rank = rank, .voice = true, .heard = root->control->now};
     say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
     if (peer->state == PEER_SENT)
         peer_set_joined(root, peer, rank);
@@ -253,39 +252,39 @@ static void guest_adopt(struct root *root, int fd, const struct hello *hello)
         root->peers[other].returned |= peer_is_below(root, other, rank);
     peer->heard = root->control->now;
     branches_drop(&root->branches, rank);
-    if (!branches_add(&root->branches, fd, &branch))
+    if (!branches_add(&root->branches, &branch))
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
     else if (atomic_load(&root->control->ended))
         root_repeat(root);
 }
 
-void root_admit(void *argument, int fd, const struct hello *hello)
+void root_admit(void *argument, struct wire *wire, const struct hello *hello)
 {
     struct root *root = argument;
     struct control *control = root->control;
     struct notice notice = {.personal = true};
     if (root->last_type == FRAME_VERDICT && hello->arrival != ARRIVAL_ORPHANED) {
-        close(fd); /* it is for the next job */
+        wire_close(wire); /* it is for the next job */
         return;
     }
     notice.status = guest_check(root, hello, notice.text, sizeof notice.text);
     if (notice.status != STATUS_OK) {
         root->joined += !control->joined;
-        guest_refuse(fd, FRAME_REFUSED, &notice);
+        guest_refuse(wire, FRAME_REFUSED, &notice);
         if (!control->joined && root->refusal == STATUS_OK)
             root_give_up(root, hello->rank, hello->host, notice.status, notice.text);
         else
             say_verbose(1, "refused a process that came too late: %s", notice.text);
     } else if (hello->arrival == ARRIVAL_ORPHANED) {
-        guest_adopt(root, fd, hello);
+        guest_adopt(root, wire, hello);
     } else if (atomic_load(&control->ended)) {
         struct peer *peer = &root->peers[hello->rank];
         root->joined += !peer_is_counted(peer);
         peer->hello = *hello;
         peer->state = PEER_LEFT;
-        guest_refuse(fd, root->last_type, &root->last_word);
+        guest_refuse(wire, root->last_type, &root->last_word);
     } else {
-        guest_place(root, fd, hello);
+        guest_place(root, wire, hello);
     }
 }
 

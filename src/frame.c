@@ -7,43 +7,58 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEADER_BYTES 9
+#define LENGTH_BYTES 4
+#define HEAD_BYTES   5 /* behind it: rank and type */
+/* That all frames have besides their content. */
+#define FRAME_BYTES (LENGTH_BYTES + HEAD_BYTES + SEAL_BYTES)
 /* Bytes received from one peer before the others have their turn. */
 #define FILL_MOST  ((size_t)4 << 20)
 #define FILL_PIECE ((size_t)64 << 10)
+#define SEAL_PIECE ((size_t)64 << 10) /* sealed at a time, or one frame: it is work */
 
-enum frame_state frame_parse(const unsigned char *bytes, size_t have, struct frame *frame,
-                             size_t *used)
+static size_t frame_length(const unsigned char *bytes)
 {
-    if (have < HEADER_BYTES)
-        return FRAME_PART;
-    struct reader reader = {.at = bytes, .left = have};
-    size_t size = read_u32(&reader);
-    int rank = (int)read_u32(&reader);
-    int type = *read_bytes(&reader, 1);
-    if (size > FRAME_MOST || rank < 0 || type == 0 || type >= FRAME_TYPES)
-        return FRAME_BAD;
-    if (reader.left < size)
-        return FRAME_PART;
-    *frame = (struct frame){.type = type, .rank = rank, .data = reader.at, .size = size};
-    *used = HEADER_BYTES + size;
-    return FRAME_WHOLE;
+    struct reader reader = {.at = bytes, .left = LENGTH_BYTES};
+    return read_u32(&reader);
+}
+
+void wire_connect(struct wire *wire, int fd, const struct seals *seals)
+{
+    if (wire->sealed > 0)
+        bytes_drop(&wire->out, wire->sealed);
+    wire->in.size = wire->taken = wire->sent = wire->sealed = 0;
+    wire->fd = fd;
+    wire->seals = *seals;
 }
 
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size)
 {
+    static const unsigned char room[SEAL_BYTES];
     if (wire->sent > wire->out.size / 2) {
         bytes_drop(&wire->out, wire->sent);
+        wire->sealed -= wire->sent;
         wire->sent = 0;
     }
-    if (size > FRAME_MOST || !bytes_reserve(&wire->out, HEADER_BYTES + size))
+    if (size > FRAME_MOST || !bytes_reserve(&wire->out, FRAME_BYTES + size))
         return false;
     unsigned char kind = (unsigned char)type;
     bytes_put_u32(&wire->out, (uint32_t)size);
     bytes_put_u32(&wire->out, (uint32_t)rank);
     bytes_put(&wire->out, &kind, 1);
     bytes_put(&wire->out, data, size);
+    bytes_put(&wire->out, room, sizeof room);
     return true;
+}
+
+/* Seals what is to leave next. */
+static void wire_seal(struct wire *wire)
+{
+    while (wire->sealed < wire->out.size && wire->sealed - wire->sent < SEAL_PIECE) {
+        unsigned char *frame = wire->out.data + wire->sealed;
+        size_t size = frame_length(frame);
+        seal_close(&wire->seals.out, frame + LENGTH_BYTES, HEAD_BYTES + size);
+        wire->sealed += FRAME_BYTES + size;
+    }
 }
 
 bool wire_pending(const struct wire *wire)
@@ -54,8 +69,9 @@ bool wire_pending(const struct wire *wire)
 bool wire_flush(struct wire *wire)
 {
     while (wire_pending(wire)) {
+        wire_seal(wire);
         ssize_t count =
-            send(wire->fd, wire->out.data + wire->sent, wire->out.size - wire->sent, MSG_NOSIGNAL);
+            send(wire->fd, wire->out.data + wire->sent, wire->sealed - wire->sent, MSG_NOSIGNAL);
         if (count > 0)
             wire->sent += (size_t)count;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -63,7 +79,7 @@ bool wire_flush(struct wire *wire)
         else if (errno != EINTR)
             return false;
     }
-    wire->out.size = wire->sent = 0;
+    wire->out.size = wire->sealed = wire->sent = 0;
     return true;
 }
 
@@ -91,12 +107,25 @@ bool wire_fill(struct wire *wire)
 
 enum frame_state wire_take(struct wire *wire, struct frame *frame)
 {
-    size_t used = 0, have = wire->in.size - wire->taken;
-    if (have == 0)
+    size_t have = wire->in.size - wire->taken;
+    if (have < LENGTH_BYTES)
         return FRAME_PART;
-    enum frame_state state = frame_parse(wire->in.data + wire->taken, have, frame, &used);
-    wire->taken += used;
-    return state;
+    unsigned char *bytes = wire->in.data + wire->taken;
+    size_t size = frame_length(bytes);
+    if (size > FRAME_MOST)
+        return FRAME_FORGED;
+    if (have < FRAME_BYTES + size)
+        return FRAME_PART;
+    if (!seal_open(&wire->seals.in, bytes + LENGTH_BYTES, HEAD_BYTES + size))
+        return FRAME_FORGED;
+    wire->taken += FRAME_BYTES + size;
+    struct reader reader = {.at = bytes + LENGTH_BYTES, .left = HEAD_BYTES + size};
+    frame->rank = (int)read_u32(&reader);
+    frame->type = *read_bytes(&reader, 1);
+    frame->data = reader.at;
+    frame->size = size;
+    bool known = frame->rank >= 0 && frame->type > 0 && frame->type < FRAME_TYPES;
+    return known ? FRAME_WHOLE : FRAME_BAD;
 }
 
 void wire_close(struct wire *wire)

@@ -2,13 +2,15 @@
  * frame.h - messages of a known length over a non-blocking socket.
  *
  * A frame is four bytes of length, four that say which rank speaks, one byte of type, and that many
- * bytes of content. It may have come through other ranks, so who speaks need not be who sent it.
- * What cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
+ * bytes of content, all sealed but the length (see seal.h). It may have come through other ranks,
+ * so who speaks need not be who sent it. What cannot be sent yet waits in memory, so that the
+ * helper thread never blocks on a peer.
  */
 #ifndef CCTEST_FRAME_H
 #define CCTEST_FRAME_H
 
 #include "bytes.h"
+#include "seal.h"
 
 #define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
 
@@ -39,22 +41,24 @@ struct frame {
 };
 
 enum frame_state {
-    FRAME_PART,  /* more bytes are needed */
-    FRAME_WHOLE, /* *frame is set, and *used to the bytes that it took */
-    FRAME_BAD,   /* no peer of ours sends this */
+    FRAME_PART,   /* more bytes are needed */
+    FRAME_WHOLE,  /* *frame is set */
+    FRAME_BAD,    /* no peer of ours sends this */
+    FRAME_FORGED, /* the peer did not send this: the connection is as good as broken */
 };
-
-/* Looks at `have` received bytes. *frame points into them. */
-enum frame_state frame_parse(const unsigned char *bytes, size_t have, struct frame *frame,
-                             size_t *used);
 
 struct wire {
     int fd;
+    struct seals seals;
     struct bytes in, out;
-    size_t sent;  /* bytes of `out` that have left */
-    size_t taken; /* bytes of `in` that were given out as frames */
+    size_t sealed; /* bytes of `out` that are; those behind them wait as they were put */
+    size_t sent;   /* bytes of `out` that have left */
+    size_t taken;  /* bytes of `in` that were given out as frames */
 };
 
+/* From now on it goes over this socket, with the seals that the handshake there gave; what was put
+ * before, and was not under way elsewhere, goes first. Takes the socket. */
+void wire_connect(struct wire *wire, int fd, const struct seals *seals);
 /* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
 /* Is there anything that has not been sent? */

@@ -66,6 +66,7 @@ struct handshake {
     size_t out_size, out_sent;
     enum stage stage;
     bool proved; /* the peer has */
+    struct seals seals;
     const char *reason;
 };
 
@@ -116,10 +117,11 @@ static size_t hello_size(const struct claim *claim)
 }
 
 /* What is made of the secret: for each role its own. */
-enum use { USE_HELLO, USE_PROOF };
+enum use { USE_HELLO, USE_PROOF, USE_SEAL };
 
 /* A key, or a proof, that follows from the secret, the purpose, and all that both ends have said
- * before the hello of `role`, or its proof. The nonces are in it, so it is never the same again. */
+ * before the hello of `role`, before its proof, or at all. The nonces are in it, so it is never the
+ * same again. */
 static void derive(const struct handshake *handshake, enum use use, int role,
                    unsigned char key[PROOF_BYTES])
 {
@@ -131,7 +133,8 @@ static void derive(const struct handshake *handshake, enum use use, int role,
     for (int i = CONNECTING; i <= ACCEPTING; i++)
         crypto_generichash_update(&state, handshake->opening[i].bytes, OPENING_BYTES);
     /* A claim holds its own length, so two in a row can be read in one way only. */
-    for (int i = CONNECTING; i < role + (use == USE_PROOF); i++)
+    int claims = use == USE_HELLO ? role : use == USE_PROOF ? role + 1 : 2;
+    for (int i = 0; i < claims; i++)
         crypto_generichash_update(&state, handshake->claim[i].bytes,
                                   HEAD_BYTES + hello_size(&handshake->claim[i]));
     crypto_generichash_final(&state, key, PROOF_BYTES);
@@ -209,7 +212,9 @@ static void check_claim(struct handshake *handshake)
     handshake->stage = STAGE_OVER;
     derive(handshake, USE_HELLO, role, key);
     if (handshake->role == ACCEPTING)
-        queue_claim(handshake); /* its proof covers the peer's hello as it came */
+        queue_claim(handshake); /* its proof covers the peer's hello as it came, */
+    derive(handshake, USE_SEAL, handshake->role, handshake->seals.out.key); /* and so do these */
+    derive(handshake, USE_SEAL, role, handshake->seals.in.key);
     hello_cipher(handshake, role, key);
     sodium_memzero(key, sizeof key);
 }
@@ -321,6 +326,11 @@ const void *handshake_hello(const struct handshake *handshake, size_t *size)
     const struct claim *theirs = &handshake->claim[!handshake->role];
     *size = hello_size(theirs);
     return theirs->bytes + HEAD_BYTES;
+}
+
+const struct seals *handshake_seals(const struct handshake *handshake)
+{
+    return &handshake->seals;
 }
 
 const char *handshake_reason(const struct handshake *handshake)

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "seal.h"
+
 #define HANDSHAKE_HELLO_MOST 1536
 
 struct handshake;
@@ -34,6 +36,9 @@ enum handshake_state handshake_step(struct handshake *handshake);
 short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT */
 /* The peer's hello, once DONE. */
 const void *handshake_hello(const struct handshake *handshake, size_t *size);
+/* With what the two ends seal what they say from now on, once DONE. A proof says who is there, and
+ * not that nobody is between: what is not sealed may be another's. */
+const struct seals *handshake_seals(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */
 const char *handshake_reason(const struct handshake *handshake);

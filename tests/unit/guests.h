@@ -27,9 +27,10 @@ static inline int guest_accept(const struct listeners *listeners)
     return fd;
 }
 
-/* Proves itself as who knows the job's secret, and hears that the other end does. */
-static inline void shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
-                               const struct hello *hello)
+/* Proves itself as who knows the job's secret, and hears that the other end does; returns the wire
+ * between them. */
+static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
+                                      const struct hello *hello)
 {
     struct membership membership = membership_of(job, hello->rank);
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
@@ -41,16 +42,17 @@ static inline void shake_hands(const struct job_of_ranks *job, int fd, bool acce
         poll(&set, 1, 1000);
     }
     assert_int_equal(HANDSHAKE_DONE, state);
+    struct wire wire = {0};
+    wire_connect(&wire, fd, handshake_seals(handshake));
     handshake_free(handshake);
+    return wire;
 }
 
-/* Calls who listens there as who says this of itself, and proves itself; returns the socket. */
-static inline int guest_call(const struct job_of_ranks *job, const struct hello *hello,
-                             const struct address *where)
+/* Calls who listens there as who says this of itself, and proves itself. */
+static inline struct wire guest_call(const struct job_of_ranks *job, const struct hello *hello,
+                                     const struct address *where)
 {
-    int fd = socket_connect(where);
-    shake_hands(job, fd, false, hello);
-    return fd;
+    return shake_hands(job, socket_connect(where), false, hello);
 }
 
 /* Reads on until a frame of this type comes. */

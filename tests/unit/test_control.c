@@ -156,18 +156,18 @@ static void test_mute_root(void **state)
     hello_fill(&hello, &membership, "same");
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 1, 2));
-    int fd = guest_accept(&job->listeners);
-    shake_hands(job, fd, true, &hello);
+    struct wire wire = shake_hands(job, guest_accept(&job->listeners), true, &hello);
     threads_expect(job, 1, 2, STATUS_TIMEOUT);
     assert_non_null(strstr(job->outcome[1].message, "it answered, and has been silent for 1"));
     assert_non_null(strstr(job->outcome[1].message, "before all ranks had joined"));
-    close(fd);
+    wire_close(&wire);
     listeners_close(&job->listeners);
     job_free(job);
 }
 
-/* Connects as rank 3 would and proves itself; returns the socket. */
-static int join_as_guest(const struct job_of_ranks *job, const char *options, const char *version)
+/* Connects as rank 3 would and proves itself. */
+static struct wire join_as_guest(const struct job_of_ranks *job, const char *options,
+                                 const char *version)
 {
     struct membership membership = membership_of(job, 3);
     struct hello hello;
@@ -176,16 +176,28 @@ static int join_as_guest(const struct job_of_ranks *job, const char *options, co
     return guest_call(job, &hello, &job->home.list[0]);
 }
 
-/* A job in which a guest that is one of it sends `bytes` and hangs up, which ends all so. */
-static struct job_of_ranks *say_as_member(const void *bytes, size_t size, enum status status)
+struct saying {
+    int rank, type;
+    const char *data;
+    size_t size;
+};
+
+/* A job in which a guest that is one of it says these `count` things, then sends `raw` bytes, and
+ * hangs up, which ends all so. */
+static struct job_of_ranks *say_as_member(const struct saying *sayings, int count, const void *raw,
+                                          size_t size, enum status status)
 {
     struct job_of_ranks *job = job_create(RANKS, 0, 1);
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, RANKS - 1));
-    struct wire wire = {.fd = join_as_guest(job, "same", CCTEST_VERSION)};
+    struct wire wire = join_as_guest(job, "same", CCTEST_VERSION);
     struct frame frame;
     guest_await(&wire, FRAME_WELCOME, &frame);
-    assert_int_equal(size, write(wire.fd, bytes, size));
+    for (int i = 0; i < count; i++)
+        assert_true(
+            wire_put(&wire, sayings[i].rank, sayings[i].type, sayings[i].data, sayings[i].size));
+    assert_true(wire_flush(&wire) && !wire_pending(&wire));
+    assert_int_equal(size, write(wire.fd, raw, size));
     shutdown(wire.fd, SHUT_WR); /* and not close(): what it has not read would undo it */
     threads_expect(job, 0, RANKS - 1, status);
     assert_int_equal(1, job->outcome[0].errors);
@@ -193,48 +205,64 @@ static struct job_of_ranks *say_as_member(const void *bytes, size_t size, enum s
     return job;
 }
 
-static void misbehave(const void *bytes, size_t size)
-{
-    job_free(say_as_member(bytes, size, STATUS_ERROR));
-}
-
 static void test_nonsense_from_a_member(void **state)
 {
     (void)state;
-    misbehave("\377\377\377\377\3\0\0\0\1", 9);            /* a frame that is too long */
-    misbehave("\0\0\0\0\3\0\0\0\143", 9);                  /* of no type */
-    misbehave("\0\0\0\0\4\0\0\0\3", 9);                    /* from no rank */
-    misbehave("\0\0\0\0\377\377\377\377\3", 9);            /* likewise */
-    misbehave("\0\0\0\0\0\0\0\0\3", 9);                    /* in the name of rank 0 */
-    misbehave("\3\0\0\0\3\0\0\0\3abc", 12);                /* a pulse that is too short */
-    misbehave("\10\0\0\0\3\0\0\0\4\11\0\0\0\0\0\0\0", 17); /* a share of no exchange */
-    misbehave("\14\0\0\0\3\0\0\0\6\1\0\0\0\0\0\0\0\377\377\0\0", 21); /* its text is elsewhere */
-    misbehave("\0\0\0\0\3\0\0\0\2", 9);                               /* what only rank 0 says */
+    static const struct saying nonsense[] = {
+        {3, 99, "", 0},                                        /* of no type */
+        {4, FRAME_PULSE, "", 0},                               /* from no rank */
+        {-1, FRAME_PULSE, "", 0},                              /* likewise */
+        {0, FRAME_PULSE, "", 0},                               /* in the name of rank 0 */
+        {3, FRAME_PULSE, "abc", 3},                            /* a pulse that is too short */
+        {3, FRAME_SHARE, "\11\0\0\0\0\0\0\0", 8},              /* a share of no exchange */
+        {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
+        {3, FRAME_REFUSED, "", 0},                             /* what only rank 0 says */
+    };
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
+        job_free(say_as_member(&nonsense[i], 1, "", 0, STATUS_ERROR));
+}
+
+/* What comes over a member's connection, and is not what the member says, is not laid at its door
+ * and never obeyed: it is a broken connection. */
+static void test_forged_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } forged[] = {
+        {"\0\0\0\0\3\0\0\0\3", 9},         /* a part of a frame */
+        {"\377\377\377\377\3\0\0\0\3", 9}, /* of one that is too long */
+        {"\0\0\0\0\3\0\0\0\7"              /* one that is not sealed: FINISHED */
+         "0123456789abcdef",
+         25},
+    };
+    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+        struct job_of_ranks *job =
+            say_as_member(NULL, 0, forged[i].bytes, forged[i].size, STATUS_TIMEOUT);
+        assert_int_equal(3, job->outcome[0].culprit);
+        assert_null(strstr(job->outcome[0].message, "makes no sense"));
+        job_free(job);
+    }
 }
 
 /* Who was alone, as rank 0 was stopped, says so when rank 0 goes on; that is not nonsense. */
 static void test_goodbye_before_the_end(void **state)
 {
     (void)state;
-    job_free(say_as_member("\0\0\0\0\3\0\0\0\11", 9, STATUS_TIMEOUT));
+    const struct saying goodbye = {3, FRAME_GOODBYE, "", 0};
+    job_free(say_as_member(&goodbye, 1, "", 0, STATUS_TIMEOUT));
 }
 
 /* What a rank says twice, as it has two ways to rank 0, counts once. */
 static void test_strangers_told_twice(void **state)
 {
     (void)state;
-    static const uint64_t told[] = {2, 2, 3};
-    struct wire wire = {.fd = -1};
-    struct bytes count = {0};
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
-        count.size = 0;
-        strangers_encode(told[i], &count);
-        wire_put(&wire, 3, FRAME_STRANGERS, count.data, count.size);
-    }
-    struct job_of_ranks *job = say_as_member(wire.out.data, wire.out.size, STATUS_TIMEOUT);
+    static const struct saying told[] = {{3, FRAME_STRANGERS, "\2\0\0\0\0\0\0\0", 8},
+                                         {3, FRAME_STRANGERS, "\2\0\0\0\0\0\0\0", 8},
+                                         {3, FRAME_STRANGERS, "\3\0\0\0\0\0\0\0", 8}};
+    struct job_of_ranks *job = say_as_member(told, 3, "", 0, STATUS_TIMEOUT);
     assert_int_equal(3, job->outcome[0].strangers);
-    bytes_free(&count);
-    bytes_free(&wire.out);
     job_free(job);
 }
 
@@ -244,13 +272,12 @@ static void refused(const char *options, const char *version, const char *words)
     const struct outcome *root = &job->outcome[0];
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, 1));
-    int fd = join_as_guest(job, options, version);
+    struct wire wire = join_as_guest(job, options, version);
     pthread_join(root->thread, NULL);
     assert_int_not_equal(STATUS_OK, root->status);
     if (!strstr(root->message, words))
         print_error("'%s' does not say '%s'\n", root->message, words);
     assert_non_null(strstr(root->message, words));
-    struct wire wire = {.fd = fd};
     struct frame frame;
     wire_fill(&wire);
     assert_int_equal(FRAME_WHOLE, wire_take(&wire, &frame));
@@ -312,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_mute_root),
         cmocka_unit_test(test_nonsense_from_a_member),
+        cmocka_unit_test(test_forged_words),
         cmocka_unit_test(test_goodbye_before_the_end),
         cmocka_unit_test(test_strangers_told_twice),
         cmocka_unit_test(test_refusals),

@@ -70,9 +70,10 @@ static void test_strangers_at_all_ranks(void **state)
     job_free(job);
 }
 
-/* A rank of the job, made by hand, calls one of the others; returns the socket. */
-static int guest_arrive(const struct job_of_ranks *job, int rank, const char *options,
-                        enum arrival arrival, const struct home *home, const struct address *where)
+/* A rank of the job, made by hand, calls one of the others. */
+static struct wire guest_arrive(const struct job_of_ranks *job, int rank, const char *options,
+                                enum arrival arrival, const struct home *home,
+                                const struct address *where)
 {
     struct membership membership = membership_of(job, rank);
     struct hello hello;
@@ -83,7 +84,7 @@ static int guest_arrive(const struct job_of_ranks *job, int rank, const char *op
 }
 
 /* It calls rank 0, and says that it listens at `home`. */
-static int guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
+static struct wire guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
 {
     return guest_arrive(job, rank, "same", ARRIVAL_FIRST, home, &job->home.list[0]);
 }
@@ -117,12 +118,12 @@ static void test_wrong_ranks_below(void **state)
     assert_non_null(below);
     for (size_t i = 0; i < WRONG; i++) {
         char byte;
-        int fd =
+        struct wire wire =
             guest_arrive(job, wrong[i].rank, wrong[i].options, ARRIVAL_FIRST, &job->home, below);
-        struct pollfd set = {.fd = fd, .events = POLLIN};
+        struct pollfd set = {.fd = wire.fd, .events = POLLIN};
         assert_int_equal(1, poll(&set, 1, 5000));
-        assert_true(recv(fd, &byte, 1, 0) <= 0);
-        close(fd);
+        assert_true(recv(wire.fd, &byte, 1, 0) <= 0);
+        wire_close(&wire);
     }
     assert_true(threads_start(job, 2, 3));
     threads_expect(job, 0, 3, STATUS_OK);
@@ -148,9 +149,9 @@ static void test_strayed_ranks(void **state)
     char host[80], words[400];
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
-    struct wire first = {.fd = guest_join(job, 1, &job->home)};
+    struct wire first = guest_join(job, 1, &job->home);
     assert_int_equal(0, guest_parent(&first));
-    struct wire second = {.fd = guest_join(job, 2, &job->home)};
+    struct wire second = guest_join(job, 2, &job->home);
     assert_int_equal(1, guest_parent(&second));
     wire_close(&second);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
@@ -181,8 +182,8 @@ static void test_places(void **state)
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
     for (int i = 0; i < COMES; i++) {
-        wires[i] = (struct wire){.fd = guest_arrive(job, comes[i].rank, "same", comes[i].arrival,
-                                                    &job->home, &job->home.list[0])};
+        wires[i] = guest_arrive(job, comes[i].rank, "same", comes[i].arrival, &job->home,
+                                &job->home.list[0]);
         assert_int_equal(comes[i].parent, guest_parent(&wires[i]));
     }
     for (int i = 0; i < COMES; i++)
@@ -202,7 +203,7 @@ static void test_calls_again(void **state)
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
     for (int i = 0; i < 3; i++) {
-        calls[i] = (struct wire){.fd = guest_join(job, 1, &job->home)};
+        calls[i] = guest_join(job, 1, &job->home);
         assert_int_equal(0, guest_parent(&calls[i]));
         if (i == 1)
             assert_true(threads_start(job, 2, 3));
@@ -211,7 +212,7 @@ static void test_calls_again(void **state)
     }
     struct home other = job->home;
     other.list[0].port++;
-    struct wire wire = {.fd = guest_join(job, 1, &other)};
+    struct wire wire = guest_join(job, 1, &other);
     guest_await(&wire, FRAME_REFUSED, &frame);
     wire_close(&wire);
     for (int i = 0; i < 3; i++)
@@ -228,7 +229,7 @@ static void unreachable_parent(const struct home *home)
     struct job_of_ranks *job = job_create(5, 2, 8);
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
-    struct wire wire = {.fd = guest_join(job, 1, home)};
+    struct wire wire = guest_join(job, 1, home);
     assert_true(threads_start(job, 2, 5));
     struct frame frame;
     guest_await(&wire, FRAME_WELCOME, &frame);
@@ -287,11 +288,10 @@ static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
     hello_fill(&hello, &membership, "same");
     assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
     assert_true(threads_start(job, 0, 1));
-    struct wire up = {.fd = guest_join(job, 1, &home)};
+    struct wire up = guest_join(job, 1, &home);
     assert_int_equal(0, guest_parent(&up));
     assert_true(threads_start(job, 2, 3));
-    struct wire below = {.fd = guest_accept(&listeners)};
-    shake_hands(job, below.fd, true, &hello);
+    struct wire below = shake_hands(job, guest_accept(&listeners), true, &hello);
     while (!carry(&up, &below))
         carry(&below, &up);
     notice_encode(&(struct notice){.status = STATUS_TIMEOUT, .text = "it is cut off"}, &last_word);
@@ -366,8 +366,11 @@ static void test_hung_up(void **state)
     job->life = patient_life;
     assert_true(threads_start(job, 0, 3));
     usleep(250000);
-    for (int i = 0; i < 3; i++)
-        close(guest_arrive(job, 2, "same", ARRIVAL_ORPHANED, &job->home, &job->home.list[0]));
+    for (int i = 0; i < 3; i++) {
+        struct wire wire =
+            guest_arrive(job, 2, "same", ARRIVAL_ORPHANED, &job->home, &job->home.list[0]);
+        wire_close(&wire);
+    }
     threads_expect(job, 0, 3, STATUS_OK);
     job_free(job);
 }
