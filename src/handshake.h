@@ -37,7 +37,8 @@ short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT 
 /* The peer's hello, once DONE. */
 const void *handshake_hello(const struct handshake *handshake, size_t *size);
 /* With what the two ends seal what they say from now on, once DONE. A proof says who is there, and
- * not that nobody is between: what is not sealed may be another's. */
+ * not that nobody is between: what is not sealed, as on the tcp transport's data sockets, may be
+ * another's words. */
 const struct seals *handshake_seals(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */

@@ -7,7 +7,9 @@
  *   tcp_unheard.c  who does not acknowledge what was sent to it
  *
  * One socket, full duplex, serves one lane between two ranks: so each lane has TCP's flow control
- * of its own. The lower rank listens, the higher one connects.
+ * of its own. The lower rank listens, the higher one connects. Both prove who they are, and the
+ * proofs hold for these two ranks and this lane only; what follows is not sealed, as that would be
+ * most of what is measured.
  */
 #ifndef CCTEST_TCP_H
 #define CCTEST_TCP_H

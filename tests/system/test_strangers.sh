@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Others than the job's ranks at its sockets, while it forms, while its ranks connect to each other, and while it runs:
-# they are dropped and counted, they cost no more than so many descriptors, and they learn nothing.
+# they are dropped and counted, they cost no more than so many descriptors, they learn nothing, and they are not obeyed.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -195,6 +195,52 @@ for rank in 0 1 2; do ended $rank 0; done
 check_json "$scratch/strangers.json" "20 <= d['strangers'] <= 10 + $(sed 's/there //' "$scratch/there")" \
     'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
+wait $attacker 2>/dev/null
+
+# ---- on the way between two ranks ----
+
+# Who listens where rank 0 is looked for, here by rank 1's own mistake, can carry all to the real one; what he then says
+# in its stead is not obeyed. His words are a verdict: status 3, wrong data.
+cat >"$scratch/relay.py" <<'PYTHON'
+import os, select, socket, struct, sys, time
+port, go = int(sys.argv[1]), sys.argv[2]
+door = socket.socket()
+door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+door.bind(("", port))
+door.listen()
+print("there", flush=True)
+rank, _ = door.accept()
+root = socket.create_connection(("10.77.0.1", port))
+text = b"a stranger says so"
+verdict = struct.pack("<III", 3, 0, len(text)) + text
+verdict = struct.pack("<IIB", len(verdict), 0, 8) + verdict + os.urandom(16)
+while True:
+    for end in select.select([rank, root], [], [], 0.05)[0]:
+        said = end.recv(65536)
+        if not said:
+            sys.exit()
+        (root if end is rank else rank).sendall(said)
+    if verdict and os.path.exists(go):
+        rank.sendall(verdict)
+        verdict = b""
+PYTHON
+port=$((port + 1))
+host_as 4
+"${as[@]}" python3 "$scratch/relay.py" $port "$scratch/go" >"$scratch/relay.out" 2>&1 &
+attacker=$!
+check "the relay listens" await 10 grep -qs there "$scratch/relay.out"
+rank 0 2 1 "${small[@]}" -v -n 3000 --inject delay:rank=1:us=20000
+check "rank 0 listens" await 10 listens 1
+host_as 2
+start 1 "${as[@]}" "$CCTEST" "${small[@]}" -v -n 3000 --inject delay:rank=1:us=20000 --timeout 20 \
+    --rendezvous "h4:$port" --rank 1 --world 2
+check "the job runs" await 10 grep -q 'busbw' "$scratch/0.out"
+sleep 0.5
+touch "$scratch/go"
+ended 1 5 'rank 0 .* cannot be reached any more: what came over its connection is not what it sent'
+check_silent 'a stranger says so'
+ended 0 5 'rank 1 .* is gone'
+kill $attacker 2>/dev/null
 wait $attacker 2>/dev/null
 
 # ---- nobody has learnt the secret ----
