@@ -11,7 +11,9 @@ What is right follows from the fault alone, never from what the job said:
   interrupted   130; one that had hardly begun, or found no rank 0 yet, ends alone, and the others miss it (5)
   descriptors   1, and the rank that had too few of them; 0 where they were enough
   too late      5, and where it looked: who looks for rank 0 when that one has ended already
-  early         whoever it is, and whatever it says: a launcher through which ranks still meet has its own mind
+  early         while ranks still meet through a launcher: as above for one that sleeps, which the launcher does not see,
+                but for what that one itself says and how it ends; of others, and one that is woken before its own
+                deadline, whatever it says: the launcher has its own mind
 """
 import os
 import pathlib
@@ -23,6 +25,7 @@ import time
 HEALTHY_MOST = 90 # seconds that a healthy job may take here
 SLURM = re.compile(r'\(\("(munged|slurmctld|slurmd|slurmstepd|srun)"') # who listens
 SLEEPS = ("stop", "stop-root", "stop-long") # the rank that is struck
+MINDED = ("kill", "kill-root", "interrupt", "stop-long") # by launchers, while ranks meet through them
 NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
 
 
@@ -34,6 +37,8 @@ def accusations(case, process):
     lines = [line.removeprefix("cctest: ") for line in lines]
     if case.fault in SLEEPS: # it knows only that the others have gone
         lines = [line for line in lines if process.rank != case.target and not line.startswith(f"rank {case.target}: ")]
+        # While it met the launcher it had no prefix yet.
+        lines = [line for line in lines if not re.search(rf"\brank {case.target} (of \d+, but|within) ", line)]
     lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]
     return [line for line in lines if line and not NOTES.search(line)]
 
@@ -88,7 +93,7 @@ def expected(job, case, process):
     fault, struck = case.fault, process.rank == case.target
     if case.healthy():
         return {0}, None
-    if case.early: # it has an end, in time, and that is all that can be asked for
+    if case.early and (struck or fault in MINDED): # it has an end, in time, and that is all that can be asked for
         return {None, *range(-64, 256)}, "."
     if case.launched() and process.rank is None: # its own status is its own business
         return set(range(1, 256)), named(case, [case.target]) + rf"|by SIG{case.signal}"
@@ -139,7 +144,7 @@ def right_names(job, case):
             if not is_right(job, case, process, line):
                 return f"rank {process.rank} says: {line}"
             accused = True
-    silent = case.healthy() or case.early or case.fault == "kill-supervisor"
+    silent = case.healthy() or case.early and case.fault in MINDED or case.fault == "kill-supervisor"
     silent = silent or all(p.status() == 0 for p in job.processes)
     return "" if silent or accused else "nobody is named"
 
