@@ -27,6 +27,13 @@ long number_parse(const char *text)
     return *end == '\0' && value <= 10000000 ? value : -1;
 }
 
+/* A variable; an empty one says as little as none. */
+static const char *told(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
 static void ports_derive(struct membership *membership, const char *shared)
 {
     unsigned char hash[crypto_generichash_BYTES_MIN];
@@ -38,11 +45,18 @@ static void ports_derive(struct membership *membership, const char *shared)
 /* torchrun's agent holds MASTER_PORT itself. */
 static enum status meet_torchrun(struct membership *membership, char *shared, size_t size)
 {
-    const char *run = getenv("TORCHELASTIC_RUN_ID");
+    const char *run = getenv("TORCHELASTIC_RUN_ID"), *port = getenv("MASTER_PORT");
+    long number = number_parse(port);
+    if (number < 1 || number > 65535)
+        return fail(
+            STATUS_USAGE,
+            "MASTER_PORT is '%s', which is no port: set it to one from 1 to 65535, the same "
+            "for all ranks, or give --rendezvous HOST:PORT",
+            port);
     snprintf(membership->root_host, sizeof membership->root_host, "%s", getenv("MASTER_ADDR"));
-    snprintf(shared, size, "torchrun %s %s", getenv("MASTER_PORT"), run ? run : "");
+    snprintf(shared, size, "torchrun %s %s", port, run ? run : "");
     ports_derive(membership, shared);
-    long taken = number_parse(getenv("MASTER_PORT")) - membership->root_port;
+    long taken = number - membership->root_port;
     if (taken >= 0 && taken <= PORTS_SPARE)
         membership->root_port += (int)taken + 1;
     return STATUS_OK;
@@ -74,8 +88,11 @@ static enum status meet_slurm(struct membership *membership, char *shared, size_
     else if (placed && strncmp(placed, "arbitrary", strlen("arbitrary")) == 0)
         return fail(STATUS_USAGE, "srun -m arbitrary does not tell on which node rank 0 is: give "
                                   "--rendezvous NODE:PORT with that node, or use srun --mpi=pmix");
-    else
-        nodelist_first(list, membership->root_host, sizeof membership->root_host);
+    else if (!nodelist_first(list, membership->root_host, sizeof membership->root_host))
+        return fail(STATUS_USAGE,
+                    "SLURM_STEP_NODELIST is '%s', which is no list of nodes: give --rendezvous "
+                    "NODE:PORT with the node of rank 0",
+                    list);
     slurm_name_step(shared, size);
     ports_derive(membership, shared);
     return STATUS_OK;
@@ -108,7 +125,7 @@ static const struct {
 static long launcher_size(size_t i, long *mine)
 {
     for (int n = 0; launchers[i].needs[n]; n++)
-        if (!getenv(launchers[i].needs[n]))
+        if (!told(launchers[i].needs[n]))
             return 0;
     *mine = number_parse(getenv(launchers[i].launcher.rank));
     long all = number_parse(getenv(launchers[i].launcher.size));
@@ -171,33 +188,48 @@ static const char *launcher_doubt(char *text, size_t size)
     return NULL;
 }
 
+/* How launcher `i` contradicts itself, or what it leaves out; false: it does not speak of several
+ * ranks. RANK, WORLD_SIZE and the like may stand in anybody's shell, so one alone says nothing: there
+ * must be another variable of the launcher, or a name that is nobody else's. Then a size says it that
+ * is not 1, also where it is no number; and, without a size, a rank that is not the first, which all
+ * shells and batch scripts of Slurm are. */
+static bool launcher_stumbles(size_t i, char *text, size_t size)
+{
+    const struct launcher *launcher = &launchers[i].launcher;
+    const char *rank = told(launcher->rank), *all = told(launcher->size), *missing = NULL;
+    bool named = !launchers[i].needs[0];
+    for (int n = 0; launchers[i].needs[n]; n++) {
+        if (told(launchers[i].needs[n]))
+            named = true;
+        else
+            missing = launchers[i].needs[n];
+    }
+    long ranks = number_parse(all);
+    if (all ? ranks == 1 || !(named || rank) : number_parse(rank) < 1 || !named)
+        return false;
+    if (!all)
+        snprintf(text, size, "%s is %.20s, but %s is not set", launcher->rank, rank,
+                 launcher->size);
+    else if (ranks < 1)
+        snprintf(text, size, "%s is '%.20s', which is no number of ranks", launcher->size, all);
+    else if (missing || !rank)
+        snprintf(text, size, "%s is %ld, but %s is not set", launcher->size, ranks,
+                 rank ? missing : launcher->rank);
+    else
+        snprintf(text, size, "%s is %ld, and %s '%.20s' is no rank of so many", launcher->size,
+                 ranks, launcher->rank, rank);
+    return true;
+}
+
 const char *launcher_incomplete(char *text, size_t size)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        const struct launcher *launcher = &launchers[i].launcher;
-        const char *rank = getenv(launcher->rank), *all = getenv(launcher->size), *missing = NULL;
-        bool others = rank != NULL;
-        for (int n = 0; launchers[i].needs[n]; n++) {
-            if (getenv(launchers[i].needs[n]))
-                others = true;
-            else
-                missing = launchers[i].needs[n];
-        }
-        if (!rank)
-            missing = launcher->rank;
-        if (!others || number_parse(all) < 2)
-            continue; /* nothing of it, or nothing that says that there are several ranks */
-        if (missing)
-            snprintf(text, size, "%s is %s, but %s is not set", launcher->size, all, missing);
-        else
-            snprintf(text, size, "%s is %s, and %s '%s' is no rank of so many", launcher->size, all,
-                     launcher->rank, rank);
-        return text;
-    }
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (launcher_stumbles(i, text, size))
+            return text;
     return launcher_doubt(text, size);
 }
 
-void nodelist_first(const char *list, char *host, size_t size)
+bool nodelist_first(const char *list, char *host, size_t size)
 {
     size_t length = 0;
     for (const char *at = list; *at && *at != ',' && length + 1 < size; at++) {
@@ -210,8 +242,11 @@ void nodelist_first(const char *list, char *host, size_t size)
         for (size_t i = 0; i < first && length + 1 < size; i++)
             host[length++] = at[1 + i];
         at += strcspn(at, "]");
-        if (!*at)
+        if (first == 0 || !*at) {
+            length = 0;
             break;
+        }
     }
     host[length] = '\0';
+    return length > 0;
 }

@@ -85,8 +85,8 @@ static void try_host(const char *text)
     char small[8], host[256];
     int port;
     nodelist_first(text, small, sizeof small);
-    nodelist_first(text, host, sizeof host);
-    require(strncmp(small, host, sizeof small - 1) == 0);
+    if (nodelist_first(text, host, sizeof host))
+        require(host[0] && strncmp(small, host, sizeof small - 1) == 0);
     rendezvous_parse(text, small, sizeof small, &port);
     if (rendezvous_parse(text, host, sizeof host, &port))
         require(host[0] && port > 0 && port < 65536);

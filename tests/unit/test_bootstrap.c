@@ -116,12 +116,16 @@ static void test_nodelist(void **state)
         {"node1,node2", "node1"},
         {"node[07-09,12],other", "node07"},
         {"a[3,5]b[10-11]x", "a3b10x"},
-        {"n[1", "n1"},
+        {"n[1-", ""},
+        {"n[1", ""},
+        {"n[]", ""},
+        {"[7-9]", "7"},
+        {",n1", ""},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char host[64];
-        nodelist_first(cases[i][0], host, sizeof host);
+        assert_int_equal(cases[i][1][0] != '\0', nodelist_first(cases[i][0], host, sizeof host));
         assert_string_equal(cases[i][1], host);
     }
     char small[4];
@@ -421,6 +425,11 @@ static void test_torchrun_ports(void **state)
     setenv("RANK", "0", 1);
     setenv("WORLD_SIZE", "2", 1);
     setenv("MASTER_ADDR", "n3", 1);
+    static const char *const none[] = {"abc", "99999", "0", "-1", "29500x"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        setenv("MASTER_PORT", none[i], 1);
+        assert_int_equal(STATUS_USAGE, meet(&membership, shared, sizeof shared));
+    }
     for (int i = 20000; i < 30100; i++) {
         snprintf(port, sizeof port, "%d", i);
         setenv("MASTER_PORT", port, 1);
