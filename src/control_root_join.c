@@ -332,8 +332,9 @@ static int tell_missing(struct root *root, char *text, size_t size)
     uint64_t strangers = control_strangers(root->control);
     size_t end = strlen(text);
     if (strangers > 0)
-        snprintf(text + end, size - end, " (%llu connections were dropped, the last from %s)",
-                 (unsigned long long)strangers, lobby_last_stranger(root->lobby));
+        snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
+                 (unsigned long long)strangers, strangers == 1 ? " was" : "s were",
+                 lobby_last_stranger(root->lobby));
     return first;
 }
 

@@ -43,13 +43,18 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be opened: %s", path,
-                    strerror(errno));
+        return fail(
+            STATUS_USAGE,
+            "CCTEST_SECRET_FILE '%s' cannot be opened: %s; name a file of your own that holds "
+            "the secret",
+            path, strerror(errno));
     struct stat about;
     enum status status = STATUS_OK;
     ssize_t count = 0;
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
-        status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is not a regular file", path);
+        status = fail(
+            STATUS_USAGE,
+            "CCTEST_SECRET_FILE '%s' is not a regular file: name one that holds the secret", path);
     else if (about.st_uid != geteuid())
         status = fail(STATUS_USAGE,
                       "CCTEST_SECRET_FILE '%s' belongs to another user (uid %d): use "
@@ -61,15 +66,17 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
                       "%03o): run chmod 600 on it",
                       path, about.st_mode & 0777u);
     else if ((count = read(fd, text, SECRET_FILE_MOST)) < 0)
-        status =
-            fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s", path, strerror(errno));
+        status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s; use another file",
+                      path, strerror(errno));
     close(fd);
     if (status != STATUS_OK)
         return status;
     while (count > 0 && (text[count - 1] == '\n' || text[count - 1] == '\r'))
         count--;
     *size = (size_t)count;
-    return count > 0 ? STATUS_OK : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty", path);
+    return count > 0
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty: write any text to it", path);
 }
 
 /* The key of what the user gave; *given: did he? */

@@ -32,27 +32,28 @@ static enum status listen_failure(const char *host, int port, int spare)
     switch (errno) {
     case EADDRINUSE:
         if (spare > 0)
-            return fail(STATUS_ERROR,
-                        "rank 0 cannot listen: ports %d to %d are all taken on this host; choose "
-                        "another with --rendezvous %s:PORT",
-                        port, port + spare, host);
-        return fail(STATUS_ERROR,
-                    "rank 0 cannot listen: port %d is taken on this host; choose "
-                    "another with --rendezvous %s:PORT",
-                    port, host);
+            return fail(
+                STATUS_ERROR,
+                "cannot listen: ports %d to %d are all taken on this host; choose another with "
+                "--rendezvous %s:PORT",
+                port, port + spare, host);
+        return fail(
+            STATUS_ERROR,
+            "cannot listen: port %d is taken on this host; is another rank 0 running? If not, "
+            "choose another port with --rendezvous %s:PORT",
+            port, host);
     case EACCES:
         return fail(STATUS_ERROR,
-                    "rank 0 may not listen on port %d: choose one above 1023 with "
+                    "may not listen on port %d: choose one above 1023 with "
                     "--rendezvous %s:PORT",
                     port, host);
     case EADDRNOTAVAIL:
         return fail(STATUS_ERROR,
-                    "rank 0 cannot listen on %s: that is no address of this host; "
+                    "cannot listen on %s: that is no address of this host; "
                     "start rank 0 there, or name this host in --rendezvous",
                     host);
     default:
-        return fail(STATUS_ERROR, "rank 0 cannot listen on %s port %d: %s", host, port,
-                    strerror(errno));
+        return fail(STATUS_ERROR, "cannot listen on %s port %d: %s", host, port, strerror(errno));
     }
 }
 
