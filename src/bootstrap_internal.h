@@ -34,8 +34,8 @@ bool launcher_of_one(void);
  * there are none. To go on with local ranks would be the classic silent failure. */
 const char *launcher_incomplete(char *text, size_t size);
 
-/* The first host of a Slurm node list: "node[07-09,12],other" -> "node07"; false, and "": it is none.
- */
+/* The first host of a Slurm node list: "node[07-09,12],other" -> "node07"; false, and "": it is
+ * none. */
 bool nodelist_first(const char *list, char *host, size_t size);
 
 /* "host:port", "[::1]:port"; false: it is neither. */

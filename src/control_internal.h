@@ -56,8 +56,8 @@ struct control {
     pthread_t helper;
     bool helper_runs;
     bool helperless; /* it cannot run: the main thread does its work, to say so to rank 0 */
-    int wake;    /* eventfd: the main thread has something for the helper */
-    int signals; /* signalfd of what ends a job; -1: not this rank's business */
+    int wake;        /* eventfd: the main thread has something for the helper */
+    int signals;     /* signalfd of what ends a job; -1: not this rank's business */
 
     pthread_mutex_t lock; /* all of this: */
     pthread_cond_t changed;

@@ -91,8 +91,8 @@ void relay_is_orphan(struct relay *relay, const char *why)
     }
 }
 
-/* The parent may have been stopped when it was to pass it on, or it was said before rank 0 knew that
- * this rank has arrived; to hear it twice does no harm. */
+/* The parent may have been stopped when it was to pass it on, or it was said before rank 0 knew
+ * that this rank has arrived; to hear it twice does no harm. */
 static void relay_repeat_failure(struct relay *relay, struct wire *wire)
 {
     if (relay->failure.size > 0)

@@ -189,10 +189,10 @@ static const char *launcher_doubt(char *text, size_t size)
 }
 
 /* How launcher `i` contradicts itself, or what it leaves out; false: it does not speak of several
- * ranks. RANK, WORLD_SIZE and the like may stand in anybody's shell, so one alone says nothing: there
- * must be another variable of the launcher, or a name that is nobody else's. Then a size says it that
- * is not 1, also where it is no number; and, without a size, a rank that is not the first, which all
- * shells and batch scripts of Slurm are. */
+ * ranks. RANK, WORLD_SIZE and the like may stand in anybody's shell, so one alone says nothing:
+ * there must be another variable of the launcher, or a name that is nobody else's. Then a size says
+ * it that is not 1, also where it is no number; and, without a size, a rank that is not the first,
+ * which all shells and batch scripts of Slurm are. */
 static bool launcher_stumbles(size_t i, char *text, size_t size)
 {
     const struct launcher *launcher = &launchers[i].launcher;

@@ -22,9 +22,9 @@ struct manager {
     int local_rank, local_ranks; /* among the ranks of its node; ranks 0: it does not say */
 
     /* Each rank calls it, once: rank 0 gives a text (less than MANAGER_TEXT_MOST bytes, no blanks),
-     * and the others get it. They wait for rank 0 only, which waits for nobody; where the server can
-     * do no better (pmix_client.c), all wait for all. Errors are recorded: who did not come, the
-     * manager failed, a signal. */
+     * and the others get it. They wait for rank 0 only, which waits for nobody; where the server
+     * can do no better (pmix_client.c), all wait for all. Errors are recorded: who did not come,
+     * the manager failed, a signal. */
     enum status (*broadcast)(struct manager *manager, double seconds, char text[MANAGER_TEXT_MOST]);
     /* Takes leave of the manager, which may take a process that ends without for failed. Rank 0's
      * text is void then, unless it was empty: those that need it have got it. */
@@ -42,7 +42,7 @@ enum status pmix_open(double seconds, struct manager **manager, char *why, size_
 /* Who is silent for so long does not answer. */
 enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
 
-/* Does the environment speak of a PMIx server, if only half? Nothing is loaded where it does not. */
+/* Does the environment speak of a PMIx server, if only half? Nothing is loaded if not. */
 bool pmix_offered(void);
 /* Writes the library's version, or, returning false, why there is none and what to do about it. */
 bool pmix_library(char *text, size_t size);

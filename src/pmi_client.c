@@ -3,8 +3,8 @@
  * it inherits: lines of "key=value" words, a question and an answer at a time.
  *
  * It takes no library. The key-value space shows what was put there only behind a barrier of all
- * ranks, which does not tell who does not come. A name that rank 0 publishes is there at once; it is
- * the job's, whose mpiexec serves nobody else.
+ * ranks, which does not tell who does not come. A name that rank 0 publishes is there at once; it
+ * is the job's, whose mpiexec serves nobody else.
  */
 #include <errno.h>
 #include <signal.h>

@@ -259,7 +259,8 @@ static enum status lookup_routes(const char *host, int port, double seconds,
     return status;
 }
 
-/* Is one of the addresses of `host` this host's, or at loopback, where many a host has its own name? */
+/* Is one of the addresses of `host` this host's, or at loopback, where many a host has its own
+ * name? */
 static bool leads_home(const struct address *addresses, int count, const struct home *home)
 {
     bool leads = false;

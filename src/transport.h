@@ -67,7 +67,7 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 /* How long may it wait? No transport can know: others may be progressing. */
 enum waiting {
     WAITING_ON,
-    WAITING_LATE, /* no rank of the job has progressed for the timeout: fail, and say what is missing */
+    WAITING_LATE, /* no rank of the job has progressed for the timeout: fail, say what is missing */
     WAITING_OVER, /* the job has ended: give up */
 };
 

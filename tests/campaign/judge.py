@@ -37,6 +37,8 @@ def accusations(case, process):
     lines = [line.removeprefix("cctest: ") for line in lines]
     if case.fault in SLEEPS: # it knows only that the others have gone
         lines = [line for line in lines if process.rank != case.target and not line.startswith(f"rank {case.target}: ")]
+        if case.target == 0: # it speaks in the job's name
+            lines = [line for line in lines if not missed(line)]
         # While it met the launcher it had no prefix yet.
         lines = [line for line in lines if not re.search(rf"\brank {case.target} (of \d+, but|within) ", line)]
     lines = [re.sub(r"^rank \d+: ", "", line) for line in lines if not line.startswith("  ")]

@@ -134,8 +134,8 @@ await() {
     done
 }
 
-# build_other NAME VARIABLE=VALUE...: another cctest, $other, by make with these. What is there already is used again, but
-# for what tells its version.
+# build_other NAME VARIABLE=VALUE...: another cctest, $other, by make with these. What is there already is used again,
+# but for what tells its version.
 build_other() {
     local parts=(src algorithms transports cli) source
     other=$scratch/$1/cctest

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A bounded sample of the campaign: each fault once, at a random moment (tests/campaign), by a seed whose sample has all
-# bootstraps, too; with some time to spare for a machine that is busy. CAMPAIGN='--runs 300 --seed 1' runs the whole of it
-# (make campaign), '--seed 1 --run 17' one run alone.
+# bootstraps, too; with some time to spare for a machine that is busy. CAMPAIGN='--runs 300 --seed 1' runs the whole of
+# it (make campaign), '--seed 1 --run 17' one run alone.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/hosts.sh

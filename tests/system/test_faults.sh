@@ -310,9 +310,9 @@ except subprocess.TimeoutExpired:
 print(how, "status", status)
 print("seconds", time.time() - begun)
 PYTHON
-# unread HOW LIMIT STATUS ARGUMENT...: ranks of both kinds, side by side, end within LIMIT seconds though a pipe is full:
-# "stdout" fills by itself, "report" is a stdout that is full when a signal ends the job, "stderr" one that was full from
-# the start.
+# unread HOW LIMIT STATUS ARGUMENT...: ranks of both kinds, side by side, end within LIMIT seconds though a pipe is
+# full: "stdout" fills by itself, "report" is a stdout that is full when a signal ends the job, "stderr" one that was
+# full from the start.
 unread() {
     local how=$1 limit=$2 expected=$3 as
     shift 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs over several hosts (network namespaces): which link each pair of ranks takes, that hierarchical algorithms find
-# the hosts whatever the order of the ranks, every collective once, that a slow host is no dead one, and that a link which
-# is cut is named.
+# the hosts whatever the order of the ranks, every collective once, that a slow host is no dead one, and that a link
+# which is cut is named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
