@@ -89,4 +89,14 @@ for ((rank = 1; rank < ranks; rank++)); do
 done
 check "$told ranks say that rank 0 is gone" test $told = 32
 
+# Jobs whose ranks start one by one, run a barrier over tcp and end. How long that takes is told, not judged.
+for ranks in 16 64 256; do
+    began=${EPOCHREALTIME/[.,]/}
+    start_ranks barrier -a dissemination -x tcp -b 8 -e 8 -n 1 -w 0 -c 0 --timeout 30
+    for ((rank = 0; rank < ranks; rank++)); do ended $rank 0; done
+    check "not all are there" grep -q '"rank": '$((ranks - 1)) "$scratch/tree.json"
+    times+="${times:+, }$ranks in $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+done
+echo "coverage: ranks that start, meet, run a barrier and end: $times"
+
 finish
