@@ -300,9 +300,10 @@ out_of_memory:
 
 bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes)
 {
-    /* With slots no larger than this, nothing below overflows. */
-    if (desk->geometry.slot_bytes > SHM_SLOT_MOST || desk->lanes < 1 || desk->lanes > INT32_MAX ||
-        desk->offset > segment_bytes || desk->offset % PAGE)
+    /* Slots are whole cache lines; and with none larger than this, nothing below overflows. */
+    uint32_t slot = desk->geometry.slot_bytes;
+    if (slot == 0 || slot % SHM_CACHE_LINE || slot > SHM_SLOT_MOST || desk->lanes < 1 ||
+        desk->lanes > INT32_MAX || desk->offset > segment_bytes || desk->offset % PAGE)
         return false;
     size_t most = (size_t)(segment_bytes - desk->offset);
     return shm_geometry_bytes(&desk->geometry) <= most / desk->lanes &&

@@ -84,8 +84,7 @@ static void try_desk(const unsigned char *data, size_t size, unsigned number)
         return;
     require(desk.offset <= bytes && desk.lanes <= bytes / SHM_CACHE_LINE);
     for (int ring = 0; ring < SHM_RINGS; ring++)
-        require(desk.geometry.cells[ring] <= bytes / SHM_CACHE_LINE ||
-                desk.geometry.slot_bytes == 0);
+        require(desk.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
 }
 
 static void try_meeting(const unsigned char *data, size_t size)

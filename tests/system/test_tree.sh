@@ -75,7 +75,8 @@ strike() {
 strike KILL "is gone"
 strike STOP "is silent"
 
-# When rank 0 dies, those that had a connection to it say so: each may have been started in a window of its own.
+# When rank 0 dies, those that had a connection to it say so: each may have been started in a window of its own. Who
+# found its parent silent for a moment has got one, too.
 run_ranks
 kill -KILL "$(python3 -c "
 import json
@@ -87,7 +88,7 @@ for ((rank = 1; rank < ranks; rank++)); do
     grep -Eq "^cctest: rank $rank: rank 0 \(host .*cannot be reached any more: its connection broke.*; this rank ends" "$err" &&
         told=$((told + 1))
 done
-check "$told ranks say that rank 0 is gone" test $told = 32
+check "$told ranks say that rank 0 is gone" test $told -ge 32 -a $told -lt 40
 
 # Jobs whose ranks start one by one, run a barrier over tcp and end. How long that takes is told, not judged.
 for ranks in 16 64 256; do
