@@ -177,9 +177,9 @@ static enum status descriptors_take(const struct job *job, enum bootstrap_kind k
     if (limit.rlim_cur >= need)
         return STATUS_OK;
     return fail(STATUS_ERROR,
-                "%lu ranks need at least %lu open files, but only %lu are allowed: raise the limit "
+                "%lu rank%s at least %lu open files, but only %lu are allowed: raise the limit "
                 "(ulimit -n)",
-                ranks, need, (unsigned long)limit.rlim_cur);
+                ranks, ranks == 1 ? " needs" : "s need", need, (unsigned long)limit.rlim_cur);
 }
 
 enum status bootstrap_live(const struct job *job, const struct membership *membership,

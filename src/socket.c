@@ -304,13 +304,11 @@ enum status socket_doubt(const char *interface, const char *host, int port, int 
     int count = end == 0 ? lookup_addresses(lookup, named) : 0;
     if (end == 0 && lookup->result != 0)
         say("the rendezvous host '%s' is unknown here (%s): can the others find it? This rank "
-            "listens at "
-            "%s",
+            "listens at %s",
             host, lookup_error(lookup), places);
     else if (count > 0 && !leads_home(named, count, &home))
         say("the rendezvous host '%s' leads to %s here, which is no address of %s: can the others "
-            "find "
-            "it? This rank listens at %s",
+            "find it? This rank listens at %s",
             host, address_text(&named[0], first), interface ? interface : "this host", places);
     lookup_free(lookup);
     return end < 0 ? lookup_unfinished(host, end, DOUBT_SECONDS) : STATUS_OK;

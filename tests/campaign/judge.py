@@ -9,7 +9,8 @@ What is right follows from the fault alone, never from what the job said:
   a cut host    5 everywhere; who is elsewhere names that host, or one of its ranks (rank 0, if it runs there); who runs on
                 it hears nobody, so it may name rank 0, or its own host
   interrupted   130; one that had hardly begun, or found no rank 0 yet, ends alone, and the others miss it (5)
-  descriptors   1, and the rank that had too few of them; 0 where they were enough
+  descriptors   1, and the rank that had too few of them; 5 on others, who miss it, where it could not even join;
+                0 where they were enough
   too late      5, and where it looked: who looks for rank 0 when that one has ended already
   early         while ranks still meet through a launcher: as above for one that sleeps, which the launcher does not see,
                 but for what that one itself says and how it ends; of others, and one that is woken before its own
@@ -103,8 +104,9 @@ def expected(job, case, process):
         return {-9}, None
     if fault == "descriptors":
         own = "|open files" if struck or process.rank is None else ""
-        # Rank 0 may have had too few to be there for anybody.
-        alone = case.target == 0 and "rank 0 could not be reached" in process.text(1)
+        # It may have had too few to be there for anybody: to join, or as rank 0.
+        missed_it = any(re.search("did not join|rank 0 could not be reached", p.text(1)) for p in job.processes)
+        alone = missed_it and not struck and process.rank is not None
         return {0, 1} | ({5} if alone else set()), named(case, [case.target]) + own
     if fault == "interrupt":
         number = -getattr(signal, "SIG" + case.signal)

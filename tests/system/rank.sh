@@ -5,7 +5,7 @@
 trap : TERM # the launcher's, for what it left behind
 at=$1/${SLURM_PROCID:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
 shift
-"$@" &
+env --default-signal=INT,QUIT "$@" & # which a shell has ignored by what it starts so
 echo $! >"$at.pid"
 wait $!
 status=$?
