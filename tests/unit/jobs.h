@@ -161,6 +161,14 @@ static inline enum status all_meet(struct control *control)
     return status;
 }
 
+/* The victim fails, while the others wait for it. */
+static inline enum status failing_life(struct control *control, struct job_of_ranks *job)
+{
+    if (control_rank(control) == job->victim)
+        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
+    return all_meet(control);
+}
+
 /* One of each exchange, with shares of different sizes. */
 static inline enum status exchange_all(struct control *control, int round)
 {

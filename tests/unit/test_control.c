@@ -54,18 +54,13 @@ static void test_gravest_for_all(void **state)
     job_free(job_live(1, finish_life, STATUS_WRONG_DATA));
 }
 
-static enum status failing_life(struct control *control, struct job_of_ranks *job)
-{
-    (void)job;
-    if (control_rank(control) == 2)
-        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
-    return all_meet(control);
-}
-
 static void test_failure_reaches_all(void **state)
 {
     (void)state;
-    struct job_of_ranks *job = job_live(1, failing_life, STATUS_UNAVAILABLE);
+    struct job_of_ranks *job = job_create(RANKS, 0, 1);
+    job->victim = 2;
+    job->life = failing_life;
+    job_expect(job, STATUS_UNAVAILABLE);
     assert_int_equal(1, job->outcome[0].errors);
     job_free(job);
 }

@@ -46,13 +46,6 @@ static enum status gravest_life(struct control *control, struct job_of_ranks *jo
                           control_rank(control) == job->victim ? STATUS_WRONG_DATA : STATUS_SLOW);
 }
 
-static enum status failing_life(struct control *control, struct job_of_ranks *job)
-{
-    if (control_rank(control) == job->victim)
-        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
-    return all_meet(control);
-}
-
 static void test_any_rank_is_heard(void **state)
 {
     (void)state;

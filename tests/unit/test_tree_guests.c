@@ -284,6 +284,7 @@ static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
     struct home home;
     struct hello hello;
     struct bytes last_word = {0};
+    job->victim = 2;
     job->life = life;
     hello_fill(&hello, &membership, "same");
     assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
@@ -332,14 +333,6 @@ static void test_deaf_parent(void **state)
         assert_null(strstr(job->outcome[0].message, "; so "));
         job_free(job);
     }
-}
-
-static enum status failing_life(struct control *control, struct job_of_ranks *job)
-{
-    (void)job;
-    if (control_rank(control) == 2)
-        return control_fail(control, fail(STATUS_UNAVAILABLE, "there is no such device here"));
-    return all_meet(control);
 }
 
 /* What a parent does not carry is said again. */
