@@ -122,6 +122,9 @@ static enum status flag_take(struct command_line *line, const struct option_row 
                              const char *value)
 {
     struct argument *argument = &line->arguments[option_index(row)];
+    if (row->letter == 'n' && value[0] == 'p')
+        return fail(STATUS_USAGE, "-n%s is -n with the value '%s': for so many ranks write --np N",
+                    value, value);
     if (row->kind == &kind_inject && argument->source == SOURCE_FLAG)
         return fail(STATUS_USAGE,
                     "--%s is given twice: name all faults in one, with commas between", row->name);

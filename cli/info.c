@@ -5,6 +5,7 @@
  */
 #include <hwloc.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -143,13 +144,22 @@ static json_t *file_fact(const char *path)
     return known ? json_integer(value) : json_null();
 }
 
+/* Null: none. */
+static json_t *group_fact(void)
+{
+    size_t bytes;
+    if (!memory_group_limit(&bytes))
+        return json_string("unknown");
+    return bytes < SIZE_MAX ? json_integer((json_int_t)bytes) : json_null();
+}
+
 static json_t *limit_facts(void)
 {
     json_t *facts = json_object();
     json_object_set_new(facts, "open_files", limit_fact(RLIMIT_NOFILE));
     json_object_set_new(facts, "processes", limit_fact(RLIMIT_NPROC));
     json_object_set_new(facts, "address_space_bytes", limit_fact(RLIMIT_AS));
-    json_object_set_new(facts, "memory_cgroup_bytes", file_fact("/sys/fs/cgroup/memory.max"));
+    json_object_set_new(facts, "memory_cgroup_bytes", group_fact());
     json_object_set_new(facts, "yama_ptrace_scope",
                         file_fact("/proc/sys/kernel/yama/ptrace_scope"));
     return facts;
@@ -203,7 +213,9 @@ static void print_limit(const json_t *limits, const char *key, const char *title
 {
     const json_t *value = json_object_get(limits, key);
     char text[32] = "none";
-    if (json_is_integer(value))
+    if (json_is_string(value))
+        snprintf(text, sizeof text, "%s", json_string_value(value));
+    else if (json_is_integer(value))
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
     printf("  %-22s %-20s %s\n", title, text, use);
 }
@@ -264,7 +276,7 @@ enum status info_command(const struct command_line *line, struct job *job)
     if (!job->json || strcmp(job->json, "-") != 0)
         print_facts(document);
     if (job->json)
-        status = json_put(document, job->json);
+        status = json_put(document, job->json, -1);
     json_decref(document);
     return found != STATUS_OK ? found : status;
 }

@@ -13,17 +13,19 @@
 #include "options.h"
 #include "output.h"
 
-#define PEERS_MOST  4096 /* of all ranks, that a line tells of */
-#define WRITE_SHARE 0.1  /* of the time that may go into writing what is not the end */
-#define WRITE_BRIEF 0.05 /* seconds that writing may always take */
+#define PEERS_MOST   4096 /* of all ranks, that a line tells of */
+#define WRITE_SHARE  0.1  /* of the time that may go into writing what is not the end */
+#define WRITE_BRIEF  0.05 /* seconds that writing may always take */
+#define ABANDONED_MS 1000 /* that a reader may take, where rank 0 is gone and nobody watches */
 
 struct json_report {
     struct report report;
     const char *path;
     struct outcome *outcome;
     json_t *document;
-    FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
-    double due; /* clock_seconds() when it may be written again */
+    FILE *held;   /* a stream, so that its reader finds no end before the document; else NULL */
+    double due;   /* clock_seconds() when it may be written again */
+    int patience; /* with a stream's reader, in milliseconds; -1: whoever waits here is watched */
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -39,7 +41,8 @@ static void json_deliver(struct json_report *json)
     struct log *speaker = log_current();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
-    if (json_put(json->document, json->path) != STATUS_OK) {
+    json->outcome->begun = json->outcome->begun || output_is_stream(json->path);
+    if (json_put(json->document, json->path, json->patience) != STATUS_OK) {
         if (!json->outcome->failed)
             log_print_failure(&log);
         json->outcome->failed = true;
@@ -312,7 +315,8 @@ enum status json_announce(struct report *report, const struct job *job)
         return STATUS_OK;
     if (output_is_stream(json->path))
         return output_try(json->path, &json->held);
-    return json_put(json->document, json->path) == STATUS_OK ? STATUS_OK : STATUS_USAGE;
+    return json_put(json->document, json->path, json->patience) == STATUS_OK ? STATUS_OK
+                                                                             : STATUS_USAGE;
 }
 
 void json_refuse(const char *path, enum status status)
@@ -329,6 +333,9 @@ void json_refuse(const char *path, enum status status)
 void json_abandoned(struct report *report, const struct job *job, enum status status)
 {
     struct json_report *json = json_report_of(report);
+    if (json->outcome->begun)
+        return; /* half a document, which another behind it does not mend */
+    json->patience = ABANDONED_MS;
     json_t *left = output_is_stream(json->path) ? NULL : json_load_file(json->path, 0, NULL);
     if (left) {
         json_decref(json->document);
@@ -353,6 +360,7 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json->report = (struct report){
         .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
     json->path = path;
+    json->patience = -1;
     json->outcome = outcome;
     json->document = document;
     json_object_set_new(document, "status", json_string("running"));

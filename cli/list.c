@@ -333,7 +333,7 @@ enum status list_command(const struct command_line *line, struct job *job)
         if (!job->collective || job->collective == collectives[i])
             json_array_append_new(list, collective_json(collectives[i], only));
     json_object_set_new(document, "collectives", list);
-    enum status status = json_put(document, job->json);
+    enum status status = json_put(document, job->json, -1);
     json_decref(document);
     return status;
 }

@@ -17,7 +17,6 @@ const char *const option_group_titles[GROUPS] = {
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: beyond it sums over ranks could overflow */
 #define COUNT_MOST 4000000              /* samples that fit into a rank's report */
-#define RANKS_MOST 65536
 #define SLOTS_MOST 65536
 #define SLOT_LEAST 64         /* a cache line, and an element of any type */
 #define SLOT_MOST  (64 << 20) /* a transport refuses what its lanes cannot have together */
@@ -42,7 +41,8 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_reduction, .standard = "sum",
      .help = "how elements are combined, where the collective combines"},
     {.name = "root", .letter = 'r', .argument = "RANK|all", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_root, .standard = "0", .most = RANKS_MOST - 1,
+     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_root, .standard = "0",
+     .most = JOB_RANKS_MOST - 1,
      .help = "the root, where the collective has one; 'all' goes round with the iterations"},
     {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PLAN,
      .kind = &kind_switch, FIELD(in_place),
@@ -135,11 +135,11 @@ const struct option_row option_table[] = {
      .help = "join a job whose rank 0 listens there, with --rank and --world"},
     {.name = "rank", .argument = "N", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(rank),
-     .most = RANKS_MOST - 1,
+     .most = JOB_RANKS_MOST - 1,
      .help = "this rank's number at the rendezvous; plan: show only this rank"},
     {.name = "world", .argument = "N", .group = GROUP_RANKS,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_whole, FIELD(world), .least = 1,
-     .most = RANKS_MOST, .help = "how many ranks meet at the rendezvous"},
+     .most = JOB_RANKS_MOST, .help = "how many ranks meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_real, FIELD(timeout), .most = 86400, .standard = "30",
      .help = "end the job when no rank of it has progressed for so long"},

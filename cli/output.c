@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,8 +30,10 @@ static enum status write_failed(const char *path)
 {
     if (errno == ENXIO && is_fifo(path))
         return fail(STATUS_ERROR, "%s is a FIFO that nobody reads: start its reader first", path);
-    return fail(STATUS_ERROR, "cannot write %s: %s; choose another file",
-                strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    if (errno == ETIMEDOUT)
+        return fail(STATUS_ERROR, "cannot write %s: it is full, and nobody reads it", name);
+    return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
 }
 
 FILE *output_open(const char *path, bool append)
@@ -68,20 +71,37 @@ bool output_is_stream(const char *path)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* Writes to an open file, and closes it unless it is standard output. */
-static bool text_write(const char *text, size_t length, FILE *file)
+/* As write(), but where `patience` runs out: ETIMEDOUT. A pipe that says that it has room takes as
+ * much as PIPE_BUF at once. */
+static ssize_t text_write_some(int fd, const char *text, size_t length, int patience)
 {
-    bool good = fwrite(text, 1, length, file) == length;
-    good = fflush(file) == 0 && good;
+    if (patience < 0)
+        return write(fd, text, length);
+    struct pollfd set = {.fd = fd, .events = POLLOUT};
+    int ready = poll(&set, 1, patience);
+    if (ready == 0)
+        errno = ETIMEDOUT;
+    return ready <= 0 ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
+}
+
+/* Writes to an open file, and closes it unless it is standard output. */
+static bool text_write(const char *text, size_t length, FILE *file, int patience)
+{
+    bool good = fflush(file) == 0;
+    for (size_t at = 0; good && at < length;) {
+        ssize_t step = text_write_some(fileno(file), text + at, length - at, patience);
+        good = step > 0;
+        at += good ? (size_t)step : 0;
+    }
     if (file != stdout)
         good = fclose(file) == 0 && good;
     return good;
 }
 
-static bool text_write_to(const char *text, size_t length, const char *path)
+static bool text_write_to(const char *text, size_t length, const char *path, int patience)
 {
     FILE *file = output_open(path, false);
-    return file && text_write(text, length, file);
+    return file && text_write(text, length, file, patience);
 }
 
 /* A symbolic link stays one: what it points to is replaced. */
@@ -92,14 +112,14 @@ static bool text_replace(const char *text, size_t length, const char *path)
     char temporary[PATH_MAX];
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
-    if (good && text_write_to(text, length, temporary)) {
+    if (good && text_write_to(text, length, temporary, -1)) {
         good = rename(temporary, name) == 0;
         if (!good)
             unlink(temporary);
     } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
         /* The folder takes no new file, but the file that is there may well be written. */
         int why = errno;
-        good = access(name, W_OK) == 0 && text_write_to(text, length, name);
+        good = access(name, W_OK) == 0 && text_write_to(text, length, name, -1);
         if (!good && errno == ENOENT)
             errno = why;
     } else if (good) {
@@ -112,15 +132,15 @@ static bool text_replace(const char *text, size_t length, const char *path)
     return good;
 }
 
-enum status output_put(const char *text, size_t length, const char *path)
+enum status output_put(const char *text, size_t length, const char *path, int patience)
 {
-    bool good = strcmp(path, "-") == 0   ? text_write(text, length, stdout)
-                : output_is_stream(path) ? text_write_to(text, length, path)
+    bool good = strcmp(path, "-") == 0   ? text_write(text, length, stdout, patience)
+                : output_is_stream(path) ? text_write_to(text, length, path, patience)
                                          : text_replace(text, length, path);
     return good ? STATUS_OK : write_failed(path);
 }
 
-enum status json_put(const json_t *document, const char *path)
+enum status json_put(const json_t *document, const char *path, int patience)
 {
     char *text = NULL;
     size_t length = 0;
@@ -128,7 +148,7 @@ enum status json_put(const json_t *document, const char *path)
     bool good = file && json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
     good = file && fputc('\n', file) != EOF && good;
     good = file && fclose(file) == 0 && good;
-    enum status status = good ? output_put(text, length, path) : write_failed(path);
+    enum status status = good ? output_put(text, length, path, patience) : write_failed(path);
     free(text);
     return status;
 }

@@ -11,11 +11,12 @@
 #include "report.h"
 
 /* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
- * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to. STATUS_ERROR,
- * with the reason, if that fails. */
-enum status output_put(const char *text, size_t length, const char *path);
+ * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to, as long as it
+ * takes something every `patience` milliseconds (-1: however long that takes). STATUS_ERROR, with
+ * the reason, if that fails. */
+enum status output_put(const char *text, size_t length, const char *path, int patience);
 /* The same for a document. */
-enum status json_put(const json_t *document, const char *path);
+enum status json_put(const json_t *document, const char *path, int patience);
 
 /* Opens `path`, and makes it if it is not there. A FIFO that nobody reads does not hold up who writes:
  * ENXIO, after a moment. NULL with errno. */
@@ -44,6 +45,7 @@ json_t *json_options(const struct job *job, unsigned command);
  * child. */
 struct outcome {
     _Atomic bool ended;  /* end() was called: all is written */
+    _Atomic bool begun;  /* JSON to what cannot be replaced: some of it may be written */
     _Atomic bool failed; /* something could not be written */
 };
 

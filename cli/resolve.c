@@ -9,6 +9,8 @@
 #include "log.h"
 #include "size.h"
 
+#define TIMEOUT_LEAST 0.2
+
 static enum source source_of(const struct command_line *line, const char *name)
 {
     return command_line_argument(line, name)->source;
@@ -102,6 +104,11 @@ static enum status settle_steps(const struct command_line *line, struct job *job
 
 static enum status settle_work(const struct job *job)
 {
+    if (job->timeout < TIMEOUT_LEAST)
+        return fail(STATUS_USAGE,
+                    "--timeout %g is too short: a rank may wait as long for its core, and would be "
+                    "taken for lost; give at least %g seconds",
+                    job->timeout, TIMEOUT_LEAST);
     if (job->iterations == 0 && job->checked == 0)
         return fail(STATUS_USAGE,
                     "--iterations 0 and --check 0 leave nothing to do: give at least one of them");

@@ -14,56 +14,77 @@
 #include "output.h"
 #include "session.h"
 
+/* The table comes last: its reader is not to read "ok" where the others were not written. */
+enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
+
 /* All printers behind one. */
 struct printers {
     struct report report;
-    struct report *table, *csv, *json; /* csv, json: NULL unless asked for */
-    struct outcome *outcome;           /* shared with child processes */
+    struct report *each[PRINTERS]; /* CSV, JSON: NULL unless asked for */
+    const char *place[PRINTERS];   /* what it writes to */
+    struct outcome *outcome;       /* shared with child processes */
 };
+
+/* The next to print, NULL: not asked for; from now on it is its reader who may hold up the rank. */
+static struct report *printers_turn(struct printers *printers, enum printer printer)
+{
+    atomic_store(&printers->report.writing, printers->place[printer]);
+    return printers->each[printer];
+}
+
+static void printers_rest(struct printers *printers)
+{
+    atomic_store(&printers->report.writing, NULL);
+}
 
 static void printers_begin(struct report *report, const struct job *job,
                            const struct lineup *lineup)
 {
     struct printers *printers = (struct printers *)report;
-    struct report *each[] = {printers->table, printers->csv, printers->json};
-    for (int i = 0; i < 3; i++)
-        if (each[i])
-            each[i]->begin(each[i], job, lineup);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->begin(each, job, lineup);
+    }
+    printers_rest(printers);
 }
 
 static void printers_connected(struct report *report, const struct job *job,
                                const struct connections *connections)
 {
     struct printers *printers = (struct printers *)report;
-    struct report *each[] = {printers->table, printers->csv, printers->json};
-    for (int i = 0; i < 3; i++)
-        if (each[i] && each[i]->connected)
-            each[i]->connected(each[i], job, connections);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each && each->connected)
+            each->connected(each, job, connections);
+    }
+    printers_rest(printers);
 }
 
 static void printers_result(struct report *report, const struct job *job,
                             const struct result *result)
 {
     struct printers *printers = (struct printers *)report;
-    struct report *each[] = {printers->table, printers->csv, printers->json};
-    for (int i = 0; i < 3; i++)
-        if (each[i])
-            each[i]->result(each[i], job, result);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->result(each, job, result);
+    }
+    printers_rest(printers);
 }
 
-/* The table says last how it ended: its reader is not to read "ok" where the others were not written.
- */
 static void printers_end(struct report *report, const struct job *job, const struct ending *ending)
 {
     struct printers *printers = (struct printers *)report;
-    struct report *others[] = {printers->csv, printers->json};
     struct ending whole = *ending;
-    for (int i = 0; i < 2; i++)
-        if (others[i])
-            others[i]->end(others[i], job, ending);
-    if (printers->outcome->failed)
-        whole.status = status_graver(whole.status, STATUS_ERROR);
-    printers->table->end(printers->table, job, &whole);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->end(each, job, i == PRINTER_TABLE ? &whole : ending);
+        if (printers->outcome->failed)
+            whole.status = status_graver(whole.status, STATUS_ERROR);
+    }
+    printers_rest(printers);
     printers->outcome->ended = true;
 }
 
@@ -72,39 +93,49 @@ static bool is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
+static const char *place_name(const char *path)
+{
+    return is_stdout(path) ? "its standard output" : path;
+}
+
 /* `announces`: this process, or its child, is rank 0, so paths are tried now. */
 static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
     bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
-    *printers = (struct printers){.report = {.begin = printers_begin,
-                                             .connected = printers_connected,
-                                             .result = printers_result,
-                                             .end = printers_end}};
+    *printers = (struct printers){
+        .report = {.begin = printers_begin,
+                   .connected = printers_connected,
+                   .result = printers_result,
+                   .end = printers_end},
+        .place = {[PRINTER_TABLE] = table_aside ? "its standard error" : place_name("-"),
+                  [PRINTER_CSV] = place_name(job->csv),
+                  [PRINTER_JSON] = place_name(job->json)}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return fail(STATUS_ERROR, "not enough memory for the report: free some");
     printers->outcome = shared;
-    printers->table = table_open(table_aside ? stderr : stdout, printers->outcome);
-    if (!printers->table)
+    struct report **each = printers->each;
+    each[PRINTER_TABLE] = table_open(table_aside ? stderr : stdout, printers->outcome);
+    if (!each[PRINTER_TABLE])
         return STATUS_ERROR;
-    if (job->csv && !(printers->csv = csv_open(job->csv, printers->outcome)))
+    if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, printers->outcome)))
         return STATUS_ERROR;
-    if (job->json && !(printers->json = json_open(job->json, printers->outcome)))
+    if (job->json && !(each[PRINTER_JSON] = json_open(job->json, printers->outcome)))
         return STATUS_ERROR;
     enum status status = STATUS_OK;
-    if (announces && printers->csv)
-        status = csv_announce(printers->csv);
-    if (announces && printers->json && status == STATUS_OK)
-        status = json_announce(printers->json, job);
+    if (announces && each[PRINTER_CSV])
+        status = csv_announce(each[PRINTER_CSV]);
+    if (announces && each[PRINTER_JSON] && status == STATUS_OK)
+        status = json_announce(each[PRINTER_JSON], job);
     return status;
 }
 
 static void printers_close(struct printers *printers)
 {
-    table_close(printers->table);
-    csv_close(printers->csv);
-    json_close(printers->json);
+    table_close(printers->each[PRINTER_TABLE]);
+    csv_close(printers->each[PRINTER_CSV]);
+    json_close(printers->each[PRINTER_JSON]);
     if (printers->outcome)
         munmap(printers->outcome, sizeof *printers->outcome);
 }
@@ -149,8 +180,8 @@ enum status run_command(const struct command_line *line, struct job *job)
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {
         status = bootstrap_run(job, &bootstrap, session_run, &printers);
-        if (reports && !printers.outcome->ended && printers.json)
-            json_abandoned(printers.json, job, status);
+        if (reports && !printers.outcome->ended && printers.each[PRINTER_JSON])
+            json_abandoned(printers.each[PRINTER_JSON], job, status);
         if (printers.outcome->failed)
             status = status_graver(status, STATUS_ERROR);
     }

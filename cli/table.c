@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bootstrap.h"
 #include "log.h"
 #include "output.h"
 #include "ranks_text.h"
@@ -368,7 +369,7 @@ struct report *table_open(FILE *out, struct outcome *outcome)
     table->out = out;
     table->outcome = outcome;
     table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&
-                    strcmp(terminal, "dumb") != 0;
+                    strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
     table->name_width = (int)strlen("algorithm");
     return &table->report;
 }

@@ -44,6 +44,9 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
         bootstrap->name = "tcp";
     bootstrap->rank = rank;
     bootstrap->ranks = ranks;
+    if (ranks > JOB_RANKS_MOST)
+        return fail(STATUS_USAGE, "a job of %d ranks is more than cctest runs: start %d at most",
+                    ranks, JOB_RANKS_MOST);
     if (job->ranks_as_threads)
         return fail(STATUS_USAGE,
                     "--ranks-as threads is for ranks that are started here: give --np "
@@ -118,6 +121,16 @@ static enum status choose_tcp(const struct job *job, int rank, int ranks,
     return rank_take(job, bootstrap, BOOTSTRAP_TCP, rank, ranks);
 }
 
+/* That each process of a launcher starts ranks of its own may be meant, as one job on each node is;
+ * or --np was taken for the launcher's. One of them says so. */
+static void tell_split(const struct job *job, const struct launcher *launcher, int rank, int ranks)
+{
+    if (launcher && rank == 0 && !launcher_of_one())
+        say("%s started %d processes, and with --np %d each of them is a job of its own: leave out "
+            "--np for one job of all",
+            launcher->name, ranks, job->np);
+}
+
 enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
 {
     *bootstrap =
@@ -129,6 +142,7 @@ enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
         return status;
     if (job->np > 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", job->np);
+        tell_split(job, launcher, rank, ranks);
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";

@@ -46,4 +46,7 @@ enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, ra
 /* Ranks that bootstrap_run() would make locally. */
 int bootstrap_local_ranks(const struct job *job);
 
+/* Did a launcher start this process whose ranks may see a terminal where the user has none? */
+bool launcher_makes_terminal(void);
+
 #endif

@@ -14,7 +14,8 @@ struct launcher {
     /* Its ranks are started by processes that may be ranks of another launcher's job, and have that
      * one's variables too. */
     bool nested;
-    bool pmi; /* it is a manager that speaks PMI-1 */
+    bool pmi;      /* it is a manager that speaks PMI-1 */
+    bool terminal; /* it gives a rank a terminal of its own, wherever its output goes */
     /* Finds rank 0's host and ports from the launcher's other variables, and a text that all its
      * ranks share and others do not. NULL: it says nothing of hosts, so --rendezvous has to. */
     enum status (*meet)(struct membership *membership, char *shared, size_t size);

@@ -152,11 +152,12 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
                                     .root_host = "localhost",
                                     .has_secret = true,
                                     .bootstrap = "local"};
-    struct home here;
-    if (job->interface && home_here(job->interface, &here) != STATUS_OK)
-        return STATUS_USAGE; /* what the ranks would say when they have begun */
+    enum status status =
+        home_check(job->interface); /* the ranks would say it when they have begun */
+    if (status != STATUS_OK)
+        return status;
     randombytes_buf(membership.secret, sizeof membership.secret);
-    enum status status = home_open(NULL, true, &membership.listeners, &membership.root_home);
+    status = home_open(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
         /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
         sigset_t set, old;

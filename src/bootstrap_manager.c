@@ -92,8 +92,11 @@ static enum status membership_find(const struct job *job, struct manager *manage
         text[0] = '\0';
     enum status met = manager->broadcast(manager, job->timeout, text);
     status = status != STATUS_OK ? status : met;
-    if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership, word))
-        status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
+    if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership, word)) {
+        status = home_check(job->interface); /* what rank 0 says, then */
+        if (status == STATUS_OK)
+            status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
+    }
     secret_mix(word, membership);
     membership->has_secret = true;
     sodium_memzero(word, sizeof word);

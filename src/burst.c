@@ -3,11 +3,13 @@
  */
 #include "burst.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "clock.h"
 #include "log.h"
 #include "pattern.h"
+#include "room.h"
 
 #define SET_BYTES  ((size_t)4 << 20) /* the most for a buffer of a set behind the first */
 #define STEP_BYTES ((size_t)8 << 20) /* between two signs of life */
@@ -20,18 +22,22 @@ static size_t smaller(size_t a, size_t b)
 enum status burst_open(struct burst *burst, struct runner *runner, const size_t need[BUFFERS])
 {
     const struct job *job = runner->job;
-    size_t less[BUFFERS];
+    size_t less[BUFFERS], all = 0;
+    int sets = job->checked < 1 ? 1 : job->checked < BURST_MOST ? (int)job->checked : BURST_MOST;
     burst->runner = runner;
-    for (int b = 0; b < BUFFERS; b++)
+    for (int b = 0; b < BUFFERS; b++) {
         less[b] = smaller(need[b], SET_BYTES);
-    enum status status = STATUS_OK;
-    do {
+        if (__builtin_add_overflow(all, need[b], &all) ||
+            __builtin_add_overflow(all, (size_t)(sets - 1) * less[b], &all))
+            all = SIZE_MAX;
+    }
+    enum status status = room_check(runner->control, job->memory, all);
+    while (status == STATUS_OK && burst->set_count < sets) {
         status = buffers_allocate(job->memory, burst->set_count ? less : need, &runner->tick,
                                   &burst->sets[burst->set_count]);
         if (status == STATUS_OK)
             burst->set_count++;
-    } while (status == STATUS_OK && burst->set_count < BURST_MOST &&
-             burst->set_count < job->checked);
+    }
     return status;
 }
 

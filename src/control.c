@@ -224,7 +224,11 @@ enum status control_join(const struct membership *membership, const struct contr
                          struct control **out)
 {
     *out = NULL;
+    /* Who is not fit tells rank 0, and that all; but it may not be there, for the same reason. */
+    enum status fit = home_check(membership->interface);
     struct control *control = control_create(membership, config);
+    if (control && fit != STATUS_OK)
+        control->config.timeout = fmin(config->timeout, UNFIT_SECONDS);
     enum status status = control ? control_prepare(control)
                                  : fail(STATUS_ERROR, "out of memory while joining the job");
     if (status == STATUS_OK)
@@ -237,6 +241,12 @@ enum status control_join(const struct membership *membership, const struct contr
             status = verdict_noticed(control);
         pthread_mutex_unlock(&control->lock);
     }
+    if (status == STATUS_OK && fit != STATUS_OK) {
+        status = control_fail(control, fit);
+        control_close(control);
+        return status;
+    }
+    status = fit != STATUS_OK ? fit : status;
     if (status == STATUS_OK) {
         *out = control;
         return STATUS_OK;

@@ -60,6 +60,8 @@ struct control_config {
     const char *options; /* canonical text of everything that all ranks must agree on */
     int verbosity;
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
+    const char *_Atomic const
+        *writing; /* what rank 0 writes results to just now; NULL at the others */
 };
 
 /* A rank as all others know it, after joining. */

@@ -17,12 +17,22 @@ static const char *const exchange_names[EXCHANGES] = {
     [EXCHANGE_GATHER] = "a gather of the control plane",
 };
 
-/* All shares one behind the other, each with its size. */
+static void share_drop(struct peer *peer)
+{
+    free(peer->share);
+    peer->share = NULL;
+    peer->share_size = 0;
+}
+
+/* Moves all shares one behind the other, each with its size. */
 static void shares_join(struct root *root, struct bytes *bytes)
 {
     blobs_encode_count(root->ranks, bytes);
-    for (int rank = 0; rank < root->ranks; rank++)
-        blobs_encode_next(root->peers[rank].share, root->peers[rank].share_size, bytes);
+    for (int rank = 0; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        blobs_encode_next(peer->share, peer->share_size, bytes);
+        share_drop(peer); /* all together may be large */
+    }
 }
 
 /* To all ranks, or to rank 0 alone: the others then get an empty one, which lets them go on. */
@@ -77,11 +87,8 @@ static void exchange_complete(struct root *root)
         send_results(root, root->peers[0].share_kind);
     root->shares = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
-        struct peer *peer = &root->peers[rank];
-        free(peer->share);
-        peer->share = NULL;
-        peer->share_size = 0;
-        peer->standing.exchange = NULL;
+        share_drop(&root->peers[rank]);
+        root->peers[rank].standing.exchange = NULL;
     }
 }
 

@@ -35,6 +35,8 @@ void control_advance_clock(struct control *control)
     double clock = clock_seconds();
     double gap = clock - control->last_clock;
     control->now += gap < control->gap ? gap : control->gap;
+    if (gap > control->config.timeout / 2)
+        control->woken = control->now;
     control->last_clock = clock;
 }
 
@@ -147,9 +149,9 @@ void control_watch_main(struct control *control)
     double patience = reports && well ? REPORT_SECONDS : STUCK_SECONDS;
     if (done || control->now - control->ended_at < patience)
         return;
-    say("ending this process: the job ended %g s ago and this rank %s", patience,
-        control->membership.rank == 0 ? "does not end: does nobody read its standard output?"
-                                      : "does not react");
+    const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
+    say("ending this process: the job ended %g s ago and this rank does not %s%s%s", patience,
+        writing ? "end: does nobody read " : "react", writing ? writing : "", writing ? "?" : "");
     _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
 }
 

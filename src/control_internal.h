@@ -15,6 +15,7 @@
 
 #include "bytes.h"
 #include "control_message.h"
+#include "door.h"
 #include "frame.h"
 #include "hello.h"
 #include "log.h"
@@ -23,8 +24,10 @@
 #define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
 #define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
+#define SILENT_SECONDS  1.0  /* of a rank mean nothing yet, even if the deadline is shorter */
 #define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
+#define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
 #define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
 #ifndef CONTROL_FAN_OUT
@@ -89,6 +92,7 @@ struct control {
     int route_count;
     char root_place[320]; /* for a human: "node1 port 4711" */
     double now;           /* seconds; stands still while the process is stopped */
+    double woken;         /* when it last went on after it had been, for long; 0: never */
     double last_clock, ended_at;
     int signal; /* the last one that came; 0: none */
     int lost;   /* a rank that has died, as the supervisor says; -1: none */
@@ -122,23 +126,18 @@ struct letter *letter_create(int type, const void *data, size_t size);
 /* What a pulse says now. */
 void pulse_read(struct pulse *pulse, struct reading *reading);
 
-/* control_lobby.c: a rank's listeners, and those who have not proved themselves yet. */
-struct lobby;
-/* Takes what is in the wire. */
+/* control_lobby.c: the door at which the ranks of a job turn up. */
 typedef void lobby_admit(void *argument, struct wire *wire, const struct hello *hello);
-struct lobby *lobby_create(struct control *control); /* the listeners stay the control's */
-/* Adds what it waits for to `set`; returns how many (at most LOBBY_POLLS). */
-#define LOBBY_POLLS 144
-int lobby_watch(struct lobby *lobby, struct pollfd *set);
-/* Serves them after poll(); gives away the sockets of those who know the secret. */
-void lobby_serve(struct lobby *lobby, const struct pollfd *set, lobby_admit *admit, void *argument);
-int lobby_guests(const struct lobby *lobby);
-/* Has it ever run out of file descriptors? */
-bool lobby_exhausted(const struct lobby *lobby);
-/* The last stranger, for a human; "" if there was none. */
-const char *lobby_last_stranger(const struct lobby *lobby);
-/* Nobody is let in any more: who comes from now on finds nobody listening. */
+struct lobby {
+    struct door door;   /* at the control's listeners */
+    lobby_admit *admit; /* takes what is in the wire of who knows the secret */
+    void *argument;
+};
+#define LOBBY_POLLS 144 /* that its door_watch() takes at most */
+/* False: out of memory. */
+bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit, void *argument);
+/* Nobody is let in any more: who comes from now on finds nobody listening. Allowed more than once;
+ * the lobby was open. */
 void lobby_close(struct lobby *lobby);
-void lobby_free(struct lobby *lobby);
 
 #endif

@@ -28,7 +28,7 @@ void relay_say(struct relay *relay, int rank, int type, const void *data, size_t
         bytes_put(&relay->failure, data, size);
     }
     bool said = wire_put(&relay->up, rank, type, data, size);
-    if (relay->voice.fd >= 0 && !relay->back)
+    if (relay->way == WAY_VOICE)
         said = wire_put(&relay->voice, rank, type, data, size) && said;
     if (!said) {
         say("out of memory for a message of %zu bytes to rank 0", size);
@@ -51,59 +51,6 @@ static void relay_say_failure(struct relay *relay, int rank, enum status status,
     if (!bytes.failed)
         relay_say(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
-}
-
-static const char *relay_root_name(struct relay *relay, char *text, size_t size)
-{
-    const struct control *control = relay->control;
-    if (control->members[0].pid)
-        snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
-                 control->members[0].pid);
-    else
-        snprintf(text, size, "rank 0 (%s)", control->root_place);
-    return text;
-}
-
-/* When rank 0 dies all others lose it, so not all may say so without being asked: the first rank
- * that is left on each host does, as a launcher's ranks are read together; and of those that were
- * started by hand, which may be read one by one, also who spoke to rank 0 itself. Before they know
- * each other's hosts, only these do. */
-static bool relay_speaks(const struct relay *relay)
-{
-    const struct control *control = relay->control;
-    const struct member *me = &control->members[control->membership.rank];
-    bool direct = relay->parent == 0;
-    if (!control->joined)
-        return direct;
-    return me->local_rank == (me->node == control->members[0].node) ||
-           (direct && control->membership.by_hand);
-}
-
-void relay_is_alone(struct relay *relay, const char *why)
-{
-    struct control *control = relay->control;
-    if (relay->alone)
-        return;
-    relay->alone = relay->farewell = true;
-    struct notice notice = {.status = STATUS_TIMEOUT};
-    struct bytes bytes = {0};
-    snprintf(notice.text, sizeof notice.text, "%s", why);
-    notice_encode(&notice, &bytes);
-    if (!bytes.failed)
-        branches_send(&relay->branches, control->membership.rank, FRAME_ALONE, bytes.data,
-                      bytes.size);
-    bytes_free(&bytes);
-    if (atomic_load(&control->ended))
-        return;
-    char root[320];
-    relay_root_name(relay, root, sizeof root);
-    bool speaks = relay_speaks(relay);
-    if (control->joined || !speaks)
-        say_verbose(speaks ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root, why);
-    else
-        fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
-             why);
-    control_conclude(control, STATUS_TIMEOUT);
 }
 
 static void relay_pulse(struct relay *relay, bool at_once)
@@ -131,7 +78,7 @@ static bool relay_welcome(struct relay *relay, const struct frame *frame)
 {
     struct control *control = relay->control;
     if (control->joined)
-        return relay->parent != 0; /* it comes on two ways where the parent was silent */
+        return !relay_is_direct(relay); /* it comes on two ways where the parent was silent */
     if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
     control_set_joined(control);
@@ -146,7 +93,7 @@ static bool relay_refused(struct relay *relay, const struct notice *notice)
     if (notice->personal)
         fail(notice->status, "%s", notice->text);
     control_conclude(relay->control, notice->status);
-    relay->farewell = true;
+    relay_must_leave(relay);
     return true;
 }
 
@@ -155,13 +102,13 @@ static void relay_verdict(struct relay *relay, const struct notice *notice)
     if (notice->status != STATUS_OK && !atomic_load(&relay->control->ended))
         say_verbose(2, "rank 0 has ended the job: %s", notice->text);
     control_conclude(relay->control, notice->status);
-    relay->farewell = true;
+    relay_must_leave(relay);
 }
 
 static bool relay_redirect(struct relay *relay, const struct frame *frame)
 {
     struct redirect redirect;
-    if (relay->placed ||
+    if (relay->way != WAY_ASKED ||
         !redirect_decode(frame->data, frame->size, relay->control->membership.ranks, &redirect))
         return false;
     relay_go(relay, &redirect);
@@ -172,7 +119,7 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
  */
 static void relay_forsaken(struct relay *relay, const struct notice *notice)
 {
-    if (relay->parent == 0 || atomic_load(&relay->control->ended)) {
+    if (relay_is_direct(relay) || atomic_load(&relay->control->ended)) {
         relay_is_alone(relay, notice->text);
     } else {
         snprintf(relay->reason, sizeof relay->reason, "%s", notice->text);
@@ -299,7 +246,7 @@ static void relay_tend_lobby(struct relay *relay)
 {
     struct control *control = relay->control;
     uint64_t strangers = control_strangers(control);
-    if (strangers > relay->strangers && relay->placed) {
+    if (strangers > relay->strangers && relay_is_placed(relay)) {
         struct bytes bytes = {0};
         strangers_encode(strangers, &bytes);
         if (!bytes.failed)
@@ -307,10 +254,8 @@ static void relay_tend_lobby(struct relay *relay)
         bytes_free(&bytes);
         relay->strangers = strangers;
     }
-    if (relay->lobby && (control->joined || atomic_load(&control->ended))) {
-        lobby_free(relay->lobby);
-        relay->lobby = NULL;
-    }
+    if (control->joined || atomic_load(&control->ended))
+        lobby_close(&relay->lobby);
 }
 
 /* ---- the loop ---- */
@@ -325,7 +270,7 @@ static void relay_interrupt(struct relay *relay)
         relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED, signal);
         relay->interrupted = control->now;
     } else if (control->now - relay->interrupted > INTERRUPT_SECONDS) {
-        if (relay->placed)
+        if (relay_is_placed(relay))
             say("%s, and rank 0 does not answer: this rank ends", signal);
         else
             fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", signal);
@@ -337,8 +282,9 @@ static void relay_interrupt(struct relay *relay)
  * more. One that has answered, and never says whether this rank stays, is as silent as any. */
 static void relay_check_root(struct relay *relay)
 {
+    bool placed = relay_is_placed(relay);
     double silence = relay->control->now - relay->heard;
-    if ((!relay->placed && relay->up.fd < 0) ||
+    if ((!placed && relay->way != WAY_ASKED) ||
         silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
         return;
     char why[120];
@@ -350,13 +296,20 @@ static void relay_check_root(struct relay *relay)
     snprintf(
         why, sizeof why,
         "it %shas been silent for %.3g s%s (stopped, or is its host down or this one cut off?)",
-        relay->placed ? "" : "answered, and ", silence, relay->placed ? "" : " since");
+        placed ? "" : "answered, and ", silence, placed ? "" : " since");
     relay_is_alone(relay, why);
+}
+
+void relay_must_leave(struct relay *relay)
+{
+    if (relay->leave == LEAVE_NONE)
+        relay->leave = LEAVE_DUE;
 }
 
 /* Who is alone says it too: rank 0 may only have been stopped. */
 static void relay_take_leave(struct relay *relay)
 {
+    relay->leave = LEAVE_TAKEN;
     int rank = relay->control->membership.rank;
     wire_put(&relay->up, rank, FRAME_GOODBYE, NULL, 0);
     if (relay->voice.fd >= 0)
@@ -376,16 +329,13 @@ static void relay_tend(struct relay *relay)
         free(letter);
     }
     relay_tend_lobby(relay);
-    if (relay->farewell && !relay->left &&
-        branches_through(&relay->branches, control->now, DEAF_SECONDS)) {
-        relay->left = true;
+    if (relay->leave == LEAVE_DUE && branches_through(&relay->branches, control->now, DEAF_SECONDS))
         relay_take_leave(relay);
-    }
     if (atomic_load(&control->ended))
         return;
     if (control->signal)
         relay_interrupt(relay);
-    else if (control->lost == 0 && !relay->placed)
+    else if (control->lost == 0 && !relay_is_placed(relay))
         control_conclude(control, STATUS_TIMEOUT); /* the supervisor has said that rank 0 died */
     relay_check_root(relay);
 }
@@ -400,16 +350,14 @@ static void relay_read_up(struct relay *relay)
 static void relay_read_voice(struct relay *relay)
 {
     const char *why;
-    if (relay->voice.fd < 0 || relay_receive(relay, &relay->voice, &why))
-        return;
-    wire_close(&relay->voice);
-    if (atomic_load(&relay->control->ended) && !relay->back)
-        wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
+    if (relay->voice.fd >= 0 && !relay_receive(relay, &relay->voice, &why))
+        relay_lose_voice(relay);
 }
 
 static void relay_flush(struct relay *relay)
 {
-    if (relay->up.fd >= 0 && relay->placed && wire_pending(&relay->up) && !wire_flush(&relay->up))
+    if (relay->up.fd >= 0 && relay_is_placed(relay) && wire_pending(&relay->up) &&
+        !wire_flush(&relay->up))
         relay_read_up(relay); /* a verdict may have come before the connection broke */
     if (relay->voice.fd >= 0 && wire_pending(&relay->voice) && !wire_flush(&relay->voice))
         relay_read_voice(relay);
@@ -429,13 +377,12 @@ static void relay_listen(struct relay *relay)
     control_advance_clock(control);
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    set[2] = wire_watch(&relay->up, relay->placed);
+    set[2] = wire_watch(&relay->up, relay_is_placed(relay));
     set[3] = wire_watch(&relay->voice, true);
     set[4] = call_watch(&relay->call);
-    struct pollfd *below = guests + (relay->lobby ? lobby_watch(relay->lobby, guests) : 0);
+    struct pollfd *below = guests + door_watch(&relay->lobby.door, guests, control->now);
     branches_watch(&relay->branches, below);
-    control_count_sockets(control, relay->branches.count,
-                          relay->lobby ? lobby_guests(relay->lobby) : 0);
+    control_count_sockets(control, relay->branches.count, relay->lobby.door.count);
     poll(set, (nfds_t)(below - set + relay->branches.count), (int)(control->look * 1000) + 1);
     control_read_events(control);
     if (set[2].revents & ~POLLOUT)
@@ -443,8 +390,7 @@ static void relay_listen(struct relay *relay)
     if (set[3].revents & ~POLLOUT)
         relay_read_voice(relay);
     relay_tend_way(relay, set[4].revents);
-    if (relay->lobby)
-        lobby_serve(relay->lobby, guests, relay_admit, relay);
+    door_serve(&relay->lobby.door, guests, control->now);
     branches_serve(&relay->branches, below, control->now, &relay_hearer, relay);
 }
 
@@ -464,7 +410,7 @@ static bool relay_may_close(struct relay *relay)
         return reported;
     return reported && branches_through(&relay->branches, control->now, DEAF_SECONDS) &&
            !branches_pending(&relay->branches) &&
-           (relay->up.fd < 0 || (relay->left && !wire_pending(&relay->up)));
+           (relay->up.fd < 0 || (relay->leave == LEAVE_TAKEN && !wire_pending(&relay->up)));
 }
 
 void control_relay_run(struct control *control)
@@ -472,9 +418,9 @@ void control_relay_run(struct control *control)
     struct relay relay = {.control = control, .up.fd = -1, .voice.fd = -1};
     relay.polls =
         calloc(OWN_POLLS + LOBBY_POLLS + (size_t)control->config.fan_out, sizeof *relay.polls);
-    relay.lobby = control->listeners.count > 0 ? lobby_create(control) : NULL;
+    bool open = lobby_open(&relay.lobby, control, relay_admit, &relay);
     control_advance_clock(control);
-    if (!relay.polls) {
+    if (!open || !relay.polls) {
         fail(STATUS_ERROR, "out of memory for the control plane");
         control_conclude(control, STATUS_ERROR);
     } else {
@@ -491,6 +437,6 @@ void control_relay_run(struct control *control)
     wire_close(&relay.voice);
     branches_close(&relay.branches);
     bytes_free(&relay.failure);
-    lobby_free(relay.lobby);
+    lobby_close(&relay.lobby);
     free(relay.polls);
 }

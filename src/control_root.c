@@ -1,6 +1,7 @@
 /*
  * control_root.c - the helper thread of rank 0: it hears all ranks, and gives the verdict.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void peer_heard(struct root *root, struct peer *peer, const struct readin
 
 static bool peer_failed(struct root *root, int rank, const struct notice *notice)
 {
-    if (notice->status == STATUS_OK)
+    if (notice->status == STATUS_OK || !notice->text[0])
         return false;
     root_blame(root, rank, notice->status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED,
                notice->status, notice->text);
@@ -195,7 +196,7 @@ static bool root_expects_orphans(const struct root *root)
 static void root_tend_lobby(struct root *root)
 {
     if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
-        lobby_close(root->lobby);
+        lobby_close(&root->lobby);
 }
 
 void root_end(struct root *root, int type, enum status status, const char *text)
@@ -227,10 +228,26 @@ void root_pronounce(struct root *root, int type)
     root_end(root, type, verdict->status, verdict->headline);
 }
 
+/* Who was stopped finds that others are gone; they know why. */
+static void root_unsay(struct root *root)
+{
+    const struct control *control = root->control;
+    if (control->woken == 0 || control->now - control->woken > control->config.timeout)
+        return;
+    for (int i = 0; i < root->cause_count && root->cause_count > 1; i++) {
+        struct cause *cause = &root->causes[i];
+        if (cause->rank != 0 || cause->kind != CAUSE_FAILED || cause->status != STATUS_TIMEOUT)
+            continue;
+        memmove(cause, cause + 1, (size_t)(--root->cause_count - i) * sizeof *cause);
+        return;
+    }
+}
+
 /* Says whose fault it is, and ends the job. */
 static void root_judge(struct root *root)
 {
     struct control *control = root->control;
+    root_unsay(root);
     for (int rank = 0; rank < root->ranks; rank++) {
         root->standings[rank] = root->peers[rank].standing;
         root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
@@ -241,9 +258,9 @@ static void root_judge(struct root *root)
                                   .standings = root->standings,
                                   .causes = root->causes,
                                   .cause_count = root->cause_count,
-                                  .late = root->stalled > 0,
-                                  .stalled = root->stalled > 0 ? root->stalled
-                                                               : control->now - root->progressed,
+                                  .late = root->late,
+                                  .stalled =
+                                      root->late ? root->stalled : control->now - root->progressed,
                                   .heartbeat = control->heartbeat};
     pthread_mutex_lock(&control->lock);
     situation.algorithms = (const char *const *)control->algorithms;
@@ -253,15 +270,36 @@ static void root_judge(struct root *root)
     root_pronounce(root, FRAME_VERDICT);
 }
 
-/* Nobody has progressed for too long. A rank may know more of what it waits for than stands in its
- * pulse: it is given a moment to say so. */
-static void root_call_time(struct root *root)
+/* Has a rank given no sign of life for the deadline? Then it has given up rank 0 as well, and there
+ * will be no good end, though others may still progress. */
+static bool root_misses_any(const struct root *root)
+{
+    const struct control *control = root->control;
+    double patience = fmax(control->config.timeout, SILENT_SECONDS);
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && !peer->standing.finished &&
+            control->now - peer->heard > patience)
+            return true;
+    }
+    return false;
+}
+
+/* It has lasted for too long. A rank may know more of what it waits for than stands in its pulse: it
+ * is given a moment to say so. */
+static void root_call_time(struct root *root, double stalled)
 {
     struct control *control = root->control;
-    root->stalled = control->now - root->progressed;
+    root->late = true;
+    root->stalled = stalled;
     root->verdict_at = control->now + GRACE_SECONDS;
     atomic_store(&control->late, true);
     root_send_all(root, FRAME_LATE, NULL, 0);
+}
+
+static bool root_must_beat(const struct root *root)
+{
+    return root->control->now - root->beat >= root->control->heartbeat;
 }
 
 static void root_check_progress(struct root *root)
@@ -270,17 +308,20 @@ static void root_check_progress(struct root *root)
     struct reading reading;
     pulse_read(&control->pulse, &reading);
     peer_heard(root, &root->peers[0], &reading);
+    double stalled = control->now - root->progressed;
     if (root->verdict_at > 0 && control->now >= root->verdict_at)
         root_judge(root);
-    else if (root->verdict_at == 0 && control->now - root->progressed > control->config.timeout)
-        root_call_time(root);
+    else if (root->verdict_at == 0 && stalled > control->config.timeout)
+        root_call_time(root, stalled);
+    else if (root->verdict_at == 0 && root_must_beat(root) && root_misses_any(root))
+        root_call_time(root, 0);
 }
 
 /* ---- the loop ---- */
 
 static void root_beat(struct root *root)
 {
-    if (root->control->now - root->beat < root->control->heartbeat)
+    if (!root_must_beat(root))
         return;
     root->beat = root->control->now;
     root_send_all(root, FRAME_PULSE, NULL, 0);
@@ -312,9 +353,9 @@ static void root_listen(struct root *root)
     struct pollfd *set = root->polls;
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    int guests = lobby_watch(root->lobby, set + 2);
+    int guests = door_watch(&root->lobby.door, set + 2, control->now);
     branches_watch(&root->branches, set + 2 + guests);
-    control_count_sockets(control, root->branches.count, lobby_guests(root->lobby));
+    control_count_sockets(control, root->branches.count, root->lobby.door.count);
     double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
     wait = wait > control->look ? control->look : wait;
     bool ended = atomic_load(&control->ended);
@@ -323,7 +364,7 @@ static void root_listen(struct root *root)
          : wait > 0 ? (int)(wait * 1000) + 1
                     : 0);
     control_read_events(control);
-    lobby_serve(root->lobby, set + 2, root_admit, root);
+    door_serve(&root->lobby.door, set + 2, control->now);
     branches_serve(&root->branches, set + 2 + guests, control->now, &root_hearer, root);
 }
 
@@ -388,8 +429,8 @@ static bool root_create(struct root *root, struct control *control)
     root->standings = calloc(ranks, sizeof *root->standings);
     root->causes = calloc(ranks, sizeof *root->causes);
     root->order = calloc(ranks, sizeof *root->order);
-    root->lobby = lobby_create(control);
-    if (!root->peers || !root->standings || !root->causes || !root->order || !root->lobby)
+    bool open = lobby_open(&root->lobby, control, root_admit, root);
+    if (!open || !root->peers || !root->standings || !root->causes || !root->order)
         return false;
     for (size_t rank = 0; rank < ranks; rank++)
         pulse_read(&control->pulse, &root->peers[rank].standing.reading); /* as all begin */
@@ -401,7 +442,7 @@ static void root_destroy(struct root *root)
     for (int rank = 0; root->peers && rank < root->ranks; rank++)
         free(root->peers[rank].share);
     branches_close(&root->branches);
-    lobby_free(root->lobby);
+    lobby_close(&root->lobby);
     free(root->peers);
     free(root->standings);
     free(root->causes);

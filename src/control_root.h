@@ -38,7 +38,7 @@ struct root {
     int ranks;
     struct peer *peers;
     struct branches branches;
-    struct lobby *lobby;
+    struct lobby lobby;
     struct pollfd *polls;
     int polls_room;
     int *order;           /* ranks in the order in which they came: */
@@ -49,8 +49,9 @@ struct root {
     enum status status;   /* and what they said, combined */
     bool interrupted;
     enum status refusal; /* there is no job: its status (OK: none) */
-    double progressed;   /* when any rank last did, */
-    double stalled;      /* and for how long none had, when that was too long (0: it was not yet) */
+    double progressed;   /* when any rank last did */
+    bool late;           /* for too long none had, or one was silent: the verdict is due, */
+    double stalled;      /* and for how long none had (0: they do progress) */
     double verdict_at;   /* 0: none is due */
     double beat, closing_at;
     int last_type;           /* FRAME_REFUSED or FRAME_VERDICT: how it ended, */

@@ -258,6 +258,18 @@ static void guest_adopt(struct root *root, struct wire *wire, const struct hello
         root_repeat(root);
 }
 
+/* It does not join; and if it should have, there is no job. */
+static void guest_turn_away(struct root *root, struct wire *wire, const struct hello *hello,
+                            const struct notice *why)
+{
+    root->joined += !root->control->joined;
+    guest_refuse(wire, FRAME_REFUSED, why);
+    if (!root->control->joined && root->refusal == STATUS_OK)
+        root_give_up(root, hello->rank, hello->host, why->status, why->text);
+    else
+        say_verbose(1, "refused a process that came too late: %s", why->text);
+}
+
 void root_admit(void *argument, struct wire *wire, const struct hello *hello)
 {
     struct root *root = argument;
@@ -269,20 +281,23 @@ void root_admit(void *argument, struct wire *wire, const struct hello *hello)
     }
     notice.status = guest_check(root, hello, notice.text, sizeof notice.text);
     if (notice.status != STATUS_OK) {
-        root->joined += !control->joined;
-        guest_refuse(wire, FRAME_REFUSED, &notice);
-        if (!control->joined && root->refusal == STATUS_OK)
-            root_give_up(root, hello->rank, hello->host, notice.status, notice.text);
-        else
-            say_verbose(1, "refused a process that came too late: %s", notice.text);
-    } else if (hello->arrival == ARRIVAL_ORPHANED) {
+        guest_turn_away(root, wire, hello, &notice);
+        return;
+    }
+    struct peer *peer = &root->peers[hello->rank];
+    bool orphan = hello->arrival == ARRIVAL_ORPHANED;
+    if (orphan && peer->state != PEER_ABSENT) {
         guest_adopt(root, wire, hello);
     } else if (atomic_load(&control->ended)) {
-        struct peer *peer = &root->peers[hello->rank];
         root->joined += !peer_is_counted(peer);
         peer->hello = *hello;
         peer->state = PEER_LEFT;
         guest_refuse(wire, root->last_type, &root->last_word);
+    } else if (orphan) { /* this job never had it, and does not end because of it */
+        notice.status = STATUS_TIMEOUT;
+        snprintf(notice.text, sizeof notice.text,
+                 "the rank 0 that it spoke to is gone; the one there now is of another job");
+        guest_refuse(wire, FRAME_REFUSED, &notice);
     } else {
         guest_place(root, wire, hello);
     }
@@ -334,7 +349,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
     if (strangers > 0)
         snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
                  (unsigned long long)strangers, strangers == 1 ? " was" : "s were",
-                 lobby_last_stranger(root->lobby));
+                 root->lobby.door.last_stranger);
     return first;
 }
 
@@ -354,7 +369,7 @@ void root_check_joining(struct root *root)
         root_give_up(root, cause->rank, peer->hello.host, cause->status, text);
     } else if (root->joined == root->ranks) {
         root_welcome(root);
-    } else if (lobby_exhausted(root->lobby) && root->refusal == STATUS_OK) {
+    } else if (root->lobby.door.exhausted && root->refusal == STATUS_OK) {
         snprintf(
             text, sizeof text,
             "out of file descriptors when %d of %d ranks had joined; raise the limit of open files "

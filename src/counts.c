@@ -5,16 +5,21 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 
 /* Bytes of so many elements of any type can still be counted. */
 #define ELEMENTS_MOST (SIZE_MAX / 64)
 #define FILE_MOST     ((size_t)1 << 30) /* bytes: numbers for more than ten thousand ranks */
+#define OPENER_MS     1000  /* for the writer of a FIFO, who was started just before, to open it, */
+#define WRITER_MS     20000 /* and to go on, where it has work to do for what it writes */
 
 /* Reading what the user wrote. */
 
@@ -94,16 +99,55 @@ static enum status line_read(struct reader *reader, const char *text)
     return STATUS_OK;
 }
 
-/* All of the file, ended by a zero byte, in memory that is the caller's. */
-static enum status file_load(FILE *file, const char *path, char **text)
+/* As read(), of a file that does not block; but who writes a FIFO is waited for, if not for ever.
+ * ENXIO: there is nobody; ETIMEDOUT: he neither writes nor ends. */
+static ssize_t file_take(int fd, char *text, size_t room)
 {
-    size_t used = 0, room = 1 << 16, got = 1;
+    static const int patience_ms[] = {OPENER_MS, WRITER_MS};
+    struct pollfd set = {.fd = fd, .events = POLLIN};
+    struct stat about;
+    bool is_fifo = fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    for (size_t i = 0; i < sizeof patience_ms / sizeof patience_ms[0]; i++) {
+        int ready = poll(&set, 1, is_fifo ? patience_ms[i] : -1);
+        ssize_t got = read(fd, text, room);
+        if (got == 0 && ready == 0) {
+            errno = ENXIO;
+            return -1;
+        }
+        if (got >= 0 || errno != EAGAIN)
+            return got;
+    }
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+/* Why it could not be read: errno. */
+static enum status file_refuse(const char *path)
+{
+    if (errno == ENXIO)
+        return fail(STATUS_ERROR, "%.200s is a FIFO that nobody writes: start its writer first",
+                    path);
+    if (errno == ETIMEDOUT)
+        return fail(STATUS_ERROR,
+                    "%.200s is a pipe whose writer has written nothing for %d s, and not ended: "
+                    "let it write the numbers and end",
+                    path, WRITER_MS / 1000);
+    return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
+}
+
+/* All of the file, ended by a zero byte, in memory that is the caller's. */
+static enum status file_load(int fd, const char *path, char **text)
+{
+    size_t used = 0, room = 1 << 16;
+    ssize_t got = 1;
     *text = malloc(room);
     while (*text && got > 0 && used < FILE_MOST) {
-        got = fread(*text + used, 1, room - used - 1, file);
-        if (memchr(*text + used, '\0', got))
+        got = file_take(fd, *text + used, room - used - 1);
+        if (got < 0)
+            return file_refuse(path);
+        if (memchr(*text + used, '\0', (size_t)got))
             return fail(STATUS_USAGE, "%.200s holds a zero byte: give numbers as text", path);
-        used += got;
+        used += (size_t)got;
         if (used + 1 == room) {
             char *grown = realloc(*text, room *= 2);
             if (!grown)
@@ -113,8 +157,6 @@ static enum status file_load(FILE *file, const char *path, char **text)
     }
     if (!*text)
         return fail(STATUS_ERROR, "out of memory for %.200s", path);
-    if (ferror(file))
-        return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
     if (used >= FILE_MOST)
         return fail(STATUS_USAGE, "%.200s is larger than 1G: it is no file of counts", path);
     (*text)[used] = '\0';
@@ -123,17 +165,17 @@ static enum status file_load(FILE *file, const char *path, char **text)
 
 static enum status file_read(const char *path, struct counts_spec *spec)
 {
-    FILE *file = fopen(path, "r");
-    if (!file && errno != ENOENT)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT)
         return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
-    if (!file)
+    if (fd < 0)
         return fail(STATUS_USAGE,
                     "--counts '%.200s' is no distribution, and there is no such file: give "
                     "uniform, zipf:S, hot:F, spread, or a file",
                     path);
     struct reader reader = {.path = path, .spec = spec};
     char *text = NULL;
-    enum status status = file_load(file, path, &text);
+    enum status status = file_load(fd, path, &text);
     char *rest = text;
     if (status == STATUS_OK && strncmp(rest, "\xef\xbb\xbf", 3) == 0)
         rest += 3; /* what some editors begin a file of UTF-8 with */
@@ -145,7 +187,7 @@ static enum status file_read(const char *path, struct counts_spec *spec)
     if (status == STATUS_OK && spec->rows == 0)
         status = fail(STATUS_USAGE, "%.200s holds no numbers: give one for each rank", path);
     free(text);
-    fclose(file);
+    close(fd);
     return status;
 }
 

@@ -52,7 +52,8 @@ struct counts_spec {
 
 /* "uniform", "zipf:S" (S from 0 to 10), "hot:F" (F from 0 to 1), "spread", or the path of a file,
  * which is read: whole numbers between blanks or commas, as many in each line that has any; '#'
- * begins a comment. STATUS_USAGE, in a sentence that names the file and the line. spec->path is
+ * begins a comment. STATUS_USAGE, in a sentence that names the file and the line; STATUS_ERROR of a
+ * FIFO that nobody writes, or whose writer neither writes nor ends for some time. spec->path is
  * `text`; spec->numbers is the caller's, to be freed with free(). */
 enum status counts_read(const char *text, struct counts_spec *spec);
 

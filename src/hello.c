@@ -59,17 +59,12 @@ bool hello_decode(const void *bytes, size_t size, struct hello *hello)
     read_text(&reader, hello->version, sizeof hello->version);
     if (reader.bad)
         return false;
-    if (strcmp(hello->version, CCTEST_VERSION) != 0) {
-        /* What follows may be laid out in another way; the usual fields are a help if they are
-         * there. */
-        hello->ranks = (int)read_u32(&reader);
-        hello->rank = (int)read_u32(&reader);
-        read_text(&reader, hello->host, sizeof hello->host);
-        return true;
-    }
     hello->ranks = (int)read_u32(&reader);
     hello->rank = (int)read_u32(&reader);
     read_text(&reader, hello->host, sizeof hello->host);
+    /* What follows may be laid out in another way; even these are no more than a help then. */
+    if (strcmp(hello->version, CCTEST_VERSION) != 0)
+        return true;
     read_text(&reader, hello->boot, sizeof hello->boot);
     hello->pid = (long)read_u64(&reader);
     const unsigned char *digest = read_bytes(&reader, sizeof hello->digest);

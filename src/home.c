@@ -112,12 +112,17 @@ static bool address_of_device(const struct ifaddrs *device, struct address *addr
     return true;
 }
 
+/* An IPv6 address may stand in brackets, as it does before a port. */
 static bool address_is_named(const struct ifaddrs *device, const struct address *address,
                              const char *name)
 {
-    char text[INET6_ADDRSTRLEN];
-    return !strcmp(device->ifa_name, name) ||
-           (inet_ntop(address->family, address->bytes, text, sizeof(text)) && !strcmp(text, name));
+    char text[INET6_ADDRSTRLEN], bracketed[INET6_ADDRSTRLEN + 2];
+    if (!strcmp(device->ifa_name, name))
+        return true;
+    if (!inet_ntop(address->family, address->bytes, text, sizeof(text)))
+        return false;
+    snprintf(bracketed, sizeof(bracketed), "[%s]", text);
+    return !strcmp(text, name) || (address->family == AF_INET6 && !strcmp(bracketed, name));
 }
 
 static void hash_add(uint64_t *hash, const char *text, size_t size)
@@ -161,7 +166,7 @@ static enum status device_missed(const char *interface, const struct ifaddrs *de
 {
     char names[300];
     devices_text(devices, names, sizeof(names));
-    return fail(STATUS_ERROR,
+    return fail(STATUS_USAGE,
                 "no network device or address '%s' is up on this host: give --interface one of %s, "
                 "or an address of theirs as `ip address` shows it",
                 interface, names);
@@ -290,6 +295,12 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
 enum status home_here(const char *interface, struct home *home)
 {
     return home_explore(interface, false, home);
+}
+
+enum status home_check(const char *interface)
+{
+    struct home here;
+    return interface ? home_here(interface, &here) : STATUS_OK;
 }
 
 void listeners_close(struct listeners *listeners)

@@ -50,6 +50,8 @@ int listen_anywhere(struct address *anywhere);
 /* Finds out which addresses this host has, or has on `interface` if that is not NULL, without
  * listening: what home_routes() goes by. */
 enum status home_here(const char *interface, struct home *home);
+/* STATUS_USAGE, with the reason, if `interface` is not NULL and not here. */
+enum status home_check(const char *interface);
 
 /* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at
  * which it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */

@@ -42,6 +42,7 @@ struct injection {
 };
 #define INJECTIONS_MOST 8
 
+#define JOB_RANKS_MOST      65536
 #define CANDIDATES_MOST     64
 #define CANDIDATE_TEXT_MOST 256
 #define TRANSPORTS_MOST     8

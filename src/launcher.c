@@ -110,7 +110,11 @@ static const struct {
       .meet = meet_torchrun},
      {"MASTER_ADDR", "MASTER_PORT"}},
     /* In a Slurm job, these start a step of one agent a node, whose variables their ranks have. */
-    {{.name = "mpirun", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE"}, {NULL}},
+    {{.name = "mpirun",
+      .rank = "OMPI_COMM_WORLD_RANK",
+      .size = "OMPI_COMM_WORLD_SIZE",
+      .terminal = true},
+     {NULL}},
     /* MPICH's: its helpers may be a Slurm step themselves. */
     {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE", .pmi = true},
      {"PMI_FD", "MPI_LOCALNRANKS"}},
@@ -141,6 +145,15 @@ bool launcher_of_one(void)
     return false;
 }
 
+bool launcher_makes_terminal(void)
+{
+    long mine;
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (launchers[i].launcher.terminal && launcher_size(i, &mine) > 0)
+            return true;
+    return false;
+}
+
 const struct launcher *launcher_detect(int *rank, int *ranks)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
@@ -166,9 +179,6 @@ static const struct {
     {"ALPS_APP_PE", NULL},
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-    /* Parts of what is known. */
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
 };
 
 static const char *launcher_doubt(char *text, size_t size)
@@ -191,13 +201,13 @@ static const char *launcher_doubt(char *text, size_t size)
 /* How launcher `i` contradicts itself, or what it leaves out; false: it does not speak of several
  * ranks. RANK, WORLD_SIZE and the like may stand in anybody's shell, so one alone says nothing:
  * there must be another variable of the launcher, or a name that is nobody else's. Then a size says
- * it that is not 1, also where it is no number; and, without a size, a rank that is not the first,
- * which all shells and batch scripts of Slurm are. */
+ * it that is not 1, also where it is no number. Without a size, a rank does: any whose name is
+ * nobody else's, else one that is not the first, which all shells and batch scripts of Slurm are. */
 static bool launcher_stumbles(size_t i, char *text, size_t size)
 {
     const struct launcher *launcher = &launchers[i].launcher;
     const char *rank = told(launcher->rank), *all = told(launcher->size), *missing = NULL;
-    bool named = !launchers[i].needs[0];
+    bool own = !launchers[i].needs[0], named = own;
     for (int n = 0; launchers[i].needs[n]; n++) {
         if (told(launchers[i].needs[n]))
             named = true;
@@ -205,7 +215,10 @@ static bool launcher_stumbles(size_t i, char *text, size_t size)
             missing = launchers[i].needs[n];
     }
     long ranks = number_parse(all);
-    if (all ? ranks == 1 || !(named || rank) : number_parse(rank) < 1 || !named)
+    bool several = all   ? ranks != 1 && (named || rank)
+                   : own ? rank != NULL
+                         : named && number_parse(rank) > 0;
+    if (!several)
         return false;
     if (!all)
         snprintf(text, size, "%s is %.20s, but %s is not set", launcher->rank, rank,

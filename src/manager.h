@@ -12,7 +12,7 @@
 
 #define MANAGER_TEXT_MOST     1024
 #define MANAGER_KEY           "cctest.rank0" /* under which rank 0's text is published */
-#define MANAGER_LEAVE_SECONDS 2.0 /* leave is taken, or not: by then nothing depends on it */
+#define MANAGER_LEAVE_SECONDS 1.0 /* leave is taken, or not: by then nothing depends on it */
 
 /* A rank, as its manager sees it. Every call waits for at most `seconds`, whatever the manager
  * does. */

@@ -75,6 +75,7 @@ struct report {
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
     void (*end)(struct report *report, const struct job *job, const struct ending *ending);
+    const char *_Atomic writing; /* what a call writes to just now, for a human; NULL: nothing */
 };
 
 #endif

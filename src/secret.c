@@ -65,6 +65,11 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
                       "CCTEST_SECRET_FILE '%s' is open to others than its owner (mode "
                       "%03o): run chmod 600 on it",
                       path, about.st_mode & 0777u);
+    else if (about.st_size > SECRET_FILE_MOST)
+        status = fail(STATUS_USAGE,
+                      "CCTEST_SECRET_FILE '%s' is larger than %d bytes: name one that holds the "
+                      "secret alone",
+                      path, SECRET_FILE_MOST);
     else if ((count = read(fd, text, SECRET_FILE_MOST)) < 0)
         status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s; use another file",
                       path, strerror(errno));

@@ -469,14 +469,14 @@ enum status session_run(const struct job *job, const struct membership *membersh
     struct session *session = calloc(1, sizeof *session);
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
-    session->job = *job;
-    session->membership = membership;
+    *session = (struct session){.job = *job, .membership = membership, .lanes = 1};
     session->report = membership->rank == 0 ? report : NULL;
-    session->lanes = 1;
     char options[CANDIDATES_MOST * CANDIDATE_TEXT_MOST + 2048]; /* all choices, and the rest */
     job_canonical(job, options, sizeof options);
-    struct control_config config = {
-        .timeout = job->timeout, .options = options, .verbosity = job->verbosity};
+    struct control_config config = {.timeout = job->timeout,
+                                    .options = options,
+                                    .verbosity = job->verbosity,
+                                    .writing = session->report ? &session->report->writing : NULL};
     enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {
         if (membership->joined)

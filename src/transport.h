@@ -100,9 +100,9 @@ struct endpoint {
     const struct transport *transport;
     struct transport_config config;
     struct traffic traffic;
-    uint64_t strangers; /* connections that were none of the job's, and were dropped */
-    bool watched;       /* somebody wants to know what its channels wait for */
-    bool exhausted;     /* attach() failed for want of file descriptors, not of a way to the peer */
+    _Atomic uint64_t strangers; /* connections that were none of the job's, and were dropped */
+    bool watched;               /* somebody wants to know what its channels wait for */
+    bool exhausted; /* attach() failed for want of file descriptors, not of a way to the peer */
 };
 
 /* A one-way ordered channel. Transports embed it as the first member of their own. */

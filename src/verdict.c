@@ -82,13 +82,34 @@ static bool any_is_reason(const struct situation *s)
     return false;
 }
 
-/* The lower, the earlier it is told; 3: it is a consequence. */
-static int cause_order(const struct cause *cause, bool has_reason)
+/* Lists the ranks that have waited for another in vain, and say no more. */
+static void list_waiters(const struct situation *s, struct graph *graph)
 {
-    return cause->kind == CAUSE_INTERRUPTED      ? 0
-           : cause->kind == CAUSE_LOST           ? 1
-           : has_reason && cause_is_vague(cause) ? 3
-                                                 : 2;
+    if (!graph->situation)
+        return;
+    memset(graph->listed, 0, (size_t)s->ranks * sizeof *graph->listed);
+    for (int i = 0; i < s->cause_count; i++)
+        graph->listed[s->causes[i].rank] =
+            s->causes[i].kind == CAUSE_FAILED && s->causes[i].status == STATUS_TIMEOUT;
+}
+
+/* Has it waited for one that waited for a third? */
+static bool cause_follows(const struct graph *graph, const struct cause *cause)
+{
+    if (!graph->situation || !graph->listed[cause->rank] || graph->circles[cause->rank])
+        return false;
+    int awaited = graph->awaited[cause->rank];
+    return awaited != NOBODY && graph->listed[awaited];
+}
+
+/* The lower, the earlier it is told; 3: it is a consequence. */
+static int cause_order(const struct graph *graph, const struct cause *cause, bool has_reason)
+{
+    if (cause->kind == CAUSE_INTERRUPTED)
+        return 0;
+    if (cause->kind == CAUSE_LOST)
+        return 1;
+    return (has_reason ? cause_is_vague(cause) : cause_follows(graph, cause)) ? 3 : 2;
 }
 
 static void cause_describe(const struct situation *s, const struct cause *cause, char *text,
@@ -109,7 +130,7 @@ static void cause_describe(const struct situation *s, const struct cause *cause,
     }
 }
 
-/* The same words, but for the numbers in them: of ranks, hosts, processes. */
+/* The same words, but for the numbers in them: of ranks, hosts, devices. */
 static bool words_alike(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -124,11 +145,14 @@ static bool words_alike(const char *a, const char *b)
     }
 }
 
-/* Do two ranks say the same? Then it is said once. */
+/* Do two ranks say the same? Then it is said once. What is not available may be so to each rank by
+ * its own numbers; whoever has lost a rank must be heard, since it may be another one. */
 static bool causes_alike(const struct cause *a, const struct cause *b)
 {
-    return a->kind == CAUSE_FAILED && b->kind == CAUSE_FAILED && a->status == b->status &&
-           words_alike(a->message, b->message);
+    if (a->kind != CAUSE_FAILED || b->kind != CAUSE_FAILED || a->status != b->status)
+        return false;
+    return a->status == STATUS_UNAVAILABLE ? words_alike(a->message, b->message)
+                                           : strcmp(a->message, b->message) == 0;
 }
 
 /* Is `cause` told with another that came before it? */
@@ -140,7 +164,7 @@ static bool cause_is_told(const struct situation *s, const struct cause *cause)
     return false;
 }
 
-/* "; so say ranks 1, 2, 3": those that have the same to tell. */
+/* "; likewise ranks 1, 2, 3": those that have the same to tell. */
 static void put_alike(const struct situation *s, const struct cause *cause, char *text, size_t size)
 {
     bool *alike = calloc((size_t)s->ranks, sizeof *alike);
@@ -152,19 +176,20 @@ static void put_alike(const struct situation *s, const struct cause *cause, char
         }
     char list[RANKS_TEXT_MOST];
     if (count > 0)
-        append(text, size, "; so say%s %s", count == 1 ? "s" : "",
-               ranks_text(alike, s->ranks, list, sizeof list));
+        append(text, size, "; likewise %s", ranks_text(alike, s->ranks, list, sizeof list));
     free(alike);
 }
 
-static void reach_from_causes(const struct situation *s, struct verdict *verdict)
+static void reach_from_causes(const struct situation *s, struct graph *graph,
+                              struct verdict *verdict)
 {
     int told = 0;
     bool has_reason = any_is_reason(s);
+    list_waiters(s, graph);
     for (int order = 0; order <= 3; order++)
         for (int i = 0; i < s->cause_count; i++) {
             const struct cause *cause = &s->causes[i];
-            if (cause_order(cause, has_reason) != order)
+            if (cause_order(graph, cause, has_reason) != order)
                 continue;
             if (order < 3)
                 verdict->status = status_graver(verdict->status, cause->status);
@@ -200,6 +225,6 @@ void verdict_reach(const struct situation *situation, struct verdict *verdict)
     if (situation->cause_count == 0 || graph_explains(situation, &graph))
         graph_tell(&graph, situation, verdict);
     else
-        reach_from_causes(situation, verdict);
+        reach_from_causes(situation, &graph, verdict);
     graph_free(&graph);
 }

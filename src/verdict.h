@@ -48,7 +48,7 @@ struct situation {
     const struct cause *causes;    /* in the order in which they came */
     int cause_count;               /* 0: nobody has progressed for too long, */
     bool late;                     /* and if so there may be some that came of it */
-    double stalled;                /* seconds in which nobody has progressed */
+    double stalled;                /* seconds in which nobody has progressed; 0: some have */
     double heartbeat;              /* seconds; a living rank gives a sign of life that often */
     const char *const *algorithms; /* names by index, NULL where unknown */
     int algorithm_count;

@@ -267,7 +267,9 @@ static const struct {
 /* Words the headline; returns the rank that it names first, or NOBODY. */
 static int tell_root(struct graph *graph, char *text, size_t size)
 {
-    snprintf(text, size, "nobody has progressed for %.3g s: ", graph->situation->stalled);
+    text[0] = '\0';
+    if (graph->situation->stalled > 0)
+        append(text, size, "nobody has progressed for %.3g s: ", graph->situation->stalled);
     for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
         int rank = most_awaited(graph, roots[i].is);
         if (rank == NOBODY || (roots[i].awaited && graph->waiters[rank] == 0))

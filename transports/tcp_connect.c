@@ -1,12 +1,11 @@
 /*
  * tcp_connect.c - how two ranks get the sockets between them.
  *
- * The lower rank listens, the higher connects, and both prove that they know the job's secret. All
- * connections are made at the same time in one loop that never waits for a single one: a stranger
- * that connects and says nothing, or nonsense, costs a descriptor until it is dropped, at the
- * latest when somebody else needs its place. A connection that fails is tried again (by the peer's
- * next address), for as long as anybody progresses: its other end may just not have been ready, or
- * may have taken us for a stranger because we were slow.
+ * The lower rank listens (door.h), the higher connects, and both prove that they know the job's
+ * secret. All connections are made at the same time in one loop that never waits for a single one.
+ * One that fails is tried again (by the peer's next address), for as long as anybody progresses:
+ * its other end may just not have been ready, or may have taken us for a stranger because we were
+ * slow.
  *
  * The connecting end may lose patience and turn to another address, so it has the last word: one
  * byte behind the handshake says that it keeps this connection. Without it the other end, when it
@@ -22,13 +21,12 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "handshake.h"
+#include "door.h"
 #include "log.h"
 #include "socket.h"
 #include "tcp.h"
 
 #define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
-#define STRANGER_PATIENCE 0.1  /* how long it may, if others need its place */
 #define STRANGERS_MOST    64   /* under way at the same time, beyond those that we wait for */
 #define ROUTE_SECONDS     2.0  /* how long an address may not answer before the next is tried */
 #define HANDSHAKE_SECONDS 10.0 /* how long it may be silent, if there is a next */
@@ -40,15 +38,14 @@ struct tcp_hello {
 };
 #define HELLO_UNKNOWN UINT32_MAX
 
-/* A connection that is being made: to `peer`, or from somebody who has not said yet who it is. */
+/* A connection that is being made: to `peer`, or from it. */
 struct attempt {
     int fd;                      /* -1: waits until `since` to try again */
     struct handshake *handshake; /* NULL: not connected yet */
-    struct tcp_hello hello;
-    int peer, lane; /* peer -1: incoming; with fd -1: over */
-    bool proved;    /* incoming, and one of ours: only its last word is missing */
-    int route;      /* which of the peer's addresses, */
-    int rounds;     /* and how often all of them have failed */
+    int peer, lane;              /* peer -1: it is over */
+    bool incoming;               /* has proved itself: only its last word is missing */
+    int route;                   /* which of the peer's addresses, */
+    int rounds;                  /* and how often all of them have failed */
     double since;
     const char *outcomes[HOME_ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
 };
@@ -59,9 +56,9 @@ struct meeting {
     size_t pairs, lanes;
     size_t settled; /* the first so many pairs (peer, lane) have their socket */
     struct attempt *attempts;
-    size_t count, room;
-    struct pollfd *polled; /* of the attempts, then of the listeners */
-    double shut;           /* until then nobody is let in: there is no room */
+    size_t count, room; /* `room` is for the guests at the door, too */
+    struct door door;
+    struct pollfd *polled; /* of the attempts, then of the door */
 };
 
 static const char silent[] = "it accepts, but says nothing";
@@ -88,51 +85,21 @@ static void attempt_drop(struct attempt *attempt)
     attempt->fd = -1;
 }
 
-static void stranger_drop(struct meeting *meeting, struct attempt *attempt, const char *why)
-{
-    meeting->endpoint->base.strangers++;
-    say_verbose(2, "dropped a connection to the tcp data port: it %s", why);
-    attempt_drop(attempt);
-}
-
-/* Sends away the stranger that has been here longest, if it has had `patience` seconds. */
-static bool meeting_make_room(struct meeting *meeting, double patience)
-{
-    struct attempt *oldest = NULL;
-    for (size_t i = 0; i < meeting->count; i++) {
-        struct attempt *it = &meeting->attempts[i];
-        if (it->peer < 0 && it->fd >= 0 && !it->proved && (!oldest || it->since < oldest->since))
-            oldest = it;
-    }
-    if (!oldest || clock_seconds() - oldest->since < patience)
-        return false;
-    stranger_drop(meeting, oldest, "had not proved itself when its place was needed");
-    return true;
-}
-
 /* Takes out the attempts that are over. */
 static void meeting_sweep(struct meeting *meeting)
 {
     size_t kept = 0;
     for (size_t i = 0; i < meeting->count; i++) {
-        if (meeting->attempts[i].peer >= 0 || meeting->attempts[i].fd >= 0)
+        if (meeting->attempts[i].peer >= 0)
             meeting->attempts[kept++] = meeting->attempts[i];
     }
     meeting->count = kept;
 }
 
-static enum status attempt_greet(struct tcp_endpoint *endpoint, struct attempt *attempt)
+static struct tcp_hello hello_to(const struct tcp_endpoint *endpoint, uint32_t peer, uint32_t lane)
 {
-    bool incoming = attempt->peer < 0;
-    attempt->hello = (struct tcp_hello){
-        .rank = htonl((uint32_t)endpoint->base.config.rank),
-        .peer = htonl(incoming ? HELLO_UNKNOWN : (uint32_t)attempt->peer),
-        .lane = htonl(incoming ? HELLO_UNKNOWN : (uint32_t)attempt->lane),
-    };
-    attempt->handshake = handshake_create(attempt->fd, incoming, endpoint->base.config.secret,
-                                          "data", &attempt->hello, sizeof(attempt->hello));
-    attempt->since = clock_seconds();
-    return attempt->handshake ? STATUS_OK : fail(STATUS_ERROR, "out of memory for a handshake");
+    uint32_t rank = (uint32_t)endpoint->base.config.rank;
+    return (struct tcp_hello){.rank = htonl(rank), .peer = htonl(peer), .lane = htonl(lane)};
 }
 
 static int attempt_routes(const struct meeting *meeting, const struct attempt *attempt,
@@ -162,7 +129,8 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
     do
         attempt->fd = socket_connect(&routes[attempt->route]);
-    while (attempt->fd < 0 && lacks_descriptors() && meeting_make_room(meeting, 0));
+    while (attempt->fd < 0 && lacks_descriptors() &&
+           door_turn_out(&meeting->door, "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
     attempt->since = clock_seconds();
@@ -187,82 +155,85 @@ bool tcp_hello_read(const void *said, size_t size, const struct transport_config
                : above && ntohl(hello.peer) == (uint32_t)config->rank && number < TCP_LANES_MOST;
 }
 
-/* Who has proved itself? False: not whom it should be, or who is connected already. */
-static bool attempt_read(const struct meeting *meeting, const struct attempt *attempt, int *peer,
-                         int *lane)
+/* Who has proved itself at the door. */
+static const char *meeting_admit(void *argument, int fd, const struct handshake *handshake)
 {
+    struct meeting *meeting = argument;
+    const struct tcp_endpoint *endpoint = meeting->endpoint;
+    struct attempt attempt = {.fd = fd, .incoming = true};
     size_t size;
-    const void *said = handshake_hello(attempt->handshake, &size);
-    if (!tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, peer, lane))
-        return false;
-    if (attempt->peer >= 0)
-        *lane = attempt->lane;
-    return attempt->peer >= 0 || !tcp_socket_find(meeting->endpoint, *peer, *lane);
+    const void *said = handshake_hello(handshake, &size);
+    if (!tcp_hello_read(said, size, &endpoint->base.config, -1, &attempt.peer, &attempt.lane) ||
+        tcp_socket_find(endpoint, attempt.peer, attempt.lane))
+        return "is another rank than it should be";
+    meeting->attempts[meeting->count++] = attempt;
+    return NULL;
 }
 
-/* A connection is made. One that comes earlier than it is asked for here is kept: its rank is
- * already in the next call. */
-static enum status attempt_finish(struct meeting *meeting, struct attempt *attempt)
-{
-    int peer, lane;
-    attempt_read(meeting, attempt, &peer, &lane);
-    enum status status = tcp_install(meeting->endpoint, peer, lane, attempt->fd);
-    if (status == STATUS_OK)
-        attempt->fd = -1;
-    attempt_drop(attempt);
-    attempt->peer = -1;
-    tick_on(meeting->endpoint->base.config.tick);
-    return status;
-}
-
-/* The handshake has failed, or what it led to. */
-static void attempt_fail(struct meeting *meeting, struct attempt *attempt, const char *reason)
-{
-    if (attempt->peer >= 0)
-        attempt_retry(meeting, attempt, reason);
-    else
-        stranger_drop(meeting, attempt, reason);
-}
-
-/* The last word: said by who connects, heard by who accepts. */
+/* The last word: said by who connects, heard by who accepts. Then a connection is made. One that
+ * comes earlier than it is asked for here is kept: its rank is already in the next call. */
 static enum status attempt_conclude(struct meeting *meeting, struct attempt *attempt)
 {
     char word = 1;
-    ssize_t moved = attempt->peer >= 0 ? send(attempt->fd, &word, 1, MSG_NOSIGNAL)
-                                       : recv(attempt->fd, &word, 1, 0);
-    if (moved == 1)
-        return attempt_finish(meeting, attempt);
-    if (moved == 0 || (errno != EAGAIN && errno != EINTR))
-        attempt_fail(meeting, attempt, "gave up before the connection was made");
-    return STATUS_OK;
+    ssize_t moved = attempt->incoming ? recv(attempt->fd, &word, 1, 0)
+                                      : send(attempt->fd, &word, 1, MSG_NOSIGNAL);
+    if (moved < 0 && (errno == EAGAIN || errno == EINTR))
+        return STATUS_OK;
+    enum status status = STATUS_OK;
+    if (moved == 1) {
+        status = tcp_install(meeting->endpoint, attempt->peer, attempt->lane, attempt->fd);
+        if (status == STATUS_OK)
+            attempt->fd = -1;
+        tick_on(meeting->endpoint->base.config.tick);
+    } else if (attempt->incoming) {
+        meeting->endpoint->base.strangers++;
+        say_verbose(2, "dropped rank %d's connection, which it gave up", attempt->peer);
+    } else {
+        attempt_retry(meeting, attempt, "gave up before the connection was made");
+        return STATUS_OK;
+    }
+    attempt_drop(attempt);
+    attempt->peer = -1;
+    return status;
+}
+
+static enum status attempt_greet(struct meeting *meeting, struct attempt *attempt)
+{
+    const struct tcp_endpoint *endpoint = meeting->endpoint;
+    struct tcp_hello hello = hello_to(endpoint, (uint32_t)attempt->peer, (uint32_t)attempt->lane);
+    attempt->handshake = handshake_create(attempt->fd, false, endpoint->base.config.secret, "data",
+                                          &hello, sizeof(hello));
+    attempt->since = clock_seconds();
+    return attempt->handshake ? STATUS_OK : fail(STATUS_ERROR, "out of memory for a handshake");
 }
 
 /* Advances one attempt as far as it goes. */
 static enum status attempt_step(struct meeting *meeting, struct attempt *attempt)
 {
+    if (attempt->incoming)
+        return attempt_conclude(meeting, attempt);
     if (!attempt->handshake) {
         int error = socket_connect_result(attempt->fd);
         if (error) {
             attempt_retry(meeting, attempt, strerrordesc_np(error));
             return STATUS_OK;
         }
-        enum status status = attempt_greet(meeting->endpoint, attempt);
+        enum status status = attempt_greet(meeting, attempt);
         if (status != STATUS_OK)
             return status;
     }
-    if (attempt->proved)
-        return attempt_conclude(meeting, attempt);
-    int peer, lane;
     enum handshake_state state = handshake_step(attempt->handshake);
     if (state == HANDSHAKE_PENDING)
         return STATUS_OK;
-    if (state == HANDSHAKE_DONE && attempt_read(meeting, attempt, &peer, &lane)) {
-        attempt->proved = attempt->peer < 0;
+    int peer, lane;
+    size_t size;
+    const void *said = handshake_hello(attempt->handshake, &size);
+    if (state == HANDSHAKE_DONE &&
+        tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, &peer, &lane))
         return attempt_conclude(meeting, attempt);
-    }
-    attempt_fail(meeting, attempt,
-                 state == HANDSHAKE_DONE ? "is another rank than it should be"
-                                         : handshake_reason(attempt->handshake));
+    attempt_retry(meeting, attempt,
+                  state == HANDSHAKE_DONE ? "is another rank than it should be"
+                                          : handshake_reason(attempt->handshake));
     return STATUS_OK;
 }
 
@@ -271,13 +242,8 @@ static void attempt_age(struct meeting *meeting, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
     struct address routes[HOME_ADDRESSES_MOST];
-    if (attempt->fd < 0 || attempt->proved)
+    if (attempt->fd < 0 || attempt->incoming)
         return;
-    if (attempt->peer < 0) {
-        if (age > STRANGER_SECONDS)
-            stranger_drop(meeting, attempt, "did not prove itself in time");
-        return;
-    }
     int count = attempt_routes(meeting, attempt, routes);
     /* Each of them gets its turn before the deadline; then more time, as its other end may need. */
     double timeout = ldexp(meeting->endpoint->base.config.timeout, attempt->rounds);
@@ -313,74 +279,43 @@ static size_t meeting_proved(const struct meeting *meeting)
 {
     size_t proved = 0;
     for (size_t i = 0; i < meeting->count; i++)
-        proved += meeting->attempts[i].proved && meeting->attempts[i].fd >= 0;
+        proved += meeting->attempts[i].incoming && meeting->attempts[i].peer >= 0;
     return proved;
 }
 
-/* There is no descriptor for who knocks. Strangers that are here will make room in a moment; if
- * there are none, it matters only if a rank of ours may be at the door. */
-static enum status meeting_lacks_descriptors(struct meeting *meeting, int listener)
-{
-    struct pollfd door = {.fd = listener, .events = POLLIN};
-    size_t strangers = 0, proved = meeting_proved(meeting);
-    for (size_t i = 0; i < meeting->count; i++) {
-        const struct attempt *attempt = &meeting->attempts[i];
-        strangers += attempt->peer < 0 && attempt->fd >= 0 && !attempt->proved;
-    }
-    errno = EMFILE;
-    if (strangers == 0 && meeting_awaits(meeting) > proved && poll(&door, 1, 0) > 0)
-        return out_of_descriptors();
-    meeting->shut = clock_seconds() + POLL_MILLISECONDS / 1e3;
-    return STATUS_OK;
-}
-
-static enum status meeting_accept(struct meeting *meeting, int listener)
-{
-    while (meeting->count < meeting->room || meeting_make_room(meeting, STRANGER_PATIENCE)) {
-        meeting_sweep(meeting);
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && lacks_descriptors()) {
-            if (meeting_make_room(meeting, STRANGER_PATIENCE))
-                continue;
-            return meeting_lacks_descriptors(meeting, listener);
-        }
-        if (fd < 0) /* nobody is there any more, or who was has gone */
-            return STATUS_OK;
-        struct attempt *attempt = &meeting->attempts[meeting->count++];
-        *attempt = (struct attempt){.fd = fd, .peer = -1};
-        enum status status = attempt_greet(meeting->endpoint, attempt);
-        if (status != STATUS_OK)
-            return status;
-    }
-    meeting->shut = clock_seconds() + POLL_MILLISECONDS / 1e3;
-    return STATUS_OK;
-}
-
-/* Waits a moment for something to happen to the attempts, or at the doors. */
+/* Waits a moment for something to happen to the attempts, or at the door. */
 static enum status meeting_poll(struct meeting *meeting)
 {
-    const struct listeners *listeners = &meeting->endpoint->listeners;
     for (size_t i = 0; i < meeting->count; i++) {
         const struct attempt *attempt = &meeting->attempts[i];
-        short events = POLLOUT;
+        short events = attempt->incoming ? POLLIN : POLLOUT;
         if (attempt->handshake)
-            events = attempt->proved ? POLLIN : handshake_events(attempt->handshake);
+            events = handshake_events(attempt->handshake);
         meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
-    bool open = clock_seconds() >= meeting->shut && meeting_awaits(meeting) > 0;
-    for (int i = 0; i < listeners->count; i++)
-        meeting->polled[meeting->count + (size_t)i] =
-            (struct pollfd){.fd = open ? listeners->fd[i] : -1, .events = POLLIN};
-    if (poll(meeting->polled, meeting->count + (size_t)listeners->count, POLL_MILLISECONDS) < 0 &&
+    meeting->door.most = meeting_awaits(meeting) > 0 ? (int)(meeting->room - meeting->count) : 0;
+    int guests = door_watch(&meeting->door, meeting->polled + meeting->count, clock_seconds());
+    if (poll(meeting->polled, meeting->count + (size_t)guests, POLL_MILLISECONDS) < 0 &&
         errno != EINTR)
         return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
     return STATUS_OK;
 }
 
-/* One look at all attempts and listeners. */
+/* One look at who is at the door. That there is no descriptor for one more matters only if it may be
+ * a rank of ours. */
+static enum status meeting_receive(struct meeting *meeting, const struct pollfd *polled)
+{
+    meeting->door.exhausted = false;
+    door_serve(&meeting->door, polled, clock_seconds());
+    errno = EMFILE;
+    return meeting->door.exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
+               ? out_of_descriptors()
+               : STATUS_OK;
+}
+
+/* One look at all attempts, and at the door. */
 static enum status meeting_turn(struct meeting *meeting)
 {
-    const struct listeners *listeners = &meeting->endpoint->listeners;
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < meeting->count; i++) {
         struct attempt *attempt = &meeting->attempts[i];
@@ -396,11 +331,9 @@ static enum status meeting_turn(struct meeting *meeting)
             status = attempt_step(meeting, &meeting->attempts[i]);
         attempt_age(meeting, &meeting->attempts[i]);
     }
+    if (status == STATUS_OK)
+        status = meeting_receive(meeting, meeting->polled + polled);
     meeting_sweep(meeting);
-    for (int i = 0; status == STATUS_OK && i < listeners->count; i++) {
-        if (meeting->polled[polled + (size_t)i].revents)
-            status = meeting_accept(meeting, listeners->fd[i]);
-    }
     return status;
 }
 
@@ -467,10 +400,24 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
                               .pairs = (size_t)count * (size_t)lanes,
                               .lanes = (size_t)lanes};
     meeting.room = meeting.pairs + STRANGERS_MOST;
+    meeting.door = (struct door){
+        .listeners = &meeting.endpoint->listeners,
+        .secret = base->config.secret,
+        .purpose = "data",
+        .hello_size = sizeof(struct tcp_hello),
+        .seconds = STRANGER_SECONDS,
+        .most = (int)meeting.room,
+        .spare = -1,
+        .admit = meeting_admit,
+        .argument = &meeting,
+        .strangers = &base->strangers,
+    };
     meeting.attempts = calloc(meeting.room, sizeof(*meeting.attempts));
     meeting.polled = calloc(meeting.room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
+    struct tcp_hello hello = hello_to(meeting.endpoint, HELLO_UNKNOWN, HELLO_UNKNOWN);
+    memcpy(meeting.door.hello, &hello, sizeof(hello));
     enum status status = STATUS_OK;
-    if (!meeting.attempts || !meeting.polled)
+    if (!door_open(&meeting.door) || !meeting.attempts || !meeting.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");
     for (size_t i = 0; status == STATUS_OK && i < meeting.pairs; i++) {
         int peer = peers[i / meeting.lanes], lane = (int)(i % meeting.lanes);
@@ -480,12 +427,12 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     }
     if (status == STATUS_OK)
         status = meeting_hold(&meeting);
-    while (meeting.count > 0) {
-        struct attempt *attempt = &meeting.attempts[--meeting.count];
-        if (attempt->peer < 0)
-            stranger_drop(&meeting, attempt, "did not prove itself before all ranks were here");
-        else
-            attempt_drop(attempt);
+    while (door_turn_out(&meeting.door, "did not prove itself before all ranks were here"))
+        ;
+    door_close(&meeting.door);
+    for (size_t i = 0; i < meeting.count; i++) {
+        base->strangers += meeting.attempts[i].incoming;
+        attempt_drop(&meeting.attempts[i]);
     }
     free(meeting.attempts);
     free(meeting.polled);

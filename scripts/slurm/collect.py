@@ -5,13 +5,17 @@
 
 For each collective and size, the algorithms from the fastest to the slowest; then the runs that failed: those whose
 JSON is not whole or says so, and those whose .status file, which array.sbatch leaves, does or is missing, as it is
-where the task was killed. The exit status is 1 if there are any, or no results at all."""
+where the task was killed. The exit status is 1 if there are any, or no results at all; 2 for wrong usage."""
 import glob
 import json
+import os
 import sys
 
 if len(sys.argv) != 2:
-    sys.exit("usage: collect.py FOLDER")
+    print("usage: collect.py FOLDER", file=sys.stderr)
+    sys.exit(2)
+if not os.path.isdir(sys.argv[1]):
+    sys.exit(f"collect.py: there is no folder '{sys.argv[1]}': name the one that array.sbatch made, array-JOBID")
 results, failed = {}, []
 names = glob.glob(sys.argv[1] + "/*.json") + glob.glob(sys.argv[1] + "/*.status")
 for name in sorted({name.rpartition(".")[0] for name in names}):

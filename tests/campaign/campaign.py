@@ -19,7 +19,7 @@ import hosts as networks
 import job as jobs
 import judge
 
-JUDGED = ["time", "status", "names", "left"]
+JUDGED = ["time", "status", "names", "json", "left"]
 
 
 def options():
@@ -64,17 +64,20 @@ def do(case, given, hosts):
 def table(results):
     """Faults by bootstraps: how many runs, and how many of them were right in each way."""
     counts = collections.defaultdict(collections.Counter)
+    phases = collections.Counter(result["phase"] for result in results if result["phase"])
     for result in results:
         for key in ((result["fault"], result["bootstrap"]), ("all", "all")):
             counts[key]["runs"] += 1
             counts[key]["late"] += result["late"]
-            counts[key].update(what for what in JUDGED if not result[what])
-    print(f"{'fault':16} {'bootstrap':10} {'runs':>5} {'in time':>8} {'status':>7} {'named':>6} {'clean':>6} "
-          f"{'(fault came too late)':>22}")
+            counts[key]["nobody"] += result["names"] is None
+            counts[key].update(what for what in JUDGED if result[what] == "")
+    print(f"{'fault':16} {'bootstrap':10} {'runs':>5} {'in time':>8} {'status':>7} {'named':>6} {'(nobody to name)':>17} "
+          f"{'json':>5} {'clean':>6} {'(fault came too late)':>22}")
     for key in sorted(counts, key=lambda key: (key[0] == "all", key)):
         row = counts[key]
         print(f"{key[0]:16} {key[1]:10} {row['runs']:5} {row['time']:8} {row['status']:7} {row['names']:6} "
-              f"{row['left']:6} {row['late']:22}")
+              f"{row['nobody']:17} {row['json']:5} {row['left']:6} {row['late']:22}")
+    print("who was to blame was last seen in: " + ", ".join(f"{phase} {n}" for phase, n in phases.most_common()))
 
 
 def main():
@@ -90,7 +93,7 @@ def main():
         bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
     for name in jobs.LAUNCHERS:
         if name in bootstraps and not jobs.launches(name, given.cctest, hosts, given.slurm):
-            print(f"without {name}: it is not here, does not run here, or cctest does not find its way by it")
+            print(f"without {name}: it is not here, or does not run here")
             bootstraps.remove(name)
     runs = given.runs or len(cases.possible(bootstraps, given.fault))
     numbers = range(given.first, given.first + runs) if given.run is None else [given.run]

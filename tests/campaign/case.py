@@ -54,6 +54,10 @@ class Case:
     def in_step(self):
         return self.bootstrap.startswith("srun")
 
+    def strikes_all(self):
+        """Is it more than one rank that gets the signal?"""
+        return self.bootstrap == "threads" or self.bootstrap == "local" and self.number % 3 == 0
+
     def launched(self):
         return self.bootstrap in LAUNCHERS
 

@@ -11,7 +11,12 @@ import sys
 import threading
 import time
 
-SCRIPT = pathlib.Path(__file__).parent.parent / "system" / "rank.sh"
+SYSTEM = pathlib.Path(__file__).parent.parent / "system"
+SCRIPT = SYSTEM / "rank.sh"
+
+sys.path.append(str(SYSTEM))
+import strangers # pylint: disable=wrong-import-position
+
 # What a launcher's line begins with, up to the number of ranks. None is to end ranks of a job before they have ended by
 # themselves. Slurm's run in an allocation, on its hosts (Slurm).
 LAUNCHERS = {
@@ -30,16 +35,27 @@ def launcher(name, hosts, slurm):
     return slurm and hosts.on(1, "env", *slurm, *LAUNCHERS[name])
 
 
-def launches(name, cctest, hosts, slurm):
-    """Whether a launcher is here, and cctest finds its way by it."""
-    line = launcher(name, hosts, slurm)
+def answer(line):
+    """What a command says, if it is here."""
     try:
-        told = line and subprocess.run([*line, "2", cctest, "info"], stdin=subprocess.DEVNULL, capture_output=True,
-                                       text=True, timeout=60, check=False)
+        return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     except OSError:
+        return None
+
+
+def launches(name, cctest, hosts, slurm):
+    """Whether a launcher is here. One that starts processes, but whose ways cctest does not find, ends the campaign."""
+    line = launcher(name, hosts, slurm)
+    true = line and answer([*line, "2", "true"])
+    if not true or true.returncode != 0:
         return False
     way = "tcp" if name == "srun" else "pmix?"
-    return told and re.search(f"^ranks +{way}: ", told.stdout, re.M) is not None
+    info = answer([*line, "2", cctest, "info"])
+    if re.search("built without PMIx|libpmix.* cannot be loaded", info.stdout + info.stderr):
+        return False
+    if not re.search(f"^ranks +{way}: ", info.stdout, re.M):
+        sys.exit(f"{name} starts processes here, but cctest does not find its way by it:\n{info.stdout}{info.stderr}")
+    return True
 
 
 def pause(seconds):
@@ -63,15 +79,13 @@ def listening():
 
 def garbage(seconds):
     """Throws what makes no sense at every port of a rank; returns how often it arrived."""
-    chance, held, hits, until = random.Random(), [], 0, time.monotonic() + seconds
+    held, hits, until = [], 0, time.monotonic() + seconds
     while time.monotonic() < until:
         for place in listening():
-            for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", b"cctest\1\0", chance.randbytes(3000), b"\xff" * 100000):
+            for junk in strangers.KINDS.values():
                 try:
-                    stranger = socket.create_connection(place, 0.2)
-                    stranger.setblocking(False)
-                    stranger.send(junk)
-                    held.append(stranger)
+                    held.append(socket.create_connection(place, 0.2))
+                    strangers.send(held[-1], junk())
                     hits += 1
                 except OSError:
                     pass
@@ -150,13 +164,15 @@ class Job:
         self.case, self.hosts, self.slurm, self.folder = case, hosts, slurm, folder
         self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
         self.hits = 0 # of garbage
-        secret = f"what the ranks of run {case.number} know" # so long that no rank need make a key of it, slowly
+        secret = f"what the ranks of run {case.number:06} know" # so long that no rank need make a key of it, slowly
         self.environment = dict(os.environ, CCTEST_SECRET=secret, TMPDIR=str(folder))
         if case.fault == "full-shm":
             self.fill_shm()
         if case.fault == "throttle":
             hosts("host_rate", case.victim, "4mbit")
         self.begun = self.struck = time.monotonic()
+        self.json = folder / "job.json"
+        case.words += ["--json", str(self.json)]
         start = "launched" if case.launched() else case.bootstrap
         getattr(self, "start_" + start)(cctest)
         self.started = time.monotonic()
@@ -265,14 +281,14 @@ class Job:
 
     def strike(self):
         """False: it came too late, or there was nothing to strike."""
+        pause(self.case.when - (time.monotonic() - self.begun))
+        lasting = self.case.fault in ("none", "full-shm", "descriptors", "stuck", "throttle")
+        struck = lasting or not any(p.look() for p in self.processes) and self.hit()
+        self.struck = time.monotonic() # a launcher may have taken its time to start the one that is struck
+        return struck
+
+    def hit(self):
         case, fault = self.case, self.case.fault
-        pause(case.when - (time.monotonic() - self.begun))
-        late = any(p.look() for p in self.processes)
-        self.struck = time.monotonic()
-        if fault in ("none", "full-shm", "descriptors", "stuck", "throttle"):
-            return True
-        if late:
-            return False
         supervisor = self.processes[0].pid
         if fault == "garbage":
             for place in self.places():
@@ -283,7 +299,7 @@ class Job:
         if fault in ("kill", "kill-root"):
             return self.signal(self.rank_pid(case.target), signal.SIGKILL)
         if fault == "interrupt":
-            pid = supervisor if case.number % 3 == 0 and case.bootstrap == "local" else self.rank_pid(case.target)
+            pid = supervisor if case.strikes_all() else self.rank_pid(case.target)
             return self.signal(pid, getattr(signal, "SIG" + case.signal))
         if fault in ("stop", "stop-root", "stop-long", "pause"):
             pid = self.rank_pid(case.target)

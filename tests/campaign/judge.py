@@ -1,6 +1,8 @@
 """judge.py - was the end of a run right? In time, with the right status, the right culprit, and nothing left behind.
 
-What is right follows from the fault alone, never from what the job said:
+What is right follows from the fault alone, never from what the job said. Each fault has words of its own, behind the
+name of who was struck (WORDS); what else is reported stands in lines of a certain form, and they are not many; and the
+JSON says the same: its status, and who is to blame.
 
   healthy       status 0 everywhere, and nobody is accused
   lost, silent  5 on all who survive; whoever accuses names the rank that was struck
@@ -14,8 +16,10 @@ What is right follows from the fault alone, never from what the job said:
   too late      5, and where it looked: who looks for rank 0 when that one has ended already
   early         while ranks still meet through a launcher: as above for one that sleeps, which the launcher does not see,
                 but for what that one itself says and how it ends; of others, and one that is woken before its own
-                deadline, whatever it says: the launcher has its own mind
+                deadline, whatever it says: the launcher has its own mind. When the first has ended it wakes those
+                that sleep, and who meets one of these then has its time once more
 """
+import json
 import os
 import pathlib
 import re
@@ -28,6 +32,19 @@ SLURM = re.compile(r'\(\("(munged|slurmctld|slurmd|slurmstepd|srun)"') # who lis
 SLEEPS = ("stop", "stop-root", "stop-long") # the rank that is struck
 MINDED = ("kill", "kill-root", "interrupt", "stop-long") # by launchers, while ranks meet through them
 NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
+FURTHER = re.compile(r"^  (rank \d+ \(host [^)]+, pid \d+\): \S.*|and \d+ more)$")
+FURTHER_MOST = 16 # lines behind the first, and one that says how many more
+
+# What is said of who was struck.
+GONE = r"(is gone|was lost|was killed by signal|cannot be reached any more)"
+SILENT = r"(is silent|is stopped|cannot be reached any more)"
+WORDS = {
+    "kill": GONE, "kill-root": GONE,
+    "stop": SILENT, "stop-root": SILENT, "stop-long": SILENT,
+    "stuck": r"is waited for by",
+    "descriptors": r".*(open files|descriptor|socket)",
+}
+STATUSES = {0: "ok", 1: "error", 2: "usage", 5: "timeout", 77: "unavailable", 130: "interrupted"}
 
 
 def accusations(case, process):
@@ -54,7 +71,8 @@ def missed(line):
 
 def named(case, ranks, host=None):
     """A regex: the line names these ranks (one of them first), or their host."""
-    words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \(" for rank in ranks]
+    verb = WORDS.get(case.fault, "")
+    words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \([^)]*\):? {verb}" for rank in ranks]
     words.append(rf"rank {ranks[0]} was silent for") # says who went, to one that slept
     any_of = "(" + "|".join(map(str, ranks)) + ")"
     words.append(rf"did not join within .*: ranks? {any_of}(, {any_of})*( and \d+ more)?[; ]") # the rest had joined
@@ -79,6 +97,13 @@ def cut_off(case, process):
     return words
 
 
+def interrupted(case, struck):
+    """What may be said of an interruption; struck: by a process that got it itself."""
+    who = r"\d+" if case.strikes_all() else str(case.target)
+    words = rf"^rank {who} \(.* interrupted by SIG{case.signal}|" + named(case, [case.target])
+    return words + rf"|^interrupted by SIG{case.signal}" * struck
+
+
 NOT_THERE = "rank 0 could not be reached at"
 ALONE = "before it had reached rank 0"
 JOINING = re.compile("could not be reached|did not join|had joined|" + ALONE)
@@ -99,7 +124,8 @@ def expected(job, case, process):
     if case.early and (struck or fault in MINDED): # it has an end, in time, and that is all that can be asked for
         return {None, *range(-64, 256)}, "."
     if case.launched() and process.rank is None: # its own status is its own business
-        return set(range(1, 256)), named(case, [case.target]) + rf"|by SIG{case.signal}"
+        words = interrupted(case, True) if fault == "interrupt" else named(case, [case.target])
+        return set(range(1, 256)), words
     if fault == "kill-supervisor" or (fault in ("kill", "kill-root") and struck):
         return {-9}, None
     if fault == "descriptors":
@@ -114,7 +140,7 @@ def expected(job, case, process):
         statuses = {5} if (unseen and not struck) or looked_too_late(job, case, process) else {130}
         # It had hardly begun.
         early = struck and any(JOINING.search(other.text(1)) for other in job.processes)
-        return statuses | ({number} if early else set()), rf"by SIG{case.signal}|" + named(case, [case.target])
+        return statuses | ({number} if early else set()), interrupted(case, struck or process.rank is None)
     if fault in ("cut", "cut-root", "unplug"):
         return {5}, cut_off(case, process)
     if fault in ("cut-link", "cut-way"): # the one that lost patience first stands in front
@@ -141,16 +167,53 @@ def is_right(job, case, process, line):
 
 
 def right_names(job, case):
-    """What is wrong with what was said; "": nothing."""
+    """What is wrong with what was said; "": nothing; None: there is nobody to be named."""
     accused = False
     for process in job.processes:
         for line in accusations(case, process):
             if not is_right(job, case, process, line):
                 return f"rank {process.rank} says: {line}"
             accused = True
-    silent = case.healthy() or case.early and case.fault in MINDED or case.fault == "kill-supervisor"
-    silent = silent or all(p.status() == 0 for p in job.processes)
-    return "" if silent or accused else "nobody is named"
+    silent = case.early and case.fault in MINDED or case.fault == "kill-supervisor"
+    silent = silent or not case.healthy() and all(p.status() == 0 for p in job.processes)
+    if silent:
+        return None
+    return further_lines(job, case) if accused or case.healthy() else "nobody is named"
+
+
+def further_lines(job, case):
+    """What is wrong with the lines behind the first of a report."""
+    for process in job.processes:
+        lines = [line.removeprefix("cctest: ") for line in process.text(1).splitlines() if line.startswith("cctest:   ")]
+        odd = [line for line in lines if not FURTHER.match(line)]
+        if odd:
+            return f"rank {process.rank} reports: {odd[0]}"
+        reports = case.ranks if case.launched() and process.rank is None else 1
+        if len(lines) > (FURTHER_MOST + 1) * reports:
+            return f"rank {process.rank} reports {len(lines)} lines"
+    return ""
+
+
+def right_json(job, case):
+    """(what is wrong with the file, "": nothing; where it says that who is to blame was last seen)"""
+    root = next(p for p in job.processes if p.rank in (0, None) and not (case.launched() and p.rank is None))
+    try:
+        document = json.loads(job.json.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ("there is none" if root.status() == 0 else ""), ""
+    except ValueError as error:
+        return f"it is none: {error}", ""
+    word, blamed = STATUSES.get(root.status()), (document.get("errors") or [{}])[0]
+    phase = blamed.get("phase", "")
+    if word and document["status"] != word:
+        return f"it says {document['status']}, and rank 0 ended with {root.status()}", phase
+    if document["status"] in ("ok", "running") or case.early or root.rank == case.target:
+        return "", phase
+    if case.fault in WORDS and case.fault != "descriptors" and blamed["rank"] != case.target:
+        return f"it blames rank {blamed['rank']}: {blamed['message']}", phase
+    if case.fault in ("cut", "unplug") and case.host[blamed["rank"]] != case.victim:
+        return f"it blames rank {blamed['rank']}: {blamed['message']}", phase
+    return "", phase
 
 
 def right_status(job, case, late):
@@ -181,7 +244,7 @@ def leftovers(job, hosts):
         told = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntxp"], check=True, capture_output=True,
                               text=True).stdout
         left += [line for line in told.splitlines() if not SLURM.search(line)]
-    mine = {path.name for process in job.processes for path in process.files}
+    mine = {path.name for process in job.processes for path in process.files} | {job.json.name}
     return left + [name for name in os.listdir(job.folder) if name not in mine]
 
 
@@ -190,16 +253,18 @@ def judge(job, case, struck, hosts, given):
     left = job.close()
     launcher = [p for p in job.processes if p.rank is None and len(job.processes) > 1]
     well = case.healthy() or all(p.status() == 0 for p in job.processes)
-    limit = HEALTHY_MOST if well else case.timeout + given.slack
+    limit = HEALTHY_MOST if well else case.timeout * (1 + case.early) + given.slack
     begin = job.struck if case.fault != "stuck" else job.started + 1
     ends = [p.ended for p in job.processes if p.ended and p not in launcher and
             not (p.rank == case.target and p.pid in job.woken)]
     took = max(ends, default=begin) - begin
     late = not struck or (case.fault == "garbage" and job.hits == 0)
+    said, phase = right_json(job, case)
     return {
-        "late": late, "took": round(took, 2),
+        "late": late, "phase": phase, "took": round(took, 2),
         "time": f"hangs: {', '.join(left)}" if left else f"{took:.2f} s" if took > limit else "",
         "status": right_status(job, case, late),
-        "names": "" if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
+        "names": None if late and all(p.status() == 0 for p in job.processes) else right_names(job, case),
+        "json": said,
         "left": "; ".join(leftovers_at_last(job, hosts, given.slack)),
     }

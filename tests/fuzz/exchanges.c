@@ -23,7 +23,7 @@
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
 #define CUT        255
 #define BLOB_MOST  ((size_t)1 << 17)
-#define CONNECTING 6 /* the number of the last exchange before ranks connect */
+#define CONNECTING 7 /* the number of the last exchange before ranks connect */
 
 /* ---- the control plane ---- */
 
@@ -263,8 +263,9 @@ static void seed_begin(struct bytes *out, unsigned flags)
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};
-    static const char *const exchanges[] = {"masks", "places", "invitations", "at-gate", "cards",
-                                            "reach", "wishes", "links",       "sets",    "tallies"};
+    static const char *const exchanges[] = {"masks", "places", "invitations", "at-gate",
+                                            "wants", "cards",  "reach",       "wishes",
+                                            "links", "sets",   "tallies"};
     char name[64];
     for (unsigned e = 0; e < sizeof exchanges / sizeof exchanges[0]; e++) {
         unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= CONNECTING ? THREE : 0);
@@ -291,23 +292,23 @@ static void seed_tallies(struct bytes *out)
     const int32_t hop = 7000;
     struct tally_wire *wire;
     seed_begin(out, 0);
-    edit_put(out, 9, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
+    edit_put(out, 10, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
     fuzz_seed("wrong", out->data, out->size);
-    edit_put(out, 9, 0, offsetof(struct tally_wire, hop_peer), &hop, sizeof hop);
+    edit_put(out, 10, 0, offsetof(struct tally_wire, hop_peer), &hop, sizeof hop);
     fuzz_seed("wrong-hop", out->data, out->size);
     seed_begin(out, 0);
-    edit_put(out, 9, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
-    edit_fill(out, 9, 0, offsetof(struct tally_wire, story),
+    edit_put(out, 10, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
+    edit_fill(out, 10, 0, offsetof(struct tally_wire, story),
               sizeof wire->story + 2 * sizeof wire->samples[0]);
     fuzz_seed("wrong-story", out->data, out->size);
     seed_begin(out, JSON);
-    edit_put(out, 9, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
+    edit_put(out, 10, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
     fuzz_seed("strange-peer", out->data, out->size);
-    edit_put(out, 9, 0, offsetof(struct tally_wire, peers), &hop, sizeof hop);
+    edit_put(out, 10, 0, offsetof(struct tally_wire, peers), &hop, sizeof hop);
     fuzz_seed("too-many-peers", out->data, out->size);
     for (int known = 0; known < 2; known++) {
         seed_begin(out, JSON);
-        edit_put(out, 9, 0, offsetof(struct tally_wire, transport), known ? "shm" : "rdm", 4);
+        edit_put(out, 10, 0, offsetof(struct tally_wire, transport), known ? "shm" : "rdm", 4);
         fuzz_seed(known ? "carrier" : "carrier-unknown", out->data, out->size);
     }
 }
@@ -321,16 +322,16 @@ void fuzz_seeds(void)
     seed_tallies(&out);
     seed_begin(&out, 0);
     const size_t first = sizeof(uint64_t); /* behind the strangers that it has seen */
-    edit_put(&out, 7, 0, first, &link, sizeof link);
+    edit_put(&out, 8, 0, first, &link, sizeof link);
     fuzz_seed("link", out.data, out.size);
-    edit_put(&out, 7, 0, first + sizeof link, &link, sizeof link);
+    edit_put(&out, 8, 0, first + sizeof link, &link, sizeof link);
     fuzz_seed("links", out.data, out.size);
     /* A card for each transport: a size of 2 bytes, whether it is a reason, and the data. */
     size_t cards = 0;
     while (transports[cards / (4 + TRANSPORT_ADDRESS_MOST)])
         cards += 4 + TRANSPORT_ADDRESS_MOST;
     seed_begin(&out, THREE);
-    edit_fill(&out, 4, 1, 0, cards);
+    edit_fill(&out, 5, 1, 0, cards);
     fuzz_seed("cards-endless", out.data, out.size);
     bytes_free(&out);
 }

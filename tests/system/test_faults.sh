@@ -213,6 +213,25 @@ print(json.load(open('$scratch/outside.json'))['ranks'][0]['pid'])")"
     nothing_left $pid
 done
 
+# A rank that is silent for the deadline ends the job also where the others go on without it.
+printf '1000 1000 0\n1000 1000 0\n0 0 0\n' >"$scratch/counts"
+ran=("$CCTEST" "a silent rank that nobody waits for")
+rm -f "$scratch/outside.json"
+setsid "$CCTEST" alltoallv -a pairwise --counts "$scratch/counts" --np 3 -n 4000000 -w 0 -c 0 --start back-to-back \
+    --timeout 2 --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &
+pid=$!
+# shellcheck disable=SC2317 # called by await
+third() {
+    victim=$(python3 -c "import json; print(json.load(open('$scratch/outside.json'))['ranks'][2]['pid'])" 2>/dev/null)
+}
+check "it runs" await 30 third
+kill -STOP "$victim"
+wait $pid
+status=$?
+check_status 5
+check_says "^cctest: rank 2 .*is silent, without a sign of life"
+nothing_left $pid
+
 # A stopped supervisor stops nobody: the ranks end well, and it does when it may.
 ran=("$CCTEST" "stopped supervisor")
 : >"$out"

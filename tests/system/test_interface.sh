@@ -68,15 +68,27 @@ for place in "10.7{x}.0.{i}" ${hosts_ipv6:+"fd7{x}::{i}"}; do # an address of it
         [[ $root != *:* ]] || root=[$root]
         begin "1 2 2 3" "$root" --interface "${address/\{i\}/\{\}}"
         end 0
+        [[ $address != *:* ]] || { begin "1 2" "$root" --interface "[${address/\{i\}/\{\}}]" && end 0; }
     done
 done
 
 # ---- not to be had ----
 
 world=2 begin 1 10.77.0.1 --interface nope
-end 1 "no network device or address 'nope' is up on this host"
+end 2 "no network device or address 'nope' is up on this host"
+# Each rank says so for itself, whether it finds rank 0 or not, and long before the deadline.
+for root in 10.77.0.1 h1; do
+    SECONDS=0
+    begin "1 2 3" $root --interface nope --timeout 50
+    for rank in 0 1 2; do
+        ended $rank 2 "no network device or address 'nope' is up on this host"
+        check_silent "could not be reached"
+    done
+    check "that took $SECONDS s" test $SECONDS -lt 25
+done
+# If rank 0 is there, it hears of it, and tells all.
 begin "1 2" 10.77.0.1 --interface 10.77.0.1
-end 1 "rank 1 .*h2.* no network device or address '10.77.0.1' is up on this host"
+end 2 "rank 1 .*h2.* no network device or address '10.77.0.1' is up on this host"
 world=2 begin 1 10.77.0.1 --interface eth1
 end 2 "--rendezvous sends all ranks to 10.77.0.1, which is no address of --interface eth1"
 begin "1 1" 127.0.0.1 --interface eth1

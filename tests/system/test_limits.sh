@@ -31,7 +31,7 @@ for as in processes threads; do
 done
 free=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
 for memory in host shared; do
-    limited -c 0 -- "cannot have [0-9]+ MiB of $memory memory: .*are available; ask for smaller sizes" \
+    limited -c 0 -- "cannot have [0-9]+ MiB of $memory memory for 2 ranks .*are available; ask for smaller sizes" \
         allreduce --np 2 -m $memory -b "${free}M" -e "${free}M"
 done
 limited -v 400000 -- "cannot have [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
@@ -53,6 +53,23 @@ if [ -n "$private" ]; then
     grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
         group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
         echo $(($0 << 20)) >memory.max && echo 0 >memory.current && exec "$@"')
+    # 100 MiB of buffers: two ranks, with 64, may go on; four, each of which finds room for its 32, may not.
+    buffers=(-a linear -b 16M -e 16M -n 1 -w 0 -c 1 -x tcp)
+    run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 2
+    check_status 0 "two ranks in 100 MiB"
+    for as in processes threads; do
+        run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 4 --ranks-as $as
+        check_status 1 "four ranks in 100 MiB"
+        check_says "^cctest: .*cannot have 1[23][0-9] MiB of host memory for 4 ranks .*: about 100 MiB are available; "
+        check "not one line on standard error" test "$(wc -l <"$err")" = 1
+    done
+    free_port
+    for rank in 0 1 2 3; do
+        CCTEST_SECRET=$long_secret start "own$rank" "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" \
+            --rendezvous "127.0.0.1:$port" --rank $rank --world 4
+    done
+    for rank in 0 1 2 3; do ended "own$rank" 0; done # of what each may have, the others take nothing
+    out=$scratch/out err=$scratch/err
     slots=(allreduce --np 2 -x shm "${small[@]}" --slots 16 --slot-size 4M)
     run "${grouped[@]}" 528 "$CCTEST" "${slots[@]}"
     check_status 2 "more slots than the control group has left"
@@ -69,8 +86,26 @@ if [ -n "$private" ]; then
         run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" $fewer
         check_status 0 "with little memory, $fewer"
     done
+    # `info` tells the least limit of the process's own group and of those above it.
+    groups_are() { # groups_are TEXT LINE-OF-/proc/self/cgroup [GROUP LIMIT]...
+        # shellcheck disable=SC2016
+        run unshare --mount bash -c 'mount -t tmpfs none /sys/fs/cgroup && printf "%b" "$2" >/sys/fs/cgroup/mine &&
+            mount --bind /sys/fs/cgroup/mine /proc/$$/cgroup && cctest=$1 && shift 2 || exit
+            for (( ; $#; )); do mkdir -p "/sys/fs/cgroup$1" && echo "$2" >"/sys/fs/cgroup$1/memory.max"; shift 2; done
+            exec "$cctest" info' groups "$CCTEST" "$2" "${@:3}"
+        check_status 0 "info, groups $2"
+        check_says "^  memory of the cgroup +$1 +bytes" "$out"
+    }
+    groups_are 4096 '0::/a/b\n' /a 4096 /a/b 8192 "" 16384
+    groups_are 8192 '1:name=systemd:/\n0::/a/b\n' /a max /a/b 8192
+    groups_are 4096 '0::/a/b\n' /a max /a/b max "" 4096 # in a container
+    groups_are 4096 '0::/\n' "" 4096
+    groups_are none '0::/a\n' /a max
+    groups_are none '0::/\n'
+    groups_are unknown '4:memory:/a\n0::/\n' /a 4096
+    groups_are unknown '4:cpu,memory:/a\n'
 else
-    echo "not tested: slots in a memory control group (no namespaces here)"
+    echo "not tested: memory control groups that say so (no namespaces here)"
 fi
 
 # File descriptors: too few are said before anything starts; with those that it asks for it works.

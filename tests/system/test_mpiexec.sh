@@ -52,6 +52,9 @@ run mpiexec.hydra -n 4 sh -c '"$@"; echo "$PMI_RANK ended with $?" >&2; sleep 2'
 for rank in 0 1 3; do check_says "^$rank ended with 5"; done
 check_says "^cctest: rank 2 \(.*\) is gone"
 check_json "$json" 'd["status"] == "timeout"' 'd["errors"][0]["rank"] == 2'
+# mpiexec's own status, as the manual page has it.
+run mpiexec.hydra -n 4 "$CCTEST" "${small[@]}" --inject kill:rank=2:iteration=3
+check_status 9 "a rank was killed"
 
 # A socket that nobody serves: never jobs of one rank.
 run env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=0 "$CCTEST" "${small[@]}"

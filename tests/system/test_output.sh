@@ -5,6 +5,34 @@
 small=(-b 4K -e 16K -n 3 -w 1 -c 1 --np 2)
 json=$scratch/run.json csv=$scratch/run.csv
 
+# Files that nobody reads on, through pipes that fill soon. In the background: what ended well has 15 s to be written.
+# held FIFO: somebody opens it, makes it narrow, says so, and reads nothing.
+held() {
+    mkfifo "$1"
+    python3 -c 'if True:
+        import fcntl, os, sys, time
+        pipe = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(pipe, 1031, 4096) # F_SETPIPE_SZ
+        open(sys.argv[1] + ".held", "w")
+        time.sleep(120)' "$1" &
+    holders+=($!)
+    await 10 test -e "$1.held"
+}
+# unread NAME OPTION FIFO ARGUMENT...
+unread() {
+    held "$3"
+    RUN_LIMIT=45 start "$1" "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${@:4}" "$2" "$3"
+}
+sweep=(-b 8 -e 64K)
+unread full-processes --json "$scratch/full1" "${sweep[@]}"
+unread full-threads --json "$scratch/full2" "${sweep[@]}" --ranks-as threads
+unread full-csv --csv "$scratch/full3" "${sweep[@]}" --timeout 2
+held "$scratch/full4"
+timeout -k 2 45 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@]}" --timeout 2 --json - \
+    >"$scratch/full4" 2>&1 </dev/null &
+pids[full-both]=$!
+touch "$scratch/full-both.out" "$scratch/full-both.err"
+
 keys="collective algorithm transport memory copy datatype op root ranks bytes count in_place executor iterations"
 keys+=" checked wrong start bytes_by_path time_us algbw_GBps busbw_GBps"
 
@@ -202,7 +230,7 @@ for way in "bcopy" "zcopy" "ll"; do
 done
 cctest alltoall "${small[@]}" -x tcp --copy ll --json "$json"
 check_status 77
-check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; use -x shm.*; so say'
+check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; use -x shm.*; likewise rank'
 check "said more than once" test "$(wc -l <"$err")" = 1
 check_json "$json" 'd["status"] == "unavailable"' 'd["results"] == []'
 
@@ -268,4 +296,11 @@ check_silent '(^|[^0-9])1 [A-Za-z ]*(threads|cores|sockets|nodes|ranks)\>' "$out
 check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transports"]}' 'len(d["datatypes"]) == 18' \
     'd["bootstrap"]["name"] == "local"'
 
+for how in processes:1 threads:2; do
+    ended "full-${how%:*}" 1 "^cctest: rank 0: ending this process: .*: does nobody read $scratch/full${how#*:}\?$"
+    check "not one line on standard error" test "$(wc -l <"$err")" = 1
+done
+ended full-csv 5 "^cctest: rank 0: ending this process: .*: does nobody read $scratch/full3\?$"
+ended full-both 5 # the table stands on standard error, which is the same full pipe
+kill "${holders[@]}"
 finish

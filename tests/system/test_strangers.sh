@@ -20,56 +20,10 @@ rank() {
 # strangers ADDRESS PORT COUNT SECONDS: host 4 connects so often at once, in all ways that are none of cctest's or only
 # begin like it, says "there" and how often it got through when all have tried, and stays for so long. They are
 # $attacker, in the background.
-cat >"$scratch/strangers.py" <<'PYTHON'
-import os, socket, struct, sys, time
-address, port, count, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-prefix = b"cctest" + struct.pack("<H", 2)
-def opening(size, said):
-    return prefix + os.urandom(32) + b"P" + struct.pack("<H", size) + os.urandom(said)
-kinds = {
-    "garbage": lambda: os.urandom(3000),
-    "long": lambda: b"\xff" * 200000,
-    "http": lambda: b"GET / HTTP/1.1\r\n\r\n",
-    "silent": lambda: b"",
-    "preamble, then nothing": lambda: prefix,
-    "half of the magic": lambda: prefix[:3],
-    "another protocol": lambda: prefix[:6] + b"\x07\x00" + os.urandom(100),
-    "a hello without an end": lambda: opening(65535, 100000),
-    "the longest hello that is let in, half of it": lambda: opening(1024, 512),
-    "a proof by guess": lambda: opening(300, 300) + os.urandom(32),
-    "an opening, then a no": lambda: prefix + os.urandom(32) + b"N",
-    "byte by byte": lambda: b"",
-}
-there, connected = [], 0
-for i in range(count):
-    kind = list(kinds)[i % len(kinds)]
-    s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
-    s.settimeout(5)
-    try:
-        s.connect((address, port))
-        connected += 1
-        s.setblocking(False)
-        s.send(kinds[kind]())
-    except OSError:
-        pass
-    there.append((kind, s))
-print("there", connected, flush=True)
-end, slow = time.time() + seconds, opening(300, 300)
-for at in range(10**9):
-    for kind, s in there:
-        if kind == "byte by byte":
-            try:
-                s.send(slow[at % len(slow):][:1])
-            except OSError:
-                pass
-    time.sleep(0.1)
-    if time.time() > end:
-        break
-PYTHON
 strangers() {
     host_as 4
     : >"$scratch/there" # here, since a command in the background empties it at a time of its own
-    "${as[@]}" python3 "$scratch/strangers.py" "$@" >"$scratch/there" &
+    "${as[@]}" python3 "$repository/tests/system/strangers.py" "$@" >"$scratch/there" &
     attacker=$!
 }
 

@@ -62,6 +62,8 @@ refused "--np needs a value" alltoall --np
 refused "one word too many" alltoall pairwise
 refused "one word too many: to choose an algorithm write -a pairwise" alltoall pairwise
 refused "one word too many" alltoall a b c d e f
+refused "-np is -n with the value 'p': .*write --np N" alltoall -np 4
+refused "-np4 is -n with the value 'p4': .*write --np N" -np4 alltoall
 refused "which collective\?"
 refused "which collective\?" plan
 refused "is not a collective" plan altoall
@@ -139,6 +141,21 @@ refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes
 refused "$counts says how long the blocks are" alltoallv --counts "$counts" -e 4 --np 2
 refused "$counts says how long the blocks are" plan alltoallv --counts "$counts" -b 4 --np 2
 
+# Counts from a FIFO: of a writer who takes some time; who does not exist; and (in the background) who never ends.
+mkfifo "$counts.fifo" "$counts.held"
+pair=(allgatherv --np 2 -n 1 -w 0)
+(sleep 2 && echo 1, && sleep 2 && echo 2) >"$counts.fifo" &
+(sleep 0.3 && exec >"$counts.held" && echo 1 2 && exec sleep 100) &
+holder=$!
+RUN_LIMIT=45 start held "$CCTEST" "${pair[@]}" --counts "$counts.held"
+cctest "${pair[@]}" --counts "$counts.fifo"
+check_status 0 "counts from a FIFO"
+cctest "${pair[@]}" --counts <(sleep 2 && echo 1 2)
+check_status 0 "counts from a process"
+RUN_LIMIT=10 cctest "${pair[@]}" --counts "$counts.fifo"
+check_status 1 "counts from a FIFO that nobody writes"
+check_says "^cctest: $counts.fifo is a FIFO that nobody writes: start its writer first$"
+
 # Numbers and sizes, of each option that has one.
 for option in -b -e; do
     refused "'-1' is negative: give bytes from" alltoall "$option" -1
@@ -186,6 +203,7 @@ refused "--slots '1K' has trailing junk" alltoall --slots 1K
 refused "--slot-size '8' is too small: give bytes from 64" alltoall --slot-size 8
 refused "--slot-size '1G' is too large" alltoall --slot-size 1G
 refused "--timeout '0' is too small: give a number above 0" alltoall --timeout 0
+refused "--timeout 0.1 is too short: .* at least 0.2 seconds" alltoall --timeout 0.1
 refused "--timeout '-1'" alltoall --timeout -1
 refused "--timeout 'nan'" alltoall --timeout nan
 refused "--timeout 'inf'" alltoall --timeout inf
@@ -219,8 +237,31 @@ refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/n
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
 refused "cannot write $scratch: Is a directory" alltoall --json "$scratch"
 
+# As many ranks from variables as by --world.
+for ranks in 65537 99999; do
+    refused "'?$ranks'? .*65536" alltoall --rendezvous localhost:7777 --rank 0 --world $ranks
+    WORLD_SIZE=$ranks RANK=0 MASTER_ADDR=localhost MASTER_PORT=7777 \
+        refused "a job of $ranks ranks is more than cctest runs: start 65536 at most" alltoall
+done
+
+# --np under a launcher: said by the first of several processes, and not where there is one.
+split="started 4 processes, and with --np 2 each of them is a job of its own"
+told() { # told TIMES VARIABLE=VALUE...
+    run env "${@:2}" "$CCTEST" barrier --np 2 -n 1 -w 0
+    check_status 0 "${*:2}"
+    check "said $(grep -c "$split" "$err") times, expected $1" test "$(grep -c "$split" "$err")" = "$1"
+    check "nothing else is said" test "$(wc -l <"$err")" = "$1"
+}
+step=(SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=n1)
+told 1 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4
+told 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4
+told 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 # srun --pty
+told 0 SLURM_PROCID=0 SLURM_JOB_ID=7 SLURM_NTASKS=4        # a batch script
+told 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1
+told 1 RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500
+
 # --interface.
-for interface in nope localhost 127.0.0.2 "[::1]"; do
+for interface in nope localhost 127.0.0.2 "[127.0.0.1]" "[::1"; do
     refused "no network device or address '.*' is up on this host: give --interface one of .*lo.*, or an address of theirs" \
         allreduce --interface "$interface"
 done
@@ -253,9 +294,28 @@ cctest alltoall -b 1X --json "$scratch/refused.json"
 check_status 2
 check_json "$scratch/refused.json" 'd["status"] == "usage"' 'd["errors"][0]["message"].startswith("--min-bytes")'
 
+# What puts them together.
+collect=$repository/scripts/slurm/collect.py
+run "$collect"
+check_status 2
+check_says "^usage: collect.py FOLDER$"
+run "$collect" "$scratch/none"
+check_status 1
+check_says "^collect.py: there is no folder '$scratch/none': "
+check "not one line on standard error" test "$(wc -l <"$err")" = 1
+check "standard output is not empty" test ! -s "$out"
+mkdir "$scratch/array-1"
+cctest alltoall -b 1K -e 1K --json "$scratch/array-1/0.json"
+echo "0 alltoall" >"$scratch/array-1/0.status"
+run "$collect" "$scratch/array-1"
+check_status 0
+check_says "^alltoall +1024 " "$out"
+
 cctest alltoall --json - --csv -
 check_status 2
 check_says 'cannot both go to standard output'
 check_json "$out" 'd["status"] == "usage"'
 
+ended held 1 "^cctest: $counts.held is a pipe whose writer has written nothing for 20 s, and not ended: let it write"
+kill $holder
 finish

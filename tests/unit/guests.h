@@ -55,16 +55,34 @@ static inline struct wire guest_call(const struct job_of_ranks *job, const struc
     return shake_hands(job, socket_connect(where), false, hello);
 }
 
+/* Answers the next who calls, as rank `rank`. */
+static inline struct wire guest_answer(const struct job_of_ranks *job,
+                                       const struct listeners *listeners, int rank)
+{
+    struct membership membership = membership_of(job, rank);
+    struct hello hello;
+    hello_fill(&hello, &membership, "same");
+    return shake_hands(job, guest_accept(listeners), true, &hello);
+}
+
+/* The next frame that comes. */
+static inline void guest_hear(struct wire *wire, struct frame *frame)
+{
+    bool open = true;
+    while (wire_take(wire, frame) != FRAME_WHOLE) {
+        struct pollfd set = {.fd = wire->fd, .events = POLLIN};
+        assert_true(open);
+        assert_int_equal(1, poll(&set, 1, 5000));
+        open = wire_fill(wire);
+    }
+}
+
 /* Reads on until a frame of this type comes. */
 static inline void guest_await(struct wire *wire, int type, struct frame *frame)
 {
-    bool open = true;
-    while (wire_take(wire, frame) != FRAME_WHOLE || frame->type != type) {
-        struct pollfd set = {.fd = wire->fd, .events = POLLIN};
-        assert_true(open);
-        poll(&set, 1, 100);
-        open = wire_fill(wire);
-    }
+    do
+        guest_hear(wire, frame);
+    while (frame->type != type);
 }
 
 #endif

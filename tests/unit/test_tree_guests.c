@@ -279,20 +279,17 @@ static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
                                         int type, enum status status)
 {
     struct job_of_ranks *job = job_create(3, 1, 2);
-    struct membership membership = membership_of(job, 1);
     struct listeners listeners;
     struct home home;
-    struct hello hello;
     struct bytes last_word = {0};
     job->victim = 2;
     job->life = life;
-    hello_fill(&hello, &membership, "same");
     assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
     assert_true(threads_start(job, 0, 1));
     struct wire up = guest_join(job, 1, &home);
     assert_int_equal(0, guest_parent(&up));
     assert_true(threads_start(job, 2, 3));
-    struct wire below = shake_hands(job, guest_accept(&listeners), true, &hello);
+    struct wire below = guest_answer(job, &listeners, 1);
     while (!carry(&up, &below))
         carry(&below, &up);
     notice_encode(&(struct notice){.status = STATUS_TIMEOUT, .text = "it is cut off"}, &last_word);

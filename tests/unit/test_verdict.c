@@ -1,85 +1,11 @@
 /*
- * test_verdict.c - the right rank, link or circle is named, whatever else is going on.
+ * test_verdict.c - the right rank, link or circle is named where ranks wait, whatever else is going on.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "situations.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "schedule.h"
-#include "verdict.h"
-
-#define RANKS_MOST   65536
-#define MANY         40
 #define SECONDS_MOST 3 /* of computing, for all ranks: with room, though a tenth is enough */
-
-static struct member members[RANKS_MOST];
-static struct standing standings[RANKS_MOST];
-static struct cause causes[MANY];
-static struct verdict verdict;
-static const char *const algorithms[] = {"alltoall pairwise"};
-
-static struct situation situation;
-
-static void begin(int ranks)
-{
-    memset(standings, 0, (size_t)ranks * sizeof *standings);
-    memset(causes, 0, sizeof causes);
-    for (int rank = 0; rank < ranks; rank++) {
-        members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
-        snprintf(members[rank].host, sizeof members[rank].host, "host%d", rank / 4);
-        standings[rank].silent = 0.2;
-        standings[rank].reading = (struct reading){
-            .phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1, .peer = -1};
-    }
-    situation = (struct situation){.ranks = ranks,
-                                   .members = members,
-                                   .standings = standings,
-                                   .causes = causes,
-                                   .stalled = 10,
-                                   .heartbeat = 0.5,
-                                   .algorithms = algorithms,
-                                   .algorithm_count = 1};
-}
-
-static void waits(int rank, enum operation_kind kind, int peer)
-{
-    struct reading *reading = &standings[rank].reading;
-    reading->operation = 3;
-    reading->kind = kind;
-    reading->peer = peer;
-    reading->length = 16384;
-    reading->done = 4096;
-    reading->step = 2;
-}
-
-static struct cause *cause(enum cause_kind kind, int rank, enum status status, const char *message)
-{
-    struct cause *new = &causes[situation.cause_count++];
-    *new = (struct cause){.kind = kind, .rank = rank, .status = status};
-    snprintf(new->message, sizeof new->message, "%s", message);
-    return new;
-}
-
-static void reach(enum status status, int rank)
-{
-    verdict_reach(&situation, &verdict);
-    assert_int_equal(status, verdict.status);
-    assert_true(verdict.error_count > 0);
-    assert_int_equal(rank, verdict.errors[0].rank);
-}
-
-static void says(const char *words)
-{
-    if (!strstr(verdict.headline, words))
-        fail_msg("'%s' does not say '%s'", verdict.headline, words);
-}
 
 static void test_silent(void **state)
 {
@@ -213,15 +139,15 @@ static void test_busy_before_impatient(void **state)
         cause(CAUSE_FAILED, rank, STATUS_TIMEOUT, rank == 2 ? "rank 3 is not here" : "2 is not");
     }
     standings[3].reading.phase = PHASE_SETUP;
-    reach(STATUS_TIMEOUT, 0);
+    reach(STATUS_TIMEOUT, 2);
     situation.late = true;
     reach(STATUS_TIMEOUT, 3);
     says("rank 3 (host host0, pid 103) is waited for by 3 others and itself waits for none");
     says("stuck in phase setup");
     assert_string_equal("rank 2 (host host0, pid 102): rank 3 is not here", verdict.lines[2]);
     waits(3, OPERATION_RECV, 2);
-    reach(STATUS_TIMEOUT, 0); /* nobody is busy: what they say is all that there is */
-    says("rank 0 (host host0, pid 100): 2 is not");
+    reach(STATUS_TIMEOUT, 2); /* nobody is busy: what they say is all that there is */
+    says("rank 2 (host host0, pid 102): rank 3 is not here");
 }
 
 static void test_unconnected(void **state)
@@ -425,76 +351,6 @@ static void test_nonsense(void **state)
     assert_int_equal(STATUS_TIMEOUT, verdict.status);
 }
 
-static void test_lost_before_its_victims(void **state)
-{
-    (void)state;
-    begin(4);
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
-    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "it cannot reach rank 2");
-    cause(CAUSE_LOST, 2, STATUS_TIMEOUT, "");
-    reach(STATUS_TIMEOUT, 2);
-    says("rank 2 (host host0, pid 102) is gone");
-    assert_int_equal(2, verdict.line_count);
-    assert_int_equal(3, verdict.error_count);
-    assert_string_equal("host0", verdict.errors[1].host);
-    assert_string_equal("time", verdict.errors[1].phase);
-    assert_string_equal("its connection to rank 2 broke", verdict.errors[1].message);
-}
-
-static void test_failure_before_its_victims(void **state)
-{
-    (void)state;
-    begin(4);
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
-    cause(CAUSE_FAILED, 2, STATUS_ERROR, "no memory");
-    reach(STATUS_ERROR, 2);
-    says("rank 2 (host host0, pid 102): no memory");
-}
-
-static void test_gravest(void **state)
-{
-    (void)state;
-    begin(4);
-    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such link here");
-    cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory");
-    reach(STATUS_ERROR, 3);
-    situation.cause_count = 0;
-    cause(CAUSE_INTERRUPTED, 1, STATUS_INTERRUPTED, "interrupted by SIGINT");
-    reach(STATUS_INTERRUPTED, 1);
-    says("rank 1 (host host0, pid 101) was interrupted by SIGINT in phase time");
-}
-
-static void test_many_causes(void **state)
-{
-    (void)state;
-    begin(MANY);
-    for (int rank = 0; rank < MANY; rank++) {
-        char words[] = {'a' + (char)(rank / 26), 'a' + (char)(rank % 26), '\0'};
-        cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, words);
-    }
-    reach(STATUS_TIMEOUT, 30);
-    assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
-}
-
-/* What all have to say is said once, whatever numbers stand in it. */
-static void test_causes_alike(void **state)
-{
-    (void)state;
-    begin(4);
-    cause(CAUSE_FAILED, 2, STATUS_UNAVAILABLE, "nothing connects rank 2 and rank 0");
-    cause(CAUSE_FAILED, 0, STATUS_UNAVAILABLE, "nothing connects rank 0 and rank 1");
-    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such device");
-    cause(CAUSE_FAILED, 3, STATUS_UNAVAILABLE, "nothing connects rank 3 and rank 12");
-    reach(STATUS_UNAVAILABLE, 2);
-    says("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; so say ranks 0, 3");
-    assert_int_equal(1, verdict.line_count);
-    assert_string_equal("rank 1 (host host0, pid 101): no such device", verdict.lines[0]);
-    assert_int_equal(4, verdict.error_count);
-    causes[3].status = STATUS_ERROR; /* not the same */
-    reach(STATUS_ERROR, 3);
-    says("rank 3 (host host0, pid 103): nothing connects rank 3 and rank 12");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,11 +376,6 @@ int main(void)
         cmocka_unit_test(test_went_ahead),
         cmocka_unit_test(test_nobody_waits),
         cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_lost_before_its_victims),
-        cmocka_unit_test(test_failure_before_its_victims),
-        cmocka_unit_test(test_gravest),
-        cmocka_unit_test(test_many_causes),
-        cmocka_unit_test(test_causes_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,324 @@
+/*
+ * orders.c - rank 0's helper, or that of another rank, hears frames in any order, of any rank and
+ * with any content: its whole loop runs as it is, in this thread.
+ *
+ * What the loop meets from outside is of this file: who gets through the lobby, whether a call is
+ * answered, and, since all of it waits in poll(), when time passes and what has come meanwhile. So
+ * no clock and no other process has a part in it, and an input always does the same.
+ *
+ * Input: how many ranks there are, how many may be connected to one, and whose helper it is; then
+ * steps (enum step). When they are over, nothing comes any more, and the helper has to find its end
+ * in the time that it promises.
+ */
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include "orders_seeds.h"
+#include "orders_world.h"
+
+/* ---- steps ---- */
+
+static void step_call(struct reader *input)
+{
+    struct hello hello = world.hello;
+    hello.rank = (signed char)input_u8(input);
+    unsigned flags = input_u8(input);
+    hello.arrival = (flags & ARRIVAL) % ARRIVALS;
+    hello.pid = 100 + hello.rank + (flags & OTHER_PROCESS);
+    hello.digest[0] ^= flags & OTHER_OPTIONS;
+    if (flags & LISTENS)
+        hello.home = (struct home){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
+    int guest = line_open(&hello);
+    if (guest >= 0)
+        world.lines[world.count - 1].guest = guest;
+}
+
+static void step_say(struct reader *input)
+{
+    struct line *line = line_choose(input);
+    int rank = (signed char)input_u8(input), type = (int)input_u8(input);
+    size_t size = input_u16(input);
+    unsigned char *content = input_copy(input, &size);
+    if (line && line->wire.fd >= 0) {
+        require(wire_put(&line->wire, rank, type, content, size));
+        wire_flush(&line->wire);
+    }
+    free(content);
+}
+
+static void step_babble(struct reader *input)
+{
+    struct line *line = line_choose(input);
+    size_t size = input_u8(input);
+    unsigned char *content = input_copy(input, &size);
+    if (line && line->wire.fd >= 0)
+        (void)!send(line->wire.fd, content, size, MSG_NOSIGNAL);
+    free(content);
+}
+
+/* Who waits for an exchange is to get its result. */
+static void step_letter(struct reader *input)
+{
+    struct control *control = world.control;
+    struct share share;
+    int type = letter_types[input_u8(input) % (sizeof letter_types / sizeof letter_types[0])];
+    size_t size = input_u16(input);
+    unsigned char *content = input_copy(input, &size);
+    struct letter *letter = letter_create(type, content, size);
+    free(content);
+    require(letter);
+    *control->outbox_end = letter;
+    control->outbox_end = &letter->next;
+    if (type != FRAME_SHARE || !share_decode(letter->data, letter->size, &share))
+        return;
+    control->awaits = true;
+    control->awaited = share.number;
+}
+
+/* Takes the next step; false: others are to come before anything is served. */
+static bool step_take(void)
+{
+    struct reader *input = &world.input;
+    struct control *control = world.control;
+    struct line *line;
+    unsigned step = input_u8(input);
+    switch (step % AT_ONCE % STEPS) {
+    case CALL:
+        step_call(input);
+        break;
+    case SAY:
+        step_say(input);
+        break;
+    case BABBLE:
+        step_babble(input);
+        break;
+    case HANG_UP:
+        if ((line = line_choose(input)))
+            wire_close(&line->wire);
+        break;
+    case WAIT:
+        world.waits = input_u8(input) % WAITS_MOST;
+        break;
+    case LETTER:
+        step_letter(input);
+        break;
+    case INTERRUPT:
+        control->signal = SIGTERM;
+        break;
+    case DIED:
+        control->lost = (signed char)input_u8(input);
+        break;
+    case ANSWERED:
+        world.answer = input_u8(input) % (CALL_HOPELESS + 1);
+        break;
+    }
+    return !(step & AT_ONCE) || input->left == 0;
+}
+
+/* ---- what holds at any time ---- */
+
+static bool rank_is_placed(const struct root *root, int rank)
+{
+    int steps = 0;
+    for (; rank != 0 && steps < root->ranks; steps++)
+        rank = root->peers[rank].parent;
+    return rank == 0;
+}
+
+static void root_judge_end(const struct root *root)
+{
+    const struct control *control = root->control;
+    require(root->last_type == FRAME_VERDICT || root->last_type == FRAME_REFUSED);
+    require(root->last_word.status == control->verdict);
+    if (root->finished == root->ranks && root->last_type == FRAME_VERDICT && !control->errors)
+        return;
+    require(control->verdict != STATUS_OK && root->last_word.text[0]);
+    require(control->error_count > 0);
+    for (int i = 0; i < control->error_count; i++)
+        require(control->errors[i].message[0]);
+}
+
+static void root_judge_counts(const struct root *root)
+{
+    int joined = 0, shares = 0, finished = 0, blamed = 0, placed = 0, children = 0;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        require(rank_is_placed(root, rank));
+        require(peer->children >= 0);
+        require(rank == 0 || peer->children <= root->control->config.fan_out);
+        joined += peer->state == PEER_JOINED || peer->state == PEER_LEFT;
+        placed += rank > 0 && peer->state != PEER_ABSENT;
+        children += peer->children;
+        shares += peer->standing.exchange != NULL;
+        finished += peer->standing.finished;
+        blamed += peer->blamed;
+    }
+    require(root->shares == shares && shares < root->ranks);
+    require(root->finished == finished);
+    require(root->cause_count == blamed);
+    require(root->ordered <= root->ranks - 1);
+    if (atomic_load(&root->control->ended)) {
+        root_judge_end(root); /* `joined` counts also those that were told why they cannot */
+        return;
+    }
+    require(root->joined == joined && joined <= root->ranks && children == placed);
+}
+
+static void relay_judge(const struct relay *relay)
+{
+    const struct control *control = relay->control;
+    require(relay->branches.count <= control->config.fan_out);
+    for (int i = 0; i < relay->branches.count; i++) {
+        const struct branch *branch = &relay->branches.list[i];
+        require(branch->rank > 0 && branch->rank < control->membership.ranks);
+        require(branch->rank != control->membership.rank);
+        for (int other = 0; other < i; other++)
+            require(relay->branches.list[other].rank != branch->rank || branch->wire.fd < 0 ||
+                    relay->branches.list[other].wire.fd < 0);
+    }
+    require(relay->way <= WAY_ORPHAN && (!relay->alone || relay->leave != LEAVE_NONE));
+    require(!relay->alone || atomic_load(&control->ended));
+}
+
+/* ---- the main thread, and time ---- */
+
+static void main_thread_live(void)
+{
+    struct control *control = world.control;
+    struct blobs blobs;
+    if (control->answer && control->membership.rank == 0) {
+        require(blobs_decode(control->answer->data, control->answer->size,
+                             control->membership.ranks, &blobs));
+        blobs_free(&blobs);
+    }
+    free(control->answer);
+    control->answer = NULL;
+    if (!atomic_load(&control->ended))
+        return;
+    if (world.ended == 0)
+        world.ended = control->now;
+    /* It closes when all was said, and before the helper loses its patience. */
+    control->noticed = true;
+    control->closing = world.input.left == 0 || control->now - world.ended > 1;
+}
+
+static void world_go_on(void)
+{
+    struct control *control = world.control;
+    for (int i = 0; i < world.count && world.polls % HEAR_EACH == 0; i++)
+        line_hear(&world.lines[i]);
+    world.polls++;
+    if (control->membership.rank == 0)
+        root_judge_counts(world.side);
+    else
+        relay_judge(world.side);
+    control->now += 0.001;
+    if (world.waits > 0) {
+        world.waits--;
+        control->now += WAIT_SECONDS;
+    } else if (world.input.left > 0) {
+        while (!step_take())
+            ;
+    } else {
+        world.quiet = world.quiet > 0 ? world.quiet : control->now;
+        control->now += 2 * WAIT_SECONDS;
+        require(control->now - world.quiet < END_SECONDS);
+    }
+    main_thread_live();
+    lobby_let_in();
+}
+
+/* In place of the system's. The log calls it too, for one descriptor. */
+int poll(struct pollfd *set, nfds_t count, int timeout)
+{
+    struct timespec time = {timeout / 1000, timeout % 1000 * 1000000L};
+    if (world.control && count > 1) {
+        world_go_on();
+        time = (struct timespec){0};
+    }
+    return ppoll(set, count, timeout < 0 ? NULL : &time, NULL);
+}
+
+/* ---- one input ---- */
+
+static struct control *control_make(int ranks, int fan_out, int rank)
+{
+    static int wake = -1;
+    struct control *control = calloc(1, sizeof *control);
+    require(control);
+    if (wake < 0)
+        wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    control->membership =
+        (struct membership){.rank = rank, .ranks = ranks, .root_host = "fuzz", .bootstrap = "fuzz"};
+    control->config = (struct control_config){.timeout = TIMEOUT, .fan_out = fan_out};
+    control->options = strdup("allreduce");
+    control->members = calloc((size_t)ranks, sizeof *control->members);
+    control->log = &world.log;
+    control->wake = wake;
+    control->signals = control->lost = -1;
+    control->outbox_end = &control->outbox;
+    pthread_mutex_init(&control->lock, NULL);
+    pthread_cond_init(&control->changed, NULL);
+    atomic_store(&control->pulse.operation, -1);
+    atomic_store(&control->pulse.peer, -1);
+    control->look = TIMEOUT / 20;
+    control->heartbeat = TIMEOUT / 5;
+    control->gap = 0; /* the clock stands still but for what poll() makes of it */
+    control->now = 1;
+    control->home = (struct home){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
+    control->routes[0] = control->home.list[0];
+    control->route_count = 1;
+    return control;
+}
+
+static void control_free(struct control *control)
+{
+    for (struct letter *letter = control->outbox, *next; letter; letter = next) {
+        next = letter->next;
+        free(letter);
+    }
+    free(control->answer);
+    free(control->members);
+    free(control->errors);
+    free(control->options);
+    free(control);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    world = (struct world){.input = {.at = data, .left = size}};
+    int ranks = 2 + (int)(input_u8(&world.input) % (RANKS_FEW - 1));
+    int fan_out = 1 + (int)(input_u8(&world.input) % 3);
+    int rank = (int)(input_u8(&world.input) % (unsigned)ranks);
+    struct control *control = world.control = control_make(ranks, fan_out, rank);
+    log_init(&world.log, rank, 2);
+    log_attach(&world.log);
+    hello_fill(&world.hello, &control->membership, control->options);
+    if (rank == 0)
+        control_root_run(control);
+    else
+        control_relay_run(control);
+    log_attach(NULL);
+    require(atomic_load(&control->ended));
+    for (int i = 0; i < world.count; i++) {
+        struct line *line = &world.lines[i];
+        if (line->guest >= 0)
+            close(line->guest);
+        line_hear(line);
+        require(line->wire.fd < 0 || !wire_fill(&line->wire)); /* the helper has closed its end */
+        wire_close(&line->wire);
+    }
+    world.control = NULL;
+    control_free(control);
+    return 0;
+}
+
+void fuzz_seeds(void)
+{
+    struct bytes out = {0};
+    seed_whole_job(&out);
+    seed_failures(&out);
+    seed_orphans(&out);
+    seed_relays(&out);
+    bytes_free(&out);
+}

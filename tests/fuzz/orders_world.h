@@ -1,0 +1,226 @@
+/*
+ * orders_world.h - what the helper of orders.c meets: connections, and in place of the lobby and of
+ * calls, those that the input lets through.
+ */
+#ifndef CCTEST_FUZZ_ORDERS_WORLD_H
+#define CCTEST_FUZZ_ORDERS_WORLD_H
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control_relay.h"
+#include "control_root.h"
+#include "fuzz.h"
+
+enum step {
+    CALL,   /* who calls (signed), how (enum call_flags): the next line */
+    SAY,    /* line, whose words (signed), type, length (16 bits), content: a frame comes over it */
+    BABBLE, /* line, length, content: no frame */
+    HANG_UP, /* line */
+    WAIT,    /* so many times WAIT_SECONDS */
+    LETTER,  /* which of letter_types, length (16 bits), content: from this rank's main thread */
+    INTERRUPT,
+    DIED,     /* a rank: the supervisor says so */
+    ANSWERED, /* enum call_state: what becomes of this rank's own call; if it is DONE: a line */
+    STEPS,
+    AT_ONCE = 0x80 /* nothing is served between this step and the next */
+};
+enum call_flags { ARRIVAL = 3, OTHER_OPTIONS = 4, OTHER_PROCESS = 8, LISTENS = 16, FLAGS = 31 };
+
+#define RANKS_FEW    7
+#define LINES_MOST   24
+#define TIMEOUT      2.0
+#define WAIT_SECONDS 0.1
+#define WAITS_MOST   64
+#define HEAR_EACH    8    /* polls: what lies in a socket meanwhile is no harm */
+#define END_SECONDS  15.0 /* in which the helper ends when nothing comes any more */
+
+static const int letter_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED};
+
+/* The other end of a connection with the helper. */
+struct line {
+    struct wire wire;
+    struct hello hello;
+    int guest; /* the helper's end, as long as it stands in the lobby; -1: it is in, or out */
+};
+
+/* All there is beside the helper; made anew for each input. */
+static struct world {
+    struct reader input;
+    struct control *control;
+    struct log log;
+    struct hello hello;
+    struct line lines[LINES_MOST];
+    int count;
+    unsigned polls, waits;
+    struct lobby *lobby; /* NULL: it is closed */
+    void *side;          /* struct root or struct relay */
+    enum call_state answer;
+    double quiet, ended; /* since when there are no steps, and the job has ended */
+} world;
+
+/* ---- lines ---- */
+
+static const struct seals no_seals;
+
+/* With room for what comes at once: growing costs most of an input's time. */
+static void wire_begin(struct wire *wire, int fd)
+{
+    bytes_reserve(&wire->in, (size_t)3 << 15);
+    wire_connect(wire, fd, &no_seals);
+}
+
+/* Returns the helper's end; -1: there are enough. */
+static int line_open(const struct hello *hello)
+{
+    int pair[2];
+    if (world.count == LINES_MOST)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) != 0)
+        abort();
+    struct line *line = &world.lines[world.count++];
+    *line = (struct line){.hello = *hello, .guest = -1};
+    wire_begin(&line->wire, pair[0]);
+    return pair[1];
+}
+
+/* NULL: there is none. */
+static struct line *line_choose(struct reader *input)
+{
+    unsigned number = input_u8(input);
+    return world.count ? &world.lines[number % (unsigned)world.count] : NULL;
+}
+
+/* Whatever the helper says, who hears it can make sense of it. */
+static void frame_judge(const struct frame *frame)
+{
+    const struct control *control = world.control;
+    struct member members[RANKS_FEW];
+    struct notice notice;
+    struct redirect redirect;
+    struct share share;
+    require(frame->rank >= 0 && frame->rank < control->membership.ranks);
+    if (control->membership.rank > 0)
+        return; /* it passes on the words of others */
+    switch (frame->type) {
+    case FRAME_PULSE:
+    case FRAME_LATE:
+        require(frame->size == 0);
+        break;
+    case FRAME_WELCOME:
+        require(members_decode(frame->data, frame->size, control->membership.ranks, members));
+        break;
+    case FRAME_REFUSED:
+    case FRAME_VERDICT:
+        require(notice_decode(frame->data, frame->size, &notice));
+        require(notice.status == STATUS_OK || notice.text[0] ||
+                world.control->verdict != STATUS_OK);
+        break;
+    case FRAME_REDIRECT:
+        require(redirect_decode(frame->data, frame->size, control->membership.ranks, &redirect));
+        break;
+    case FRAME_RESULT:
+        require(share_decode(frame->data, frame->size, &share));
+        break;
+    default:
+        require(!"rank 0 says this");
+    }
+}
+
+static void line_hear(struct line *line)
+{
+    if (line->wire.fd < 0)
+        return;
+    struct frame frame;
+    enum frame_state state;
+    wire_fill(&line->wire);
+    while ((state = wire_take(&line->wire, &frame)) == FRAME_WHOLE)
+        frame_judge(&frame);
+    require(state == FRAME_PART);
+}
+
+/* ---- in place of the lobby and of calls ---- */
+
+/* Its door has no listeners, so nobody comes by itself. */
+bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit, void *argument)
+{
+    *lobby = (struct lobby){.admit = admit, .argument = argument};
+    lobby->door.listeners = &control->listeners;
+    lobby->door.spare = -1;
+    world.lobby = lobby;
+    world.side = argument;
+    return true;
+}
+
+void lobby_close(struct lobby *lobby)
+{
+    (void)lobby;
+    world.lobby = NULL;
+}
+
+/* Lets those in who wait. */
+static void lobby_let_in(void)
+{
+    for (int i = 0; i < world.count && world.lobby; i++) {
+        struct line *line = &world.lines[i];
+        struct wire wire = {0};
+        if (line->guest < 0)
+            continue;
+        wire_begin(&wire, line->guest);
+        line->guest = -1;
+        world.lobby->admit(world.side, &wire, &line->hello);
+    }
+}
+
+void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
+                const struct address *routes, const char **outcomes, int count, double seconds)
+{
+    (void)routes;
+    (void)outcomes;
+    *call = (struct call){.control = control,
+                          .state = count > 0 ? CALL_PENDING : CALL_FAILED,
+                          .rank = rank,
+                          .count = count,
+                          .until = control->now + seconds,
+                          .fd = -1};
+    call->hello_size = hello_encode(hello, call->hello);
+    require(call->hello_size > 0);
+}
+
+struct pollfd call_watch(const struct call *call)
+{
+    (void)call;
+    return (struct pollfd){.fd = -1};
+}
+
+enum call_state call_step(struct call *call, short events)
+{
+    (void)events;
+    if (call->state != CALL_PENDING)
+        return call->state;
+    if (world.answer == CALL_DONE && (call->fd = line_open(&world.hello)) >= 0)
+        call->state = CALL_DONE;
+    else if (world.answer == CALL_FAILED || world.answer == CALL_HOPELESS)
+        call->state = world.answer;
+    else if (call->control->now >= call->until)
+        call->state = CALL_FAILED;
+    call->refused = world.answer == CALL_FAILED ? call->count : 0;
+    world.answer = CALL_NONE;
+    return call->state;
+}
+
+void call_take(struct call *call, struct wire *wire)
+{
+    wire_begin(wire, call->fd);
+    call->fd = -1;
+    call_drop(call);
+}
+
+void call_drop(struct call *call)
+{
+    if (call->state != CALL_NONE && call->fd >= 0)
+        close(call->fd);
+    call->state = CALL_NONE;
+}
+
+#endif

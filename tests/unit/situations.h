@@ -1,0 +1,85 @@
+/*
+ * situations.h - what the tests of verdicts make up: ranks, what each waits for, what each said.
+ */
+#ifndef CCTEST_TEST_SITUATIONS_H
+#define CCTEST_TEST_SITUATIONS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "schedule.h"
+#include "verdict.h"
+
+#define RANKS_MOST 65536
+#define MANY       40 /* more than there are lines for */
+
+static struct member members[RANKS_MOST];
+static struct standing standings[RANKS_MOST];
+static struct cause causes[MANY];
+static struct verdict verdict;
+static const char *const algorithms[] = {"alltoall pairwise"};
+
+static struct situation situation;
+
+static inline void begin(int ranks)
+{
+    memset(standings, 0, (size_t)ranks * sizeof *standings);
+    memset(causes, 0, sizeof causes);
+    for (int rank = 0; rank < ranks; rank++) {
+        members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
+        snprintf(members[rank].host, sizeof members[rank].host, "host%d", rank / 4);
+        standings[rank].silent = 0.2;
+        standings[rank].reading = (struct reading){
+            .phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1, .peer = -1};
+    }
+    situation = (struct situation){.ranks = ranks,
+                                   .members = members,
+                                   .standings = standings,
+                                   .causes = causes,
+                                   .stalled = 10,
+                                   .heartbeat = 0.5,
+                                   .algorithms = algorithms,
+                                   .algorithm_count = 1};
+}
+
+static inline void waits(int rank, enum operation_kind kind, int peer)
+{
+    struct reading *reading = &standings[rank].reading;
+    reading->operation = 3;
+    reading->kind = kind;
+    reading->peer = peer;
+    reading->length = 16384;
+    reading->done = 4096;
+    reading->step = 2;
+}
+
+static inline struct cause *cause(enum cause_kind kind, int rank, enum status status,
+                                  const char *message)
+{
+    struct cause *new = &causes[situation.cause_count++];
+    *new = (struct cause){.kind = kind, .rank = rank, .status = status};
+    snprintf(new->message, sizeof new->message, "%s", message);
+    return new;
+}
+
+static inline void reach(enum status status, int rank)
+{
+    verdict_reach(&situation, &verdict);
+    assert_int_equal(status, verdict.status);
+    assert_true(verdict.error_count > 0);
+    assert_int_equal(rank, verdict.errors[0].rank);
+}
+
+static inline void says(const char *words)
+{
+    if (!strstr(verdict.headline, words))
+        fail_msg("'%s' does not say '%s'", verdict.headline, words);
+}
+
+#endif
