@@ -24,8 +24,10 @@ struct guest {
 
 bool door_open(struct door *door)
 {
-    door->guests = calloc((size_t)door->most, sizeof *door->guests);
-    return door->guests;
+    struct guest *guests = realloc(door->guests, (size_t)door->most * sizeof *guests);
+    if (guests)
+        door->guests = guests;
+    return guests;
 }
 
 /* May the oldest be turned out? */

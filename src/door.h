@@ -38,7 +38,8 @@ struct door {
     char last_stranger[160]; /* for a human; "" if there was none */
 };
 
-/* All above `guests` is set; there will be `most` of them. False: out of memory. */
+/* All above `guests` is set; there will be `most` of them. Allowed more than once, with a `most` of
+ * no less than there are guests. False: out of memory. */
 bool door_open(struct door *door);
 /* Adds what it waits for to `set`; returns how many: one for each listener and guest. `now`: in
  * seconds, by any clock, but always by the same. */

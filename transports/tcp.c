@@ -60,6 +60,7 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     endpoint->slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;
     if (endpoint->slot_bytes < SLOT_LEAST)
         endpoint->slot_bytes = SLOT_LEAST;
+    tcp_prepare(endpoint);
     enum status status;
     endpoint->epoll = epoll_create1(EPOLL_CLOEXEC);
     endpoint->peers = calloc((size_t)config->ranks, sizeof(*endpoint->peers));
@@ -450,11 +451,6 @@ enum status tcp_install(struct tcp_endpoint *endpoint, int peer, int lane, int f
     return STATUS_OK;
 }
 
-static void tcp_settle(struct endpoint *base)
-{
-    listeners_close(&((struct tcp_endpoint *)base)->listeners);
-}
-
 static void tcp_close(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
@@ -466,7 +462,7 @@ static void tcp_close(struct endpoint *base)
         free(endpoint->peers[peer].lanes);
         free(endpoint->peers[peer].home);
     }
-    listeners_close(&endpoint->listeners);
+    tcp_settle(base);
     if (endpoint->epoll >= 0)
         close(endpoint->epoll);
     free(endpoint->peers);

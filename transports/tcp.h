@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "home.h"
+#include "door.h"
 #include "transport.h"
 
 #define TCP_LANES_MOST 4096
@@ -51,6 +51,7 @@ struct tcp_endpoint {
     struct endpoint base;
     struct listeners listeners;
     struct home home;
+    struct door door;       /* who knocks before its tcp_connect() is a guest until then */
     struct tcp_peer *peers; /* config.ranks of them */
     size_t slot_bytes;
     int epoll;
@@ -87,7 +88,13 @@ void tcp_strain(const struct channel *base, struct strain *strain);
 /* transport->unheard. */
 int tcp_unheard(const struct endpoint *base);
 
+/* The endpoint's door, with nobody at it. */
+void tcp_prepare(struct tcp_endpoint *endpoint);
+
 /* transport->connect. */
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes);
+
+/* transport->settle. */
+void tcp_settle(struct endpoint *base);
 
 #endif

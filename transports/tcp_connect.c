@@ -56,8 +56,7 @@ struct meeting {
     size_t pairs, lanes;
     size_t settled; /* the first so many pairs (peer, lane) have their socket */
     struct attempt *attempts;
-    size_t count, room; /* `room` is for the guests at the door, too */
-    struct door door;
+    size_t count, room;    /* `room` is for the guests at the door, too */
     struct pollfd *polled; /* of the attempts, then of the door */
 };
 
@@ -129,8 +128,9 @@ static enum status attempt_begin(struct meeting *meeting, struct attempt *attemp
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
     do
         attempt->fd = socket_connect(&routes[attempt->route]);
-    while (attempt->fd < 0 && lacks_descriptors() &&
-           door_turn_out(&meeting->door, "had not proved itself when its place was needed"));
+    while (
+        attempt->fd < 0 && lacks_descriptors() &&
+        door_turn_out(&meeting->endpoint->door, "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
     attempt->since = clock_seconds();
@@ -293,8 +293,9 @@ static enum status meeting_poll(struct meeting *meeting)
             events = handshake_events(attempt->handshake);
         meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
-    meeting->door.most = meeting_awaits(meeting) > 0 ? (int)(meeting->room - meeting->count) : 0;
-    int guests = door_watch(&meeting->door, meeting->polled + meeting->count, clock_seconds());
+    struct door *door = &meeting->endpoint->door;
+    door->most = meeting_awaits(meeting) > 0 ? (int)(meeting->room - meeting->count) : 0;
+    int guests = door_watch(door, meeting->polled + meeting->count, clock_seconds());
     if (poll(meeting->polled, meeting->count + (size_t)guests, POLL_MILLISECONDS) < 0 &&
         errno != EINTR)
         return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
@@ -305,10 +306,11 @@ static enum status meeting_poll(struct meeting *meeting)
  * a rank of ours. */
 static enum status meeting_receive(struct meeting *meeting, const struct pollfd *polled)
 {
-    meeting->door.exhausted = false;
-    door_serve(&meeting->door, polled, clock_seconds());
+    struct door *door = &meeting->endpoint->door;
+    door->exhausted = false;
+    door_serve(door, polled, clock_seconds());
     errno = EMFILE;
-    return meeting->door.exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
+    return door->exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
                ? out_of_descriptors()
                : STATUS_OK;
 }
@@ -393,31 +395,36 @@ static enum status meeting_hold(struct meeting *meeting)
     return STATUS_OK;
 }
 
+void tcp_prepare(struct tcp_endpoint *endpoint)
+{
+    struct tcp_hello hello = hello_to(endpoint, HELLO_UNKNOWN, HELLO_UNKNOWN);
+    endpoint->door = (struct door){
+        .listeners = &endpoint->listeners,
+        .secret = endpoint->base.config.secret,
+        .purpose = "data",
+        .hello_size = sizeof(hello),
+        .seconds = STRANGER_SECONDS,
+        .spare = -1,
+        .admit = meeting_admit,
+        .strangers = &endpoint->base.strangers,
+    };
+    memcpy(endpoint->door.hello, &hello, sizeof(hello));
+}
+
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes)
 {
     struct meeting meeting = {.endpoint = (struct tcp_endpoint *)base,
                               .peers = peers,
                               .pairs = (size_t)count * (size_t)lanes,
                               .lanes = (size_t)lanes};
-    meeting.room = meeting.pairs + STRANGERS_MOST;
-    meeting.door = (struct door){
-        .listeners = &meeting.endpoint->listeners,
-        .secret = base->config.secret,
-        .purpose = "data",
-        .hello_size = sizeof(struct tcp_hello),
-        .seconds = STRANGER_SECONDS,
-        .most = (int)meeting.room,
-        .spare = -1,
-        .admit = meeting_admit,
-        .argument = &meeting,
-        .strangers = &base->strangers,
-    };
+    struct door *door = &meeting.endpoint->door;
+    meeting.room = meeting.pairs + STRANGERS_MOST + (size_t)door->count;
     meeting.attempts = calloc(meeting.room, sizeof(*meeting.attempts));
     meeting.polled = calloc(meeting.room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
-    struct tcp_hello hello = hello_to(meeting.endpoint, HELLO_UNKNOWN, HELLO_UNKNOWN);
-    memcpy(meeting.door.hello, &hello, sizeof(hello));
+    door->most = (int)meeting.room;
+    door->argument = &meeting;
     enum status status = STATUS_OK;
-    if (!door_open(&meeting.door) || !meeting.attempts || !meeting.polled)
+    if (!door_open(door) || !meeting.attempts || !meeting.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");
     for (size_t i = 0; status == STATUS_OK && i < meeting.pairs; i++) {
         int peer = peers[i / meeting.lanes], lane = (int)(i % meeting.lanes);
@@ -427,9 +434,6 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     }
     if (status == STATUS_OK)
         status = meeting_hold(&meeting);
-    while (door_turn_out(&meeting.door, "did not prove itself before all ranks were here"))
-        ;
-    door_close(&meeting.door);
     for (size_t i = 0; i < meeting.count; i++) {
         base->strangers += meeting.attempts[i].incoming;
         attempt_drop(&meeting.attempts[i]);
@@ -437,4 +441,13 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     free(meeting.attempts);
     free(meeting.polled);
     return status;
+}
+
+void tcp_settle(struct endpoint *base)
+{
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
+    while (door_turn_out(&endpoint->door, "did not prove itself before all ranks were here"))
+        ;
+    door_close(&endpoint->door);
+    listeners_close(&endpoint->listeners);
 }
