@@ -40,7 +40,7 @@ bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit
         .strangers = &control->strangers,
     };
     lobby->door.hello_size = hello_encode(&hello, lobby->door.hello);
-    return door_open(&lobby->door);
+    return door_open(&lobby->door, control->now);
 }
 
 void lobby_close(struct lobby *lobby)

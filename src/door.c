@@ -22,12 +22,15 @@ struct guest {
     struct address from;
 };
 
-bool door_open(struct door *door)
+bool door_open(struct door *door, double now)
 {
     struct guest *guests = realloc(door->guests, (size_t)door->most * sizeof *guests);
-    if (guests)
-        door->guests = guests;
-    return guests;
+    if (!guests)
+        return false;
+    door->guests = guests;
+    for (int i = 0; i < door->count; i++)
+        guests[i].since = now;
+    return true;
 }
 
 /* May the oldest be turned out? */

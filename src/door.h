@@ -25,7 +25,7 @@ struct door {
     unsigned char hello[HANDSHAKE_HELLO_MOST];
     size_t hello_size;
     double seconds; /* that a guest has */
-    int most;       /* guests at the same time; 0: the door is shut */
+    int most;       /* guests at the same time; 0: nobody else comes in */
     int spare;      /* a descriptor to give up when there are no more, for one last guest; or -1 */
     door_admit *admit;
     void *argument;
@@ -38,11 +38,11 @@ struct door {
     char last_stranger[160]; /* for a human; "" if there was none */
 };
 
-/* All above `guests` is set; there will be `most` of them. Allowed more than once, with a `most` of
- * no less than there are guests. False: out of memory. */
-bool door_open(struct door *door);
-/* Adds what it waits for to `set`; returns how many: one for each listener and guest. `now`: in
- * seconds, by any clock, but always by the same. */
+/* All above `guests` is set, and there will be room for `most`, which may be lowered later. Allowed
+ * again after a while without service, with a `most` of no less than there are guests: their time
+ * begins anew. False: out of memory. `now`: in seconds, by any clock, but always by the same. */
+bool door_open(struct door *door, double now);
+/* Adds what it waits for to `set`; returns how many: one for each listener and guest. */
 int door_watch(const struct door *door, struct pollfd *set, double now);
 /* Serves them after poll(). */
 void door_serve(struct door *door, const struct pollfd *set, double now);

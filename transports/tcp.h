@@ -51,7 +51,7 @@ struct tcp_endpoint {
     struct endpoint base;
     struct listeners listeners;
     struct home home;
-    struct door door;       /* who knocks before its tcp_connect() is a guest until then */
+    struct door door;       /* its guests stay from one tcp_connect() to the next */
     struct tcp_peer *peers; /* config.ranks of them */
     size_t slot_bytes;
     int epoll;
@@ -88,7 +88,7 @@ void tcp_strain(const struct channel *base, struct strain *strain);
 /* transport->unheard. */
 int tcp_unheard(const struct endpoint *base);
 
-/* The endpoint's door, with nobody at it. */
+/* The endpoint's door, with nobody at it; before all else. */
 void tcp_prepare(struct tcp_endpoint *endpoint);
 
 /* transport->connect. */

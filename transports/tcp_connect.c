@@ -27,7 +27,7 @@
 #include "tcp.h"
 
 #define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
-#define STRANGERS_MOST    64   /* under way at the same time, beyond those that we wait for */
+#define STRANGERS_MOST    64   /* guests at the same time, beyond those that we wait for */
 #define ROUTE_SECONDS     2.0  /* how long an address may not answer before the next is tried */
 #define HANDSHAKE_SECONDS 10.0 /* how long it may be silent, if there is a next */
 #define RETRY_SECONDS     0.02
@@ -56,7 +56,8 @@ struct meeting {
     size_t pairs, lanes;
     size_t settled; /* the first so many pairs (peer, lane) have their socket */
     struct attempt *attempts;
-    size_t count, room;    /* `room` is for the guests at the door, too */
+    size_t count;
+    size_t most;           /* attempts and guests, beyond those whom it finds at the door */
     struct pollfd *polled; /* of the attempts, then of the door */
 };
 
@@ -159,7 +160,7 @@ bool tcp_hello_read(const void *said, size_t size, const struct transport_config
 static const char *meeting_admit(void *argument, int fd, const struct handshake *handshake)
 {
     struct meeting *meeting = argument;
-    const struct tcp_endpoint *endpoint = meeting->endpoint;
+    struct tcp_endpoint *endpoint = meeting->endpoint;
     struct attempt attempt = {.fd = fd, .incoming = true};
     size_t size;
     const void *said = handshake_hello(handshake, &size);
@@ -167,6 +168,7 @@ static const char *meeting_admit(void *argument, int fd, const struct handshake 
         tcp_socket_find(endpoint, attempt.peer, attempt.lane))
         return "is another rank than it should be";
     meeting->attempts[meeting->count++] = attempt;
+    endpoint->door.most -= endpoint->door.most > 0; /* its place goes with it */
     return NULL;
 }
 
@@ -294,7 +296,8 @@ static enum status meeting_poll(struct meeting *meeting)
         meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
     struct door *door = &meeting->endpoint->door;
-    door->most = meeting_awaits(meeting) > 0 ? (int)(meeting->room - meeting->count) : 0;
+    bool open = meeting->count < meeting->most && meeting_awaits(meeting) > 0;
+    door->most = open ? (int)(meeting->most - meeting->count) : 0;
     int guests = door_watch(door, meeting->polled + meeting->count, clock_seconds());
     if (poll(meeting->polled, meeting->count + (size_t)guests, POLL_MILLISECONDS) < 0 &&
         errno != EINTR)
@@ -418,13 +421,14 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
                               .pairs = (size_t)count * (size_t)lanes,
                               .lanes = (size_t)lanes};
     struct door *door = &meeting.endpoint->door;
-    meeting.room = meeting.pairs + STRANGERS_MOST + (size_t)door->count;
-    meeting.attempts = calloc(meeting.room, sizeof(*meeting.attempts));
-    meeting.polled = calloc(meeting.room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
-    door->most = (int)meeting.room;
+    meeting.most = meeting.pairs + STRANGERS_MOST;
+    size_t room = meeting.most + (size_t)door->count;
+    meeting.attempts = calloc(room, sizeof(*meeting.attempts));
+    meeting.polled = calloc(room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
+    door->most = (int)room;
     door->argument = &meeting;
     enum status status = STATUS_OK;
-    if (!door_open(door) || !meeting.attempts || !meeting.polled)
+    if (!door_open(door, clock_seconds()) || !meeting.attempts || !meeting.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");
     for (size_t i = 0; status == STATUS_OK && i < meeting.pairs; i++) {
         int peer = peers[i / meeting.lanes], lane = (int)(i % meeting.lanes);
@@ -440,13 +444,14 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     }
     free(meeting.attempts);
     free(meeting.polled);
+    door->argument = NULL;
     return status;
 }
 
 void tcp_settle(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
-    while (door_turn_out(&endpoint->door, "did not prove itself before all ranks were here"))
+    while (door_turn_out(&endpoint->door, "had not proved itself when nobody was awaited any more"))
         ;
     door_close(&endpoint->door);
     listeners_close(&endpoint->listeners);

@@ -413,6 +413,51 @@ static void test_many_strangers(void **state)
     run_everywhere(state, among_many_strangers, bend_unconnected, 2);
 }
 
+/* Rank 0 is slow in all that it does to connect, so that the other is ahead of it: that one knocks
+ * for the next lanes while rank 0 still sees to the last, or it proves itself on all of them at
+ * once while a crowd of strangers knocks. */
+enum { CROWDED_LANES = 48 };
+static enum waiting slow_waits(void *argument, int peer)
+{
+    struct rank *me = argument;
+    if (me->number == 0)
+        usleep(60000);
+    return rank_waits(me, peer);
+}
+
+static void ahead_of_another(struct rank *me)
+{
+    int peer = !me->number;
+    pid_t flood = -1;
+    require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
+    require(me, rank_connect(me, &peer, 1, 2) == STATUS_OK);
+    pthread_barrier_wait(&me->world->barrier);
+    require(me, me->endpoint->strangers == 0);
+    if (me->number == 0) {
+        usleep(100000);
+        flood = flood_begin(me);
+    }
+    require(me, rank_connect(me, &peer, 1, CROWDED_LANES) == STATUS_OK);
+    rank_settle(me);
+    rank_try(me, peer);
+    if (flood > 0) {
+        require(me, me->endpoint->strangers > 0);
+        kill(flood, SIGKILL);
+        waitpid(flood, NULL, 0);
+    }
+}
+
+static void bend_slow(struct world *world)
+{
+    bend_unconnected(world);
+    world->config.waits = slow_waits;
+}
+
+static void test_ahead(void **state)
+{
+    run_everywhere(state, ahead_of_another, bend_slow, 2);
+}
+
 static const struct world_test tests[] = {
     {"sizes and paths", test_sizes},
     {"combining", test_combine},
@@ -422,6 +467,7 @@ static const struct world_test tests[] = {
     {"nobody comes", test_nobody_comes},
     {"strangers", test_strangers},
     {"many strangers", test_many_strangers},
+    {"ahead of another", test_ahead},
 };
 
 int main(void)
