@@ -318,15 +318,15 @@ enum status links_check(struct links *links)
     return status;
 }
 
-int links_unheard(const struct links *links)
+struct stillness links_still(const struct links *links)
 {
-    int peer = -1;
-    for (int i = 0; i < links->count && peer < 0; i++) {
+    struct stillness stillness = {.unheard = -1};
+    for (int i = 0; i < links->count; i++) {
         const struct link *link = &links->link[i];
-        if (link->used && link->transport->unheard)
-            peer = link->transport->unheard(link->endpoint);
+        if (link->used && link->transport->still)
+            link->transport->still(link->endpoint, &stillness);
     }
-    return peer;
+    return stillness;
 }
 
 const char *links_describe(struct links *links, int peer, uint64_t *ns)

@@ -173,13 +173,23 @@ void runner_tick_open(struct runner *runner)
     runner->tick = (struct tick){.call = runner_ticks, .argument = runner};
 }
 
+/* Nothing has moved for a while. What arrives all the same, for later, is progress. */
+static void runner_look_at_network(struct runner *runner)
+{
+    struct stillness now = links_still(runner->links);
+    if (runner->arrived && now.arrived != runner->arrived)
+        pulse_progress(runner->pulse);
+    runner->arrived = now.arrived;
+    runner->unheard = now.unheard;
+}
+
 /* What this rank waits in; but first of all for a peer that does not get what was sent to it. */
 static void runner_tell(struct runner *runner, struct whereabouts where)
 {
     if (runner->still == 0)
         runner->still = runner->last_look;
     if (runner->last_look - runner->still > STILL_NS)
-        runner->unheard = links_unheard(runner->links);
+        runner_look_at_network(runner);
     if (runner->unheard >= 0)
         where = (struct whereabouts){
             .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
@@ -191,7 +201,7 @@ static enum status runner_idle(struct runner *runner, long idle, bool *look)
 {
     *look = false;
     if (idle == 1) {
-        runner->still = 0;
+        runner->still = runner->arrived = 0;
         runner->unheard = -1;
     }
     if (idle < runner->spins) {

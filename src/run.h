@@ -29,7 +29,8 @@ struct runner {
     long iteration;      /* over everything that this rank has run */
     uint64_t last_look;  /* when an idle wait last looked at the world, ns */
     uint64_t still;      /* when it first did so since anything moved, ns; 0: not yet */
-    int unheard;         /* a peer that the network keeps from hearing this rank; -1: none */
+    int unheard;         /* as in struct stillness */
+    uint64_t arrived;    /* likewise, at the last look; 0: not known */
     struct start start;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
     struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */

@@ -61,6 +61,13 @@ struct strain {
     uint64_t resent; /* packets that were sent more than once */
 };
 
+/* What the network is at while a rank moves nothing. */
+struct stillness {
+    int unheard;      /* a peer to which bytes were sent that the network does not deliver, however
+                         often they are sent again; -1: none that is known */
+    uint64_t arrived; /* bytes that have come for this rank, asked for or not */
+};
+
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
 void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 
@@ -169,10 +176,8 @@ struct transport {
      * live. May be NULL. */
     enum status (*check)(struct endpoint *endpoint);
 
-    /* Called while nothing has moved for a good while: a peer to which bytes were sent that the
-     * network does not deliver, however often they are sent again; -1: none that is known. May be
-     * NULL. */
-    int (*unheard)(const struct endpoint *endpoint);
+    /* Called while nothing has moved for a good while: adds what the network is at. May be NULL. */
+    void (*still)(const struct endpoint *endpoint, struct stillness *stillness);
 
     /* Drops what is still posted and leaves nothing behind. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);

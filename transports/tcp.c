@@ -489,6 +489,6 @@ const struct transport transport_tcp = {
     .activate = tcp_activate,
     .progress = tcp_progress,
     .check = tcp_check,
-    .unheard = tcp_unheard,
+    .still = tcp_still,
     .close = tcp_close,
 };

@@ -4,7 +4,7 @@
  *   tcp.c          the endpoint, and the movement of data
  *   tcp_connect.c  how two ranks get their sockets
  *   tcp_strain.c   what a connection had to wait for
- *   tcp_unheard.c  who does not acknowledge what was sent to it
+ *   tcp_still.c    what the network is at while nothing moves
  *
  * One socket, full duplex, serves one lane between two ranks: so each lane has TCP's flow control
  * of its own. The lower rank listens, the higher one connects. Both prove who they are, and the
@@ -85,8 +85,8 @@ void tcp_done(struct tcp_channel *channel);
 /* transport->strain. */
 void tcp_strain(const struct channel *base, struct strain *strain);
 
-/* transport->unheard. */
-int tcp_unheard(const struct endpoint *base);
+/* transport->still. */
+void tcp_still(const struct endpoint *base, struct stillness *stillness);
 
 /* The endpoint's door, with nobody at it; before all else. */
 void tcp_prepare(struct tcp_endpoint *endpoint);

@@ -1,7 +1,7 @@
 /*
  * tcp.c - what only tcp can be asked: a rank that gives a connection up when all but the last word
- * is said, because its peer had slept, and comes again; who controls a connection's congestion; and
- * what a connection had to wait for.
+ * is said, because its peer had slept, and comes again; who controls a connection's congestion;
+ * what a connection had to wait for; and what comes while a rank waits for something else.
  */
 #include "socket.h"
 #include "../../transports/tcp.h"
@@ -177,12 +177,42 @@ static void test_strain(void **state)
     assert_true(world_run(&world));
 }
 
+/* Rank 1 asks for nothing; what comes for it is seen all the same, and that nothing more comes. */
+static void unasked(struct rank *me)
+{
+    enum { BYTES = 5000 };
+    struct transfer transfer;
+    struct piece piece;
+    struct stillness before = {.unheard = -1}, now;
+    char *place = rank_take(me, BYTES);
+    tcp_still(me->endpoint, &before);
+    pthread_barrier_wait(&me->world->barrier);
+    transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, place, BYTES);
+    if (me->number == 1) {
+        do {
+            now = (struct stillness){.unheard = -1};
+            tcp_still(me->endpoint, &now);
+        } while (now.arrived < before.arrived + BYTES && rank_turn(me));
+        require(me, now.arrived == before.arrived + BYTES && now.unheard == -1);
+    }
+    rank_post(me, !me->number, 1, &transfer);
+    require(me, rank_complete(me, &transfer, 1));
+}
+
+static void test_unasked(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.body = unasked;
+    world.lanes = 2;
+    assert_true(world_run(&world));
+}
+
 int main(void)
 {
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
                                 cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_strain)};
+                                cmocka_unit_test(test_strain), cmocka_unit_test(test_unasked)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);
