@@ -27,7 +27,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 
 CFLAGS ?= -O2 -g
-defines := -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc
+defines := -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc -I.
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-unknown-warning-option \
             -Wno-format-truncation
@@ -38,7 +38,7 @@ libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
 flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
-sources := $(wildcard src/*.c algorithms/*.c transports/*.c cli/*.c)
+sources := $(wildcard $(addsuffix /*.c,src/* algorithms algorithms/* transports transports/* cli cli/*))
 objects := $(sources:%.c=$(BUILD)/%.o)
 # Tests link with everything but main(), as an archive, so that a test can put its own in place of a part.
 library := $(BUILD)/libcctest.a
@@ -84,8 +84,8 @@ $(BUILD)/%.o: %.c
 # What is built without PMIx is built again when it has come, and the other way round.
 $(BUILD)/pmix.is: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(pmix_defines)' | cmp -s - $@ || echo '$(pmix_defines)' >$@
-$(BUILD)/src/pmix_client.o: $(BUILD)/pmix.is
-$(BUILD)/src/pmix_client.o: defines += $(pmix_defines)
+$(BUILD)/src/bootstrap/pmix.o: $(BUILD)/pmix.is
+$(BUILD)/src/bootstrap/pmix.o: defines += $(pmix_defines)
 
 $(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

@@ -38,13 +38,13 @@
  *
  * Used by: HCCL (AHC, AHC_BROKE). Source: HCCL's asymmetric_hierarchical_concatenate_base.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nodes.h"
-#include "numbers.h"
+#include "algorithms/common/nodes.h"
+#include "algorithms/common/numbers.h"
 
 #define UNITS_MOST 1000000000L
 

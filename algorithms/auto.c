@@ -9,9 +9,9 @@
  *
  * Sizes are those of the table, but of one block for alltoall, gather and scatter.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "shape.h"
+#include "collective/shape.h"
 
 enum wanted { ANYTHING, EVEN_NODES, UNEVEN_NODES, POWER_OF_TWO };
 

@@ -48,7 +48,7 @@
  * message-passing systems", IEEE TPDS 1997; Fan, Gilray, Pascucci, Huang, Micinski, Kumar,
  * "Optimizing the Bruck algorithm for non-uniform all-to-all communication", HPDC 2022.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 /* The blocks on their way through one rank. */
 struct slots {

@@ -25,9 +25,9 @@
  * Source: Traff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024. The same
  * graph serves broadcasts in many segments: circulant_pipelined.c.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "hops.h"
+#include "algorithms/common/hops.h"
 
 int circulant_hops(int p, struct hop hops[HOPS_MOST])
 {

@@ -30,11 +30,11 @@
  * Used by: MPICH (circ_graph). Source: Traff, "Optimal broadcast schedules in logarithmic time with
  * applications to broadcast, all-broadcast, reduction and all-reduction", 2024.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <string.h>
 
-#include "hops.h"
+#include "algorithms/common/hops.h"
 
 struct pipeline {
     int ranks, segments, log; /* p, m, q */

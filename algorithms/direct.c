@@ -30,10 +30,10 @@
  * Used by: HCCL (Mesh), Open MPI (linear), UCC, MSCCL and MSCCL++ (allpairs), NCCL's symmetric-
  * memory kernels.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "compose.h"
-#include "recursive.h"
+#include "algorithms/common/compose.h"
+#include "algorithms/common/recursive.h"
 
 static void mesh_reduce_scatter_on(struct builder *b, const struct group *g,
                                    const struct view *source, const struct view *partial)

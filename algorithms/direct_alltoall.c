@@ -16,7 +16,7 @@
  * Used by: HCCL (grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync),
  * MSCCL (allpairs).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 /* The exchange with one peer; both of its directions. */
 static void alltoall_exchange(struct builder *b, const struct call *call, const struct view *source,

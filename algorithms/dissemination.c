@@ -13,7 +13,7 @@
  * Used by: MPICH, Open MPI. Source: Hensgen, Finkel, Manber, "Two algorithms for barrier
  * synchronization", IJPP 1988.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 static void dissemination_barrier(struct builder *b, const struct call *call)
 {

@@ -11,7 +11,7 @@
  *
  * Used by: Open MPI (double_ring).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 static void double_ring_barrier(struct builder *b, const struct call *call)
 {

@@ -24,9 +24,9 @@
  * broadcast, reduction and scan", Parallel Computing 35, 2009; the trees are those of NCCL's
  * graph/trees.cc.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "shapes.h"
+#include "algorithms/common/shapes.h"
 
 /* The halves of the vector, each with its tree and its lane. */
 struct halves {

@@ -43,11 +43,11 @@
  * communication operations in MPICH", IJHPCA 2005; butterfly: Traff, "An improved algorithm for
  * (non-commutative) reduce-scatter", EuroPVM/MPI 2005.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "compose.h"
-#include "fold.h"
-#include "recursive.h"
+#include "algorithms/common/compose.h"
+#include "algorithms/common/fold.h"
+#include "algorithms/common/recursive.h"
 
 static void recursive_doubling_allreduce(struct builder *b, const struct call *call)
 {

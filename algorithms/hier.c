@@ -44,9 +44,9 @@
  * (split_rail; rab and 2step), MPICH (smp), MSCCL. Source: Cho, Finkler, Serrano, Kung, Hunter,
  * "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network hierarchy", 2019.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "nodes.h"
+#include "algorithms/common/nodes.h"
 
 /* hier: the nodes are of one size, and the parts serve them. */
 static const char *hier_refuses(const struct problem *problem, const struct choice *choice,

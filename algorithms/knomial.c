@@ -27,9 +27,9 @@
  * Used by: MPICH (recexch, k-nomial), UCC (knomial, SRA, SAG, SRG). Source: the same as for radix
  * 2, see doubling.c.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "recursive.h"
+#include "algorithms/common/recursive.h"
 
 static int call_radix(const struct call *call)
 {

@@ -1,7 +1,7 @@
 /*
  * list.c - the one place that names all algorithms, in the order in which `cctest list` shows them.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 /* clang-format off */
 const struct algorithm *const algorithms[] = {

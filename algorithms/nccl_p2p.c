@@ -14,10 +14,10 @@
  *
  * Used by: NCCL (the schedule of init.c).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "numbers.h"
-#include "shape.h"
+#include "algorithms/common/numbers.h"
+#include "collective/shape.h"
 
 #define GROUP_MOST 8 /* ranks, where there are several nodes */
 

@@ -17,11 +17,11 @@
  * "Performance evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet",
  * HPC Asia 2005.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 
-#include "compose.h"
+#include "algorithms/common/compose.h"
 
 static void neighbor_allgather_on(struct builder *b, const struct group *g, const struct view *all)
 {

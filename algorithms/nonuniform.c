@@ -44,9 +44,9 @@
  * systems", IEEE TPDS 1997; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter
  * operations at scale", 2025.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "hops.h"
+#include "algorithms/common/hops.h"
 
 /* By the lowest bit of the distance first. */
 static int bit_hops(int p, struct hop hops[HOPS_MOST])

@@ -28,7 +28,7 @@
  * long vectors). Source of the factor: Sanders and Traff, "The hierarchical factor algorithm for
  * all-to-all communication", Euro-Par 2002.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 

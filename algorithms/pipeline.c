@@ -25,10 +25,10 @@
  * Used by: HCCL (pipeline); NCCL's symmetric rail ring has the same shape. Source: HCCL's
  * all_gather_pipeline, reduce_scatter_pipeline, alltoall_pipeline_mesh_pairwise.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "compose.h"
-#include "nodes.h"
+#include "algorithms/common/compose.h"
+#include "algorithms/common/nodes.h"
 
 static const char *pipeline_refuses(const struct problem *problem, const struct choice *choice,
                                     char *why, size_t size)

@@ -28,9 +28,9 @@
  * Used by: NCCL, Open MPI, MPICH, UCC, HCCL. Source: Patarasuk and Yuan, "Bandwidth optimal all-
  * reduce algorithms for clusters of workstations", JPDC 2009.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "compose.h"
+#include "algorithms/common/compose.h"
 
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial)

@@ -21,7 +21,7 @@
  *
  * For links that reach neighbours only: it moves many times what a direct exchange does.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 /* What one step brings from the neighbour: blocks of `from` with more than k hops, up to `longest`,
  * in direction `way`. The first of them is for this rank. */

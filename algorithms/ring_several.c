@@ -18,11 +18,11 @@
  *
  * Used by: HCCL (double ring), NCCL (a ring for each channel, in orders that it finds by search).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 
-#include "numbers.h"
+#include "algorithms/common/numbers.h"
 
 #define STRIDES_MOST 64
 

@@ -30,10 +30,10 @@
  * scatter-ring: Barnett, Shuler, van de Geijn, Gupta, Payne, Watts, "Interprocessor collective
  * communication library (InterCom)", 1994.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "compose.h"
-#include "shapes.h"
+#include "algorithms/common/compose.h"
+#include "algorithms/common/shapes.h"
 
 static void linear_scatter_on(struct builder *b, const struct group *g, int root,
                               const struct view *kept)

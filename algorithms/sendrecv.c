@@ -17,9 +17,9 @@
  *
  * Used by: nccl-tests (sendrecv is ring-shift), OSU (latency, bw, bibw), perftest.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "counts.h"
+#include "collective/counts.h"
 
 #include <stdio.h>
 

@@ -13,9 +13,9 @@
  *
  * Used by: Open MPI (split_binary_tree).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "shapes.h"
+#include "algorithms/common/shapes.h"
 
 /* The half that relative rank v > 0 gets from its parent, or, `other`, from its mate. */
 static struct message half_of(const struct view *halves, int v, bool other)

@@ -22,9 +22,9 @@
  *
  * Used by: staged HCCL, MSCCL (two-step), NCCL's PXN is its first stage; relay MSCCL (three-step).
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "nodes.h"
+#include "algorithms/common/nodes.h"
 
 static const char *staged_refuses(const struct problem *problem, const struct choice *choice,
                                   char *why, size_t size)

@@ -32,12 +32,12 @@
  * Source: De Sensi, Bonato, Saam, Hoefler, "Swing: short-cutting rings for higher bandwidth
  * allreduce", NSDI 2024.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 
-#include "compose.h"
-#include "numbers.h"
+#include "algorithms/common/compose.h"
+#include "algorithms/common/numbers.h"
 
 /* Whom rank r meets in step s. p is even. */
 static int swing_peer(int p, int r, int s)

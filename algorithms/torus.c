@@ -27,11 +27,11 @@
  * Used by: nhr-v1 HCCL, formerly. Sources of the torus: Mikami et al., "Massively distributed SGD",
  * 2018; Ying et al., "Image classification at supercomputer scale", 2018.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 #include <stdio.h>
 
-#include "compose.h"
+#include "algorithms/common/compose.h"
 
 /* Rows of `columns` ranks; the first `longer` of them have one more. From a rank to that below it,
  * and to that on its right, it is so many places; in longer rows, one more down. */

@@ -36,9 +36,9 @@
  * k), NCCL; binomial MPICH, Open MPI, HCCL (NHR one-shot); binomial-near HCCL (NB); knomial Open
  * MPI, MPICH, UCC; binary and in-order-binary Open MPI; the tree of allreduce NCCL.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
-#include "shapes.h"
+#include "algorithms/common/shapes.h"
 
 /* Broadcast. */
 

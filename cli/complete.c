@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 #define FILES_TOO ":files"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
-#include "log.h"
-#include "text.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/printers/text.h"
 
 #define HELP_COLUMN 30
 

@@ -12,11 +12,11 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
-#include "bootstrap.h"
-#include "commands.h"
-#include "log.h"
-#include "output.h"
-#include "manager.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/process_manager.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
 
 static json_t *host_facts(void)
 {

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
-#include "log.h"
-#include "output.h"
-#include "shape.h"
-#include "text.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
+#include "cli/printers/text.h"
+#include "collective/shape.h"
 
 #define PROBED_MOST 128
 #define NAMES_MOST  128

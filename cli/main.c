@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "log.h"
-#include "output.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
 
 static enum status dispatch(const struct command_line *line, struct job *job)
 {

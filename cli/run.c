@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bootstrap.h"
-#include "commands.h"
-#include "log.h"
-#include "output.h"
-#include "session.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
+#include "session/session.h"
 
 /* The table comes last: its reader is not to read "ok" where the others were not written. */
 enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };

@@ -3,7 +3,7 @@
  *
  * A new transport is one file here and one line in this list (and its name in transports.h).
  */
-#include "transports.h"
+#include "transports/transports.h"
 
 const struct transport *const transports[] = {
     &transport_shm,

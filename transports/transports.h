@@ -4,7 +4,7 @@
 #ifndef CCTEST_TRANSPORTS_H
 #define CCTEST_TRANSPORTS_H
 
-#include "transport.h"
+#include "transport/transport.h"
 
 extern const struct transport transport_shm, transport_tcp;
 

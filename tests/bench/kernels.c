@@ -32,9 +32,9 @@
 #include <emmintrin.h>
 #endif
 
-#include "clock.h"
-#include "datatype.h"
-#include "stream.h"
+#include "base/clock.h"
+#include "memory/datatype.h"
+#include "memory/nontemporal.h"
 
 #define CACHED    ((size_t)16 << 10)  /* bytes of a result that is in the cache */
 #define LARGE     ((size_t)64 << 20)  /* and of one that is not */

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 #define LINE_TRIPS    20000
 #define PING_TRIPS    2000

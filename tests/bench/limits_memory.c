@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 /* What fits a core's own cache, what fits the cache that cores share, and what fits none. */
 #define CACHED_BYTES   ((size_t)16 << 10)

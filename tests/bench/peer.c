@@ -30,8 +30,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "gate.h"
+#include "base/clock.h"
+#include "run/node_barrier.h"
 
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_LEAST  ((size_t)32 << 10) /* cctest: 128 KiB for all of a rank's buffers together */

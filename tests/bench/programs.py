@@ -15,9 +15,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-GATE = os.path.join(ROOT, "src", "gate.c")
+NODE_BARRIER = os.path.join(ROOT, "src", "run", "node_barrier.c")
 CFLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Wshadow", "-D_GNU_SOURCE",
-          "-I" + os.path.join(ROOT, "src")]
+          "-I" + os.path.join(ROOT, "src"), "-I" + ROOT]
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 FAREWELL = 0.5  # seconds
@@ -215,8 +215,8 @@ def loopback_bytes():
 def compile_program(compiler, sources, target, extra=()):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     newest = max(os.path.getmtime(path) for path in sources + [
-        os.path.join(HERE, "limits.h"), os.path.join(ROOT, "src", "gate.h"),
-        os.path.join(ROOT, "src", "clock.h"), os.path.abspath(__file__)])  # here: the options
+        os.path.join(HERE, "limits.h"), os.path.join(ROOT, "src", "run", "node_barrier.h"),
+        os.path.join(ROOT, "src", "base", "clock.h"), os.path.abspath(__file__)])  # here: the options
     if os.path.exists(target) and os.path.getmtime(target) > newest:
         return
     command = [compiler] + CFLAGS + list(extra) + ["-o", target] + sources
@@ -244,7 +244,7 @@ class Peer:
         if missing:
             raise Unavailable("%s: there is no %s here (Debian: %s; scripts/setup --bench)" % (
                 name, " and no ".join(missing), self.packages[name]))
-        compile_program(compiler, [os.path.join(HERE, "peer.c"), GATE], self.program)
+        compile_program(compiler, [os.path.join(HERE, "peer.c"), NODE_BARRIER], self.program)
         self.collectives = subprocess.run([self.program, "--list"], stdout=subprocess.PIPE,
                                           text=True).stdout.split()
 
@@ -370,7 +370,7 @@ class Limits:
         self.cpus = cpus
         sources = [os.path.join(HERE, name)
                    for name in ("limits.c", "limits_memory.c", "limits_links.c")]
-        compile_program("gcc" if shutil.which("gcc") else "cc", sources + [GATE], self.program)
+        compile_program("gcc" if shutil.which("gcc") else "cc", sources + [NODE_BARRIER], self.program)
 
     def measure(self, ranks, directory, rounds=5, only=()):
         command = [self.program, "--ranks", str(ranks), "--cpus", ",".join(map(str, self.cpus)),

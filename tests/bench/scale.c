@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "builder.h"
-#include "clock.h"
-#include "counts.h"
-#include "datatype.h"
-#include "log.h"
-#include "plan.h"
-#include "shape.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "collective/counts.h"
+#include "collective/shape.h"
+#include "execute/executor.h"
+#include "memory/datatype.h"
+#include "schedule/builder.h"
 
 #define RANKS_LISTED  16
 #define BUILDS_MOST   9                 /* of one rank's schedule */

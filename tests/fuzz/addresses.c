@@ -6,12 +6,12 @@
  */
 #include <unistd.h>
 
-#include "../../transports/shm.h"
-#include "../../transports/tcp.h"
-#include "../../transports/transports.h"
-#include "bootstrap_internal.h"
+#include "bootstrap/bootstrap_internal.h"
+#include "net/address.h"
+#include "transports/shm/shm.h"
+#include "transports/tcp/tcp.h"
+#include "transports/transports.h"
 #include "fuzz.h"
-#include "home.h"
 
 #define RANKS 4
 

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../../cli/commands.h"
-#include "../../cli/output.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
+#include "measure/results.h"
+#include "session/session.h"
 #include "fuzz.h"
-#include "ledger.h"
-#include "log.h"
-#include "session.h"
 
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
 #define CUT        255

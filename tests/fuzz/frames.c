@@ -8,7 +8,7 @@
  *
  * What was said before the change is heard, up to what no peer of ours says; nothing behind it is.
  */
-#include "frame.h"
+#include "control/frame.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

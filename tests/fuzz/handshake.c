@@ -8,15 +8,15 @@
  * Nobody may be taken for one of ours who does not know the secret, or whose words were changed;
  * and who was not disturbed must get in, with the hello that it sent.
  */
-#include "handshake.h"
+#include "net/handshake.h"
 
 #include <sodium.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control.h"
+#include "control/control.h"
+#include "control/join_request.h"
 #include "fuzz.h"
-#include "hello.h"
 
 enum { OTHER_SECRET = 1, OTHER_PURPOSE = 2 };
 

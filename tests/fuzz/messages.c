@@ -6,9 +6,9 @@
  */
 #include <stdio.h>
 
-#include "control_message.h"
+#include "control/join_request.h"
+#include "control/messages.h"
 #include "fuzz.h"
-#include "hello.h"
 
 #define RANKS_FEW 6
 

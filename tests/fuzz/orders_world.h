@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control_relay.h"
-#include "control_root.h"
+#include "control/relay.h"
+#include "control/root.h"
 #include "fuzz.h"
 
 enum step {

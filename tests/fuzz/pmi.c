@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bootstrap_internal.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap_internal.h"
 #include "fuzz.h"
-#include "log.h"
 
 #define SECONDS 5.0 /* nothing waits: the other end is closed */
 

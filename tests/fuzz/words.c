@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../cli/command_line.h"
-#include "bootstrap_internal.h"
+#include "base/log.h"
+#include "base/size.h"
+#include "bootstrap/bootstrap_internal.h"
+#include "cli/options/command_line.h"
 #include "fuzz.h"
-#include "log.h"
-#include "size.h"
 
 #define WORDS 24
 

@@ -40,7 +40,7 @@ void fuzz_seeds(void)
 }
 EOT
 shared=$repository/build-address-undefined/tests/fuzz
-run "${CC:-gcc}" -fsanitize=address,undefined -I"$repository/src" -I"$repository/tests/fuzz" -o wrong wrong.c \
+run "${CC:-gcc}" -fsanitize=address,undefined -I"$repository/src" -I"$repository" -I"$repository/tests/fuzz" -o wrong wrong.c \
     "$shared/driver.o" "$shared/common.o" "$repository/build-address-undefined/libcctest.a"
 check_status 0 "a target with a fault is built"
 run "$repository/tests/fuzz/run" 30 ./wrong

@@ -58,13 +58,13 @@ check_silent . "$out"
 sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/told"
 (
     cd "$repository" || exit 1
-    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*.c cli/*.c transports/*.c
-    grep -oE '"[A-Z]+_[A-Z_]+"' src/launcher.c | tr -d '"'
+    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c cli/*.c cli/*/*.c transports/*/*.c
+    grep -oE '"[A-Z]+_[A-Z_]+"' src/bootstrap/launcher.c | tr -d '"'
 ) | sort -u >"$scratch/read"
 check "variables that the page does not tell: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
     test -z "$(comm -13 "$scratch/told" "$scratch/read")"
 while read -r variable; do
-    check "nobody looks at $variable of the page" grep -qF "\"$variable\"" "$repository"/src/*.c "$repository"/cli/*.c
+    check "nobody looks at $variable of the page" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
 done <"$scratch/told"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
@@ -78,7 +78,7 @@ done
 
 # The exit statuses are those of the program.
 check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)$/\1/p' "$page" | paste -sd' ')" = \
-    "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/status.h" | paste -sd' ')"
+    "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/base/status.h" | paste -sd' ')"
 
 # Example commands of the README and the manual page, with small sizes where they do not matter; in a directory of
 # their own, where they may write.
@@ -126,7 +126,7 @@ ran=(sentences)
 python3 - "$repository" "$page" >"$out" 2>"$err" <<'PYTHON'
 import glob, re, sys
 endings = set() # the longest words of each, and all as an expression
-for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob.glob(f"{sys.argv[1]}/{d}/*.c")]:
+for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob.glob(f"{sys.argv[1]}/{d}/**/*.c", recursive=True)]:
     for literals in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', open(path).read()):
         text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literals)).removesuffix("\\n")
         for end in [len(text)] + [m.start() for m in re.finditer(r"[;:,]| \(", text)]:

@@ -3,7 +3,7 @@
  * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers.
  * processes.c: the dead.)
  */
-#include "connections.h"
+#include "measure/connectivity.h"
 #include "world.h"
 
 static void bend_lanes(struct world *world)

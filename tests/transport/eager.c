@@ -2,7 +2,7 @@
  * eager.c - what every transport must do that offers eager messages: each is understood whatever
  * the other end does with it, in all places that it goes through.
  */
-#include "datatype.h"
+#include "memory/datatype.h"
 #include "world.h"
 
 /* One message each way, of which each end decides by itself whether it is eager or posted, and

@@ -2,7 +2,7 @@
  * links.c - what ranks tell each other before they connect is looked at before it is believed: this
  * test stands in for the control plane, and for the other rank.
  */
-#include "links.h"
+#include "transport/links.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "datatype.h"
+#include "memory/datatype.h"
 #include "world.h"
 
 static uint64_t sum_of(const uint64_t by_path[PATHS])

@@ -2,7 +2,7 @@
  * shm.c - what only shm can be asked: which way --copy auto sends a message, by where the ranks run
  * and what else they have to do, and how a link is described.
  */
-#include "../../transports/shm.h"
+#include "transports/shm/shm.h"
 
 #include "pair.h"
 

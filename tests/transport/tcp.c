@@ -3,15 +3,15 @@
  * is said, because its peer had slept, and comes again; who controls a connection's congestion;
  * what a connection had to wait for; and what comes while a rank waits for something else.
  */
-#include "socket.h"
-#include "../../transports/tcp.h"
+#include "net/socket.h"
+#include "transports/tcp/tcp.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "handshake.h"
-#include "../../transports/transports.h"
+#include "net/handshake.h"
+#include "transports/transports.h"
 #include "world.h"
 
 /* Rank 1's first try, by hand: it proves itself to rank 0, and is gone. */

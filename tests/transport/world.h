@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "log.h"
-#include "memory.h"
-#include "transport.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "memory/memory.h"
+#include "transport/transport.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "control_internal.h"
+#include "control/mailbox.h"
 
 #define GUESTS_MOST (LOBBY_POLLS - HOME_ADDRESSES_MOST) /* that a lobby holds */
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "datatype.h"
+#include "memory/datatype.h"
 
 struct format {
     enum datatype_id type;

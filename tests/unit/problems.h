@@ -4,9 +4,9 @@
 #ifndef CCTEST_TESTS_PROBLEMS_H
 #define CCTEST_TESTS_PROBLEMS_H
 
-#include "builder.h"
-#include "counts.h"
-#include "shape.h"
+#include "collective/counts.h"
+#include "collective/shape.h"
+#include "schedule/builder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,11 +5,11 @@
 #ifndef CCTEST_TEST_SCHEDULES_H
 #define CCTEST_TEST_SCHEDULES_H
 
-#include "arena.h"
-#include "builder.h"
-#include "log.h"
+#include "base/arena.h"
+#include "base/log.h"
+#include "prove/verify.h"
+#include "schedule/builder.h"
 #include "problems.h"
-#include "verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

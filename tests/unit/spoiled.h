@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* A rank's destination with the right result in it, to be spoiled. */
 struct bench {

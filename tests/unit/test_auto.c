@@ -2,8 +2,8 @@
  * test_auto.c - what `-a auto` picks: always something that accepts, with a reason, and on either
  * side of every boundary what the table in algorithms/auto.c says.
  */
-#include "builder.h"
-#include "log.h"
+#include "base/log.h"
+#include "schedule/builder.h"
 #include "problems.h"
 
 #include <stdio.h>

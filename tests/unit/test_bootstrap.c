@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap_internal.h"
-#include "frame.h"
-#include "hello.h"
-#include "log.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap_internal.h"
+#include "control/frame.h"
+#include "control/join_request.h"
 
 /* Whatever bytes come, a parser stays inside them (the sanitizers look on). */
 static void test_parsers_on_noise(void **state)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffers.h"
-#include "log.h"
+#include "base/log.h"
+#include "run/buffers.h"
 
 #include <cmocka.h> /* last: it makes a macro of fail() */
 

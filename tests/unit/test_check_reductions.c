@@ -4,7 +4,7 @@
  */
 #include "spoiled.h"
 
-#include "clock.h"
+#include "base/clock.h"
 
 struct set_case {
     int ranks;

@@ -2,14 +2,14 @@
  * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows
  * the secret and sends nonsense.
  */
-#include "guests.h"
+#include "pending.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "control_message.h"
-#include "schedule.h"
+#include "base/clock.h"
+#include "control/messages.h"
+#include "schedule/schedule.h"
 
 #define RANKS 4
 

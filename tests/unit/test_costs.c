@@ -3,8 +3,8 @@
  * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
  * algorithm.
  */
+#include "prove/joint_schedule.h"
 #include "costs.h"
-#include "ensemble.h"
 #include "trials.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "counts.h"
-#include "log.h"
+#include "base/log.h"
+#include "collective/counts.h"
 
 #include <cmocka.h> /* last: its fail() is not that of log.h */
 

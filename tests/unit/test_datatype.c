@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "datatype.h"
+#include "memory/datatype.h"
 #include "oracle.h"
 
 static void test_names(void **state)

@@ -1,8 +1,8 @@
 /*
  * test_eager.c - the executor of short messages, over a transport with few cells that is moody
- * (plan_world.h), reached through the plan as all others reach it.
+ * (executor_world.h), reached through the plan as all others reach it.
  */
-#include "plan_world.h"
+#include "executor_world.h"
 
 static const struct world_config easy = {.step = 8, .eager_most = CELL_BYTES, .cells = 1};
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "pattern.h"
+#include "check/pattern.h"
 
 #define STRIP       128 /* elements at a time */
 #define STRIP_BYTES ((size_t)STRIP * DATATYPE_SIZE_MOST)

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "handshake.h"
+#include "control/control.h"
+#include "net/handshake.h"
 
 static const unsigned char secret[SECRET_BYTES] = "one secret";
 static const unsigned char other_secret[SECRET_BYTES] = "another secret";

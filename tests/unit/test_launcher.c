@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap_internal.h"
+#include "bootstrap/bootstrap_internal.h"
 
 /* Sets "NAME=VALUE NAME=VALUE". */
 static void set_variables(const char *words)

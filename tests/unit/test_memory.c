@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "memory.h"
+#include "memory/memory.h"
 
 #define PAGE ((size_t)4096)
 #define HUGE ((size_t)2 << 20)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/command_line.h"
-#include "log.h"
-#include "report.h"
+#include "base/log.h"
+#include "cli/options/command_line.h"
+#include "measure/report.h"
 
 #define ARGUMENTS_MOST 64
 

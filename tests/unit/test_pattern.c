@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "pattern.h"
+#include "check/pattern.h"
 
 static struct pattern pattern_make(const char *collective, const struct datatype *type,
                                    const struct reduction *reduction, int ranks, size_t count)

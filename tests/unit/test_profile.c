@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "profile.h"
+#include "memory/profile.h"
 
 #define WORK 20000u /* counts */
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "shape.h"
+#include "collective/shape.h"
 
 #define FOR_EACH(i, array) for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
 

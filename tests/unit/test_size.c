@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "name.h"
-#include "size.h"
+#include "base/name_match.h"
+#include "base/size.h"
 
 static void sizes_are_read(void **state)
 {

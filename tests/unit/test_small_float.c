@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "memory/small_float.h"
 #include "oracle.h"
-#include "small_float.h"
 
 static float widen(enum datatype_id type, uint32_t code)
 {

@@ -2,7 +2,7 @@
  * test_view.c - messages and views against lists of their elements, and scratch that moves
  * together without any element changing its neighbours.
  */
-#include "builder_internal.h"
+#include "schedule/builder_internal.h"
 #include "schedules.h"
 
 #include <stdlib.h>

@@ -1,0 +1,95 @@
+/*
+ * fold.c - the fold to a power of the radix.
+ *
+ * Group v has the one rank that it would have anyway, and k - 1 of the rest as long as there are
+ * some: it begins at v + min(v (k - 1), rest).
+ *
+ * Used by: MPICH and Open MPI (the odd rank of a pair is active), HCCL (the even one, or the root).
+ */
+#include "algorithms/common/fold.h"
+
+int fold_first(const struct fold *fold, int v)
+{
+    int extra = v * (fold->radix - 1);
+    return v + (extra < fold->rest ? extra : fold->rest);
+}
+
+int fold_active(const struct fold *fold, int v)
+{
+    int wanted = fold_first(fold, v) + fold->seat, last = fold_first(fold, v + 1) - 1;
+    return wanted < last ? wanted : last;
+}
+
+int fold_index(const struct fold *fold, int place)
+{
+    int v = 0;
+    while (fold_first(fold, v + 1) <= place)
+        v++;
+    return v;
+}
+
+struct fold fold_make(struct builder *b, const struct group *g, int radix, int favourite)
+{
+    struct fold fold = {.radix = radix, .power = 1, .seat = radix - 1};
+    while (fold.power <= g->size / radix)
+        fold.power *= radix;
+    fold.rest = g->size - fold.power;
+    if (favourite >= 0)
+        fold.seat = favourite - fold_first(&fold, fold_index(&fold, favourite));
+    fold.mine = fold_index(&fold, g->rank);
+    int *places = place_array(b, fold.power);
+    for (int v = 0; places && v < fold.power; v++)
+        places[v] = fold_active(&fold, v);
+    fold.actives = group_part(b, g, places, places ? fold.power : 0);
+    return fold;
+}
+
+int fold_extras(const struct fold *fold, const struct group *g)
+{
+    bool active = g->rank == fold_active(fold, fold->mine);
+    return active ? fold_first(fold, fold->mine + 1) - fold_first(fold, fold->mine) - 1 : 0;
+}
+
+struct view fold_blocks(struct builder *b, const struct fold *fold, const struct view *blocks)
+{
+    struct message *messages = message_array(b, fold->power);
+    for (int v = 0; messages && v < fold->power; v++) {
+        int first = fold_first(fold, v);
+        messages[v] = view_blocks(b, blocks, first, 1, fold_first(fold, v + 1) - first);
+    }
+    return (struct view){messages, messages ? fold->power : 0};
+}
+
+/* The active one takes its neighbours in one after the other, those below and then those above, so
+ * that what it has is always that of a run of ranks. */
+struct message fold_in(struct builder *b, const struct group *g, const struct fold *fold,
+                       struct message own, struct message to)
+{
+    int active = fold_active(fold, fold->mine);
+    if (fold->rest == 0)
+        return own;
+    put_step(b, g);
+    if (g->rank != active) {
+        put_send(b, g, active, own);
+        return own;
+    }
+    for (int r = active - 1; r >= fold_first(fold, fold->mine); r--, own = to)
+        put_recv_reduce(b, g, r, to, own);
+    for (int r = active + 1; r < fold_first(fold, fold->mine + 1); r++, own = to)
+        put_recv_reduce(b, g, r, to, own);
+    return own;
+}
+
+void fold_out(struct builder *b, const struct group *g, const struct fold *fold,
+              struct message result)
+{
+    int active = fold_active(fold, fold->mine);
+    if (fold->rest == 0)
+        return;
+    put_step(b, g);
+    if (g->rank != active)
+        put_recv(b, g, active, result);
+    for (int r = fold_first(fold, fold->mine); r < fold_first(fold, fold->mine + 1); r++)
+        if (g->rank == active && r != active)
+            put_send(b, g, r, result);
+}

@@ -1,0 +1,33 @@
+/*
+ * numbers.h - the arithmetic that several families of algorithms need.
+ */
+#ifndef CCTEST_ALGORITHMS_COMMON_NUMBERS_H
+#define CCTEST_ALGORITHMS_COMMON_NUMBERS_H
+
+/* The greatest number that divides both; of two that are not negative. */
+static inline long common_divisor(long x, long y)
+{
+    while (y != 0) {
+        long rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
+/* floor(log2 x), x > 0. */
+static inline int log2_down(int x)
+{
+    int log = 0;
+    while (x >>= 1)
+        log++;
+    return log;
+}
+
+/* ceil(log2 x); 0 of nothing. */
+static inline int log2_up(int x)
+{
+    return x > 1 ? log2_down(x - 1) + 1 : 0;
+}
+
+#endif

@@ -1,0 +1,372 @@
+/*
+ * choices.c - option values that are lists: algorithms with their own options, and transports.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/options/options.h"
+
+#define GROUP_MOST 65536 /* ranks of one */
+
+/* Cuts the next item off a list, up to a separator. */
+static bool item_next(const char **list, char separator, char item[ITEM_MOST])
+{
+    if (!*list)
+        return false;
+    const char *end = strchrnul(*list, separator);
+    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
+    *list = *end ? end + 1 : NULL;
+    return true;
+}
+
+bool list_next(const char **list, char item[ITEM_MOST])
+{
+    return item_next(list, ',', item);
+}
+
+/* Algorithms: name[:key=value]... */
+
+static enum status choice_add(struct job *job, const struct choice *choice, const char *text)
+{
+    if (job->candidate_count == CANDIDATES_MOST)
+        return fail(STATUS_USAGE,
+                    "--algorithm names more than %d algorithms: compare fewer at once",
+                    CANDIDATES_MOST);
+    if (strlen(text) >= CANDIDATE_TEXT_MOST)
+        return fail(STATUS_USAGE,
+                    "'%.60s...' is longer than %d characters: leave out what is the default, or "
+                    "give --shape instead of groups=",
+                    text, CANDIDATE_TEXT_MOST - 1);
+    struct candidate *candidate = &job->candidates[job->candidate_count++];
+    *candidate = (struct candidate){.choice = *choice, .most = SIZE_MAX};
+    snprintf(candidate->text, sizeof candidate->text, "%s", text);
+    return STATUS_OK;
+}
+
+enum status choices_default(struct job *job)
+{
+    return choice_add(job, &(struct choice){.algorithm = NULL}, "auto");
+}
+
+static enum status option_unknown(const struct algorithm *algorithm, const char *key)
+{
+    const char *names[ALGORITHM_OPTIONS_MOST + 1];
+    int count = 0;
+    while (count < ALGORITHM_OPTIONS_MOST && algorithm->options[count].name) {
+        names[count] = algorithm->options[count].name;
+        count++;
+    }
+    names[count] = NULL;
+    if (count == 0)
+        return fail(STATUS_USAGE, "algorithm %s has no option '%s', nor any other: leave it out",
+                    algorithm->name, key);
+    char what[96];
+    snprintf(what, sizeof what, "option of algorithm %s", algorithm->name);
+    return unknown_name(key, what, names, NULL);
+}
+
+static enum status number_read(const struct algorithm *algorithm,
+                               const struct algorithm_option *option, const char *text, long *to)
+{
+    long long value;
+    const char *why = whole_parse(text, option->least, option->most, &value);
+    if (why)
+        return fail(STATUS_USAGE, "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld",
+                    option->name, text, algorithm->name, why, option->least, option->most);
+    *to = (long)value;
+    return STATUS_OK;
+}
+
+static enum status word_read(const struct algorithm *algorithm,
+                             const struct algorithm_option *option, const char *text, long *to)
+{
+    for (*to = 0; option->words[*to]; ++*to)
+        if (strcmp(option->words[*to], text) == 0)
+            return STATUS_OK;
+    char what[96];
+    snprintf(what, sizeof what, "value of %s of algorithm %s", option->name, algorithm->name);
+    return unknown_name(text, what, option->words, NULL);
+}
+
+static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
+                             const char *text, struct part *part)
+{
+    *part = part_of(option, text);
+    return part->algorithm ? STATUS_OK : unknown_part(text, choice->algorithm, option);
+}
+
+/* "4": all groups; "2+3": each. */
+static enum status groups_read(const char *text, struct choice *choice)
+{
+    const char *rest = text;
+    char item[ITEM_MOST];
+    while (item_next(&rest, '+', item)) {
+        long long value;
+        const char *why = whole_parse(item, 1, GROUP_MOST, &value);
+        if (!why && choice->group_count == CHOICE_GROUPS_MOST)
+            why = "is one group too many";
+        if (why)
+            return fail(STATUS_USAGE,
+                        "groups=%s of algorithm %s: '%s' %s: give ranks per group, such as 4, or "
+                        "the size of each, such as 2+3",
+                        text, choice->algorithm->name, item, why);
+        choice->groups[choice->group_count++] = (int)value;
+    }
+    return STATUS_OK;
+}
+
+static int option_place(const struct algorithm *algorithm, const char *name, size_t length)
+{
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        if (strlen(algorithm->options[i].name) == length &&
+            strncmp(algorithm->options[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* A choice whose options are being read: bits tell which ones were. */
+struct reading {
+    struct choice choice;
+    unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST];
+};
+
+/* Notes an option that may be given once. */
+static enum status option_once(unsigned *seen, int place, const char *key,
+                               const struct algorithm *algorithm)
+{
+    if (*seen >> place & 1)
+        return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
+                    algorithm->name);
+    *seen |= 1u << place;
+    return STATUS_OK;
+}
+
+/* "inter.radix=4": an option of the algorithm that was chosen for a part. */
+static enum status part_option_read(struct reading *reading, const char *key, const char *value)
+{
+    struct choice *choice = &reading->choice;
+    size_t length = strcspn(key, ".");
+    int index = option_place(choice->algorithm, key, length);
+    if (index < 0 || choice->algorithm->options[index].kind != OPTION_PART)
+        return option_unknown(choice->algorithm, key);
+    struct part *part = &choice->parts[index];
+    const char *name = key + length + 1;
+    int place = option_place(part->algorithm, name, strlen(name));
+    if (place < 0)
+        return option_unknown(part->algorithm, name);
+    enum status status = option_once(&reading->part_seen[index], place, key, choice->algorithm);
+    if (status != STATUS_OK)
+        return status;
+    const struct algorithm_option *option = &part->algorithm->options[place];
+    if (option->kind == OPTION_WORD)
+        return word_read(part->algorithm, option, value, &part->options[place]);
+    return number_read(part->algorithm, option, value, &part->options[place]);
+}
+
+static enum status own_option_read(struct reading *reading, const char *key, const char *value)
+{
+    struct choice *choice = &reading->choice;
+    const struct algorithm *algorithm = choice->algorithm;
+    int i = option_place(algorithm, key, strlen(key));
+    if (i < 0)
+        return option_unknown(algorithm, key);
+    enum status status = option_once(&reading->seen, i, key, algorithm);
+    if (status != STATUS_OK)
+        return status;
+    const struct algorithm_option *option = &algorithm->options[i];
+    switch (option->kind) {
+    case OPTION_NUMBER:
+        return number_read(algorithm, option, value, &choice->options[i]);
+    case OPTION_WORD:
+        return word_read(algorithm, option, value, &choice->options[i]);
+    case OPTION_PART:
+        return part_read(choice, option, value, &choice->parts[i]);
+    case OPTION_GROUPS:
+        return groups_read(value, choice);
+    }
+    return STATUS_ERROR;
+}
+
+/* "radix=4:groups=2". Those of parts come last, wherever they stand: they are options of what was
+ * chosen for the part. */
+static enum status options_read(struct reading *reading, const char *text)
+{
+    const struct algorithm *algorithm = reading->choice.algorithm;
+    for (int of_parts = 0; of_parts <= 1; of_parts++) {
+        const char *rest = text;
+        char key[ITEM_MOST];
+        while (item_next(&rest, ':', key)) {
+            char *equals = strchr(key, '=');
+            if (!equals)
+                return fail(STATUS_USAGE,
+                            "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=VALUE",
+                            key, algorithm->name, algorithm->name,
+                            algorithm->options[0].name ? algorithm->options[0].name : "key");
+            *equals = '\0';
+            if ((strchr(key, '.') != NULL) != of_parts)
+                continue;
+            enum status status = of_parts ? part_option_read(reading, key, equals + 1)
+                                          : own_option_read(reading, key, equals + 1);
+            if (status != STATUS_OK)
+                return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status choice_read(struct job *job, char *text)
+{
+    char shown[ITEM_MOST];
+    char *colon = strchr(text, ':');
+    if (colon)
+        *colon = '\0';
+    const struct algorithm *algorithm = algorithm_find(job->collective->id, text);
+    bool automatic = !algorithm && strcmp(text, "auto") == 0;
+    if (automatic && !colon)
+        return choices_default(job);
+    if (automatic)
+        return fail(STATUS_USAGE,
+                    "'auto:%s': auto picks algorithms as they are, without options: "
+                    "leave them out, or name an algorithm",
+                    colon + 1);
+    if (!algorithm && strcmp(text, "all") == 0)
+        return fail(STATUS_USAGE, "'all' of --algorithm means all of them as they are: write it "
+                                  "alone, without options");
+    if (!algorithm)
+        return unknown_algorithm(text, job->collective);
+    struct reading reading = {.choice = choice_of(algorithm)};
+    snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
+             colon ? colon + 1 : "");
+    enum status status = colon ? options_read(&reading, colon + 1) : STATUS_OK;
+    return status == STATUS_OK ? choice_add(job, &reading.choice, shown) : status;
+}
+
+static enum status choices_all(struct job *job)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
+        struct choice choice = choice_of(algorithms[i]);
+        if (algorithm_serves(algorithms[i], job->collective->id))
+            status = choice_add(job, &choice, algorithms[i]->name);
+    }
+    return status;
+}
+
+static enum status algorithm_read(const struct argument *argument, struct job *job)
+{
+    if (strcmp(argument->text, "all") == 0) {
+        job->choices_all = true;
+        return choices_all(job);
+    }
+    const char *list = argument->text;
+    char item[ITEM_MOST];
+    while (list_next(&list, item)) {
+        enum status status = choice_read(job, item);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static json_t *algorithm_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    json_t *names = json_array();
+    for (int i = 0; i < job->candidate_count; i++)
+        json_array_append_new(names, json_string(job->candidates[i].text));
+    return names;
+}
+
+/* Transports. */
+
+static enum status transport_add(const struct argument *argument, struct job *job, const char *name,
+                                 int *count)
+{
+    const struct transport *transport = transport_find(name);
+    if (!transport)
+        return unknown_transport(name);
+    for (int i = 0; i < *count; i++)
+        if (job->transports[i] == transport)
+            return argument_refuse(argument, "names a transport twice", "name each once");
+    const char *why = transport->unavailable ? transport->unavailable() : NULL;
+    if (why)
+        return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", name, why);
+    job->transports[(*count)++] = transport;
+    return STATUS_OK;
+}
+
+static enum status transport_read(const struct argument *argument, struct job *job)
+{
+    int count = 0;
+    job->transports_auto = strcmp(argument->text, "auto") == 0;
+    for (int i = 0; job->transports_auto && transports[i] && count < TRANSPORTS_MOST; i++)
+        job->transports[count++] = transports[i];
+    const char *list = job->transports_auto ? NULL : argument->text;
+    if (list && strstr(list, "auto"))
+        return argument_refuse(argument, "names others beside auto, which allows all",
+                               "write auto alone, or leave it out");
+    char item[ITEM_MOST];
+    while (list_next(&list, item)) {
+        enum status status = count < TRANSPORTS_MOST
+                                 ? transport_add(argument, job, item, &count)
+                                 : argument_refuse(argument, "is too long", "name fewer");
+        if (status != STATUS_OK)
+            return status;
+    }
+    job->transports[count] = NULL;
+    return STATUS_OK;
+}
+
+static json_t *transport_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    if (job->transports_auto)
+        return json_string("auto");
+    json_t *names = json_array();
+    for (int i = 0; job->transports[i]; i++)
+        json_array_append_new(names, json_string(job->transports[i]->name));
+    return names;
+}
+
+/* Counts and groups. */
+
+static enum status counts_parse(const struct argument *argument, struct job *job)
+{
+    job->counts_text = argument->text;
+    return counts_read(argument->text, &job->counts);
+}
+
+static json_t *counts_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return json_string(job->counts_text);
+}
+
+static enum status shape_parse(const struct argument *argument, struct job *job)
+{
+    const char *cross = strchr(argument->text, 'x');
+    char groups[32];
+    long long number[2];
+    snprintf(groups, sizeof groups, "%.*s", (int)strcspn(argument->text, "x"), argument->text);
+    if (!cross || whole_parse(groups, 1, GROUP_MOST, &number[0]) ||
+        whole_parse(cross + 1, 1, GROUP_MOST, &number[1]))
+        return argument_refuse(argument, "is not NODESxRANKS",
+                               "give both from 1 to 65536, such as 2x4");
+    job->shape_groups = (int)number[0];
+    job->shape_ranks = (int)number[1];
+    return STATUS_OK;
+}
+
+static json_t *shape_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    if (job->shape_groups == 0)
+        return json_null();
+    return json_sprintf("%dx%d", job->shape_groups, job->shape_ranks);
+}
+
+const struct option_kind kind_counts = {.parse = counts_parse, .show = counts_show};
+const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
+const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
+const struct option_kind kind_transport = {.parse = transport_read, .show = transport_show};

@@ -1,0 +1,170 @@
+/*
+ * names.c - values that are names of something in one of the tables (memory kinds, datatypes,
+ * operators), and the sentence for a name that is in none: what there is, and what may be meant.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/name_match.h"
+#include "cli/options/options.h"
+
+#define NAMES_MOST 256
+
+/* Names of a table, for listing (valid) and for guessing (aliases). */
+struct names {
+    const char *valid[NAMES_MOST + 1];
+    const char *aliases[NAMES_MOST + 1];
+    int valid_count, alias_count;
+};
+
+static void names_add(struct names *names, const char *name, const char *const *aliases, int most)
+{
+    if (names->valid_count < NAMES_MOST)
+        names->valid[names->valid_count++] = name;
+    for (int i = 0; aliases && i < most && aliases[i]; i++)
+        if (names->alias_count < NAMES_MOST)
+            names->aliases[names->alias_count++] = aliases[i];
+}
+
+enum status unknown_name(const char *subject, const char *what, const char *const *valid,
+                         const char *const *more)
+{
+    const char *candidates[2 * NAMES_MOST + 1];
+    int count = 0;
+    for (int i = 0; valid[i] && count < NAMES_MOST; i++)
+        candidates[count++] = valid[i];
+    for (int i = 0; more && more[i] && count < 2 * NAMES_MOST; i++)
+        candidates[count++] = more[i];
+    candidates[count] = NULL;
+
+    const char *article = strchr("aeiou", what[0]) ? "an" : "a";
+    const char *nearest = name_nearest(subject, candidates);
+    char guess[128] = "", list[768];
+    if (nearest)
+        snprintf(guess, sizeof guess, "did you mean '%s'? ", nearest);
+    size_t used = 0;
+    for (int i = 0; valid[i] && used + 1 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, i ? ", %s" : "%s", valid[i]);
+    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject,
+                article, what, guess, list);
+}
+
+static enum status names_refuse(const char *subject, const char *what, const struct names *names)
+{
+    return unknown_name(subject, what, names->valid, names->aliases);
+}
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+enum status unknown_collective(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; collectives[i]; i++)
+        names_add(&names, collectives[i]->name, collectives[i]->aliases,
+                  LENGTH(collectives[i]->aliases));
+    return names_refuse(subject, "collective", &names);
+}
+
+enum status unknown_algorithm(const char *subject, const struct collective *collective)
+{
+    struct names names = {.valid_count = 0};
+    char what[64];
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_serves(algorithms[i], collective->id))
+            names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
+                      LENGTH(algorithms[i]->aliases));
+    if (name_equal(subject, "ll"))
+        return fail(STATUS_USAGE,
+                    "'%s' is not an algorithm but a way over the links, for any "
+                    "algorithm: give --copy ll",
+                    subject);
+    snprintf(what, sizeof what, "algorithm for %s", collective->name);
+    return names_refuse(subject, what, &names);
+}
+
+enum status unknown_part(const char *subject, const struct algorithm *algorithm,
+                         const struct algorithm_option *option)
+{
+    struct names names = {.valid_count = 0};
+    char what[96];
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_is_part(algorithms[i], option))
+            names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
+                      LENGTH(algorithms[i]->aliases));
+    snprintf(what, sizeof what, "algorithm for %s of algorithm %s", option->name, algorithm->name);
+    return names_refuse(subject, what, &names);
+}
+
+enum status unknown_transport(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    names_add(&names, "auto", NULL, 0);
+    for (int i = 0; transports[i]; i++)
+        names_add(&names, transports[i]->name, NULL, 0);
+    return names_refuse(subject, "transport", &names);
+}
+
+enum status unknown_memory(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; memory_kinds[i]; i++)
+        names_add(&names, memory_kinds[i]->name, NULL, 0);
+    return names_refuse(subject, "kind of memory", &names);
+}
+
+enum status unknown_datatype(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; datatypes[i]; i++)
+        names_add(&names, datatypes[i]->name, datatypes[i]->aliases, LENGTH(datatypes[i]->aliases));
+    return names_refuse(subject, "datatype", &names);
+}
+
+enum status unknown_reduction(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; reductions[i]; i++)
+        names_add(&names, reductions[i]->name, NULL, 0);
+    return names_refuse(subject, "operation", &names);
+}
+
+static enum status memory_read(const struct argument *argument, struct job *job)
+{
+    job->memory = memory_find(argument->text);
+    return job->memory ? STATUS_OK : unknown_memory(argument->text);
+}
+
+static json_t *memory_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return json_string(job->memory->name);
+}
+
+static enum status datatype_read(const struct argument *argument, struct job *job)
+{
+    job->datatype = datatype_find(argument->text);
+    return job->datatype ? STATUS_OK : unknown_datatype(argument->text);
+}
+
+static json_t *datatype_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return json_string(job->datatype->name);
+}
+
+static enum status reduction_read(const struct argument *argument, struct job *job)
+{
+    job->reduction = reduction_find(argument->text);
+    return job->reduction ? STATUS_OK : unknown_reduction(argument->text);
+}
+
+static json_t *reduction_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return job->reduction ? json_string(job->reduction->name) : json_null();
+}
+
+const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
+const struct option_kind kind_datatype = {.parse = datatype_read, .show = datatype_show};
+const struct option_kind kind_reduction = {.parse = reduction_read, .show = reduction_show};

@@ -1,0 +1,240 @@
+/*
+ * resolve.c - reads the options' texts into a job, and settles what several options say together.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "cli/options/command_line.h"
+
+#define TIMEOUT_LEAST 0.2
+
+static enum source source_of(const struct command_line *line, const char *name)
+{
+    return command_line_argument(line, name)->source;
+}
+
+static void note_unused(const struct command_line *line, const struct job *job, const char *option,
+                        bool used, const char *why)
+{
+    if (!used && source_of(line, option) == SOURCE_FLAG)
+        say_verbose(1, "%s %s: --%s is not used", job->collective->name, why, option);
+}
+
+/* A barrier is a one-byte bor allreduce, whatever else was asked for. */
+static void settle_contract(const struct command_line *line, struct job *job)
+{
+    const struct collective *collective = job->collective;
+    note_unused(line, job, "op", collective->reduces && collective->sized, "combines nothing");
+    note_unused(line, job, "root", collective->rooted, "has no root");
+    note_unused(line, job, "datatype", collective->sized, "moves no data");
+    note_unused(line, job, "min-bytes", collective->sized, "moves no data");
+    note_unused(line, job, "max-bytes", collective->sized, "moves no data");
+    if (!collective->rooted)
+        job->root = 0;
+    if (!collective->reduces)
+        job->reduction = NULL;
+    if (!collective->sized) {
+        job->datatype = datatype_find("uint8");
+        job->reduction = collective->reduces ? reduction_find("bor") : NULL;
+        job->smallest = job->largest = job->datatype->size;
+        job->factor = 2;
+        job->increment = 0;
+    }
+}
+
+/* A default bound gives way to a bound that was given. */
+static enum status settle_bounds(const struct command_line *line, struct job *job)
+{
+    if (job->smallest <= job->largest)
+        return STATUS_OK;
+    if (source_of(line, "max-bytes") == SOURCE_DEFAULT) {
+        job->largest = job->smallest;
+        return STATUS_OK;
+    }
+    if (source_of(line, "min-bytes") == SOURCE_DEFAULT) {
+        job->smallest = job->largest;
+        return STATUS_OK;
+    }
+    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+    return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: exchange them",
+                size_format(job->smallest, least), size_format(job->largest, most));
+}
+
+/* What has blocks of one length must not look as if it had others: the measurement would be of
+ * something else. A file says how long the blocks are: there is one size. */
+static enum status settle_counts(const struct command_line *line, struct job *job)
+{
+    const struct collective *collective = job->collective;
+    if (!collective->counted && source_of(line, "counts") == SOURCE_FLAG) {
+        char form[64];
+        snprintf(form, sizeof form, "%sv", collective->name);
+        bool has = collective_find(form) != NULL;
+        return fail(STATUS_USAGE, "%s has blocks of one length: leave --counts out%s%s",
+                    collective->name, has ? ", or run " : "", has ? form : "");
+    }
+    if (!collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
+        return STATUS_OK;
+    if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
+        return fail(STATUS_USAGE,
+                    "--counts %s says how long the blocks are: leave --min-bytes and --max-bytes "
+                    "out",
+                    job->counts.path);
+    job->largest = job->smallest;
+    return STATUS_OK;
+}
+
+static enum status settle_steps(const struct command_line *line, struct job *job)
+{
+    enum source factor = source_of(line, "step-factor"), bytes = source_of(line, "step-bytes");
+    if (bytes == SOURCE_NONE)
+        return STATUS_OK;
+    if (factor == bytes)
+        return fail(
+            STATUS_USAGE,
+            "--step-factor and --step-bytes are two ways to the next size: give one of them");
+    if (bytes > factor)
+        job->factor = 0;
+    else
+        job->increment = 0;
+    return STATUS_OK;
+}
+
+static enum status settle_work(const struct job *job)
+{
+    if (job->timeout < TIMEOUT_LEAST)
+        return fail(STATUS_USAGE,
+                    "--timeout %g is too short: a rank may wait as long for its core, and would be "
+                    "taken for lost; give at least %g seconds",
+                    job->timeout, TIMEOUT_LEAST);
+    if (job->iterations == 0 && job->checked == 0)
+        return fail(STATUS_USAGE,
+                    "--iterations 0 and --check 0 leave nothing to do: give at least one of them");
+    if (job->min_busbw > 0 && job->iterations == 0)
+        return fail(STATUS_USAGE,
+                    "--min-busbw needs timed iterations: give --iterations of at least 1");
+    if (job->min_busbw > 0 && !job->collective->sized)
+        return fail(STATUS_USAGE, "%s moves no data and has no bandwidth: leave --min-busbw out",
+                    job->collective->name);
+    return STATUS_OK;
+}
+
+/* --np and --rendezvous are two ways to ranks: a flag silences the environment's other one. Both
+ * from the same place contradict each other; the bootstrap says so, which also knows the launchers.
+ */
+static void settle_ranks(const struct command_line *line, struct job *job)
+{
+    enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");
+    if (rendezvous > np)
+        job->np = 0;
+    if (rendezvous >= np)
+        return;
+    job->rendezvous = NULL;
+    if (source_of(line, "rank") < np)
+        job->rank = -1;
+    if (source_of(line, "world") < np)
+        job->world = -1;
+}
+
+static enum status settle_injections(const struct job *job)
+{
+    for (int i = 0; i < job->injection_count; i++) {
+        enum injection_kind kind = job->injections[i].kind;
+        if (job->ranks_as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
+            return fail(STATUS_USAGE, "--inject kill and stop would hit all ranks of "
+                                      "--ranks-as threads: use processes");
+    }
+    return STATUS_OK;
+}
+
+/* JSON, and what else was asked for by the option `name`. */
+static enum status settle_outputs(const struct job *job, const char *other, const char *name)
+{
+    if (!job->json || !other)
+        return STATUS_OK;
+    if (strcmp(job->json, "-") == 0 && strcmp(other, "-") == 0)
+        return fail(STATUS_USAGE,
+                    "--json and --%s cannot both go to standard output: give one of them a file",
+                    name);
+    struct stat file;
+    bool device = stat(job->json, &file) == 0 && !S_ISREG(file.st_mode);
+    if (strcmp(job->json, other) == 0 && !device)
+        return fail(STATUS_USAGE, "--json and --%s name the same file: give each its own", name);
+    return STATUS_OK;
+}
+
+static enum status settle_operator(const struct job *job)
+{
+    const char *why = job->reduction ? reduce_refusal(job->datatype, job->reduction) : NULL;
+    if (!why)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: %s", job->reduction->name,
+                job->datatype->name, why);
+}
+
+static enum status settle_run(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_bounds(line, job);
+    if (status == STATUS_OK)
+        status = settle_steps(line, job);
+    if (status == STATUS_OK)
+        status = settle_counts(line, job);
+    if (status != STATUS_OK)
+        return status;
+    settle_contract(line, job);
+    status = settle_operator(job);
+    if (status != STATUS_OK)
+        return status;
+    settle_ranks(line, job);
+    status = settle_work(job);
+    if (status == STATUS_OK)
+        status = settle_injections(job);
+    if (status == STATUS_OK)
+        status = settle_outputs(job, job->csv, "csv");
+    return status;
+}
+
+/* The collective that the command is about: its first word, or the second (plan, list). */
+static enum status find_collective(const struct command_line *line, struct job *job)
+{
+    int place = line->command->bit == FOR_RUN ? 0 : 1;
+    if (line->command->bit == FOR_HELP)
+        return STATUS_OK;
+    if (place < line->word_count) {
+        job->collective = collective_find(line->words[place]);
+        return job->collective ? STATUS_OK : unknown_collective(line->words[place]);
+    }
+    if (line->command->bit == FOR_PLAN)
+        return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
+    return STATUS_OK;
+}
+
+enum status command_line_resolve(const struct command_line *line, struct job *job)
+{
+    *job = (struct job){.rank = -1, .world = -1};
+    enum status status = find_collective(line, job);
+    for (int i = 0; status == STATUS_OK && option_table[i].name; i++) {
+        const struct argument *argument = &line->arguments[i];
+        if (argument->source != SOURCE_NONE)
+            status = argument->option->kind->parse(argument, job);
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (job->collective && line->command->bit != FOR_LIST && job->candidate_count == 0)
+        status = choices_default(job);
+    if (status == STATUS_OK && line->command->bit == FOR_RUN)
+        status = settle_run(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_PLAN) {
+        settle_contract(line, job);
+        status = settle_counts(line, job);
+        if (status == STATUS_OK)
+            status = settle_operator(job);
+        if (status == STATUS_OK)
+            status = settle_outputs(job, job->svg, "svg");
+    }
+    if (status == STATUS_OK && line->command->bit == FOR_INFO)
+        settle_ranks(line, job);
+    return status;
+}

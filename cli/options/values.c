@@ -1,0 +1,301 @@
+/*
+ * values.c - how option values are read and shown: numbers, sizes, words, files.
+ *
+ * Reading is strict: no sign, space, fraction or junk where none belongs, and every refusal is one
+ * sentence with the option, the value, the reason and what would be right.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "cli/options/options.h"
+
+const char *argument_label(const struct argument *argument, char text[LABEL_MOST])
+{
+    char variable[64];
+    const char *format = "--%s '%.*s'";
+    const char *name = argument->option->name;
+    if (argument->source == SOURCE_ENVIRONMENT) {
+        format = "CCTEST_%s='%.*s'";
+        size_t i = 0;
+        for (; name[i] && i + 1 < sizeof variable; i++)
+            variable[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
+        variable[i] = '\0';
+        name = variable;
+    }
+    snprintf(text, LABEL_MOST, format, name, ITEM_MOST / 2, argument->text);
+    return text;
+}
+
+enum status argument_refuse(const struct argument *argument, const char *why, const char *advice)
+{
+    char label[LABEL_MOST];
+    return fail(STATUS_USAGE, "%s %s: %s", argument_label(argument, label), why, advice);
+}
+
+/* Numbers. */
+
+const char *whole_parse(const char *text, long long least, long long most, long long *value)
+{
+    if (*text == '\0')
+        return "is empty";
+    bool negative = *text == '-';
+    const char *digits = text + negative;
+    if (!isdigit((unsigned char)*digits))
+        return "is not a number";
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (*end == '.')
+        return "has a fraction";
+    if (*end != '\0')
+        return "has trailing junk";
+    if (negative && least >= 0)
+        return "is negative";
+    if (errno == ERANGE || number > most)
+        return "is too large";
+    if (number < least)
+        return "is too small";
+    *value = number;
+    return NULL;
+}
+
+static void field_store(const struct option_row *option, struct job *job, long long value)
+{
+    char *field = (char *)job + option->field;
+    bool yes = value != 0;
+    int number = (int)value;
+    const void *from = option->width == sizeof yes      ? (const void *)&yes
+                       : option->width == sizeof number ? (const void *)&number
+                                                        : (const void *)&value;
+    memcpy(field, from, option->width);
+}
+
+static long long field_load(const struct option_row *option, const struct job *job)
+{
+    const char *field = (const char *)job + option->field;
+    if (option->width == sizeof(bool))
+        return *(const bool *)field;
+    if (option->width == sizeof(int)) {
+        int number;
+        memcpy(&number, field, sizeof number);
+        return number;
+    }
+    long long value;
+    memcpy(&value, field, sizeof value);
+    return value;
+}
+
+static enum status whole_read(const struct argument *argument, struct job *job)
+{
+    const struct option_row *option = argument->option;
+    long long value;
+    const char *why = whole_parse(argument->text, option->least, option->most, &value);
+    if (why) {
+        char advice[96];
+        snprintf(advice, sizeof advice, "give a whole number from %lld to %lld", option->least,
+                 option->most);
+        return argument_refuse(argument, why, advice);
+    }
+    field_store(option, job, value);
+    return STATUS_OK;
+}
+
+/* What no user could have given means that nobody did. */
+static json_t *whole_show(const struct option_row *option, const struct job *job)
+{
+    long long value = field_load(option, job);
+    return value < option->least ? json_null() : json_integer(value);
+}
+
+static enum status size_read_into(const struct argument *argument, size_t *bytes)
+{
+    const struct option_row *option = argument->option;
+    const char *why = size_parse(argument->text, bytes);
+    if (!why && *bytes > (size_t)option->most)
+        why = "is too large";
+    if (!why && *bytes < (size_t)option->least)
+        why = "is too small";
+    if (!why)
+        return STATUS_OK;
+    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST], advice[96];
+    snprintf(advice, sizeof advice, "give bytes from %s to %s, such as 512, 4K or 64M%s",
+             size_format((size_t)option->least, least), size_format((size_t)option->most, most),
+             option->kind == &kind_chunk ? ", or 'auto'" : "");
+    return argument_refuse(argument, why, advice);
+}
+
+static enum status size_read(const struct argument *argument, struct job *job)
+{
+    size_t bytes;
+    enum status status = size_read_into(argument, &bytes);
+    if (status == STATUS_OK)
+        field_store(argument->option, job, (long long)bytes);
+    return status;
+}
+
+static enum status real_read(const struct argument *argument, struct job *job)
+{
+    const char *text = argument->text, *why = NULL;
+    char *end;
+    double value = strtod(text, &end);
+    if (*text == '\0')
+        why = "is empty";
+    else if (*text == '-')
+        why = "is negative";
+    else if ((!isdigit((unsigned char)*text) && *text != '.') || end == text)
+        why = "is not a number";
+    else if (*end != '\0')
+        why = "has trailing junk";
+    else if (!(value > 0))
+        why = "is too small";
+    else if (value > (double)argument->option->most)
+        why = "is too large";
+    if (why) {
+        char advice[96];
+        snprintf(advice, sizeof advice, "give a number above 0, at most %lld",
+                 argument->option->most);
+        return argument_refuse(argument, why, advice);
+    }
+    memcpy((char *)job + argument->option->field, &value, sizeof value);
+    return STATUS_OK;
+}
+
+static json_t *real_show(const struct option_row *option, const struct job *job)
+{
+    double value;
+    memcpy(&value, (const char *)job + option->field, sizeof value);
+    return value > 0 ? json_real(value) : json_null();
+}
+
+/* Words. */
+
+static enum status switch_read(const struct argument *argument, struct job *job)
+{
+    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true", NULL};
+    for (int i = 0; words[i]; i++) {
+        if (strcasecmp(argument->text, words[i]) == 0) {
+            field_store(argument->option, job, i % 2);
+            return STATUS_OK;
+        }
+    }
+    return argument_refuse(argument, "is neither yes nor no", "give 1 or 0");
+}
+
+static json_t *switch_show(const struct option_row *option, const struct job *job)
+{
+    return json_boolean(field_load(option, job) != 0);
+}
+
+static enum status words_read(const struct argument *argument, struct job *job)
+{
+    const struct option_row *option = argument->option;
+    for (int i = 0; option->words[i]; i++) {
+        if (strcmp(argument->text, option->words[i]) == 0) {
+            field_store(option, job, i);
+            return STATUS_OK;
+        }
+    }
+    char what[64];
+    snprintf(what, sizeof what, "value of --%s", option->name);
+    return unknown_name(argument->text, what, option->words, NULL);
+}
+
+static json_t *words_show(const struct option_row *option, const struct job *job)
+{
+    return json_string(option->words[field_load(option, job)]);
+}
+
+static enum status root_read(const struct argument *argument, struct job *job)
+{
+    long long root = ROOT_ALL;
+    const char *why = NULL;
+    if (strcmp(argument->text, "all") != 0)
+        why = whole_parse(argument->text, 0, argument->option->most, &root);
+    if (why)
+        return argument_refuse(argument, why, "give a rank's number, counted from 0, or 'all'");
+    job->root = (int)root;
+    return STATUS_OK;
+}
+
+static json_t *root_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return job->root == ROOT_ALL ? json_string("all") : json_integer(job->root);
+}
+
+static enum status chunk_read(const struct argument *argument, struct job *job)
+{
+    job->chunk = GRAIN_AUTO;
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : size_read_into(argument, &job->chunk);
+}
+
+static json_t *chunk_show(const struct option_row *option, const struct job *job)
+{
+    return job->chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, job);
+}
+
+/* Text. */
+
+static enum status text_read(const struct argument *argument, struct job *job)
+{
+    if (*argument->text == '\0')
+        return argument_refuse(argument, "is empty", "leave it out, or give a value");
+    memcpy((char *)job + argument->option->field, &argument->text, sizeof argument->text);
+    return STATUS_OK;
+}
+
+static json_t *text_show(const struct option_row *option, const struct job *job)
+{
+    const char *text;
+    memcpy(&text, (const char *)job + option->field, sizeof text);
+    return text ? json_string(text) : json_null();
+}
+
+static enum status file_read(const struct argument *argument, struct job *job)
+{
+    const char *text = argument->text;
+    if (*text == '\0')
+        return argument_refuse(argument, "is empty",
+                               "give a file's name, or - for standard output");
+    if (text[0] == '-' && text[1] != '\0')
+        return argument_refuse(
+            argument, "looks like an option",
+            "give a file's name (./-x if it begins so), or - for standard output");
+    return text_read(argument, job);
+}
+
+static enum status address_read(const struct argument *argument, struct job *job)
+{
+    const char *colon = strrchr(argument->text, ':');
+    long long port;
+    if (!colon || colon == argument->text)
+        return argument_refuse(argument, "is not HOST:PORT", "give both, such as node1:7777");
+    if (whole_parse(colon + 1, 1, 65535, &port))
+        return argument_refuse(argument, "has no valid port", "give one from 1 to 65535");
+    return text_read(argument, job);
+}
+
+static enum status nothing_read(const struct argument *argument, struct job *job)
+{
+    (void)argument;
+    (void)job;
+    return STATUS_OK;
+}
+
+const struct option_kind kind_switch = {.parse = switch_read, .show = switch_show};
+const struct option_kind kind_whole = {.parse = whole_read, .show = whole_show};
+const struct option_kind kind_size = {.parse = size_read, .show = whole_show};
+const struct option_kind kind_real = {.parse = real_read, .show = real_show};
+const struct option_kind kind_device = {.parse = text_read, .show = text_show};
+const struct option_kind kind_file = {.parse = file_read, .show = text_show};
+const struct option_kind kind_words = {.parse = words_read, .show = words_show};
+const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
+const struct option_kind kind_root = {.parse = root_read, .show = root_show};
+const struct option_kind kind_address = {.parse = address_read, .show = text_show};
+const struct option_kind kind_command = {.parse = nothing_read};

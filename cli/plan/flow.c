@@ -1,0 +1,269 @@
+/*
+ * flow.c - what travels: runs all ranks' schedules once, with names for elements, so that a
+ * picture can say which blocks a message carries, wherever they were stored on their way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/plan/picture.h"
+
+#define ELEMENTS_MOST ((size_t)4 << 20) /* of all messages together */
+
+struct tracer {
+    struct flow *flow;
+    struct cell *memory; /* by place of the ensemble's flat memory */
+    uint32_t *flight_of; /* by operation */
+    bool *done;          /* by operation */
+    bool *sent;          /* by flight */
+};
+
+static enum status memory_ran_out(void)
+{
+    return fail(STATUS_ERROR, "not enough memory for the picture: free some");
+}
+
+/* An element is named by its place in the vector that the collective is about. */
+static void name_sources(struct tracer *t)
+{
+    const struct flow *flow = t->flow;
+    const struct collective *collective = flow->problem->collective;
+    bool gathers = collective->destination.blocks && !collective->source.blocks;
+    for (int r = 0; r < flow->ranks; r++) {
+        size_t extent = flow->ensemble->schedules[r]->extent[BUFFER_SOURCE];
+        struct cell *cells = &t->memory[flow->ensemble->start[r * BUFFERS + BUFFER_SOURCE]];
+        size_t first = 0;
+        if (gathers)
+            collective_block(flow->problem, r, BUFFER_DESTINATION, r, &first);
+        for (size_t i = 0; i < extent; i++)
+            cells[i] = (struct cell){
+                .number = (uint32_t)(first + i), .origin = (uint32_t)r, .of = (uint64_t)1 << r};
+    }
+}
+
+static void cells_read(const struct tracer *t, uint32_t operation, const struct message *message,
+                       struct cell *to)
+{
+    const struct ensemble *e = t->flow->ensemble;
+    struct walk walk = ensemble_walk(e, e->rank[operation], message);
+    for (size_t i = 0; i < ensemble_operation(e, operation)->length; i++)
+        to[i] = t->memory[walk_next(&walk)];
+}
+
+/* What an operation puts in its place; `in`: what it read or received. */
+static void cells_write(struct tracer *t, uint32_t operation, const struct cell *in)
+{
+    const struct ensemble *e = t->flow->ensemble;
+    const struct operation *it = ensemble_operation(e, operation);
+    bool combines = it->kind == OPERATION_REDUCE || it->kind == OPERATION_RECV_REDUCE;
+    struct walk to = ensemble_walk(e, e->rank[operation], &it->to);
+    struct walk with = ensemble_walk(e, e->rank[operation], &it->with);
+    for (size_t i = 0; i < it->length; i++) {
+        struct cell cell = in[i];
+        if (combines)
+            cell.of |= t->memory[walk_next(&with)].of;
+        t->memory[walk_next(&to)] = cell;
+    }
+}
+
+/* False: it waits for a message that has not been sent yet. */
+static bool operation_trace(struct tracer *t, uint32_t operation)
+{
+    const struct operation *it = ensemble_operation(t->flow->ensemble, operation);
+    if (!operation_travels(it->kind)) {
+        cells_read(t, operation, &it->from, t->flow->spare_cells);
+        cells_write(t, operation, t->flow->spare_cells);
+        return true;
+    }
+    uint32_t index = t->flight_of[operation];
+    struct flight *flight = &t->flow->flights[index];
+    if (it->kind == OPERATION_SEND) {
+        cells_read(t, operation, &it->from, flight->cells);
+        t->sent[index] = true;
+    } else if (t->sent[index]) {
+        cells_write(t, operation, flight->cells);
+    }
+    return t->sent[index];
+}
+
+/* Is all complete that the operation must come after? */
+static bool operation_ready(const struct tracer *t, uint32_t operation)
+{
+    const struct ensemble *e = t->flow->ensemble;
+    const struct operation *it = ensemble_operation(e, operation);
+    uint32_t first = e->first[e->rank[operation]];
+    for (size_t w = 0; w < it->wait_count; w++)
+        if (!t->done[first + it->waits[w].operation])
+            return false;
+    return true;
+}
+
+/* The list's order does not matter where nothing conflicts: a rank may list what it receives before
+ * what it sends. */
+static enum status trace_all(struct tracer *t)
+{
+    const struct ensemble *e = t->flow->ensemble;
+    uint32_t left = e->count, before = 0, stuck = 0;
+    while (left && left != before) {
+        before = left;
+        for (uint32_t g = 0; g < e->count; g++) {
+            if (t->done[g])
+                continue;
+            t->done[g] = operation_ready(t, g) && operation_trace(t, g);
+            left -= t->done[g];
+        }
+    }
+    while (left && t->done[stuck])
+        stuck++;
+    if (left)
+        return fail(STATUS_ERROR,
+                    "%s waits for ever, so there is nothing to draw: the text of the plan, without "
+                    "--svg, shows why",
+                    ensemble_title(e, stuck).text);
+    return STATUS_OK;
+}
+
+/* Names every element and follows it. */
+static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
+{
+    const struct ensemble *e = flow->ensemble;
+    size_t longest = 0;
+    for (uint32_t g = 0; g < e->count; g++)
+        if (ensemble_operation(e, g)->length > longest)
+            longest = ensemble_operation(e, g)->length;
+    flow->spare_cells = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_cells);
+    flow->spare_numbers = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_numbers);
+    struct tracer t = {
+        .flow = flow,
+        .memory = arena_take(e->memory, (e->places + 1) * sizeof *t.memory),
+        .flight_of = flight_of,
+        .done = arena_take(e->memory, (e->count + 1) * sizeof *t.done),
+        .sent = arena_take(e->memory, (flow->count + 1) * sizeof *t.sent),
+    };
+    if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.done || !t.sent)
+        return memory_ran_out();
+    memset(t.memory, 0, e->places * sizeof *t.memory);
+    memset(t.sent, 0, flow->count * sizeof *t.sent);
+    memset(t.done, 0, e->count * sizeof *t.done);
+    name_sources(&t);
+    return trace_all(&t);
+}
+
+/* The messages, in the order of their senders. */
+static enum status flights_find(struct flow *flow, uint32_t *flight_of)
+{
+    const struct ensemble *e = flow->ensemble;
+    flow->flights = arena_take(e->memory, (e->count + 1) * sizeof *flow->flights);
+    if (!flow->flights)
+        return memory_ran_out();
+    for (uint32_t g = 0; g < e->count; g++) {
+        const struct operation *send = ensemble_operation(e, g);
+        if (send->step >= flow->rounds)
+            flow->rounds = send->step + 1;
+        if (send->kind != OPERATION_SEND)
+            continue;
+        uint32_t recv = e->partner[g];
+        struct cell *cells = arena_take(e->memory, send->length * sizeof *cells);
+        if (!cells)
+            return memory_ran_out();
+        flight_of[g] = flight_of[recv] = (uint32_t)flow->count;
+        flow->flights[flow->count++] = (struct flight){
+            .send = g,
+            .recv = recv,
+            .from = e->rank[g],
+            .to = send->peer,
+            .lane = send->lane,
+            .leaves = send->step,
+            .arrives = ensemble_operation(e, recv)->step,
+            .length = send->length,
+            .cells = cells,
+        };
+    }
+    return STATUS_OK;
+}
+
+static enum status fences_find(struct flow *flow)
+{
+    const struct ensemble *e = flow->ensemble;
+    flow->fences = arena_take(e->memory, ((size_t)flow->rounds + 1) * sizeof *flow->fences);
+    if (!flow->fences)
+        return memory_ran_out();
+    memset(flow->fences, 0, (size_t)flow->rounds * sizeof *flow->fences);
+    for (int r = 0; r < flow->ranks; r++) {
+        const struct schedule *schedule = e->schedules[r];
+        for (size_t i = 0; i < schedule->epoch_count; i++)
+            if (schedule->epochs[i].previous >= 0)
+                flow->fences[schedule->operations[schedule->epochs[i].members[0]].step] |=
+                    (uint64_t)1 << r;
+    }
+    return STATUS_OK;
+}
+
+static enum status size_check(const struct schedule *const *schedules, int ranks)
+{
+    size_t messages = 0, elements = 0;
+    for (int r = 0; r < ranks; r++) {
+        for (size_t i = 0; i < schedules[r]->count; i++) {
+            messages += schedules[r]->operations[i].kind == OPERATION_SEND;
+            elements += schedules[r]->operations[i].length;
+        }
+        for (int b = 0; b < BUFFERS; b++)
+            elements += schedules[r]->extent[b];
+    }
+    if (messages > PICTURE_MESSAGES_MOST)
+        return fail(STATUS_USAGE,
+                    "a picture of %zu messages could not be read, %d is the most: give fewer --np "
+                    "or --channels",
+                    messages, PICTURE_MESSAGES_MOST);
+    if (elements > ELEMENTS_MOST)
+        return fail(STATUS_USAGE,
+                    "--svg follows every element, and these are too many: leave -b out, or give "
+                    "less");
+    return STATUS_OK;
+}
+
+enum status flow_trace(const struct schedule *const *schedules, const struct problem *problem,
+                       struct flow *flow)
+{
+    const struct collective *collective = problem->collective;
+    *flow = (struct flow){
+        .problem = problem,
+        .ranks = problem->ranks,
+        .lanes = schedules[0]->lanes,
+        /* Alltoall, sendrecv: of the others one rank has it all, or a place belongs to a rank. */
+        .origins = !collective->reduces && !collective->source.root_only &&
+                   (collective->source.blocks || !collective->destination.blocks),
+    };
+    char error[512];
+    enum status status = size_check(schedules, problem->ranks);
+    if (status != STATUS_OK)
+        return status;
+    flow->ensemble = ensemble_create(schedules, problem->ranks, error, sizeof error);
+    if (!flow->ensemble)
+        return fail(STATUS_ERROR, "%s: the algorithm is wrong and cannot be drawn", error);
+    size_t count = flow->ensemble->count + (size_t)1;
+    uint32_t *flight_of = arena_take(flow->ensemble->memory, count * sizeof *flight_of);
+    status = flight_of ? flights_find(flow, flight_of) : memory_ran_out();
+    if (status == STATUS_OK)
+        status = fences_find(flow);
+    if (status == STATUS_OK)
+        status = contents_trace(flow, flight_of);
+    if (status != STATUS_OK)
+        flow_free(flow);
+    return status;
+}
+
+void flow_keep(struct flow *flow, int rank)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < flow->count; i++)
+        if (flow->flights[i].from == rank || flow->flights[i].to == rank)
+            flow->flights[kept++] = flow->flights[i];
+    flow->count = kept;
+}
+
+void flow_free(struct flow *flow)
+{
+    ensemble_free(flow->ensemble);
+    flow->ensemble = NULL;
+}

@@ -1,0 +1,171 @@
+/*
+ * plan.c - `cctest plan`: shows the steps that an algorithm would take; runs nothing.
+ */
+#include "cli/plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/printers/output.h"
+
+#define RANKS_STANDARD 4
+#define HEAD_MOST      512
+
+void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+{
+    *messages = *elements = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->operations[i].kind != OPERATION_SEND)
+            continue;
+        *messages += 1;
+        *elements += schedule->operations[i].length;
+    }
+}
+
+/* Without -b, blocks are as small as they can be: one element, so that element numbers are block
+ * numbers. */
+static size_t plan_bytes(const struct command_line *line, const struct job *job, int ranks)
+{
+    if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
+        return job->smallest;
+    return (size_t)ranks * (size_t)job->channels * job->datatype->size;
+}
+
+static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
+{
+    if (job->svg && job->candidate_count > 1)
+        return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
+                    job->candidate_count);
+    if (job->svg && ranks > PICTURE_RANKS_MOST)
+        return fail(STATUS_USAGE,
+                    "a picture of %d ranks could not be read: give --np of at most %d", ranks,
+                    PICTURE_RANKS_MOST);
+    if (job->root == ROOT_ALL)
+        return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
+    if (job->rank >= ranks)
+        return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
+                    job->rank, ranks, ranks - 1);
+    return job_check_ranks(job, ranks, shape);
+}
+
+/* "allreduce ring, 4 ranks, count 4 (16 bytes of float), out of place" */
+static void head_write(const struct job *job, const struct problem *problem, const char *choice,
+                       char text[HEAD_MOST])
+{
+    int length = snprintf(text, HEAD_MOST, "%s %.300s, %d ranks", job->collective->name, choice,
+                          problem->ranks);
+    if (job->collective->sized)
+        length +=
+            snprintf(text + length, HEAD_MOST - (size_t)length, ", count %zu (%zu bytes of %s), %s",
+                     problem->count, collective_bytes(problem, job->datatype->size),
+                     job->datatype->name, problem->in_place ? "in-place" : "out of place");
+    if (job->collective->rooted)
+        snprintf(text + length, HEAD_MOST - (size_t)length, ", root %d", problem->root);
+}
+
+static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
+{
+    const struct choice *choice = &job->candidates[index].choice;
+    return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
+                     job->collective->name, "algorithm", choice->algorithm->name,
+                     "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
+                     (json_int_t)problem->count, "bytes",
+                     (json_int_t)collective_bytes(problem, job->datatype->size), "datatype",
+                     job->datatype->name, "root", problem->root, "in_place", problem->in_place,
+                     "channels", job->channels, "schedules");
+}
+
+/* One algorithm: all ranks, or the one that was asked for. `plans`: NULL, or where JSON goes. */
+static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
+                               bool text, json_t *plans)
+{
+    int first = job->rank >= 0 ? job->rank : 0;
+    int last = job->rank >= 0 ? job->rank : problem->ranks - 1;
+    json_t *plan = plans ? choice_json(job, problem, index) : NULL;
+    if (plan)
+        json_array_append_new(plans, plan);
+    if (text) {
+        char head[HEAD_MOST];
+        head_write(job, problem, job->candidates[index].text, head);
+        if (job->candidates[index].why)
+            printf("# auto picks %s: %s\n", job->candidates[index].text,
+                   job->candidates[index].why);
+        printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
+               "elements a to b-1\n",
+               head);
+    }
+    for (int rank = first; rank <= last; rank++) {
+        struct schedule *schedule;
+        enum status status =
+            schedule_build(&job->candidates[index].choice, problem, rank, job->channels, &schedule);
+        if (status != STATUS_OK)
+            return status;
+        if (text)
+            plan_print(schedule, job->verbosity > 0);
+        if (plan)
+            json_array_append_new(json_object_get(plan, "schedules"), plan_json(schedule));
+        schedule_free(schedule);
+    }
+    return STATUS_OK;
+}
+
+/* The picture needs all ranks, also when one is shown: what a message carries comes from others. */
+static enum status plan_picture(const struct job *job, const struct problem *problem)
+{
+    char head[HEAD_MOST];
+    struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
+        status = schedule_build(&job->candidates[0].choice, problem, rank, job->channels,
+                                &schedules[rank]);
+    head_write(job, problem, job->candidates[0].text, head);
+    if (status == STATUS_OK)
+        status = plan_draw((const struct schedule *const *)schedules, problem, job->rank, head,
+                           job->candidates[0].choice.algorithm->summary, job->svg);
+    for (int rank = 0; rank < problem->ranks; rank++)
+        schedule_free(schedules[rank]);
+    return status;
+}
+
+enum status plan_command(const struct command_line *line, struct job *job)
+{
+    int ranks = job->np ? job->np : RANKS_STANDARD;
+    int *here = calloc((size_t)ranks, sizeof *here);
+    struct shape *shape;
+    if (!here)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    job->smallest = job->largest = plan_bytes(line, job, ranks);
+    enum status status = job_shape(job, ranks, here, &shape);
+    free(here);
+    if (status == STATUS_OK)
+        status = plan_check(job, ranks, shape);
+    if (status != STATUS_OK) {
+        shape_free(shape);
+        return status;
+    }
+    bool text =
+        (!job->json || strcmp(job->json, "-") != 0) && (!job->svg || strcmp(job->svg, "-") != 0);
+    json_t *document = job->json ? json_document() : NULL;
+    json_t *plans = document ? json_array() : NULL;
+    if (document)
+        json_object_set_new(document, "plans", plans);
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
+        struct problem problem;
+        struct counts *counts;
+        status = job_problem(job, &job->candidates[i].choice, job->smallest, ranks, shape, &problem,
+                             &counts);
+        if (status == STATUS_OK)
+            status = plan_choice(job, &problem, i, text, plans);
+        if (status == STATUS_OK && job->svg)
+            status = plan_picture(job, &problem);
+        counts_free(counts);
+    }
+    shape_free(shape);
+    if (document && status == STATUS_OK)
+        status = json_put(document, job->json, -1);
+    json_decref(document);
+    return status;
+}

@@ -1,0 +1,387 @@
+/*
+ * svg.c - draws a plan: ranks are rows, rounds are columns, messages are arrows. One SVG file
+ * that needs nothing else; where it is shown in a browser, hovering tells the details.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/plan/picture.h"
+#include "cli/plan/plan.h"
+#include "cli/printers/output.h"
+
+#define MARGIN         124.0 /* right of the lifelines: what each rank sends */
+#define WIDTH_LEAST    760.0
+#define LUMINANCE_MOST 105.0
+#define TITLE_LETTER   10.5 /* a letter of the title */
+
+/* Text that may have characters which mean something in XML. */
+static void put_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        default:
+            fputc(*text, out);
+        }
+    }
+}
+
+void put_line(const struct drawing *d, double x, double y, const char *attributes,
+              const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
+    put_text(d->out, text);
+    fputs("</text>\n", d->out);
+}
+
+/* Hues go round with the ranks; neighbours differ in lightness, too. */
+struct colour {
+    char text[8];
+};
+static struct colour rank_colour(const struct drawing *d, int rank)
+{
+    static const double lightness[] = {0.42, 0.30};
+    double hue = 12.0 * rank / d->flow->ranks, light = lightness[rank % 2];
+    double part[3];
+    for (int i = 0; i < 3; i++) {
+        double k = fmod((double[]){0, 8, 4}[i] + hue, 12);
+        part[i] = 255 * light * (1 - 0.8 * fmax(-1, fmin(fmin(k - 3, 9 - k), 1)));
+    }
+    /* Yellow and green are dimmed until they can be read on white. */
+    double most = rank % 2 ? LUMINANCE_MOST * 0.7 : LUMINANCE_MOST;
+    double luminance = 0.21 * part[0] + 0.72 * part[1] + 0.07 * part[2];
+    for (int i = 0; i < 3; i++)
+        part[i] *= fmin(1, most / luminance);
+    struct colour colour;
+    snprintf(colour.text, sizeof colour.text, "#%02x%02x%02x", (unsigned)part[0] & 0xff,
+             (unsigned)part[1] & 0xff, (unsigned)part[2] & 0xff);
+    return colour;
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What stands behind the arrows. */
+
+static void draw_rank(const struct drawing *d, int rank)
+{
+    const struct row *row = &d->picture.rows[rank];
+    const struct problem *problem = d->flow->problem;
+    bool root = problem->collective->rooted && problem->root == rank;
+    char style[64];
+    snprintf(style, sizeof style, "class=\"rank\" style=\"fill: %s\"", rank_colour(d, rank).text);
+    fprintf(d->out, "<path class=\"life\" d=\"M%.1f %.1fH%.1f\"/>\n", d->picture.left, row->y,
+            d->picture.right);
+    put_line(d, 16, row->y + 4, style, "rank %d", rank);
+    if (root)
+        put_line(d, 16, row->y + 17, "class=\"small\"", "root");
+    if (d->only >= 0 && d->only != rank)
+        return;
+    put_line(d, d->picture.right + 12, row->y - 2, "class=\"small\"", "sends %zu message%s,",
+             row->flights, plural(row->flights));
+    put_line(d, d->picture.right + 12, row->y + 11, "class=\"small\"", "%zu element%s",
+             row->elements, plural(row->elements));
+}
+
+static void draw_fences(const struct drawing *d, int round)
+{
+    const struct column *column = &d->picture.columns[round];
+    for (int r = 0; r < d->flow->ranks; r++) {
+        const struct row *row = &d->picture.rows[r];
+        if (!(d->flow->fences[round] >> r & 1) || !row->shown || (d->only >= 0 && d->only != r))
+            continue;
+        fprintf(d->out,
+                "<rect class=\"fence\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\"><title>"
+                "fence: rank %d starts round %d when all before it is complete here</title>"
+                "</rect>\n",
+                column->left + 4, row->y - row->height / 2, row->height, r, round);
+    }
+}
+
+static void draw_round(const struct drawing *d, int round)
+{
+    const struct column *column = &d->picture.columns[round];
+    double middle = (column->left + column->right) / 2;
+    fprintf(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1f\"/>\n", column->left,
+            d->picture.top - 12, d->picture.bottom + 34);
+    put_line(d, middle, d->picture.top - 4, "class=\"round\" text-anchor=\"middle\"", "round %d",
+             round);
+    put_line(d, middle, d->picture.bottom + 16, "class=\"small\" text-anchor=\"middle\"",
+             "%zu message%s", column->flights, plural(column->flights));
+    put_line(d, middle, d->picture.bottom + 29, "class=\"small\" text-anchor=\"middle\"",
+             "%zu element%s", column->elements, plural(column->elements));
+    draw_fences(d, round);
+}
+
+/* Arrows. */
+
+void put_dot(FILE *out, double x, double y, int lane)
+{
+    static const char *const shapes[] = {
+        "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+        "m-3-3h6v6h-6z",
+        "m0-4l4 4l-4 4l-4-4z",
+        "m0-3.5l4 6.5h-8z",
+    };
+    fprintf(out, "<path class=\"solid\" d=\"M%.1f %.1f%s\"/>", x, y, shapes[lane % 4]);
+}
+
+void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
+              double size)
+{
+    double length = hypot(x - from_x, y - from_y);
+    double dx = (x - from_x) / length, dy = (y - from_y) / length;
+    double tip_x = x - (combined ? 5 * dx : 0), tip_y = y - (combined ? 5 * dy : 0);
+    double base_x = tip_x - size * dx, base_y = tip_y - size * dy, half = size * 0.42;
+    fprintf(out, "<path class=\"solid\" d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fz\"/>", tip_x, tip_y,
+            base_x - half * dy, base_y + half * dx, base_x + half * dy, base_y - half * dx);
+    if (combined)
+        fprintf(out,
+                "<circle class=\"plus\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>"
+                "<path class=\"plus\" d=\"M%.1f %.1fh6m-3-3v6\"/>",
+                x, y, x - 3, y);
+}
+
+static void put_end(const struct drawing *d, const char *verb, uint32_t operation,
+                    const char *buffer, struct message message)
+{
+    const struct ensemble *e = d->flow->ensemble;
+    const struct operation *it = ensemble_operation(e, operation);
+    fprintf(d->out, "\n%s in round %d, operation %u of rank %d, %s ", verb, it->step,
+            operation - e->first[e->rank[operation]], e->rank[operation], buffer);
+    plan_print_message(d->out, message);
+}
+
+static void put_title(const struct drawing *d, const struct flight *flight, const char *label)
+{
+    const struct ensemble *e = d->flow->ensemble;
+    const struct operation *recv = ensemble_operation(e, flight->recv);
+    char ranks[LABEL_SIZE];
+    fprintf(d->out, "<title>rank %d to rank %d", flight->from, flight->to);
+    if (d->flow->lanes > 1)
+        fprintf(d->out, " on lane %d", flight->lane);
+    fprintf(d->out, ": %s (%zu element%s)", label, flight->length, plural(flight->length));
+    flight_contributions(d->flow, flight, ranks);
+    if (*ranks)
+        fprintf(d->out, "\ncombined from the contributions %s", ranks);
+    put_end(d, "sent", flight->send, "from", ensemble_operation(e, flight->send)->from);
+    put_end(d, recv->kind == OPERATION_RECV ? "received" : "received and combined", flight->recv,
+            "to", recv->to);
+    fputs("</title>", d->out);
+}
+
+static void draw_flight(const struct drawing *d, const struct flight *flight)
+{
+    const struct column *leaves = &d->picture.columns[flight->leaves];
+    const struct column *arrives = &d->picture.columns[flight->arrives];
+    bool combined =
+        ensemble_operation(d->flow->ensemble, flight->recv)->kind == OPERATION_RECV_REDUCE;
+    struct colour colour = rank_colour(d, flight->from);
+    char label[LABEL_SIZE], path[128];
+    flight_label(d->flow, flight, label);
+    fprintf(d->out, "<g class=\"message%s%s\" stroke=\"%s\" fill=\"%s\">",
+            combined ? " combined" : "", leaves->dense ? " dense" : "", colour.text, colour.text);
+    put_title(d, flight, label);
+    snprintf(path, sizeof path, "d=\"M%.1f %.1fH%.1fL%.1f %.1f\"", leaves->depart, flight->depart_y,
+             leaves->cross, arrives->land, flight->land_y);
+    fprintf(d->out, "<path class=\"hit\" %s/><path class=\"line\" %s/>", path, path);
+    if (!leaves->dense) {
+        char lane[24] = "";
+        if (d->flow->lanes > 1)
+            snprintf(lane, sizeof lane, "L%d ", flight->lane);
+        put_dot(d->out, leaves->depart, flight->depart_y, flight->lane);
+        label_shorten(label);
+        put_line(d, leaves->depart + 6, flight->depart_y - 3.5, "class=\"label\"", "%s%s", lane,
+                 label);
+        flight_contributions(d->flow, flight, label);
+        label_shorten(label);
+        if (*label)
+            put_line(d, leaves->depart + 6, flight->depart_y + 8.5, "class=\"label below\"", "%s",
+                     label);
+    }
+    put_head(d->out, leaves->cross, flight->depart_y, arrives->land, flight->land_y,
+             combined && !leaves->dense, leaves->dense ? 5 : 8);
+    fputs("</g>\n", d->out);
+}
+
+/* Marks: a box for all local operations of one kind at one place. */
+
+void put_box(const struct drawing *d, double x, double y, enum operation_kind kind, size_t count)
+{
+    static const char *const signs[] = {
+        [OPERATION_COPY] = "=", [OPERATION_REDUCE] = "+", [OPERATION_FINISH] = "✓"};
+    fprintf(d->out,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"14\" rx=\"3\"/>"
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s",
+            x, y - 7, x + 9, y + 3.5, signs[kind]);
+    if (count > 1)
+        fprintf(d->out, "%zu", count);
+    fputs("</text>", d->out);
+}
+
+static void put_local(const struct drawing *d, uint32_t operation)
+{
+    const struct ensemble *e = d->flow->ensemble;
+    const struct operation *it = ensemble_operation(e, operation);
+    fprintf(d->out, "\noperation %u: ", operation - e->first[e->rank[operation]]);
+    plan_print_message(d->out, it->to);
+    fputs(" = ", d->out);
+    plan_print_message(d->out, it->from);
+    if (it->kind == OPERATION_REDUCE) {
+        fputs(" + ", d->out);
+        plan_print_message(d->out, it->with);
+    }
+}
+
+static void draw_marks(const struct drawing *d)
+{
+    const struct mark *marks = d->picture.marks;
+    double shift = 0;
+    for (size_t i = 0, end; i < d->picture.mark_count; i = end) {
+        const struct mark *mark = &marks[i];
+        const struct column *column = &d->picture.columns[mark->round];
+        bool beside = i && mark[-1].rank == mark->rank && mark[-1].round == mark->round &&
+                      mark[-1].after == mark->after;
+        shift = beside ? shift + MARK_PITCH : 0;
+        fprintf(d->out, "<g class=\"mark\"><title>rank %d, round %d, %s", mark->rank, mark->round,
+                operation_name(mark->kind));
+        for (end = i; end < d->picture.mark_count && marks[end].rank == mark->rank &&
+                      marks[end].round == mark->round && marks[end].after == mark->after &&
+                      marks[end].kind == mark->kind;
+             end++)
+            put_local(d, marks[end].operation);
+        fputs("</title>", d->out);
+        put_box(d, (mark->after ? column->after : column->before) + shift,
+                d->picture.rows[mark->rank].y, mark->kind, end - i);
+        fputs("</g>\n", d->out);
+    }
+}
+
+/* The whole. */
+
+static void put_style(FILE *out)
+{
+    fputs("<style>\n"
+          "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
+          ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
+          ".rank { font-weight: bold }\n"
+          ".round { font-weight: bold; fill: #555 }\n"
+          ".small { font-size: 10px; fill: #666 }\n"
+          ".label { font: 10px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: inherit;\n"
+          "  stroke: #fff; stroke-width: 2px; stroke-linejoin: round; paint-order: stroke }\n"
+          ".below { font-size: 8px }\n"
+          ".life { stroke: #ccc; fill: none }\n"
+          ".edge { stroke: #ddd; stroke-dasharray: 2 3; fill: none }\n"
+          ".line { stroke-width: 1.5px; fill: none }\n"
+          ".hit { stroke: #fff; stroke-opacity: 0; stroke-width: 7px; fill: none }\n"
+          ".solid { stroke: none }\n"
+          ".combined .line { stroke-dasharray: 5 3 }\n"
+          ".plus { fill: #fff; stroke-width: 1.3px }\n"
+          ".dense .line { stroke-width: .7px; stroke-opacity: .6 }\n"
+          ".dense .solid { fill-opacity: .8 }\n"
+          ".mark rect { fill: #f2f2f2; stroke: #888 }\n"
+          ".fence { fill: #777; fill-opacity: .55 }\n"
+          ".message:hover .line { stroke-width: 3px; stroke-opacity: 1 }\n"
+          "</style>\n",
+          out);
+}
+
+/* Returns how high it is. */
+static double draw_body(const struct drawing *d, const char *title, const char *summary)
+{
+    const struct flow *flow = d->flow;
+    size_t elements = 0;
+    for (int i = 0; i < flow->rounds; i++)
+        elements += d->picture.columns[i].elements;
+    char only[80] = "";
+    if (d->only >= 0)
+        snprintf(only, sizeof only, "; only what rank %d sends and receives is shown", d->only);
+    put_line(d, 16, 30, "class=\"title\"", "%s", title);
+    put_line(d, 16, 50, "", "%s", summary);
+    put_line(d, 16, 67, "class=\"small\"", "%zu message%s, %zu element%s, %d round%s%s",
+             flow->count, plural(flow->count), elements, plural(elements), flow->rounds,
+             plural((size_t)flow->rounds), only);
+    for (int i = 0; i < flow->rounds; i++)
+        draw_round(d, i);
+    fprintf(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1f\"/>\n", d->picture.right,
+            d->picture.top - 12, d->picture.bottom + 34);
+    for (int r = 0; r < flow->ranks; r++)
+        if (d->picture.rows[r].shown)
+            draw_rank(d, r);
+    for (size_t i = 0; i < flow->count; i++)
+        draw_flight(d, &flow->flights[i]);
+    draw_marks(d);
+    return legend_draw(d, d->picture.bottom + 44) + 24;
+}
+
+static void draw_frame(FILE *out, const char *title, double width, double height, const char *body)
+{
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+            "viewBox=\"0 0 %.0f %.0f\">\n<title>",
+            width, height, width, height);
+    put_text(out, title);
+    fputs("</title>\n", out);
+    put_style(out);
+    fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n", body);
+}
+
+/* The frame comes first and has the size, which the body tells. */
+static enum status picture_put(struct drawing *d, const char *title, const char *summary,
+                               const char *path)
+{
+    char *body = NULL, *text = NULL;
+    size_t length = 0;
+    double width = fmax(d->picture.right + MARGIN, WIDTH_LEAST), height = 0;
+    width = fmax(width, 40 + TITLE_LETTER * (double)strlen(title));
+    d->out = open_memstream(&body, &length);
+    if (d->out)
+        height = draw_body(d, title, summary);
+    bool good = d->out && fclose(d->out) == 0;
+    d->out = good ? open_memstream(&text, &length) : NULL;
+    if (d->out)
+        draw_frame(d->out, title, width, height, body);
+    good = d->out && fclose(d->out) == 0;
+    enum status status = good ? output_put(text, length, path, -1)
+                              : fail(STATUS_ERROR, "not enough memory for the picture: free some");
+    free(body);
+    free(text);
+    return status;
+}
+
+enum status plan_draw(const struct schedule *const *schedules, const struct problem *problem,
+                      int rank, const char *title, const char *summary, const char *path)
+{
+    struct flow flow;
+    struct drawing drawing = {.flow = &flow, .only = rank};
+    enum status status = flow_trace(schedules, problem, &flow);
+    if (status != STATUS_OK)
+        return status;
+    if (rank >= 0)
+        flow_keep(&flow, rank);
+    status = picture_place(&flow, rank, &drawing.picture);
+    if (status == STATUS_OK)
+        status = picture_put(&drawing, title, summary, path);
+    flow_free(&flow);
+    return status;
+}

@@ -1,0 +1,386 @@
+/*
+ * json.c - prints a run as one JSON object, for scripts.
+ *
+ * A file holds a valid object at any time: first with status "running", at the end with everything.
+ * In between it is written after each line, or, when that takes long, after some.
+ * Keys may be added, never renamed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/options/options.h"
+#include "cli/printers/output.h"
+
+#define PEERS_MOST   4096 /* of all ranks, that a line tells of */
+#define WRITE_SHARE  0.1  /* of the time that may go into writing what is not the end */
+#define WRITE_BRIEF  0.05 /* seconds that writing may always take */
+#define ABANDONED_MS 1000 /* that a reader may take, where rank 0 is gone and nobody watches */
+
+struct json_report {
+    struct report report;
+    const char *path;
+    struct outcome *outcome;
+    json_t *document;
+    FILE *held;   /* a stream, so that its reader finds no end before the document; else NULL */
+    double due;   /* clock_seconds() when it may be written again */
+    int patience; /* with a stream's reader, in milliseconds; -1: whoever waits here is watched */
+};
+
+static struct json_report *json_report_of(struct report *report)
+{
+    return (struct json_report *)report;
+}
+
+/* A failure to write is said once, at once: there is no later chance, and the job itself goes on.
+ */
+static void json_deliver(struct json_report *json)
+{
+    struct log log;
+    struct log *speaker = log_current();
+    log_init(&log, speaker->rank, speaker->verbosity);
+    log_attach(&log);
+    json->outcome->begun = json->outcome->begun || output_is_stream(json->path);
+    if (json_put(json->document, json->path, json->patience) != STATUS_OK) {
+        if (!json->outcome->failed)
+            log_print_failure(&log);
+        json->outcome->failed = true;
+    }
+    log_attach(speaker);
+}
+
+/* What was measured stays, whatever happens next. A document that has become long is written the
+ * less often. */
+static void json_keep(struct json_report *json)
+{
+    double begin = clock_seconds();
+    if (output_is_stream(json->path) || begin < json->due)
+        return;
+    json_deliver(json);
+    double end = clock_seconds();
+    json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
+}
+
+static void json_begin(struct report *report, const struct job *job, const struct lineup *lineup)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks");
+    for (int i = 0; i < lineup->ranks; i++) {
+        const struct member *member = &lineup->members[i];
+        int core = lineup->places[i].core;
+        json_array_append_new(ranks,
+                              json_pack("{s:i, s:s, s:I, s:i, s:i, s:o}", "rank", member->rank,
+                                        "host", member->host, "pid", (json_int_t)member->pid,
+                                        "node", member->node, "local_rank", member->local_rank,
+                                        "core", core < 0 ? json_null() : json_integer(core)));
+    }
+    json_object_set_new(json->document, "bootstrap", json_string(lineup->bootstrap));
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    if (!output_is_stream(json->path))
+        json_deliver(json);
+}
+
+static void json_connected(struct report *report, const struct job *job,
+                           const struct connections *connections)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks"), *links = json_array();
+    (void)job;
+    for (int i = 0; i < connections->class_count; i++) {
+        const struct link_class *class = &connections->classes[i];
+        json_t *one_way = json_null();
+        if (class->most_ns > 0)
+            one_way =
+                json_pack("{s:I, s:I, s:[i, i]}", "least", (json_int_t) class->least_ns, "most",
+                          (json_int_t) class->most_ns, "slowest", class->from, class->to);
+        json_array_append_new(links, json_pack("{s:s, s:s, s:i, s:o}", "transport",
+                                               class->transport, "treated", class->words, "count",
+                                               class->count, "one_way_ns", one_way));
+    }
+    json_object_set_new(json->document, "links", links);
+    for (int r = 0; r < connections->ranks; r++)
+        json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
+                            json_integer(connections->gate[r]));
+    json_object_set_new(json->document, "start_note",
+                        connections->note[0] ? json_string(connections->note) : json_null());
+    if (!output_is_stream(json->path))
+        json_deliver(json);
+}
+
+static json_t *traffic_paths(const uint64_t bytes[PATHS])
+{
+    json_t *paths = json_object();
+    for (int p = 0; p < PATHS; p++)
+        json_object_set_new(paths, path_names[p], json_integer((json_int_t)bytes[p]));
+    return paths;
+}
+
+/* Bytes received each way over all transports, and the details of each transport. */
+static void result_traffic(json_t *line, const struct result *result)
+{
+    uint64_t total[PATHS] = {0};
+    json_t *details = json_object();
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        for (int p = 0; p < PATHS; p++)
+            total[p] += traffic->received[p];
+        json_object_set_new(details, result->transport_names[t],
+                            json_pack("{s:o, s:o, s:I, s:I}", "sent", traffic_paths(traffic->sent),
+                                      "received", traffic_paths(traffic->received),
+                                      "copied_sending", (json_int_t)traffic->copied_sending,
+                                      "copied_receiving", (json_int_t)traffic->copied_receiving));
+    }
+    json_object_set_new(line, "bytes_by_path", traffic_paths(total));
+    json_object_set_new(line, "traffic", details);
+}
+
+static json_t *result_identity(const struct job *job, const struct result *result)
+{
+    const struct choice *choice = &job->candidates[result->choice].choice;
+    json_t *line = json_object();
+    json_object_set_new(line, "collective", json_string(job->collective->name));
+    json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
+    json_object_set_new(line, "algorithm_options", json_choice(choice));
+    const char *why = job->candidates[result->choice].why;
+    json_object_set_new(line, "auto", why ? json_string(why) : json_null());
+    json_object_set_new(line, "transport", json_string(result->transport));
+    json_object_set_new(line, "memory", json_string(job->memory->name));
+    json_object_set_new(line, "copy", json_string(copy_names[job->copy]));
+    json_object_set_new(line, "datatype", json_string(job->datatype->name));
+    json_object_set_new(line, "op",
+                        job->reduction ? json_string(job->reduction->name) : json_null());
+    json_object_set_new(line, "root",
+                        !job->collective->rooted   ? json_null()
+                        : result->root == ROOT_ALL ? json_string("all")
+                                                   : json_integer(result->root));
+    return line;
+}
+
+static json_t *result_profile(const struct result *result)
+{
+    json_t *ranks = json_array();
+    for (int r = 0; r < result->ranks; r++) {
+        const double *share = result->profile[r].share;
+        json_array_append_new(
+            ranks,
+            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "rank", r, "copying",
+                      share[PROFILE_COPY], "reducing", share[PROFILE_REDUCE], "waiting_peer",
+                      share[PROFILE_PEER], "waiting_credit", share[PROFILE_CREDIT], "bookkeeping",
+                      share[PROFILE_BOOKKEEPING], "p50_us", result->profile[r].time_us));
+    }
+    return ranks;
+}
+
+/* A rank with its host, as the document's "ranks" has it. */
+static json_t *rank_named(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
+}
+
+static int rank_node(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return (int)json_integer_value(json_object_get(member, "node"));
+}
+
+static json_t *result_culprit(const struct json_report *json, const struct result *result)
+{
+    static const struct {
+        const char *kind, *direction;
+    } words[] = {
+        [CULPRIT_RANK] = {"rank", NULL},   [CULPRIT_LINK] = {"link", "from"},
+        [CULPRIT_PAIR] = {"link", "both"}, [CULPRIT_FROM] = {"host", "from"},
+        [CULPRIT_TO] = {"host", "to"},     [CULPRIT_HOST] = {"host", "both"},
+    };
+    const struct culprit *culprit = &result->culprit;
+    enum culprit_kind kind = culprit->kind;
+    if (kind == CULPRIT_NOBODY)
+        return json_pack("{s:n}", "kind");
+    json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
+                              result->accusation, "share", culprit->share);
+    if (kind == CULPRIT_RANK) {
+        json_object_update_missing_new(named, rank_named(json, culprit->rank));
+        json_object_set_new(named, "late_us", json_real((double)culprit->late * 1e-3));
+        return named;
+    }
+    json_t *from = rank_named(json, culprit->from), *to = rank_named(json, culprit->to);
+    if (words[kind].kind[0] == 'h') {
+        bool is_to = culprit->node == rank_node(json, culprit->to);
+        json_object_set(named, "host", json_object_get(is_to ? to : from, "host"));
+    }
+    json_t *numbers =
+        json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", words[kind].direction, "from",
+                  from, "to", to, "links", culprit->links, "GBps", culprit->rate * 1e-9,
+                  "others_GBps", culprit->others * 1e-9);
+    json_object_update_new(named, numbers);
+    return named;
+}
+
+/* Of `most` peers at most. */
+static json_t *sample_peers(const struct rank_sample *sample, int most)
+{
+    json_t *peers = json_array();
+    for (int i = 0; i < sample->peers && i < most; i++) {
+        const struct peer_flow *flow = &sample->flows[i];
+        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", flow->peer, "sent",
+                                 (json_int_t)flow->sent, "received", (json_int_t)flow->received);
+        if (flow->counted)
+            json_object_update_new(
+                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)flow->busy * 1e-3,
+                                "awaited_us", (double)flow->starved * 1e-3, "resent",
+                                (json_int_t)flow->resent, "GBps",
+                                flow->busy ? json_real((double)flow->sent / (double)flow->busy)
+                                           : json_null()));
+        json_array_append_new(peers, peer);
+    }
+    return peers;
+}
+
+/* What each rank saw; with -v what went between it and its peers, too. */
+static json_t *result_samples(const struct job *job, const struct result *result)
+{
+    json_t *samples = json_array();
+    int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
+    for (int r = 0; r < result->ranks; r++) {
+        const struct rank_sample *sample = &result->samples[r];
+        json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
+                               sample->time_us);
+        if (job->verbosity >= 1)
+            json_object_set_new(it, "peers", sample_peers(sample, most));
+        json_array_append_new(samples, it);
+    }
+    return samples;
+}
+
+static void json_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct json_report *json = json_report_of(report);
+    size_t ranks = json_array_size(json_object_get(json->document, "ranks"));
+    const struct statistics *time = &result->time_us;
+    json_t *line = result_identity(job, result);
+    json_t *rest = json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks",
+                             (json_int_t)ranks, "bytes", (json_int_t)result->bytes, "count",
+                             (json_int_t)result->count, "in_place", job->in_place, "executor",
+                             "host", "iterations", (json_int_t)result->iterations, "checked",
+                             (json_int_t)result->checked, "wrong", (json_int_t)result->wrong,
+                             "start", job->start == START_BARRIER ? "barrier" : "back-to-back");
+    json_object_update(line, rest);
+    json_decref(rest);
+    result_traffic(line, result);
+    json_object_set_new(line, "round_trip",
+                        json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
+    json_object_set_new(line, "time_us",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", time->min, "p50",
+                                  time->p50, "mean", time->mean, "p90", time->p90, "p99", time->p99,
+                                  "max", time->max));
+    json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
+    json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
+    bool late = result->late_rank >= 0;
+    json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
+    json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
+    if (result->samples) {
+        json_object_set_new(line, "culprit", result_culprit(json, result));
+        json_object_set_new(line, "samples", result_samples(job, result));
+    }
+    if (result->profile)
+        json_object_set_new(line, "profile", result_profile(result));
+    json_array_append_new(json_object_get(json->document, "results"), line);
+    json_keep(json);
+}
+
+static void json_end(struct report *report, const struct job *job, const struct ending *ending)
+{
+    struct json_report *json = json_report_of(report);
+    (void)job;
+    json_object_set_new(json->document, "status", json_string(status_word(ending->status)));
+    if (ending->strangers >= 0)
+        json_object_set_new(json->document, "strangers", json_integer(ending->strangers));
+    json_t *list = json_object_get(json->document, "errors");
+    for (int i = 0; i < ending->error_count; i++) {
+        const struct job_error *error = &ending->errors[i];
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
+                                              error->host, "phase", error->phase, "message",
+                                              error->message));
+    }
+    json_deliver(json);
+}
+
+enum status json_announce(struct report *report, const struct job *job)
+{
+    struct json_report *json = json_report_of(report);
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    if (strcmp(json->path, "-") == 0)
+        return STATUS_OK;
+    if (output_is_stream(json->path))
+        return output_try(json->path, &json->held);
+    return json_put(json->document, json->path, json->patience) == STATUS_OK ? STATUS_OK
+                                                                             : STATUS_USAGE;
+}
+
+void json_refuse(const char *path, enum status status)
+{
+    struct outcome outcome = {.failed = true}; /* one complaint is enough */
+    struct report *report = json_open(path, &outcome);
+    struct job_error error = {.rank = -1, .phase = "start"};
+    snprintf(error.message, sizeof error.message, "%s", log_current()->message);
+    if (report)
+        json_end(report, NULL, &(struct ending){status, &error, 1, -1});
+    json_close(report);
+}
+
+void json_abandoned(struct report *report, const struct job *job, enum status status)
+{
+    struct json_report *json = json_report_of(report);
+    if (json->outcome->begun)
+        return; /* half a document, which another behind it does not mend */
+    json->patience = ABANDONED_MS;
+    json_t *left = output_is_stream(json->path) ? NULL : json_load_file(json->path, 0, NULL);
+    if (left) {
+        json_decref(json->document);
+        json->document = left;
+    }
+    struct job_error error = {.rank = 0, .host = "", .phase = ""};
+    snprintf(error.message, sizeof error.message, "%s",
+             log_current()->status != STATUS_OK ? log_current()->message
+                                                : "rank 0 ended before it could report");
+    json_end(report, job, &(struct ending){status, &error, 1, -1});
+}
+
+struct report *json_open(const char *path, struct outcome *outcome)
+{
+    struct json_report *json = calloc(1, sizeof *json);
+    json_t *document = json_document();
+    if (!json || !document) {
+        free(json);
+        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
+        return NULL;
+    }
+    json->report = (struct report){
+        .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
+    json->path = path;
+    json->patience = -1;
+    json->outcome = outcome;
+    json->document = document;
+    json_object_set_new(document, "status", json_string("running"));
+    json_object_set_new(document, "options", json_object());
+    json_object_set_new(document, "ranks", json_array());
+    json_object_set_new(document, "links", json_array());
+    json_object_set_new(document, "start_note", json_null());
+    json_object_set_new(document, "strangers", json_null());
+    json_object_set_new(document, "results", json_array());
+    json_object_set_new(document, "errors", json_array());
+    return &json->report;
+}
+
+void json_close(struct report *report)
+{
+    if (!report)
+        return;
+    struct json_report *json = json_report_of(report);
+    if (json->held)
+        fclose(json->held);
+    json_decref(json->document);
+    free(json);
+}

@@ -1,0 +1,214 @@
+/*
+ * output.c - writes files so that whoever reads them never sees half of one.
+ */
+#include "cli/printers/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/options/options.h"
+
+#define READER_SECONDS 1.0 /* for the reader of a FIFO, who was started just before, to open it */
+
+static bool is_fifo(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/* Why `path` could not be opened or written: errno. */
+static enum status write_failed(const char *path)
+{
+    if (errno == ENXIO && is_fifo(path))
+        return fail(STATUS_ERROR, "%s is a FIFO that nobody reads: start its reader first", path);
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    if (errno == ETIMEDOUT)
+        return fail(STATUS_ERROR, "cannot write %s: it is full, and nobody reads it", name);
+    return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
+}
+
+FILE *output_open(const char *path, bool append)
+{
+    int how = append ? O_APPEND : O_TRUNC, fd;
+    double until = clock_seconds() + READER_SECONDS;
+    /* Without O_NONBLOCK, a FIFO that nobody reads keeps its writer for ever. */
+    while ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | how, 0666)) <
+               0 &&
+           errno == ENXIO && is_fifo(path) && clock_seconds() < until)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (fd < 0)
+        return NULL;
+    fcntl(fd, F_SETFL, how & O_APPEND);
+    FILE *file = fdopen(fd, append ? "a" : "w");
+    if (!file)
+        close(fd);
+    return file;
+}
+
+enum status output_try(const char *path, FILE **file)
+{
+    *file = output_open(path, true);
+    if (*file)
+        return STATUS_OK;
+    bool is_named_wrong = errno != ENXIO;
+    enum status status = write_failed(path);
+    return is_named_wrong ? STATUS_USAGE : status;
+}
+
+bool output_is_stream(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
+}
+
+/* As write(), but where `patience` runs out: ETIMEDOUT. A pipe that says that it has room takes as
+ * much as PIPE_BUF at once. */
+static ssize_t text_write_some(int fd, const char *text, size_t length, int patience)
+{
+    if (patience < 0)
+        return write(fd, text, length);
+    struct pollfd set = {.fd = fd, .events = POLLOUT};
+    int ready = poll(&set, 1, patience);
+    if (ready == 0)
+        errno = ETIMEDOUT;
+    return ready <= 0 ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
+}
+
+/* Writes to an open file, and closes it unless it is standard output. */
+static bool text_write(const char *text, size_t length, FILE *file, int patience)
+{
+    bool good = fflush(file) == 0;
+    for (size_t at = 0; good && at < length;) {
+        ssize_t step = text_write_some(fileno(file), text + at, length - at, patience);
+        good = step > 0;
+        at += good ? (size_t)step : 0;
+    }
+    if (file != stdout)
+        good = fclose(file) == 0 && good;
+    return good;
+}
+
+static bool text_write_to(const char *text, size_t length, const char *path, int patience)
+{
+    FILE *file = output_open(path, false);
+    return file && text_write(text, length, file, patience);
+}
+
+/* A symbolic link stays one: what it points to is replaced. */
+static bool text_replace(const char *text, size_t length, const char *path)
+{
+    char *target = realpath(path, NULL);
+    const char *name = target ? target : path;
+    char temporary[PATH_MAX];
+    bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
+                (int)sizeof temporary;
+    if (good && text_write_to(text, length, temporary, -1)) {
+        good = rename(temporary, name) == 0;
+        if (!good)
+            unlink(temporary);
+    } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
+        /* The folder takes no new file, but the file that is there may well be written. */
+        int why = errno;
+        good = access(name, W_OK) == 0 && text_write_to(text, length, name, -1);
+        if (!good && errno == ENOENT)
+            errno = why;
+    } else if (good) {
+        int why = errno;
+        unlink(temporary);
+        errno = why;
+        good = false;
+    }
+    free(target);
+    return good;
+}
+
+enum status output_put(const char *text, size_t length, const char *path, int patience)
+{
+    bool good = strcmp(path, "-") == 0   ? text_write(text, length, stdout, patience)
+                : output_is_stream(path) ? text_write_to(text, length, path, patience)
+                                         : text_replace(text, length, path);
+    return good ? STATUS_OK : write_failed(path);
+}
+
+enum status json_put(const json_t *document, const char *path, int patience)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    bool good = file && json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+    good = file && fputc('\n', file) != EOF && good;
+    good = file && fclose(file) == 0 && good;
+    enum status status = good ? output_put(text, length, path, patience) : write_failed(path);
+    free(text);
+    return status;
+}
+
+json_t *json_document(void)
+{
+    return json_pack("{s:i, s:s}", "schema", 1, "version", CCTEST_VERSION);
+}
+
+json_t *json_strings(const char *const *strings, int most)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < most && strings[i]; i++)
+        json_array_append_new(list, json_string(strings[i]));
+    return list;
+}
+
+static json_t *groups_json(const struct choice *choice)
+{
+    json_t *sizes = json_array();
+    for (int i = 0; i < choice->group_count; i++)
+        json_array_append_new(sizes, json_integer(choice->groups[i]));
+    return sizes;
+}
+
+/* Parts have numbers and words only. */
+static json_t *option_json(const struct algorithm_option *option, long value)
+{
+    return option->kind == OPTION_WORD ? json_string(option->words[value]) : json_integer(value);
+}
+
+static json_t *part_json(const struct part *part)
+{
+    const struct algorithm *algorithm = part->algorithm;
+    json_t *options = json_object();
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        json_object_set_new(options, algorithm->options[i].name,
+                            option_json(&algorithm->options[i], part->options[i]));
+    return json_pack("{s:s, s:o}", "algorithm", part->name, "options", options);
+}
+
+json_t *json_choice(const struct choice *choice)
+{
+    json_t *options = json_object();
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++) {
+        const struct algorithm_option *option = &choice->algorithm->options[i];
+        json_t *value = option->kind == OPTION_PART     ? part_json(&choice->parts[i])
+                        : option->kind != OPTION_GROUPS ? option_json(option, choice->options[i])
+                        : choice->group_count           ? groups_json(choice)
+                                                        : json_null();
+        json_object_set_new(options, option->name, value);
+    }
+    return options;
+}
+
+json_t *json_options(const struct job *job, unsigned command)
+{
+    json_t *options = json_object();
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (row->kind->show && (row->commands & command))
+            json_object_set_new(options, row->name, row->kind->show(row, job));
+    return options;
+}

@@ -1,0 +1,383 @@
+/*
+ * table.c - prints a run as a table for people: one line a result, as results come in.
+ *
+ * Where several algorithms run, the lines of one size are held until all of them are there, so that
+ * the fastest can be marked; at the end they are ranked. Lines that are not results begin
+ * with '#'.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/rank_list.h"
+#include "base/size.h"
+#include "bootstrap/bootstrap.h"
+#include "cli/printers/output.h"
+
+struct table {
+    struct report report;
+    FILE *out;
+    struct outcome *outcome;
+    bool colour;
+    int name_width;
+    struct result held[CANDIDATES_MOST]; /* of one size */
+    int held_count;
+    struct ranked *cells;
+    size_t cell_count, cells_most;
+    size_t wrong;
+    uint64_t received[PATHS];
+};
+
+#define NAMES_SHOWN 8 /* algorithms in the first line; more are counted */
+
+static struct table *table_of(struct report *report)
+{
+    return (struct table *)report;
+}
+
+static const char *paint(const struct table *table, const char *code)
+{
+    return table->colour ? code : "";
+}
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
+#define PLAIN "\033[0m"
+
+static void table_flush(struct table *table)
+{
+    if (fflush(table->out) == 0 || table->outcome->failed)
+        return;
+    table->outcome->failed = true;
+    say("cannot write the table: %s", strerror(errno));
+}
+
+/* The head. */
+
+static void print_hosts(const struct table *table, const struct lineup *lineup)
+{
+    const struct member *members = lineup->members;
+    int hosts = 0, count = lineup->ranks;
+    for (int i = 0; i < count; i++)
+        if (members[i].node >= hosts)
+            hosts = members[i].node + 1;
+    fprintf(table->out, "%d rank%s on ", count, count == 1 ? "" : "s");
+    if (hosts <= 1)
+        fprintf(table->out, "%s", count ? members[0].host : "this host");
+    else
+        fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[count - 1].host);
+}
+
+/* How a rank is bound, and the words for it: where all are bound alike, and where they are not. */
+enum bound { BOUND_ALONE, BOUND_SHARED, BOUND_NOT, BOUNDS };
+static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks share cores",
+                                              "ranks not bound"};
+static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
+
+static enum bound place_bound(const struct place *place)
+{
+    return place->core < 0 ? BOUND_NOT : place->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
+}
+
+static void print_places(const struct table *table, const struct lineup *lineup)
+{
+    int ranks = lineup->ranks;
+    bool *listed = calloc((size_t)ranks, sizeof *listed);
+    for (int bound = 0; listed && bound < BOUNDS; bound++) {
+        int count = 0;
+        char list[RANKS_TEXT_MOST];
+        for (int r = 0; r < ranks; r++)
+            count += listed[r] = place_bound(&lineup->places[r]) == (enum bound)bound;
+        if (count == ranks)
+            fprintf(table->out, "; %s", bound_all[bound]);
+        else if (count > 0)
+            fprintf(table->out, "; %s %s", ranks_text(listed, ranks, list, sizeof list),
+                    bound_some[bound]);
+    }
+    free(listed);
+}
+
+static void print_columns(const struct table *table, const struct job *job)
+{
+    static const char *const titles[2][7] = {
+        {"size", "count", "p50", "p99", "algbw", "busbw", "#wrong"},
+        {"bytes", "elements", "us", "us", "GB/s", "GB/s", ""},
+    };
+    for (int row = 0; row < 2; row++) {
+        const char *const *title = titles[row];
+        fprintf(table->out, "# %10s %11s", title[0], title[1]);
+        if (job->candidate_count > 1)
+            fprintf(table->out, "  %-*s", table->name_width, row ? "" : "algorithm");
+        fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
+        fprintf(table->out, "%s%s\n", row ? "" : "   ", title[6]);
+    }
+}
+
+/* What auto picked, and why. */
+static void print_picks(FILE *out, const struct job *job)
+{
+    bool sweeps = job->collective->sized && job->counts.distribution != DISTRIBUTION_FILE;
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *picked = &job->candidates[i];
+        char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+        if (!picked->why)
+            continue;
+        fprintf(out, "auto picks %s", picked->text);
+        if (sweeps && picked->least == picked->most)
+            fprintf(out, " at %s", size_format(picked->least, least));
+        else if (sweeps)
+            fprintf(out, " from %s to %s", size_format(picked->least, least),
+                    size_format(picked->most, most));
+        fprintf(out, ": %s\n# ", picked->why);
+    }
+}
+
+static void table_begin(struct report *report, const struct job *job, const struct lineup *lineup)
+{
+    struct table *table = table_of(report);
+    FILE *out = table->out;
+    const struct collective *collective = job->collective;
+    fprintf(out, "# cctest %s: %s", CCTEST_VERSION, collective->name);
+    for (int i = 0; i < job->candidate_count && job->candidate_count <= NAMES_SHOWN; i++)
+        fprintf(out, "%s%s", i ? ", " : " ", job->candidates[i].text);
+    if (job->candidate_count > NAMES_SHOWN)
+        fprintf(out, ", %d algorithms", job->candidate_count);
+    fputs("\n# ", out);
+    print_picks(out, job);
+    print_hosts(table, lineup);
+    fprintf(out, " (%s%s); memory %s; transport ", lineup->bootstrap,
+            job->ranks_as_threads ? ", as threads" : "", job->memory->name);
+    for (int i = 0; !job->transports_auto && job->transports[i]; i++)
+        fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
+    fprintf(out, "%s", job->transports_auto ? "auto" : "");
+    if (collective->sized)
+        fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
+                job->reduction ? job->reduction->name : "",
+                job->in_place ? "in-place" : "out of place");
+    if (collective->rooted && job->root == ROOT_ALL)
+        fputs("; every root in turn", out);
+    else if (collective->rooted)
+        fprintf(out, "; root %d", job->root);
+    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s", job->warmup,
+            job->iterations, job->checked,
+            job->start == START_BARRIER ? "barrier before each iteration"
+                                        : "iterations back to back");
+    print_places(table, lineup);
+    fputs("\n", out);
+    for (int i = 0; i < job->candidate_count; i++) {
+        if (job->candidates[i].choice.algorithm->round_trip)
+            fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
+                    job->candidates[i].text);
+        int width = (int)strlen(job->candidates[i].text);
+        table->name_width = width > table->name_width ? width : table->name_width;
+    }
+    table_flush(table);
+}
+
+/* With -v: what the transports found out about the links, and how the ranks meet. */
+static void print_connections(const struct table *table, const struct connections *connections)
+{
+    FILE *out = table->out;
+    for (int i = 0; i < connections->class_count; i++) {
+        const struct link_class *class = &connections->classes[i];
+        fprintf(out, "# links: %d by %s%s%s", class->count, class->transport,
+                class->words[0] ? ", " : "", class->words);
+        if (class->most_ns > 0)
+            fprintf(out, ", %llu to %llu ns one way (most from rank %d to %d)",
+                    (unsigned long long)class->least_ns, (unsigned long long)class->most_ns,
+                    class->from, class->to);
+        fputc('\n', out);
+    }
+    if (connections->gates == 1)
+        fputs("# start barrier: in shared memory\n", out);
+    else
+        fprintf(out, "# start barrier: %d gates in shared memory, links between them\n",
+                connections->gates);
+    if (connections->note[0])
+        fprintf(out, "# start barrier: %s\n", connections->note);
+}
+
+static void table_connected(struct report *report, const struct job *job,
+                            const struct connections *connections)
+{
+    struct table *table = table_of(report);
+    if (job->verbosity >= 1)
+        print_connections(table, connections);
+    fputs("#\n", table->out);
+    print_columns(table, job);
+    table_flush(table);
+}
+
+/* The lines. */
+
+static void print_bandwidth(FILE *out, double bandwidth)
+{
+    if (bandwidth > 0)
+        fprintf(out, " %9.3f", bandwidth);
+    else
+        fprintf(out, " %9s", "-");
+}
+
+static void print_time(FILE *out, const struct result *result, double microseconds)
+{
+    if (result->iterations > 0)
+        fprintf(out, " %11.2f", microseconds);
+    else
+        fprintf(out, " %11s", "-");
+}
+
+/* With -v: the way that the bytes of this line went. */
+static void print_traffic(const struct table *table, const struct result *result)
+{
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        fprintf(table->out, "#   %s received", result->transport_names[t]);
+        for (int p = 0; p < PATHS; p++)
+            fprintf(table->out, " %s %llu,", path_names[p],
+                    (unsigned long long)traffic->received[p]);
+        fprintf(table->out, " copied to send %llu, to receive %llu bytes\n",
+                (unsigned long long)traffic->copied_sending,
+                (unsigned long long)traffic->copied_receiving);
+    }
+}
+
+static void print_line(const struct table *table, const struct job *job,
+                       const struct result *result, bool best)
+{
+    FILE *out = table->out;
+    if (best)
+        fputs(paint(table, BOLD), out);
+    if (job->collective->sized)
+        fprintf(out, "  %10zu %11zu", result->bytes, result->count);
+    else
+        fprintf(out, "  %10s %11s", "-", "-");
+    if (job->candidate_count > 1)
+        fprintf(out, "  %-*s", table->name_width, job->candidates[result->choice].text);
+    print_time(out, result, result->time_us.p50);
+    print_time(out, result, result->time_us.p99);
+    print_bandwidth(out, result->algbw);
+    print_bandwidth(out, result->busbw);
+    if (result->checked == 0)
+        fprintf(out, " %8s", "-");
+    else
+        fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
+                result->wrong ? paint(table, PLAIN) : "");
+    fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
+    bool accused = job->verbosity >= 1 && result->accusation[0];
+    if (accused)
+        fprintf(out, "#   slowest: %s\n", result->accusation);
+    if (result->late_rank >= 0 && !(accused && result->culprit.kind == CULPRIT_RANK))
+        fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
+                result->late_rank, result->late_us);
+    if (job->verbosity >= 1)
+        print_traffic(table, result);
+    profile_print(out, job, result);
+}
+
+/* The fastest right one of several that were timed. */
+static int fastest_held(const struct table *table)
+{
+    int best = -1;
+    for (int i = 0; i < table->held_count; i++) {
+        const struct result *result = &table->held[i];
+        if (result->iterations > 0 && result->wrong == 0 &&
+            (best < 0 || result->time_us.p50 < table->held[best].time_us.p50))
+            best = i;
+    }
+    return table->held_count > 1 ? best : -1;
+}
+
+static void release_held(struct table *table, const struct job *job)
+{
+    int best = fastest_held(table);
+    for (int i = 0; i < table->held_count; i++)
+        print_line(table, job, &table->held[i], i == best);
+    table->held_count = 0;
+    table_flush(table);
+}
+
+static void remember_cell(struct table *table, const struct result *result)
+{
+    if (table->cell_count == table->cells_most) {
+        size_t most = table->cells_most ? 2 * table->cells_most : 64;
+        struct ranked *cells = realloc(table->cells, most * sizeof *cells);
+        if (!cells)
+            return; /* the ranking will lack it; the line itself is printed */
+        table->cells = cells;
+        table->cells_most = most;
+    }
+    table->cells[table->cell_count++] = (struct ranked){
+        .choice = result->choice,
+        .asked = result->asked,
+        .bytes = result->bytes,
+        .time = result->iterations > 0 ? result->time_us.p50 : 0,
+        .busbw = result->busbw,
+        .wrong = result->wrong > 0,
+    };
+}
+
+static void table_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct table *table = table_of(report);
+    table->wrong += result->wrong;
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
+        for (int p = 0; p < PATHS; p++)
+            table->received[p] += result->by_transport[t].received[p];
+    if (table->held_count && table->held[0].bytes != result->bytes)
+        release_held(table, job);
+    table->held[table->held_count] = *result;
+    table->held[table->held_count++].samples = NULL; /* they go with the line */
+    remember_cell(table, result);
+    int running = 0;
+    for (int c = 0; c < job->candidate_count; c++)
+        running += job_runs_at(job, c, result->asked);
+    if (table->held_count == running || table->held_count == CANDIDATES_MOST)
+        release_held(table, job);
+}
+
+static void table_end(struct report *report, const struct job *job, const struct ending *ending)
+{
+    struct table *table = table_of(report);
+    release_held(table, job);
+    if (table->cell_count == 0)
+        return;
+    ranking_print(table->out, job, table->cells, table->cell_count);
+    fputs("#\n# bytes received by way:", table->out);
+    for (int p = 0; p < PATHS; p++)
+        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
+                (unsigned long long)table->received[p]);
+    fprintf(table->out, "\n# status: %s", status_word(ending->status));
+    if (table->wrong)
+        fprintf(table->out, ", %zu elements wrong", table->wrong);
+    fputc('\n', table->out);
+    table_flush(table);
+}
+
+struct report *table_open(FILE *out, struct outcome *outcome)
+{
+    struct table *table = calloc(1, sizeof *table);
+    if (!table) {
+        fail(STATUS_ERROR, "not enough memory for the table: free some");
+        return NULL;
+    }
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    table->report = (struct report){.begin = table_begin,
+                                    .connected = table_connected,
+                                    .result = table_result,
+                                    .end = table_end};
+    table->out = out;
+    table->outcome = outcome;
+    table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&
+                    strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
+    table->name_width = (int)strlen("algorithm");
+    return &table->report;
+}
+
+void table_close(struct report *report)
+{
+    if (!report)
+        return;
+    free(table_of(report)->cells);
+    free(table_of(report));
+}

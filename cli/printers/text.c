@@ -1,0 +1,34 @@
+/*
+ * text.c - prose in columns: what `help` and `list` print must be readable at any length.
+ */
+#include "cli/printers/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+void text_print(const char *text, int used, int column)
+{
+    int at = column;
+    bool goes_on = used == 0 || used < column;
+    printf("%s%*s", goes_on ? "" : "\n", goes_on ? column - used : column, "");
+    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+        int length = (int)strcspn(word, " ");
+        if (at > column && at + 1 + length > TEXT_WIDTH) {
+            printf("\n%*s", column, "");
+            at = column;
+        }
+        at += printf("%s%.*s", at > column ? " " : "", length, word);
+        word += length;
+    }
+    putchar('\n');
+}
+
+const char *text_join(const char *const *strings, int most, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < most && strings[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, i ? ", %s" : "%s", strings[i]);
+    return text;
+}

@@ -1,0 +1,15 @@
+/*
+ * arena.h - memory that is taken piece by piece and given back at once.
+ */
+#ifndef CCTEST_BASE_ARENA_H
+#define CCTEST_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+
+struct arena *arena_create(void);                    /* NULL: out of memory */
+void *arena_take(struct arena *arena, size_t bytes); /* aligned to 16; NULL: out of memory */
+void arena_free(struct arena *arena);                /* with all that was taken; NULL is allowed */
+
+#endif

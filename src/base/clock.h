@@ -1,0 +1,33 @@
+/*
+ * clock.h - time, in one unit: nanoseconds of the monotonic clock; and how to wait for little of
+ * it.
+ */
+#ifndef CCTEST_BASE_CLOCK_H
+#define CCTEST_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline double clock_seconds(void)
+{
+    return (double)clock_ns() * 1e-9;
+}
+
+/* Tells the core that this is a spin loop. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * log.c - the log of a rank, and one line at a time on stderr.
+ */
+#include "base/log.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FULL_MS 200 /* that a line waits for room in a full pipe */
+
+static struct log program_log = {
+    .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .status = STATUS_OK};
+
+/* Which rank's work this thread does; set once when the thread begins. */
+static _Thread_local struct log *attached;
+
+void log_init(struct log *log, int rank, int verbosity)
+{
+    memset(log, 0, sizeof *log);
+    log->rank = rank;
+    log->verbosity = verbosity;
+    pthread_mutex_init(&log->lock, NULL);
+}
+
+void log_attach(struct log *log)
+{
+    attached = log;
+}
+
+struct log *log_current(void)
+{
+    return attached ? attached : &program_log;
+}
+
+/* One write(2) for the whole line, so that the lines of many ranks do not mix. */
+static void line_put(const struct log *log, const char *text)
+{
+    char line[1400];
+    int length = log->rank < 0
+                     ? snprintf(line, sizeof line, "cctest: %s\n", text)
+                     : snprintf(line, sizeof line, "cctest: rank %d: %s\n", log->rank, text);
+    if (length >= (int)sizeof line) {
+        length = sizeof line - 1;
+        line[length - 1] = '\n';
+    }
+    ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    (void)written; /* there is nowhere left to say so */
+}
+
+/* A pipe that nobody reads fills up, and a write to it would block; once it was found full, nobody
+ * waits for it again. */
+static void line_write(struct log *log, const char *text)
+{
+    struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&set, 1, atomic_load(&log->dropped) > 0 ? 0 : FULL_MS) <= 0) {
+        atomic_fetch_add(&log->dropped, 1);
+        return;
+    }
+    int dropped = atomic_exchange(&log->dropped, 0);
+    if (dropped > 0) {
+        char told[64];
+        snprintf(told, sizeof told, "(%d lines before this one found no reader)", dropped);
+        line_put(log, told);
+    }
+    line_put(log, text);
+}
+
+enum status fail(enum status status, const char *format, ...)
+{
+    struct log *log = log_current();
+    char text[sizeof log->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    pthread_mutex_lock(&log->lock);
+    bool first = log->status == STATUS_OK;
+    if (first) {
+        log->status = status;
+        memcpy(log->message, text, sizeof text);
+    }
+    pthread_mutex_unlock(&log->lock);
+    if (!first && log->verbosity >= 2)
+        line_write(log, text);
+    return status;
+}
+
+void log_print_failure(struct log *log)
+{
+    pthread_mutex_lock(&log->lock);
+    if (log->status != STATUS_OK)
+        line_write(log, log->message);
+    pthread_mutex_unlock(&log->lock);
+}
+
+static void say_at(int level, const char *format, va_list arguments)
+{
+    struct log *log = log_current();
+    char text[1200];
+    if (log->verbosity < level)
+        return;
+    vsnprintf(text, sizeof text, format, arguments);
+    line_write(log, text);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_at(0, format, arguments);
+    va_end(arguments);
+}
+
+void say_verbose(int level, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_at(level, format, arguments);
+    va_end(arguments);
+}

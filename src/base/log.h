@@ -1,0 +1,51 @@
+/*
+ * log.h - what a rank says on stderr, and the one failure that it remembers.
+ *
+ * A rank is a context, not a process, so its log is an object. Each thread is attached to the log
+ * of the rank that it works for; fail() and say() speak for that rank. A thread without one speaks
+ * for the program.
+ */
+#ifndef CCTEST_BASE_LOG_H
+#define CCTEST_BASE_LOG_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/status.h"
+
+struct log {
+    int rank;      /* -1: the program, not a rank */
+    int verbosity; /* 0: only what went wrong; 1 (-v): what a curious user wants; 2: everything */
+    _Atomic int dropped; /* lines that stderr did not take in time */
+    pthread_mutex_t lock;
+    enum status status; /* STATUS_OK until the first fail() */
+    char message[1024]; /* one sentence: what, why, what to do */
+};
+
+void log_init(struct log *log, int rank, int verbosity);
+
+/* Makes the calling thread speak for `log`, which must outlive the thread. NULL: for the
+ * program. */
+void log_attach(struct log *log);
+
+/* The calling thread's log; never NULL. */
+struct log *log_current(void);
+
+/* Records a failure: the first one of a log is kept, later ones are consequences and are dropped
+ * (shown at verbosity 2). Returns `status`, so that a caller writes `return fail(...)`. Prints
+ * nothing: a rank's failure is printed by rank 0, once, or by whoever finds that it cannot be
+ * delivered (log_print_failure). */
+enum status fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the recorded failure, if there is one, as one line on stderr. */
+void log_print_failure(struct log *log);
+
+/* One line on stderr, "cctest: rank 3: ..." (the rank only where there is one), written whole.
+ * Whoever speaks must not hang because nobody listens: a line that stderr does not take within a
+ * moment is dropped, and counted. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, at verbosity `level` and above only. */
+void say_verbose(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

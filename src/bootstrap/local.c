@@ -1,0 +1,176 @@
+/*
+ * local.c - ranks that are made here: processes under a supervisor, or threads.
+ *
+ * The supervisor is never a rank. It makes the secret and rank 0's listening socket before it
+ * forks, so that neither is ever named to anybody; it passes signals on, waits for all ranks, says
+ * how those died that could not say it themselves, and ends those that stay behind when the job is
+ * over.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/supervisor.h"
+
+#define RANKS_LEAST 2
+#define RANKS_MOST  8
+
+int bootstrap_local_ranks(const struct job *job)
+{
+    if (job->np > 0)
+        return job->np;
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : RANKS_LEAST;
+    return cores < RANKS_LEAST ? RANKS_LEAST : cores > RANKS_MOST ? RANKS_MOST : cores;
+}
+
+/* Threads wait for each other: where not all can be started, none begins. */
+struct crew {
+    pthread_mutex_t lock; /* held by who starts them */
+    bool called_off;
+};
+
+struct thread {
+    pthread_t thread;
+    struct crew *crew;
+    struct log log;
+    struct membership membership;
+    const struct job *job;
+    rank_main *main;
+    void *argument;
+    enum status status;
+};
+
+static void *thread_main(void *argument)
+{
+    struct thread *thread = argument;
+    log_attach(&thread->log);
+    pthread_mutex_lock(&thread->crew->lock);
+    bool called_off = thread->crew->called_off;
+    pthread_mutex_unlock(&thread->crew->lock);
+    if (!called_off)
+        thread->status = thread->main(thread->job, &thread->membership, thread->argument);
+    return NULL;
+}
+
+static enum status run_threads(const struct job *job, const struct membership *membership,
+                               rank_main *main, void *argument)
+{
+    struct thread *threads = calloc((size_t)membership->ranks, sizeof *threads);
+    if (!threads)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
+    enum status status = STATUS_OK;
+    struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int started = 0;
+    pthread_mutex_lock(&crew.lock);
+    while (started < membership->ranks) {
+        struct thread *thread = &threads[started];
+        *thread = (struct thread){.crew = &crew,
+                                  .membership = *membership,
+                                  .job = job,
+                                  .main = main,
+                                  .argument = argument};
+        thread->membership.rank = started;
+        if (started > 0)
+            thread->membership.listeners.count = 0;
+        log_init(&thread->log, started, job->verbosity);
+        int error = pthread_create(&thread->thread, NULL, thread_main, thread);
+        if (error) {
+            status = fail(STATUS_ERROR,
+                          "could not start a thread for rank %d of %d: %s; " HOST_START_ADVICE,
+                          started, membership->ranks, strerror(error));
+            crew.called_off = true;
+            break;
+        }
+        started++;
+    }
+    pthread_mutex_unlock(&crew.lock);
+    for (int rank = 0; rank < started; rank++) {
+        pthread_join(threads[rank].thread, NULL);
+        status = status_graver(status, threads[rank].status);
+    }
+    sodium_memzero(threads, (size_t)membership->ranks * sizeof *threads);
+    free(threads);
+    return status;
+}
+
+/* A forked child: it is `rank` now, and never returns. */
+static void child_run(const struct job *job, const struct membership *membership, int rank,
+                      rank_main *main, void *argument)
+{
+    struct log log;
+    struct membership mine = *membership;
+    mine.rank = rank;
+    if (rank > 0)
+        listeners_close(&mine.listeners);
+    log_init(&log, rank, job->verbosity);
+    log_attach(&log);
+    enum status status = main(job, &mine, argument);
+    log_attach(NULL);
+    exit((int)status);
+}
+
+static enum status run_processes(const struct job *job, struct membership *membership,
+                                 rank_main *main, void *argument)
+{
+    struct supervisor *supervisor = supervisor_create(membership->ranks);
+    if (!supervisor)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
+    membership->own_process = true;
+    membership->supervisor = getpid();
+    fflush(NULL); /* what is still in stdio's buffers must not be written by every child */
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < membership->ranks && status == STATUS_OK; rank++) {
+        int result = supervisor_fork(supervisor, rank);
+        if (result == 0) {
+            supervisor_leave(supervisor);
+            child_run(job, membership, rank, main, argument);
+        }
+        if (result < 0)
+            status = fail(STATUS_ERROR, "could not start rank %d of %d: %s; " HOST_START_ADVICE,
+                          rank, membership->ranks, strerror(errno));
+    }
+    listeners_close(&membership->listeners);
+    if (status == STATUS_OK)
+        status = supervisor_wait(supervisor);
+    supervisor_destroy(supervisor);
+    return status;
+}
+
+enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument)
+{
+    struct membership membership = {.ranks = bootstrap_local_ranks(job),
+                                    .root_host = "localhost",
+                                    .has_secret = true,
+                                    .bootstrap = "local"};
+    enum status status =
+        home_check(job->interface); /* the ranks would say it when they have begun */
+    if (status != STATUS_OK)
+        return status;
+    randombytes_buf(membership.secret, sizeof membership.secret);
+    status = home_open(NULL, true, &membership.listeners, &membership.root_home);
+    if (status == STATUS_OK) {
+        /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
+        sigset_t set, old;
+        signals_ending(&set);
+        sigaddset(&set, SIGNAL_LOST);
+        pthread_sigmask(SIG_BLOCK, &set, &old);
+        status = job->ranks_as_threads ? run_threads(job, &membership, main, argument)
+                                       : run_processes(job, &membership, main, argument);
+        /* One that came too late to change anything must not change the exit status. */
+        while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
+            ;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    sodium_memzero(&membership, sizeof membership);
+    return status;
+}

@@ -1,0 +1,133 @@
+/*
+ * check.c - compares buffers with the contract, element by element, in bounded memory.
+ *
+ * Expected values are made a chunk at a time and compared as a whole; only a chunk that differs is
+ * looked at more closely. Of the wrong elements some are kept for diagnose.c, spread evenly over all.
+ */
+#include "check/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check/diagnose.h"
+
+#define CHUNK 16384 /* bytes compared at a time */
+
+/* Every stride-th of the wrong elements, and the last; when it is full, every other one goes. */
+struct keeper {
+    size_t at[SAMPLES_WRONG];
+    size_t count, stride, seen, last;
+};
+
+static void keeper_see(struct keeper *keeper, size_t at)
+{
+    keeper->last = at;
+    if (keeper->seen++ % keeper->stride != 0)
+        return;
+    if (keeper->count == SAMPLES_WRONG) {
+        for (size_t i = 0; i < SAMPLES_WRONG / 2; i++)
+            keeper->at[i] = keeper->at[2 * i];
+        keeper->count = SAMPLES_WRONG / 2;
+        keeper->stride *= 2;
+    }
+    keeper->at[keeper->count++] = at;
+}
+
+static void keeper_end(struct keeper *keeper)
+{
+    if (keeper->at[keeper->count - 1] == keeper->last)
+        return;
+    keeper->count -= keeper->count == SAMPLES_WRONG;
+    keeper->at[keeper->count++] = keeper->last;
+}
+
+void value_format(const struct datatype *type, const void *value, char *text, size_t size)
+{
+    unsigned char poison[DATATYPE_SIZE_MOST];
+    memset(poison, PATTERN_POISON, type->size);
+    if (memcmp(value, poison, type->size) != 0) {
+        datatype_print(type, value, text, size);
+        return;
+    }
+    size_t used = (size_t)snprintf(text, size, "poison (0x");
+    for (size_t i = 0; i < type->size && used + 4 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%02x", PATTERN_POISON);
+    snprintf(text + used, size - used, ")");
+}
+
+static void finding_begin(struct finding *finding, const struct datatype *type, size_t at,
+                          const void *expected, const void *got)
+{
+    finding->first = at;
+    value_format(type, expected, finding->expected, sizeof finding->expected);
+    value_format(type, got, finding->got, sizeof finding->got);
+}
+
+/* Looks at a chunk that is known to differ. */
+static void chunk_look(const struct datatype *type, const char *expected, const char *got,
+                       size_t first, size_t count, struct finding *finding, struct keeper *keeper)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i * type->size;
+        if (memcmp(expected + at, got + at, type->size) == 0)
+            continue;
+        if (finding->wrong++ == 0)
+            finding_begin(finding, type, first + i, expected + at, got + at);
+        keeper_see(keeper, first + i);
+    }
+}
+
+void check_result(const struct pattern *pattern, int rank, const void *destination,
+                  struct finding *finding)
+{
+    const struct datatype *type = pattern->datatype;
+    size_t extent = collective_extent(&pattern->problem, rank, BUFFER_DESTINATION);
+    size_t most = CHUNK / type->size;
+    const char *got = destination;
+    struct keeper keeper = {.stride = 1};
+    _Alignas(16) char expected[CHUNK];
+
+    memset(finding, 0, sizeof *finding);
+    for (size_t first = 0, count; first < extent; first += count) {
+        count = extent - first < most ? extent - first : most;
+        const char *chunk = got + first * type->size;
+        if (!tick_on(pattern->tick))
+            return; /* the job has ended: nobody will ask */
+        pattern_expect(pattern, rank, first, count, expected);
+        if (memcmp(expected, chunk, count * type->size) != 0)
+            chunk_look(type, expected, chunk, first, count, finding, &keeper);
+    }
+    if (finding->wrong == 0)
+        return;
+
+    keeper_end(&keeper);
+    struct evidence evidence;
+    if (evidence_take(&evidence, pattern, rank, got, keeper.at, keeper.count)) {
+        evidence.wrong = finding->wrong;
+        blame(&evidence, finding);
+    } else {
+        snprintf(finding->story, sizeof finding->story, "not explained: no memory for it");
+    }
+    evidence_free(&evidence);
+}
+
+size_t check_source(const struct pattern *pattern, int rank, const void *source, size_t first,
+                    size_t count)
+{
+    size_t size = pattern->datatype->size, most = CHUNK / size, changed = 0;
+    const char *now = source;
+    _Alignas(16) char input[CHUNK];
+
+    for (size_t end = first + count, part; first < end; first += part) {
+        part = end - first < most ? end - first : most;
+        if (!tick_on(pattern->tick))
+            break;
+        const char *chunk = now + first * size;
+        pattern_fill(pattern, rank, first, part, input);
+        if (memcmp(input, chunk, part * size) == 0)
+            continue;
+        for (size_t i = 0; i < part; i++)
+            changed += memcmp(input + i * size, chunk + i * size, size) != 0;
+    }
+    return changed;
+}

@@ -1,0 +1,123 @@
+/*
+ * collective.h - what each collective promises: its contract.
+ *
+ * A contract says how large each rank's buffers are and what every element of each rank's
+ * destination must be, as contributions of source elements. The verifier, the run-time check, the
+ * blame and the documentation all read this one contract; nothing else knows what a collective
+ * means.
+ *
+ * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast, reduce
+ * sendrecv and barrier; one block (what one rank sends to, or gets from, one other) for allgather,
+ * gather, scatter, reduce_scatter and alltoall. The forms with counts (allgatherv, ...) have blocks
+ * of the lengths that problem->counts says, and `count` is their mean, rounded up.
+ */
+#ifndef CCTEST_COLLECTIVE_COLLECTIVE_H
+#define CCTEST_COLLECTIVE_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum collective_id {
+    COLLECTIVE_ALLREDUCE,
+    COLLECTIVE_ALLGATHER,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_BROADCAST,
+    COLLECTIVE_REDUCE,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER,
+    COLLECTIVE_ALLTOALLV,
+    COLLECTIVE_ALLGATHERV,
+    COLLECTIVE_REDUCE_SCATTERV,
+    COLLECTIVE_GATHERV,
+    COLLECTIVE_SCATTERV,
+    COLLECTIVE_SENDRECV,
+    COLLECTIVE_BARRIER,
+};
+
+/* What a rank's source or destination is. */
+struct extent_side {
+    bool blocks;    /* a block for each rank; else one vector, or one block */
+    bool root_only; /* only the root has it */
+};
+
+#define COLLECTIVE_ALIASES_MOST 6
+
+struct collective {
+    enum collective_id id;
+    const char *name;                             /* "reduce_scatter" */
+    const char *aliases[COLLECTIVE_ALIASES_MOST]; /* "reducescatter", "reduce-scatter", ..., NULL */
+    const char *summary;                          /* one line for `cctest list` */
+    struct extent_side source, destination;
+    bool counted; /* blocks have lengths of their own: problem->counts */
+    bool reduces; /* it has an operator */
+    bool rooted;  /* it has a root */
+    bool sized;   /* it moves data whose size the user chooses (not barrier) */
+};
+
+/* Ended by NULL. */
+extern const struct collective *const collectives[];
+const struct collective *collective_of(enum collective_id id);
+const struct collective *collective_find(const char *name); /* by name or alias; NULL if unknown */
+
+/* One instance of a collective: everything that its contract depends on. */
+struct problem {
+    const struct collective *collective;
+    int ranks;
+    int root;      /* rooted collectives; else 0 */
+    size_t count;  /* elements, see above */
+    bool in_place; /* source and destination share memory as collective_alias() says */
+    bool finishes; /* the operator touches a result once more at the end (avg) */
+    const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
+    const struct shape *shape;   /* which ranks belong together; NULL: not known. Not owned */
+};
+
+enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
+
+/* Elements of a rank's source or destination. */
+size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
+
+/* Into how many blocks a source or destination falls, one for each rank: `ranks`, or 1. */
+int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks);
+
+/* Elements of block `index` of a rank's source or destination, and where it begins there. Also for
+ * ranks that do not have that buffer: as if they were the root. */
+size_t collective_block(const struct problem *problem, int rank, enum buffer buffer, int index,
+                        size_t *offset);
+
+/* In-place: the smaller buffer lies inside the larger one. Returns the one that is inside
+ * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are
+ * those of NCCL and MPI: reduce_scatter's and scatter's destination is block `rank` of the source,
+ * allgather's and gather's source is block `rank` of the destination; elsewhere both begin at the
+ * same place. */
+enum buffer collective_alias(const struct problem *problem, int rank, size_t *offset);
+
+/* What a run of destination elements must be. */
+struct expectation {
+    size_t at, length; /* destination elements */
+    int rank;          /* whose source elements; EVERY_RANK: all ranks' elements, combined */
+    size_t from;       /* element of the source(s) that belongs to `at` */
+};
+#define EVERY_RANK (-1)
+
+/* The `index`th expectation for `rank`'s destination, in ascending order, without gaps. Returns
+ * false when there are no more. */
+bool collective_expects(const struct problem *problem, int rank, int index,
+                        struct expectation *expectation);
+
+/* Does every rank have a destination, and do all hold the same? */
+bool collective_is_uniform(const struct collective *collective);
+
+/* Bytes <-> count. collective_count rounds up, to one element a block at least unless bytes is 0.
+ * collective_bytes is the size that tables print: the larger buffer of one rank. */
+size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
+                        int ranks);
+size_t collective_bytes(const struct problem *problem, size_t element);
+
+/* busbw = algbw * factor, with the factors of nccl-tests (doc/PERFORMANCE.md): allreduce 2(n-1)/n;
+ * allgather, gather, scatter, reduce_scatter, alltoall and their forms with counts (n-1)/n;
+ * broadcast, reduce and sendrecv 1. 0 where bandwidth has no meaning. */
+double collective_bus_factor(const struct collective *collective, int ranks);
+
+#endif

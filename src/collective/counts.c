@@ -1,0 +1,430 @@
+/*
+ * counts.c - counts from a distribution or a file.
+ */
+#include "collective/counts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* Bytes of so many elements of any type can still be counted. */
+#define ELEMENTS_MOST (SIZE_MAX / 64)
+#define FILE_MOST     ((size_t)1 << 30) /* bytes: numbers for more than ten thousand ranks */
+#define OPENER_MS     1000  /* for the writer of a FIFO, who was started just before, to open it, */
+#define WRITER_MS     20000 /* and to go on, where it has work to do for what it writes */
+
+/* Reading what the user wrote. */
+
+static enum status parameter_read(const char *text, const char *name, double most, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    if (!isdigit((unsigned char)*text) || *end || errno || !(*value <= most))
+        return fail(STATUS_USAGE,
+                    "--counts %s:%.40s is not a number from 0 to %g: give one, as in %s:%s", name,
+                    text, most, name, most > 1 ? "1.2" : "0.5");
+    return STATUS_OK;
+}
+
+/* A file that is being read. */
+struct reader {
+    const char *path;
+    long line;
+    struct counts_spec *spec;
+    size_t room, used;
+};
+
+static enum status number_add(struct reader *reader, size_t number)
+{
+    if (reader->used == reader->room) {
+        reader->room = reader->room ? 2 * reader->room : 256;
+        size_t *grown = realloc(reader->spec->numbers, reader->room * sizeof *grown);
+        if (!grown)
+            return fail(STATUS_ERROR, "out of memory for the numbers in %s", reader->path);
+        reader->spec->numbers = grown;
+    }
+    reader->spec->numbers[reader->used++] = number;
+    return STATUS_OK;
+}
+
+static enum status reader_fail(const struct reader *reader, const char *text, const char *why)
+{
+    int length = (int)strcspn(text, " \t\r\n,");
+    return fail(STATUS_USAGE, "%.200s, line %ld: '%.*s' %s: give elements, as whole numbers",
+                reader->path, reader->line, length > 40 ? 40 : length, text, why);
+}
+
+/* The numbers of one line; '#' begins a comment. */
+static enum status line_read(struct reader *reader, const char *text)
+{
+    size_t before = reader->used;
+    for (;;) {
+        text += strspn(text, " \t\r\n,");
+        if (*text == '\0' || *text == '#')
+            break;
+        if (*text == '-')
+            return reader_fail(reader, text, "is negative");
+        char *end;
+        errno = 0;
+        unsigned long long number = strtoull(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || !strchr(" \t\r\n,#", *end))
+            return reader_fail(reader, text, "is not a number");
+        if (errno || number > ELEMENTS_MOST)
+            return reader_fail(reader, text, "is too large");
+        enum status status = number_add(reader, (size_t)number);
+        if (status != STATUS_OK)
+            return status;
+        text = end;
+    }
+    size_t columns = reader->used - before;
+    if (columns == 0)
+        return STATUS_OK;
+    if (reader->spec->rows > 0 && columns != reader->spec->columns)
+        return fail(
+            STATUS_USAGE,
+            "%.200s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
+            "many as there are ranks",
+            reader->path, reader->line, columns, reader->spec->columns);
+    reader->spec->rows++;
+    reader->spec->columns = columns;
+    return STATUS_OK;
+}
+
+/* As read(), of a file that does not block; but who writes a FIFO is waited for, if not for ever.
+ * ENXIO: there is nobody; ETIMEDOUT: he neither writes nor ends. */
+static ssize_t file_take(int fd, char *text, size_t room)
+{
+    static const int patience_ms[] = {OPENER_MS, WRITER_MS};
+    struct pollfd set = {.fd = fd, .events = POLLIN};
+    struct stat about;
+    bool is_fifo = fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    for (size_t i = 0; i < sizeof patience_ms / sizeof patience_ms[0]; i++) {
+        int ready = poll(&set, 1, is_fifo ? patience_ms[i] : -1);
+        ssize_t got = read(fd, text, room);
+        if (got == 0 && ready == 0) {
+            errno = ENXIO;
+            return -1;
+        }
+        if (got >= 0 || errno != EAGAIN)
+            return got;
+    }
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+/* Why it could not be read: errno. */
+static enum status file_refuse(const char *path)
+{
+    if (errno == ENXIO)
+        return fail(STATUS_ERROR, "%.200s is a FIFO that nobody writes: start its writer first",
+                    path);
+    if (errno == ETIMEDOUT)
+        return fail(STATUS_ERROR,
+                    "%.200s is a pipe whose writer has written nothing for %d s, and not ended: "
+                    "let it write the numbers and end",
+                    path, WRITER_MS / 1000);
+    return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
+}
+
+/* All of the file, ended by a zero byte, in memory that is the caller's. */
+static enum status file_load(int fd, const char *path, char **text)
+{
+    size_t used = 0, room = 1 << 16;
+    ssize_t got = 1;
+    *text = malloc(room);
+    while (*text && got > 0 && used < FILE_MOST) {
+        got = file_take(fd, *text + used, room - used - 1);
+        if (got < 0)
+            return file_refuse(path);
+        if (memchr(*text + used, '\0', (size_t)got))
+            return fail(STATUS_USAGE, "%.200s holds a zero byte: give numbers as text", path);
+        used += (size_t)got;
+        if (used + 1 == room) {
+            char *grown = realloc(*text, room *= 2);
+            if (!grown)
+                free(*text);
+            *text = grown;
+        }
+    }
+    if (!*text)
+        return fail(STATUS_ERROR, "out of memory for %.200s", path);
+    if (used >= FILE_MOST)
+        return fail(STATUS_USAGE, "%.200s is larger than 1G: it is no file of counts", path);
+    (*text)[used] = '\0';
+    return STATUS_OK;
+}
+
+static enum status file_read(const char *path, struct counts_spec *spec)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT)
+        return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
+    if (fd < 0)
+        return fail(STATUS_USAGE,
+                    "--counts '%.200s' is no distribution, and there is no such file: give "
+                    "uniform, zipf:S, hot:F, spread, or a file",
+                    path);
+    struct reader reader = {.path = path, .spec = spec};
+    char *text = NULL;
+    enum status status = file_load(fd, path, &text);
+    char *rest = text;
+    if (status == STATUS_OK && strncmp(rest, "\xef\xbb\xbf", 3) == 0)
+        rest += 3; /* what some editors begin a file of UTF-8 with */
+    while (status == STATUS_OK && rest) {
+        char *line = strsep(&rest, "\n");
+        reader.line++;
+        status = line_read(&reader, line);
+    }
+    if (status == STATUS_OK && spec->rows == 0)
+        status = fail(STATUS_USAGE, "%.200s holds no numbers: give one for each rank", path);
+    free(text);
+    close(fd);
+    return status;
+}
+
+enum status counts_read(const char *text, struct counts_spec *spec)
+{
+    *spec = (struct counts_spec){.distribution = DISTRIBUTION_UNIFORM};
+    if (strcmp(text, "uniform") == 0)
+        return STATUS_OK;
+    spec->distribution = DISTRIBUTION_SPREAD;
+    if (strcmp(text, "spread") == 0)
+        return STATUS_OK;
+    spec->distribution = DISTRIBUTION_ZIPF;
+    if (strncmp(text, "zipf:", 5) == 0)
+        return parameter_read(text + 5, "zipf", 10, &spec->parameter);
+    spec->distribution = DISTRIBUTION_HOT;
+    if (strncmp(text, "hot:", 4) == 0)
+        return parameter_read(text + 4, "hot", 1, &spec->parameter);
+    spec->distribution = DISTRIBUTION_FILE;
+    spec->path = text;
+    return file_read(text, spec);
+}
+
+uint64_t counts_fingerprint(const struct counts_spec *spec)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, over numbers instead of bytes */
+    for (size_t i = 0; i < spec->rows * spec->columns; i++)
+        hash = (hash ^ spec->numbers[i]) * 0x100000001b3u;
+    return (hash ^ spec->columns) * 0x100000001b3u;
+}
+
+/* Making counts. */
+
+/* The ranks in the order of their popularity: a shuffle that is drawn from the seed. */
+static void popularity_draw(uint64_t seed, int ranks, int *order)
+{
+    for (int i = 0; i < ranks; i++)
+        order[i] = i;
+    for (int i = ranks - 1; i > 0; i--) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        int other = (int)((seed >> 33) % ((uint64_t)i + 1)), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
+/* What each rank weighs as a receiver (by distance: what each distance weighs). Whole numbers, and
+ * zipf's with few digits: where the mathematical libraries of two nodes round the last bit of a
+ * power differently, the weight is all but surely the same. `order`: room for a number for each
+ * rank. */
+static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights,
+                       int *order)
+{
+    for (int r = 0; r < ranks; r++)
+        weights[r] = 1;
+    if (spec->distribution == DISTRIBUTION_SPREAD)
+        for (int r = 0; r < ranks; r++)
+            weights[r] = ranks > 1 ? (uint64_t)r : 1;
+    if (spec->distribution == DISTRIBUTION_HOT && ranks > 1) {
+        uint64_t hot = (uint64_t)llround(spec->parameter * (1 << 20));
+        for (int r = 0; r < ranks; r++)
+            weights[r] = r == 0 ? hot * ((uint64_t)ranks - 1) : (1u << 20) - hot;
+    }
+    if (spec->distribution == DISTRIBUTION_ZIPF) {
+        popularity_draw(seed, ranks, order);
+        for (int k = 0; k < ranks; k++)
+            weights[order[k]] = (uint64_t)llround((1 << 20) / pow(k + 1, spec->parameter));
+    }
+}
+
+/* before[i] = total * (sum of the weights before i) / (sum of all): what is lost to rounding in one
+ * place is given in the next, so that the whole is exact. */
+static void cut_by_weights(const uint64_t *weights, int ranks, size_t total, size_t *before)
+{
+    unsigned __int128 sum = 0, so_far = 0;
+    for (int r = 0; r < ranks; r++)
+        sum += weights[r];
+    for (int r = 0; r <= ranks; r++) {
+        before[r] = sum ? (size_t)(so_far * total / sum) : 0;
+        if (r < ranks)
+            so_far += weights[r];
+    }
+}
+
+/* Of `numbers`, the sum before each; false: too large. */
+static bool sum_up(const size_t *numbers, int ranks, size_t *before)
+{
+    before[0] = 0;
+    for (int r = 0; r < ranks; r++)
+        if (__builtin_add_overflow(before[r], numbers[r], &before[r + 1]) ||
+            before[r + 1] > ELEMENTS_MOST)
+            return false;
+    return true;
+}
+
+static enum status file_fits(const struct counts_spec *spec, enum counts_kind kind, int ranks)
+{
+    size_t p = (size_t)ranks;
+    bool matrix = kind == COUNTS_MATRIX;
+    if (matrix ? spec->rows == p && spec->columns == p : spec->rows * spec->columns == p)
+        return STATUS_OK;
+    return fail(
+        STATUS_USAGE,
+        matrix
+            ? "%.200s holds %zu line%s of %zu numbers, but %d ranks need as many lines and as many "
+              "numbers in each: run as many ranks, or change the file"
+            : "%.200s holds %zu line%s of %zu numbers, but %d ranks need one number each: run as "
+              "many ranks, or change the file",
+        spec->path, spec->rows, spec->rows == 1 ? "" : "s", spec->columns, ranks);
+}
+
+static enum status counts_from_file(const struct counts_spec *spec, struct counts *counts)
+{
+    int p = counts->ranks;
+    enum status status = file_fits(spec, counts->kind, p);
+    if (status != STATUS_OK)
+        return status;
+    for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
+        if (!sum_up(spec->numbers + (size_t)row * (size_t)p, p,
+                    counts->before + (size_t)row * ((size_t)p + 1)))
+            return fail(STATUS_USAGE,
+                        "%.200s: the numbers of rank %d add up to too much: make them smaller",
+                        spec->path, row);
+    return STATUS_OK;
+}
+
+static enum status counts_from_weights(const struct counts_spec *spec, size_t total, uint64_t seed,
+                                       struct counts *counts)
+{
+    int p = counts->ranks;
+    uint64_t *weights = malloc((size_t)p * sizeof *weights);
+    int *order = malloc((size_t)p * sizeof *order);
+    if (!weights || !order) {
+        free(weights);
+        free(order);
+        return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", p);
+    }
+    weights_of(spec, p, seed, weights, order);
+    cut_by_weights(weights, p, total, counts->before);
+    counts->rotated = counts->kind == COUNTS_MATRIX && spec->distribution == DISTRIBUTION_SPREAD;
+    free(weights);
+    free(order);
+    size_t most = 0;
+    for (int r = 0; r < p; r++)
+        most = counts_of_row(counts, r, 1) > most ? counts_of_row(counts, r, 1) : most;
+    if (counts->kind == COUNTS_MATRIX && !counts->rotated && most > ELEMENTS_MOST / (size_t)p)
+        return fail(STATUS_USAGE,
+                    "--counts: what one rank receives adds up to too much: ask for smaller sizes");
+    return STATUS_OK;
+}
+
+/* What each receiver gets, from what each sender has. */
+static enum status matrix_turn(const struct counts_spec *spec, struct counts *counts)
+{
+    size_t p = (size_t)counts->ranks;
+    for (size_t to = 0; to < p; to++) {
+        size_t *column = counts->received + to * (p + 1);
+        column[0] = 0;
+        for (size_t from = 0; from < p; from++) {
+            const size_t *row = counts->before + from * (p + 1);
+            if (__builtin_add_overflow(column[from], row[to + 1] - row[to], &column[from + 1]) ||
+                column[from + 1] > ELEMENTS_MOST)
+                return fail(STATUS_USAGE,
+                            "%.200s: what rank %zu receives adds up to too much: make it smaller",
+                            spec->path, to);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
+                          size_t total, uint64_t seed, struct counts **counts)
+{
+    bool full = kind == COUNTS_MATRIX && spec->distribution == DISTRIBUTION_FILE;
+    size_t p = (size_t)ranks, rows = full ? p : 1;
+    struct counts *made = calloc(1, sizeof *made);
+    *counts = NULL;
+    if (made) {
+        *made = (struct counts){.kind = kind, .ranks = ranks};
+        made->before = malloc(rows * (p + 1) * sizeof *made->before);
+        if (full)
+            made->received = malloc(rows * (p + 1) * sizeof *made->received);
+    }
+    if (!made || !made->before || (full && !made->received)) {
+        counts_free(made);
+        return fail(STATUS_ERROR, "out of memory for the counts of %d ranks", ranks);
+    }
+    enum status status = spec->distribution == DISTRIBUTION_FILE
+                             ? counts_from_file(spec, made)
+                             : counts_from_weights(spec, total, seed, made);
+    if (status == STATUS_OK && full)
+        status = matrix_turn(spec, made);
+    if (status == STATUS_OK)
+        *counts = made;
+    else
+        counts_free(made);
+    return status;
+}
+
+enum status counts_of_partners(int ranks, int (*partner)(const void *context, int rank, int ranks),
+                               const void *context, struct counts **counts)
+{
+    struct counts *made = calloc(1, sizeof *made);
+    int *both = malloc(2 * (size_t)ranks * sizeof *both);
+    *counts = made;
+    if (!made || !both) {
+        free(made);
+        free(both);
+        *counts = NULL;
+        return fail(STATUS_ERROR, "out of memory for the partners of %d ranks", ranks);
+    }
+    *made =
+        (struct counts){.kind = COUNTS_PARTNERS, .ranks = ranks, .to = both, .from = both + ranks};
+    for (int r = 0; r < ranks; r++)
+        made->from[r] = -1;
+    for (int r = 0; r < ranks; r++) {
+        made->to[r] = partner(context, r, ranks);
+        if (made->to[r] >= 0)
+            made->from[made->to[r]] = r;
+    }
+    return STATUS_OK;
+}
+
+size_t counts_mean(const struct counts *counts)
+{
+    size_t p = (size_t)counts->ranks, rows = counts->received ? p : 1, blocks = p * rows;
+    unsigned __int128 sum = 0;
+    for (size_t row = 0; row < rows; row++)
+        sum += counts->before[row * (p + 1) + p];
+    return (size_t)((sum + blocks - 1) / blocks);
+}
+
+void counts_free(struct counts *counts)
+{
+    if (!counts)
+        return;
+    free(counts->before);
+    free(counts->received);
+    free(counts->to);
+    free(counts);
+}

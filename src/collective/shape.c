@@ -1,0 +1,114 @@
+/*
+ * shape.c - groups of ranks.
+ */
+#include "collective/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A rank and the number that its group was given. */
+struct membership {
+    int group, rank;
+};
+
+static int membership_compare(const void *x, const void *y)
+{
+    const struct membership *a = x, *b = y;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Numbers the groups in the order of their first ranks: shape->group of each rank, and how many
+ * there are. `sorted`: room for one for each rank. `start` serves as a list of first ranks. */
+static void groups_number(struct shape *shape, const int *group_of_rank, struct membership *sorted)
+{
+    int ranks = shape->ranks;
+    for (int r = 0; r < ranks; r++)
+        sorted[r] = (struct membership){.group = group_of_rank[r], .rank = r};
+    qsort(sorted, (size_t)ranks, sizeof *sorted, membership_compare);
+    for (int i = 0, first = 0; i < ranks; i++) { /* each rank: the first of its group */
+        if (i > 0 && sorted[i].group != sorted[i - 1].group)
+            first = i;
+        shape->group[sorted[i].rank] = sorted[first].rank;
+    }
+    for (int r = 0; r < ranks; r++) /* ascending, so a first rank comes before its others */
+        shape->group[r] = shape->group[r] == r ? shape->groups++ : shape->group[shape->group[r]];
+}
+
+struct shape *shape_create(const int *group_of_rank, int ranks)
+{
+    size_t count = (size_t)ranks;
+    struct shape *shape = malloc(sizeof *shape);
+    int *numbers = calloc(4 * count + 2, sizeof *numbers);
+    struct membership *sorted = malloc((count + 1) * sizeof *sorted);
+    if (!shape || !numbers || !sorted) {
+        free(shape);
+        free(numbers);
+        free(sorted);
+        return NULL;
+    }
+    *shape = (struct shape){.ranks = ranks,
+                            .group = numbers,
+                            .place = numbers + count,
+                            .members = numbers + 2 * count,
+                            .start = numbers + 3 * count,
+                            .uniform = true};
+    groups_number(shape, group_of_rank, sorted);
+    free(sorted);
+    for (int r = 0; r < ranks; r++) /* start[g + 1]: the size of group g, for now */
+        shape->place[r] = shape->start[shape->group[r] + 1]++;
+    for (int g = 0; g < shape->groups; g++)
+        shape->start[g + 1] += shape->start[g];
+    for (int r = 0; r < ranks; r++)
+        shape->members[shape->start[shape->group[r]] + shape->place[r]] = r;
+    for (int g = 1; g < shape->groups; g++)
+        shape->uniform &= shape_size(shape, g) == shape_size(shape, 0);
+    return shape;
+}
+
+static void sizes_text(const int *sizes, int count, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, i ? "+%d" : "%d", sizes[i]);
+}
+
+struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size)
+{
+    long sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += sizes[i];
+    if (count == 1 && ranks % sizes[0] != 0) {
+        snprintf(why, size, "groups of %d ranks do not divide %d ranks: list the sizes, as in 2+3",
+                 sizes[0], ranks);
+        return NULL;
+    }
+    if (count > 1 && sum != ranks) {
+        char text[80];
+        sizes_text(sizes, count, text, sizeof text);
+        snprintf(why, size, "groups of %s make %ld ranks, not %d: let them add up", text, sum,
+                 ranks);
+        return NULL;
+    }
+    int *group = malloc((size_t)ranks * sizeof *group);
+    struct shape *shape = NULL;
+    for (int r = 0, g = 0, left = sizes[0]; group && r < ranks; r++, left--) {
+        if (left == 0)
+            left = sizes[count == 1 ? 0 : g + 1], g++;
+        group[r] = g;
+    }
+    if (group)
+        shape = shape_create(group, ranks);
+    free(group);
+    if (!shape)
+        snprintf(why, size, "there is no memory for the groups of %d ranks", ranks);
+    return shape;
+}
+
+void shape_free(struct shape *shape)
+{
+    if (shape)
+        free(shape->group);
+    free(shape);
+}

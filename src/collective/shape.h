@@ -1,0 +1,43 @@
+/*
+ * shape.h - which ranks belong together: those of a node, or of any other group.
+ *
+ * Hierarchical algorithms treat ranks of one group differently from ranks of another. The groups
+ * come from where the ranks run, from --shape, or from an algorithm's own groups= option.
+ */
+#ifndef CCTEST_COLLECTIVE_SHAPE_H
+#define CCTEST_COLLECTIVE_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct shape {
+    int ranks, groups;
+    int *group; /* of each rank */
+    int *place; /* of each rank, in its group */
+    int *start; /* groups + 1: group g's ranks are members[start[g]] .. members[start[g + 1] - 1] */
+    int *members; /* ranks, group by group, ascending in each */
+    bool uniform; /* all groups have the same size */
+};
+
+/* From the group of each rank: any numbers; groups are numbered in the order of their first ranks.
+ * NULL: out of memory. */
+struct shape *shape_create(const int *group_of_rank, int ranks);
+
+/* Consecutive ranks. `count` sizes of 1 at least; one size stands for all groups. NULL, with one
+ * sentence in `why`: the sizes do not make `ranks`, or there is no memory. */
+struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size);
+
+void shape_free(struct shape *shape); /* NULL is allowed */
+
+static inline int shape_size(const struct shape *shape, int group)
+{
+    return shape->start[group + 1] - shape->start[group];
+}
+
+/* Rank at place `place` of a group. */
+static inline int shape_rank(const struct shape *shape, int group, int place)
+{
+    return shape->members[shape->start[group] + place];
+}
+
+#endif

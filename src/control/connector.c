@@ -1,0 +1,136 @@
+/*
+ * connector.c - one rank connects to another and proves itself, while it goes on with all else.
+ */
+#include "control/connector.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/socket.h"
+
+static void call_hang_up(struct call *call)
+{
+    handshake_free(call->handshake);
+    call->handshake = NULL;
+    if (call->fd >= 0)
+        close(call->fd);
+    call->fd = -1;
+}
+
+/* An attempt that the deadline cut short says less than an answered one before it. */
+static void call_note(struct call *call, int error)
+{
+    const char **outcome = &call->outcomes[call->next - 1];
+    if (error != ETIMEDOUT || !*outcome)
+        *outcome = error == ETIMEDOUT ? "no answer" : strerrordesc_np(error);
+    call->refused += error == ECONNREFUSED;
+}
+
+/* The next address, or the end of them. */
+static void call_dial(struct call *call)
+{
+    call_hang_up(call);
+    while (call->fd < 0 && call->next < call->count) {
+        call->fd = socket_connect(&call->routes[call->next++]);
+        if (call->fd < 0)
+            call_note(call, errno);
+    }
+    call->until = call->control->now + call->seconds;
+    if (call->fd < 0)
+        call->state = call->wrong || (call->foreign > 0 && call->foreign == call->count)
+                          ? CALL_HOPELESS
+                          : CALL_FAILED;
+}
+
+void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
+                const struct address *routes, const char **outcomes, int count, double seconds)
+{
+    *call = (struct call){.control = control,
+                          .state = CALL_PENDING,
+                          .rank = rank,
+                          .outcomes = outcomes,
+                          .count = count,
+                          .seconds = seconds,
+                          .fd = -1};
+    call->hello_size = hello_encode(hello, call->hello);
+    memcpy(call->routes, routes, (size_t)count * sizeof *routes);
+    call_dial(call);
+}
+
+struct pollfd call_watch(const struct call *call)
+{
+    bool pending = call->state == CALL_PENDING;
+    return (struct pollfd){.fd = pending ? call->fd : -1,
+                           .events = call->handshake ? handshake_events(call->handshake) : POLLOUT};
+}
+
+/* Is it who was meant that has proved itself? Private addresses are not unique. */
+static bool call_is_right(const struct call *call)
+{
+    size_t size;
+    const void *bytes = handshake_hello(call->handshake, &size);
+    struct hello hello;
+    return hello_decode(bytes, size, &hello) && hello.rank == call->rank;
+}
+
+static void call_shake_hands(struct call *call)
+{
+    enum handshake_state state = handshake_step(call->handshake);
+    if (state == HANDSHAKE_PENDING && call->control->now < call->until)
+        return;
+    if (state == HANDSHAKE_DONE && call_is_right(call)) {
+        call->state = CALL_DONE;
+        return;
+    }
+    call->outcomes[call->next - 1] =
+        state == HANDSHAKE_DONE ? "is another rank" : handshake_reason(call->handshake);
+    if (state == HANDSHAKE_REFUSED && !handshake_lost(call->handshake)) {
+        call->stranger = call->outcomes[call->next - 1];
+        if (handshake_foreign(call->handshake))
+            call->foreign++;
+        else
+            call->wrong = true;
+    }
+    call_dial(call);
+}
+
+/* The connection has come, or has not. */
+static void call_connected(struct call *call, bool answered)
+{
+    int error = answered ? socket_connect_result(call->fd) : ETIMEDOUT;
+    if (error == 0)
+        call->handshake = handshake_create(call->fd, false, call->control->membership.secret,
+                                           "control", call->hello, call->hello_size);
+    if (error == 0 && !call->handshake)
+        error = ENOMEM;
+    if (error) {
+        call_note(call, error);
+        call_dial(call);
+    }
+}
+
+enum call_state call_step(struct call *call, short events)
+{
+    if (call->state == CALL_PENDING && !call->handshake &&
+        (events || call->control->now >= call->until))
+        call_connected(call, events != 0);
+    if (call->state == CALL_PENDING && call->handshake)
+        call_shake_hands(call);
+    return call->state;
+}
+
+void call_take(struct call *call, struct wire *wire)
+{
+    wire_connect(wire, call->fd, handshake_seals(call->handshake));
+    call->fd = -1;
+    call_drop(call);
+}
+
+void call_drop(struct call *call)
+{
+    if (call->state == CALL_NONE)
+        return;
+    call_hang_up(call);
+    call->state = CALL_NONE;
+}

@@ -1,0 +1,48 @@
+/*
+ * connector.h - one rank connects to another and proves itself, while it goes on with all else.
+ */
+#ifndef CCTEST_CONTROL_CONNECTOR_H
+#define CCTEST_CONTROL_CONNECTOR_H
+
+#include "control/mailbox.h"
+
+enum call_state {
+    CALL_NONE,
+    CALL_PENDING,
+    CALL_DONE,     /* call_take() gives the socket */
+    CALL_FAILED,   /* none of the addresses led there */
+    CALL_HOPELESS, /* and who listens there is not of this job */
+};
+
+struct call {
+    struct control *control;
+    enum call_state state;
+    int rank; /* that is called */
+    unsigned char hello[HANDSHAKE_HELLO_MOST];
+    size_t hello_size;
+    struct address routes[HOME_ADDRESSES_MOST];
+    const char **outcomes; /* of each */
+    int count, next;
+    int refused;          /* addresses at which nobody listened */
+    int foreign;          /* at which another program does, */
+    bool wrong;           /* or one that does not know the secret: */
+    const char *stranger; /* what the last of these did; NULL: there was none */
+    double seconds;       /* for one address */
+    double until;         /* the present one's end */
+    int fd;
+    struct handshake *handshake; /* NULL: it does not answer yet */
+};
+
+/* Begins to call `rank` at `routes`, one after the other, `seconds` for each; says in `outcomes`,
+ * which stays the caller's, what came of each (a text that nobody frees). */
+void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
+                const struct address *routes, const char **outcomes, int count, double seconds);
+/* What poll() is to wait for; fd -1: nothing. */
+struct pollfd call_watch(const struct call *call);
+/* After poll(); returns the new state. */
+enum call_state call_step(struct call *call, short events);
+/* The wire is connected to who was called; the state is NONE again. */
+void call_take(struct call *call, struct wire *wire);
+void call_drop(struct call *call);
+
+#endif

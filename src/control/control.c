@@ -1,0 +1,500 @@
+/*
+ * control.c - the control plane as a rank's main thread sees it.
+ *
+ * Nothing here touches a socket: each call leaves a letter for the helper thread and waits for the
+ * answer, or for the verdict.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/signals.h"
+#include "control/mailbox.h"
+#include "net/socket.h"
+
+static void *helper_main(void *argument)
+{
+    struct control *control = argument;
+    log_attach(control->log);
+    if (control->membership.rank == 0)
+        control_root_run(control);
+    else
+        control_relay_run(control);
+    return NULL;
+}
+
+/* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
+static enum status post(struct control *control, struct letter *letter)
+{
+    if (!letter)
+        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
+    pthread_mutex_lock(&control->lock);
+    *control->outbox_end = letter;
+    control->outbox_end = &letter->next;
+    pthread_mutex_unlock(&control->lock);
+    eventfd_write(control->wake, 1);
+    return STATUS_OK;
+}
+
+/* NULL: out of memory. */
+static struct letter *letter_of_notice(int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    struct letter *letter = bytes.failed ? NULL : letter_create(type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return letter;
+}
+
+/* The others would wait for this rank: its main thread takes the helper's place, until rank 0 knows
+ * and has said it for all. */
+static enum status helper_refused(struct control *control, int error)
+{
+    struct notice notice = {.status = STATUS_ERROR};
+    snprintf(notice.text, sizeof notice.text,
+             "could not start the helper thread: %s; " HOST_START_ADVICE, strerror(error));
+    enum status status = post(control, letter_of_notice(FRAME_FAILED, &notice));
+    if (status != STATUS_OK)
+        return status;
+    control->helperless = true;
+    helper_main(control);
+    if (control->membership.rank > 0 && log_current()->status != STATUS_OK)
+        say("%s", notice.text); /* rank 0 does not know it */
+    return control->verdict;
+}
+
+static enum status helper_start(struct control *control)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&control->lock, NULL);
+    pthread_cond_init(&control->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+
+    control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* Of ranks that are threads, one reads the signals of their process. */
+    if (control->membership.own_process || control->membership.rank == 0)
+        control->signals = signals_capture(control->membership.supervisor);
+    if (control->wake < 0)
+        return fail(STATUS_ERROR, "could not create an eventfd: %s", strerror(errno));
+    int error = pthread_create(&control->helper, NULL, helper_main, control);
+    if (error)
+        return helper_refused(control, error);
+    control->helper_runs = true;
+    return STATUS_OK;
+}
+
+/* Marks that the main thread knows how the job ended. Called with the lock held. */
+static enum status verdict_noticed(struct control *control)
+{
+    control->noticed = true;
+    return control->verdict;
+}
+
+/* A short deadline must not pass between two signs of life of a healthy rank. */
+static void control_set_pace(struct control *control)
+{
+    double timeout = control->config.timeout;
+    control->look = fmin(0.1, timeout / 10);
+    control->heartbeat = fmin(0.5, timeout / 5);
+    control->gap = fmin(1.0, timeout / 4);
+}
+
+static struct control *control_create(const struct membership *membership,
+                                      const struct control_config *config)
+{
+    struct control *control = calloc(1, sizeof *control);
+    if (!control)
+        return NULL;
+    control->membership = *membership;
+    control->config = *config;
+    if (control->config.fan_out <= 0)
+        control->config.fan_out = CONTROL_FAN_OUT;
+    control_set_pace(control);
+    control->options = strdup(config->options ? config->options : "");
+    control->members = calloc((size_t)membership->ranks, sizeof *control->members);
+    control->log = log_current();
+    control->wake = control->signals = control->lost = -1;
+    control->listeners = membership->listeners;
+    control->outbox_end = &control->outbox;
+    control->last_clock = clock_seconds();
+    atomic_store(&control->pulse.operation, -1);
+    atomic_store(&control->pulse.peer, -1);
+    atomic_store(&control->pulse.phase, PHASE_JOIN);
+    if (control->options && control->members && sodium_init() >= 0)
+        return control;
+    free(control->options);
+    free(control->members);
+    free(control);
+    return NULL;
+}
+
+/* Which addresses lead from here to rank 0. */
+static enum status control_find_root(struct control *control)
+{
+    const struct membership *membership = &control->membership;
+    const struct home *there = &membership->root_home;
+    char *place = control->root_place;
+    size_t room = sizeof control->root_place;
+    if (there->count == 0) {
+        snprintf(place, room, membership->spare_ports > 0 ? "%s ports %d to %d" : "%s port %d",
+                 membership->root_host, membership->root_port,
+                 membership->root_port + membership->spare_ports);
+        return socket_resolve(membership->interface, membership->root_host, membership->root_port,
+                              control->config.timeout, control->routes, &control->route_count);
+    }
+    struct home here;
+    enum status status = home_here(NULL, &here);
+    if (status != STATUS_OK)
+        return status;
+    control->route_count = home_routes(&here, there, control->routes);
+    char first[ADDRESS_TEXT];
+    address_text(control->route_count > 0 ? &control->routes[0] : &there->list[0], first);
+    snprintf(place, room, "%s (%s)", membership->root_host, first);
+    if (control->route_count > 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR,
+                "none of rank 0's addresses on %s leads there from this host: give all ranks an "
+                "--interface of a network that their hosts share",
+                place);
+}
+
+/* Where all ranks are on this host, they listen on loopback alone: nobody else can connect then. */
+static bool control_stays_here(const struct control *control)
+{
+    const char *host = control->membership.root_host;
+    unsigned char number[16];
+    if (control->membership.root_home.count == 0 && strcmp(host, "localhost") != 0 &&
+        inet_pton(AF_INET, host, number) != 1 && inet_pton(AF_INET6, host, number) != 1)
+        return false; /* a name that may mean another address elsewhere */
+    for (int i = 0; i < control->route_count; i++)
+        if (!address_is_loopback(&control->routes[i]))
+            return false;
+    return true;
+}
+
+/* Finds the way to rank 0, and listens for ranks that rank 0 may have no place for. */
+static enum status control_prepare(struct control *control)
+{
+    const struct membership *membership = &control->membership;
+    const char *interface = membership->interface, *host = membership->root_host;
+    enum status status = STATUS_OK;
+    if (membership->rank == 0) {
+        if (control->listeners.count > 0)
+            return STATUS_OK;
+        status = socket_listen(interface, host, membership->root_port, membership->spare_ports,
+                               &control->listeners);
+        return status != STATUS_OK
+                   ? status
+                   : socket_doubt(interface, host, membership->root_port, control->listeners.fd[0]);
+    }
+    status = control_find_root(control);
+    if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
+        status = home_open(membership->interface, control_stays_here(control), &control->listeners,
+                           &control->home);
+    return status;
+}
+
+/* Rank 0 itself came to nothing, and no verdict says so: what its log remembers is the error. */
+static void control_blame_self(struct control *control)
+{
+    struct job_error *error = calloc(1, sizeof *error);
+    if (error) {
+        host_name(error->host, sizeof error->host);
+        snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
+        pthread_mutex_lock(&control->log->lock);
+        memcpy(error->message, control->log->message, sizeof error->message);
+        pthread_mutex_unlock(&control->log->lock);
+        control->errors = error;
+        control->error_count = 1;
+    }
+    atomic_store(&control->ended, true);
+}
+
+enum status control_join(const struct membership *membership, const struct control_config *config,
+                         struct control **out)
+{
+    *out = NULL;
+    /* Who is not fit tells rank 0, and that all; but it may not be there, for the same reason. */
+    enum status fit = home_check(membership->interface);
+    struct control *control = control_create(membership, config);
+    if (control && fit != STATUS_OK)
+        control->config.timeout = fmin(config->timeout, UNFIT_SECONDS);
+    enum status status = control ? control_prepare(control)
+                                 : fail(STATUS_ERROR, "out of memory while joining the job");
+    if (status == STATUS_OK)
+        status = helper_start(control);
+    if (status == STATUS_OK) {
+        pthread_mutex_lock(&control->lock);
+        while (!control->joined && !atomic_load(&control->ended))
+            pthread_cond_wait(&control->changed, &control->lock);
+        if (!control->joined)
+            status = verdict_noticed(control);
+        pthread_mutex_unlock(&control->lock);
+    }
+    if (status == STATUS_OK && fit != STATUS_OK) {
+        status = control_fail(control, fit);
+        control_close(control);
+        return status;
+    }
+    status = fit != STATUS_OK ? fit : status;
+    if (status == STATUS_OK) {
+        *out = control;
+        return STATUS_OK;
+    }
+    log_print_failure(log_current()); /* rank 0 stays a while yet, for those who are on their way */
+    if (membership->rank > 0 || !control) {
+        control_close(control);
+        return status;
+    }
+    if (!control->errors)
+        control_blame_self(control);
+    *out = control;
+    return status;
+}
+
+int control_rank(const struct control *control)
+{
+    return control->membership.rank;
+}
+
+int control_ranks(const struct control *control)
+{
+    return control->membership.ranks;
+}
+
+const struct member *control_members(const struct control *control)
+{
+    return control->members;
+}
+
+bool control_ended(const struct control *control)
+{
+    return atomic_load_explicit(&control->ended, memory_order_relaxed);
+}
+
+bool control_is_late(const struct control *control)
+{
+    return atomic_load_explicit(&control->late, memory_order_relaxed);
+}
+
+struct pulse *control_pulse(struct control *control)
+{
+    return &control->pulse;
+}
+
+void control_enter(struct control *control, enum phase phase)
+{
+    atomic_store_explicit(&control->pulse.phase, phase, memory_order_relaxed);
+    eventfd_write(control->wake, 1);
+}
+
+uint64_t control_strangers(const struct control *control)
+{
+    return atomic_load(&control->strangers);
+}
+
+int control_errors(const struct control *control, const struct job_error **errors)
+{
+    /* The acquiring load makes what the helper wrote before the end visible here. */
+    bool ended = atomic_load(&control->ended);
+    *errors = ended ? control->errors : NULL;
+    return ended ? control->error_count : 0;
+}
+
+void control_name_algorithm(struct control *control, int index, const char *text)
+{
+    pthread_mutex_lock(&control->lock);
+    if (index >= control->algorithm_count) {
+        char **names = realloc(control->algorithms, ((size_t)index + 1) * sizeof *names);
+        if (names) {
+            control->algorithms = names;
+            while (control->algorithm_count <= index)
+                names[control->algorithm_count++] = NULL;
+        }
+    }
+    if (index >= 0 && index < control->algorithm_count) {
+        free(control->algorithms[index]);
+        control->algorithms[index] = strdup(text);
+    }
+    pthread_mutex_unlock(&control->lock);
+}
+
+/* Entering and leaving a call of the control plane is progress. */
+static void pulse_count(struct control *control)
+{
+    atomic_fetch_add_explicit(&control->pulse.progress, 1, memory_order_relaxed);
+}
+
+/* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet.
+ */
+static bool await_verdict(struct control *control, double seconds, enum status *status)
+{
+    uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+    int error = 0;
+    pthread_mutex_lock(&control->lock);
+    while (!atomic_load(&control->ended) && error != ETIMEDOUT)
+        error = seconds > 0 ? pthread_cond_timedwait(&control->changed, &control->lock, &until)
+                            : pthread_cond_wait(&control->changed, &control->lock);
+    bool ended = atomic_load(&control->ended);
+    if (ended)
+        *status = verdict_noticed(control);
+    pthread_mutex_unlock(&control->lock);
+    return ended;
+}
+
+enum status control_fail(struct control *control, enum status status)
+{
+    enum status verdict = status;
+    if (control_ended(control)) {
+        await_verdict(control, 0, &verdict);
+        return verdict;
+    }
+    struct log *log = log_current();
+    struct notice notice = {.status = status};
+    pthread_mutex_lock(&log->lock);
+    snprintf(notice.text, sizeof notice.text, "%s",
+             log->message[0] ? log->message : "failed without saying why");
+    pthread_mutex_unlock(&log->lock);
+    struct letter *letter = letter_of_notice(FRAME_FAILED, &notice);
+    if (post(control, letter) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
+        return verdict;
+    log_print_failure(log);
+    control_conclude(control, status);
+    await_verdict(control, 0, &verdict);
+    return verdict;
+}
+
+enum status control_finish(struct control *control, enum status status)
+{
+    struct letter *letter = letter_of_notice(FRAME_FINISHED, &(struct notice){.status = status});
+    pulse_count(control);
+    if (post(control, letter) != STATUS_OK)
+        return control_fail(control, STATUS_ERROR);
+    await_verdict(control, 0, &status);
+    return status;
+}
+
+/* One exchange: this rank's share goes out, the result comes back. */
+static enum status exchange(struct control *control, enum exchange kind, const void *data,
+                            size_t size, struct letter **result)
+{
+    *result = NULL;
+    if (size > FRAME_MOST / 2)
+        return fail(STATUS_ERROR,
+                    "%zu bytes are more than the control plane carries at once "
+                    "(%zu)",
+                    size, FRAME_MOST / 2);
+    struct bytes bytes = {0};
+    const struct share share = {kind, control->exchanges++, data, size};
+    share_encode(&share, &bytes);
+    struct letter *letter =
+        bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    pulse_count(control);
+    pthread_mutex_lock(&control->lock);
+    control->awaits = true;
+    control->awaited = share.number;
+    pthread_mutex_unlock(&control->lock);
+    enum status status = post(control, letter);
+    if (status != STATUS_OK)
+        return status;
+
+    pthread_mutex_lock(&control->lock);
+    while (!control->answer && !atomic_load(&control->ended))
+        pthread_cond_wait(&control->changed, &control->lock);
+    if (atomic_load(&control->ended)) {
+        status = verdict_noticed(control);
+        /* A job that has ended well exchanges nothing any more. */
+        status = status == STATUS_OK ? STATUS_ERROR : status;
+    } else {
+        *result = control->answer;
+        control->answer = NULL;
+    }
+    pthread_mutex_unlock(&control->lock);
+    pulse_count(control);
+    return status;
+}
+
+static enum status exchange_blobs(struct control *control, enum exchange kind, const void *data,
+                                  size_t size, bool wanted, struct blobs *blobs)
+{
+    struct letter *result;
+    *blobs = (struct blobs){0};
+    enum status status = exchange(control, kind, data, size, &result);
+    if (status == STATUS_OK && wanted &&
+        !blobs_decode(result->data, result->size, control_ranks(control), blobs)) {
+        blobs_free(blobs);
+        status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
+                                    "rank 0 sent what it should not");
+    }
+    free(result);
+    return status;
+}
+
+enum status control_allgather(struct control *control, const void *data, size_t size,
+                              struct blobs *blobs)
+{
+    return exchange_blobs(control, EXCHANGE_ALLGATHER, data, size, true, blobs);
+}
+
+enum status control_gather(struct control *control, const void *data, size_t size,
+                           struct blobs *blobs)
+{
+    return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
+}
+
+static void letters_free(struct letter *letter)
+{
+    while (letter) {
+        struct letter *next = letter->next;
+        free(letter);
+        letter = next;
+    }
+}
+
+void control_close(struct control *control)
+{
+    if (!control)
+        return;
+    if (control->helper_runs) {
+        pthread_mutex_lock(&control->lock);
+        bool leaves = control->joined && !atomic_load(&control->ended);
+        pthread_mutex_unlock(&control->lock);
+        if (leaves) {
+            fail(STATUS_ERROR, "left the job before its end");
+            control_fail(control, STATUS_ERROR);
+        }
+        pthread_mutex_lock(&control->lock);
+        control->closing = true;
+        pthread_mutex_unlock(&control->lock);
+        eventfd_write(control->wake, 1);
+        pthread_join(control->helper, NULL);
+    }
+    listeners_close(&control->listeners);
+    const int sockets[] = {control->wake, control->signals};
+    for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
+        if (sockets[i] >= 0)
+            close(sockets[i]);
+    letters_free(control->outbox);
+    free(control->answer);
+    for (int i = 0; i < control->algorithm_count; i++)
+        free(control->algorithms[i]);
+    free(control->algorithms);
+    free(control->members);
+    free(control->errors);
+    free(control->options);
+    sodium_memzero(&control->membership, sizeof control->membership);
+    free(control);
+}

@@ -1,0 +1,167 @@
+/*
+ * mailbox.c - what the helper threads of all ranks have in common: time, waiting, signals,
+ * and the letters to and from the main thread.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "control/mailbox.h"
+
+const char *control_signal_name(const struct control *control)
+{
+    switch (control->signal) {
+    case SIGINT:
+        return "interrupted by SIGINT";
+    case SIGHUP:
+        return "interrupted by SIGHUP (its terminal was closed?)";
+    case SIGQUIT:
+        return "interrupted by SIGQUIT";
+    case SIGNAL_ORPHANED:
+        return "interrupted by the end of the process that started it";
+    default:
+        return "interrupted by SIGTERM";
+    }
+}
+
+/* A rank that was stopped for a minute and goes on must not conclude that all others were silent
+ * for a minute. */
+void control_advance_clock(struct control *control)
+{
+    double clock = clock_seconds();
+    double gap = clock - control->last_clock;
+    control->now += gap < control->gap ? gap : control->gap;
+    if (gap > control->config.timeout / 2)
+        control->woken = control->now;
+    control->last_clock = clock;
+}
+
+void control_read_events(struct control *control)
+{
+    eventfd_t count;
+    eventfd_read(control->wake, &count);
+    int lost, signal = signals_read(control->signals, &lost);
+    if (signal == SIGNAL_LOST)
+        control->lost = lost;
+    else if (signal)
+        control->signal = signal;
+    else if (control->membership.supervisor && getppid() != control->membership.supervisor)
+        control->signal = SIGNAL_ORPHANED;
+    control_advance_clock(control);
+}
+
+void control_count_sockets(struct control *control, int branches, int guests)
+{
+    if (branches > atomic_load(&control->branches_most))
+        atomic_store(&control->branches_most, branches);
+    if (branches + guests > atomic_load(&control->sockets_most))
+        atomic_store(&control->sockets_most, branches + guests);
+}
+
+struct letter *control_take_outbox(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    struct letter *letters = control->outbox;
+    control->outbox = NULL;
+    control->outbox_end = &control->outbox;
+    pthread_mutex_unlock(&control->lock);
+    return letters;
+}
+
+struct letter *letter_create(int type, const void *data, size_t size)
+{
+    struct letter *letter = malloc(sizeof *letter + size);
+    if (!letter)
+        return NULL;
+    letter->next = NULL;
+    letter->type = type;
+    letter->size = size;
+    if (size > 0)
+        memcpy(letter->data, data, size);
+    return letter;
+}
+
+void control_deliver(struct control *control, const struct share *result)
+{
+    struct letter *letter = letter_create(FRAME_RESULT, result->data, result->size);
+    if (!letter) {
+        say("out of memory for %zu bytes from rank 0", result->size);
+        control_conclude(control, STATUS_ERROR);
+        return;
+    }
+    pthread_mutex_lock(&control->lock);
+    /* With two ways to rank 0, a result may come twice. */
+    bool wanted = control->awaits && control->awaited == result->number;
+    if (wanted) {
+        control->answer = letter;
+        control->awaits = false;
+        pthread_cond_broadcast(&control->changed);
+    }
+    pthread_mutex_unlock(&control->lock);
+    if (!wanted)
+        free(letter);
+}
+
+void control_set_joined(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    control->joined = !atomic_load(&control->ended);
+    pthread_cond_broadcast(&control->changed);
+    pthread_mutex_unlock(&control->lock);
+}
+
+void control_conclude(struct control *control, enum status status)
+{
+    pthread_mutex_lock(&control->lock);
+    if (!atomic_load(&control->ended)) {
+        control->verdict = status;
+        control->closing = control->closing || control->helperless;
+        atomic_store(&control->ended, true);
+        pthread_cond_broadcast(&control->changed);
+    }
+    pthread_mutex_unlock(&control->lock);
+}
+
+bool control_is_closing(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    bool closing = control->closing;
+    pthread_mutex_unlock(&control->lock);
+    return closing;
+}
+
+void control_watch_main(struct control *control)
+{
+    if (!atomic_load(&control->ended))
+        return;
+    if (control->ended_at == 0)
+        control->ended_at = control->now;
+    pthread_mutex_lock(&control->lock);
+    bool reports = control->noticed && control->membership.rank == 0;
+    bool done = control->closing || (control->noticed && !reports);
+    enum status status = control->verdict;
+    pthread_mutex_unlock(&control->lock);
+    bool well = status == STATUS_OK || status == STATUS_SLOW || status == STATUS_WRONG_DATA;
+    double patience = reports && well ? REPORT_SECONDS : STUCK_SECONDS;
+    if (done || control->now - control->ended_at < patience)
+        return;
+    const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
+    say("ending this process: the job ended %g s ago and this rank does not %s%s%s", patience,
+        writing ? "end: does nobody read " : "react", writing ? writing : "", writing ? "?" : "");
+    _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
+}
+
+void pulse_read(struct pulse *pulse, struct reading *reading)
+{
+#define READ(field) .field = atomic_load_explicit(&pulse->field, memory_order_relaxed)
+    *reading = (struct reading){
+        READ(progress), READ(phase),     READ(collective), READ(algorithm), READ(starting),
+        READ(bytes),    READ(iteration), READ(operation),  READ(kind),      READ(peer),
+        READ(lane),     READ(step),      READ(done),       READ(length),
+    };
+#undef READ
+}

@@ -1,0 +1,176 @@
+/*
+ * messages.c - what stands in the frames of the control plane: to bytes and back.
+ */
+#include "control/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void notice_encode(const struct notice *notice, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)notice->status);
+    bytes_put_u32(bytes, notice->personal);
+    bytes_put_text(bytes, notice->text);
+}
+
+bool notice_decode(const void *data, size_t size, struct notice *notice)
+{
+    struct reader reader = {.at = data, .left = size};
+    notice->status = status_of(read_u32(&reader));
+    notice->personal = read_u32(&reader) != 0;
+    read_text(&reader, notice->text, sizeof notice->text);
+    return !reader.bad && reader.left == 0;
+}
+
+void members_encode(const struct member *members, int ranks, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        bytes_put_text(bytes, members[rank].host);
+        bytes_put_u64(bytes, (uint64_t)members[rank].pid);
+        bytes_put_u32(bytes, (uint32_t)members[rank].node);
+        bytes_put_u32(bytes, (uint32_t)members[rank].local_rank);
+    }
+}
+
+/* Nodes are numbered as they appear, and so are the ranks of each: others build tables by it. */
+bool members_decode(const void *data, size_t size, int ranks, struct member *members)
+{
+    struct reader reader = {.at = data, .left = size};
+    int nodes = 0;
+    int *count = calloc((size_t)ranks, sizeof *count); /* of a node's ranks so far */
+    bool good = count && read_u32(&reader) == (uint32_t)ranks;
+    for (int rank = 0; good && rank < ranks; rank++) {
+        struct member *member = &members[rank];
+        member->rank = rank;
+        read_text(&reader, member->host, sizeof member->host);
+        member->pid = (long)read_u64(&reader);
+        member->node = (int)read_u32(&reader);
+        member->local_rank = (int)read_u32(&reader);
+        good = !reader.bad && member->node >= 0 && member->node <= nodes && member->node < ranks &&
+               member->local_rank == count[member->node];
+        if (good)
+            nodes += count[member->node]++ == 0;
+    }
+    free(count);
+    return good && reader.left == 0;
+}
+
+void reading_encode(const struct reading *reading, struct bytes *bytes)
+{
+    const int small[] = {reading->phase,    reading->collective, reading->algorithm,
+                         reading->starting, reading->operation,  reading->kind,
+                         reading->peer,     reading->lane,       reading->step};
+    const uint64_t large[] = {reading->progress, reading->bytes, (uint64_t)reading->iteration,
+                              reading->done, reading->length};
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        bytes_put_u32(bytes, (uint32_t)small[i]);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        bytes_put_u64(bytes, large[i]);
+}
+
+bool reading_decode(const void *data, size_t size, struct reading *reading)
+{
+    struct reader reader = {.at = data, .left = size};
+    int *const small[] = {&reading->phase,    &reading->collective, &reading->algorithm,
+                          &reading->starting, &reading->operation,  &reading->kind,
+                          &reading->peer,     &reading->lane,       &reading->step};
+    uint64_t iteration = 0;
+    uint64_t *const large[] = {&reading->progress, &reading->bytes, &iteration, &reading->done,
+                               &reading->length};
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        *small[i] = (int)read_u32(&reader);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        *large[i] = read_u64(&reader);
+    reading->iteration = (int64_t)iteration;
+    return !reader.bad && reader.left == 0;
+}
+
+void redirect_encode(const struct redirect *redirect, struct bytes *bytes)
+{
+    unsigned char blob[HOME_BLOB_MOST];
+    bytes_put_u32(bytes, (uint32_t)redirect->parent);
+    bytes_put(bytes, blob, home_write(&redirect->home, blob));
+}
+
+bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect)
+{
+    struct reader reader = {.at = data, .left = size};
+    redirect->parent = (int)read_u32(&reader);
+    return !reader.bad && redirect->parent >= 0 && redirect->parent < ranks &&
+           home_read(reader.at, reader.left, &redirect->home);
+}
+
+void strangers_encode(uint64_t count, struct bytes *bytes)
+{
+    bytes_put_u64(bytes, count);
+}
+
+bool strangers_decode(const void *data, size_t size, uint64_t *count)
+{
+    struct reader reader = {.at = data, .left = size};
+    *count = read_u64(&reader);
+    return !reader.bad && reader.left == 0;
+}
+
+void share_encode(const struct share *share, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, share->kind);
+    bytes_put_u32(bytes, share->number);
+    bytes_put(bytes, share->data, share->size);
+}
+
+bool share_decode(const void *data, size_t size, struct share *share)
+{
+    struct reader reader = {.at = data, .left = size};
+    share->kind = read_u32(&reader);
+    share->number = read_u32(&reader);
+    share->data = reader.at;
+    share->size = reader.left;
+    return !reader.bad;
+}
+
+void blobs_encode_count(int count, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)count);
+}
+
+void blobs_encode_next(const void *data, size_t size, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)size);
+    bytes_put(bytes, data, size);
+}
+
+bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs)
+{
+    struct reader reader = {.at = data, .left = size};
+    *blobs = (struct blobs){0};
+    if (read_u32(&reader) != (uint32_t)count)
+        return false;
+    blobs->count = count;
+    blobs->data = calloc((size_t)count, sizeof *blobs->data);
+    blobs->size = calloc((size_t)count, sizeof *blobs->size);
+    for (int i = 0; blobs->data && blobs->size && i < count; i++) {
+        size_t length = read_u32(&reader);
+        const unsigned char *bytes = read_bytes(&reader, length);
+        if (!bytes)
+            return false;
+        if (length == 0)
+            continue;
+        blobs->data[i] = malloc(length);
+        if (!blobs->data[i])
+            return false;
+        memcpy(blobs->data[i], bytes, length);
+        blobs->size[i] = length;
+    }
+    return blobs->data && blobs->size && reader.left == 0;
+}
+
+void blobs_free(struct blobs *blobs)
+{
+    for (int i = 0; blobs->data && i < blobs->count; i++)
+        free(blobs->data[i]);
+    free(blobs->data);
+    free(blobs->size);
+    *blobs = (struct blobs){0};
+}

@@ -1,0 +1,471 @@
+/*
+ * root.c - the helper thread of rank 0: it hears all ranks, and gives the verdict.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control/root.h"
+
+/* ---- the ranks, one by one ---- */
+
+void root_send_all(struct root *root, int type, const void *data, size_t size)
+{
+    branches_send(&root->branches, 0, type, data, size);
+}
+
+void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
+                const char *message)
+{
+    struct control *control = root->control;
+    if (atomic_load(&control->ended) || root->peers[rank].blamed)
+        return;
+    if (root->verdict_at == 0)
+        root->verdict_at = control->now + GRACE_SECONDS;
+    if (kind == CAUSE_INTERRUPTED) {
+        root->verdict_at = control->now;
+        if (root->cause_count > 0)
+            return; /* launchers send signals because of what has happened already */
+    }
+    root->peers[rank].blamed = true;
+    struct cause *cause = &root->causes[root->cause_count++];
+    *cause = (struct cause){.kind = kind, .rank = rank, .status = status};
+    snprintf(cause->message, sizeof cause->message, "%s", message);
+}
+
+static void peer_heard(struct root *root, struct peer *peer, const struct reading *reading)
+{
+    if (reading->progress < peer->standing.reading.progress)
+        return; /* an old one, which a parent that was stopped passes on at last */
+    if (reading->progress > peer->standing.reading.progress && !peer->returned)
+        root->progressed = root->control->now;
+    peer->returned = false;
+    peer->standing.reading = *reading;
+}
+
+static bool peer_failed(struct root *root, int rank, const struct notice *notice)
+{
+    if (notice->status == STATUS_OK || !notice->text[0])
+        return false;
+    root_blame(root, rank, notice->status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED,
+               notice->status, notice->text);
+    return true;
+}
+
+static void peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
+{
+    if (peer->standing.finished)
+        return; /* it came on two ways */
+    peer->standing.finished = true;
+    root->progressed = root->control->now;
+    root->status = status_graver(root->status, notice->status);
+    if (++root->finished == root->ranks)
+        root_end(root, FRAME_VERDICT, root->status, "");
+}
+
+static void peer_lost(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_JOINED)
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+    peer->state = PEER_LEFT;
+}
+
+/* What a rank says, rank 0's own letters included; false: it should not say this. */
+static bool root_handle(struct root *root, int rank, int type, const unsigned char *data,
+                        size_t size)
+{
+    struct peer *peer = &root->peers[rank];
+    struct notice notice;
+    struct reading reading;
+    uint64_t count;
+    if (type == FRAME_LOST) {
+        peer_lost(root, rank);
+        return true;
+    }
+    if (atomic_load(&root->control->ended)) {
+        if (type == FRAME_GOODBYE)
+            peer->state = PEER_LEFT;
+        return true;
+    }
+    switch (type) {
+    case FRAME_PULSE:
+        if (!reading_decode(data, size, &reading))
+            return false;
+        peer_heard(root, peer, &reading);
+        return true;
+    case FRAME_FAILED:
+        return notice_decode(data, size, &notice) && peer_failed(root, rank, &notice);
+    case FRAME_GOODBYE: /* it has ended by itself: this rank 0 was stopped, and goes on */
+        peer_lost(root, rank);
+        return true;
+    case FRAME_SHARE:
+        root->progressed = root->control->now;
+        return root->control->joined && exchange_share(root, rank, data, size);
+    case FRAME_FINISHED:
+        if (!root->control->joined || !notice_decode(data, size, &notice))
+            return false;
+        peer_finished(root, peer, &notice);
+        return true;
+    case FRAME_STRANGERS:
+        if (!strangers_decode(data, size, &count))
+            return false;
+        if (count > peer->strangers) { /* it may come on two ways */
+            atomic_fetch_add(&root->control->strangers, count - peer->strangers);
+            peer->strangers = count;
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A frame of any rank behind the branch. */
+static bool root_hear(void *argument, struct branch *branch, const struct frame *frame)
+{
+    struct root *root = argument;
+    int rank = frame->rank;
+    if (rank <= 0 || rank >= root->ranks)
+        return false;
+    struct peer *peer = &root->peers[rank];
+    if (frame->type == FRAME_ATTACHED) {
+        root_attach(root, rank);
+        return true;
+    }
+    if (frame->type == FRAME_BACK && branch->rank == rank && branch->voice) {
+        branches_drop(&root->branches, rank);
+        peer->adopted = false;
+        return true;
+    }
+    if (frame->type == FRAME_LOST && branches_find(&root->branches, rank))
+        return true; /* to its parent only: it speaks here itself */
+    if (peer->state != PEER_JOINED)
+        return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
+    peer->heard = root->control->now;
+    if (root_handle(root, rank, frame->type, frame->data, frame->size))
+        return true;
+    root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+               "it sent rank 0 what makes no sense on the control plane");
+    return branch->rank != rank;
+}
+
+static void root_lose(void *argument, struct branch *branch, bool nonsense)
+{
+    struct root *root = argument;
+    if (nonsense) {
+        root_blame(root, branch->rank, CAUSE_FAILED, STATUS_ERROR,
+                   "it sent rank 0 what makes no sense on the control plane");
+    } else if (branch->voice && !branch->known) {
+        /* It hung up before it knew that it was let in, as rank 0 took too long: it calls again. */
+        root->peers[branch->rank].adopted = false;
+        return;
+    }
+    peer_lost(root, branch->rank);
+}
+
+static const struct branch_hearer root_hearer = {.hear = root_hear, .lose = root_lose};
+
+/* ---- the end ---- */
+
+void root_repeat(struct root *root)
+{
+    struct bytes bytes = {0};
+    notice_encode(&root->last_word, &bytes);
+    if (!bytes.failed)
+        root_send_all(root, root->last_type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    branches_flush(&root->branches);
+}
+
+/* Is there a rank that must still come to learn how the job ended, as its parent is dead? */
+static bool root_expects_orphans(const struct root *root)
+{
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && peer->parent > 0 && !peer->adopted &&
+            root->peers[peer->parent].state == PEER_LEFT)
+            return true;
+    }
+    return false;
+}
+
+/* A script may run one job after the other in the same place: a rank that knows the verdict may be
+ * back for the next one before rank 0 is gone. */
+static void root_tend_lobby(struct root *root)
+{
+    if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
+        lobby_close(&root->lobby);
+}
+
+void root_end(struct root *root, int type, enum status status, const char *text)
+{
+    root->last_type = type;
+    root->last_word.status = status;
+    snprintf(root->last_word.text, sizeof root->last_word.text, "%s", text);
+    root_repeat(root);
+    control_conclude(root->control, status);
+    root_tend_lobby(root);
+}
+
+void root_pronounce(struct root *root, int type)
+{
+    struct control *control = root->control;
+    const struct verdict *verdict = &root->verdict;
+    log_attach(NULL); /* it is the job that speaks, not rank 0 */
+    say("%s", verdict->headline);
+    for (int i = 0; i < verdict->line_count; i++)
+        say("  %s", verdict->lines[i]);
+    log_attach(control->log);
+
+    size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
+    control->errors = malloc(size ? size : 1);
+    if (control->errors) {
+        memcpy(control->errors, verdict->errors, size);
+        control->error_count = verdict->error_count;
+    }
+    root_end(root, type, verdict->status, verdict->headline);
+}
+
+/* Who was stopped finds that others are gone; they know why. */
+static void root_unsay(struct root *root)
+{
+    const struct control *control = root->control;
+    if (control->woken == 0 || control->now - control->woken > control->config.timeout)
+        return;
+    for (int i = 0; i < root->cause_count && root->cause_count > 1; i++) {
+        struct cause *cause = &root->causes[i];
+        if (cause->rank != 0 || cause->kind != CAUSE_FAILED || cause->status != STATUS_TIMEOUT)
+            continue;
+        memmove(cause, cause + 1, (size_t)(--root->cause_count - i) * sizeof *cause);
+        return;
+    }
+}
+
+/* Says whose fault it is, and ends the job. */
+static void root_judge(struct root *root)
+{
+    struct control *control = root->control;
+    root_unsay(root);
+    for (int rank = 0; rank < root->ranks; rank++) {
+        root->standings[rank] = root->peers[rank].standing;
+        root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
+        root->standings[rank].parent = root->peers[rank].adopted ? 0 : root->peers[rank].parent;
+    }
+    struct situation situation = {.ranks = root->ranks,
+                                  .members = control->members,
+                                  .standings = root->standings,
+                                  .causes = root->causes,
+                                  .cause_count = root->cause_count,
+                                  .late = root->late,
+                                  .stalled =
+                                      root->late ? root->stalled : control->now - root->progressed,
+                                  .heartbeat = control->heartbeat};
+    pthread_mutex_lock(&control->lock);
+    situation.algorithms = (const char *const *)control->algorithms;
+    situation.algorithm_count = control->algorithm_count;
+    verdict_reach(&situation, &root->verdict);
+    pthread_mutex_unlock(&control->lock);
+    root_pronounce(root, FRAME_VERDICT);
+}
+
+/* Has a rank given no sign of life for the deadline? Then it has given up rank 0 as well, and there
+ * will be no good end, though others may still progress. */
+static bool root_misses_any(const struct root *root)
+{
+    const struct control *control = root->control;
+    double patience = fmax(control->config.timeout, SILENT_SECONDS);
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && !peer->standing.finished &&
+            control->now - peer->heard > patience)
+            return true;
+    }
+    return false;
+}
+
+/* It has lasted for too long. A rank may know more of what it waits for than stands in its pulse: it
+ * is given a moment to say so. */
+static void root_call_time(struct root *root, double stalled)
+{
+    struct control *control = root->control;
+    root->late = true;
+    root->stalled = stalled;
+    root->verdict_at = control->now + GRACE_SECONDS;
+    atomic_store(&control->late, true);
+    root_send_all(root, FRAME_LATE, NULL, 0);
+}
+
+static bool root_must_beat(const struct root *root)
+{
+    return root->control->now - root->beat >= root->control->heartbeat;
+}
+
+static void root_check_progress(struct root *root)
+{
+    struct control *control = root->control;
+    struct reading reading;
+    pulse_read(&control->pulse, &reading);
+    peer_heard(root, &root->peers[0], &reading);
+    double stalled = control->now - root->progressed;
+    if (root->verdict_at > 0 && control->now >= root->verdict_at)
+        root_judge(root);
+    else if (root->verdict_at == 0 && stalled > control->config.timeout)
+        root_call_time(root, stalled);
+    else if (root->verdict_at == 0 && root_must_beat(root) && root_misses_any(root))
+        root_call_time(root, 0);
+}
+
+/* ---- the loop ---- */
+
+static void root_beat(struct root *root)
+{
+    if (!root_must_beat(root))
+        return;
+    root->beat = root->control->now;
+    root_send_all(root, FRAME_PULSE, NULL, 0);
+}
+
+/* Room for all sockets; false: out of memory. */
+static bool root_make_room(struct root *root)
+{
+    int room = 2 + LOBBY_POLLS + root->branches.count;
+    if (root->polls_room >= room)
+        return true;
+    struct pollfd *polls = realloc(root->polls, 2 * (size_t)room * sizeof *polls);
+    if (!polls)
+        return false;
+    root->polls = polls;
+    root->polls_room = 2 * room;
+    return true;
+}
+
+/* Waits for something to happen and lets everybody who has something to say say it. */
+static void root_listen(struct root *root)
+{
+    struct control *control = root->control;
+    if (!root_make_room(root)) {
+        fail(STATUS_ERROR, "rank 0 has no memory for %d connections", root->branches.count);
+        control_conclude(control, STATUS_ERROR);
+        return;
+    }
+    struct pollfd *set = root->polls;
+    set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
+    int guests = door_watch(&root->lobby.door, set + 2, control->now);
+    branches_watch(&root->branches, set + 2 + guests);
+    control_count_sockets(control, root->branches.count, root->lobby.door.count);
+    double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
+    wait = wait > control->look ? control->look : wait;
+    bool ended = atomic_load(&control->ended);
+    poll(set, (nfds_t)(2 + guests + root->branches.count),
+         ended      ? 20
+         : wait > 0 ? (int)(wait * 1000) + 1
+                    : 0);
+    control_read_events(control);
+    door_serve(&root->lobby.door, set + 2, control->now);
+    branches_serve(&root->branches, set + 2 + guests, control->now, &root_hearer, root);
+}
+
+static void root_tend(struct root *root)
+{
+    struct control *control = root->control;
+    for (struct letter *letter = control_take_outbox(control), *next; letter; letter = next) {
+        next = letter->next;
+        if (!root_handle(root, 0, letter->type, letter->data, letter->size))
+            root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "it used the control plane wrongly");
+        free(letter);
+    }
+    if (control->signal && !root->interrupted) {
+        root->interrupted = true;
+        root_blame(root, 0, CAUSE_INTERRUPTED, STATUS_INTERRUPTED, control_signal_name(control));
+    }
+    if (control->lost > 0 && control->lost < root->ranks)
+        root_blame(root, control->lost, CAUSE_LOST, STATUS_TIMEOUT, "");
+    if (!atomic_load(&control->ended)) {
+        if (control->joined)
+            root_check_progress(root);
+        else
+            root_check_joining(root);
+    } else {
+        root_tend_lobby(root);
+    }
+    root_beat(root);
+    branches_flush(&root->branches);
+}
+
+/* May rank 0 close? Not before those who live know how the job ended. */
+static bool root_may_close(struct root *root)
+{
+    struct control *control = root->control;
+    if (!control_is_closing(control))
+        return false;
+    if (root->closing_at == 0)
+        root->closing_at = control->now;
+    if (control->now - root->closing_at > LINGER_SECONDS)
+        return true;
+    if (root->interrupted && control->now - root->closing_at > REFUSAL_SECONDS)
+        return true;
+    /* Where there is no job, ranks that are on their way are to hear it too; after the deadline
+     * there are none. */
+    bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
+    if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
+        control->now - root->closing_at < REFUSAL_SECONDS)
+        return false;
+    for (int rank = 1; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && control->now - peer->heard < DEAF_SECONDS)
+            return false;
+    }
+    return true;
+}
+
+static bool root_create(struct root *root, struct control *control)
+{
+    size_t ranks = (size_t)control->membership.ranks;
+    *root = (struct root){.control = control, .ranks = control->membership.ranks};
+    root->peers = calloc(ranks, sizeof *root->peers);
+    root->standings = calloc(ranks, sizeof *root->standings);
+    root->causes = calloc(ranks, sizeof *root->causes);
+    root->order = calloc(ranks, sizeof *root->order);
+    bool open = lobby_open(&root->lobby, control, root_admit, root);
+    if (!open || !root->peers || !root->standings || !root->causes || !root->order)
+        return false;
+    for (size_t rank = 0; rank < ranks; rank++)
+        pulse_read(&control->pulse, &root->peers[rank].standing.reading); /* as all begin */
+    return true;
+}
+
+static void root_destroy(struct root *root)
+{
+    for (int rank = 0; root->peers && rank < root->ranks; rank++)
+        free(root->peers[rank].share);
+    branches_close(&root->branches);
+    lobby_close(&root->lobby);
+    free(root->peers);
+    free(root->standings);
+    free(root->causes);
+    free(root->order);
+    free(root->polls);
+    free(root);
+}
+
+void control_root_run(struct control *control)
+{
+    struct root *root = calloc(1, sizeof *root);
+    if (!root || !root_create(root, control)) {
+        fail(STATUS_ERROR, "out of memory for %d ranks", control->membership.ranks);
+        control_conclude(control, STATUS_ERROR);
+    } else {
+        control_advance_clock(control);
+        root_begin(root);
+        while (!root_may_close(root)) {
+            root_listen(root);
+            root_tend(root);
+            control_watch_main(control);
+        }
+    }
+    if (root)
+        root_destroy(root);
+}

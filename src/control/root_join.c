@@ -1,0 +1,383 @@
+/*
+ * root_join.c - rank 0 gathers the ranks of the job, or says why there is none.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rank_list.h"
+#include "control/root.h"
+
+#define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
+
+/* Says one thing to a process that does not stay, and closes its socket. */
+static void guest_dismiss(struct wire *wire, int type, const struct bytes *bytes)
+{
+    if (!bytes->failed && wire_put(wire, 0, type, bytes->data, bytes->size))
+        wire_flush(wire);
+    wire_close(wire);
+}
+
+/* Tells it why it cannot join. */
+static void guest_refuse(struct wire *wire, int type, const struct notice *notice)
+{
+    struct bytes bytes = {0};
+    notice_encode(notice, &bytes);
+    guest_dismiss(wire, type, &bytes);
+    bytes_free(&bytes);
+}
+
+/* There will be no job, because of a rank on `host` ("": unknown). */
+static void root_give_up(struct root *root, int rank, const char *host, enum status status,
+                         const char *sentence)
+{
+    struct verdict *verdict = &root->verdict;
+    *verdict = (struct verdict){.status = status, .error_count = 1};
+    struct job_error *error = &verdict->errors[0];
+    error->rank = rank;
+    snprintf(error->host, sizeof error->host, "%s", host);
+    snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
+    snprintf(error->message, sizeof error->message, "%s", sentence);
+    snprintf(verdict->headline, sizeof verdict->headline, "%s", sentence);
+    root->refusal = status;
+    root_pronounce(root, FRAME_REFUSED);
+}
+
+/* ... because of rank 0 itself. */
+static void root_fail(struct root *root, enum status status, const char *sentence)
+{
+    root_give_up(root, 0, root->peers[0].hello.host, status, sentence);
+}
+
+void root_begin(struct root *root)
+{
+    struct control *control = root->control;
+    struct peer *self = &root->peers[0];
+    hello_fill(&self->hello, &control->membership, control->options);
+    self->hello.home = control->home;
+    self->state = PEER_JOINED;
+    root->joined = 1;
+    root->progressed = control->now;
+}
+
+/* 0: both are on one host. */
+static int hosts_compare(const struct root *root, int a, int b)
+{
+    const struct hello *one = &root->peers[a].hello, *other = &root->peers[b].hello;
+    int order = strcmp(one->host, other->host);
+    return order ? order : strcmp(one->boot, other->boot);
+}
+
+/* By host, then by rank. */
+static int ranks_compare(const void *a, const void *b, void *root)
+{
+    int one = *(const int *)a, other = *(const int *)b;
+    int order = hosts_compare(root, one, other);
+    return order ? order : one - other;
+}
+
+/* Numbers hosts in the order of the first rank on each, and the ranks of each host; false: out of
+ * memory. Sorted, since there may be as many hosts as ranks. */
+static bool members_fill(struct root *root)
+{
+    struct member *members = root->control->members;
+    int *sorted = malloc((size_t)root->ranks * sizeof *sorted), nodes = 0;
+    if (!sorted)
+        return false;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        const struct hello *hello = &root->peers[rank].hello;
+        members[rank] = (struct member){.rank = rank, .pid = hello->pid};
+        memcpy(members[rank].host, hello->host, sizeof members[rank].host);
+        sorted[rank] = rank;
+    }
+    qsort_r(sorted, (size_t)root->ranks, sizeof *sorted, ranks_compare, root);
+    for (int i = 0, first = 0; i < root->ranks; i++) {
+        if (hosts_compare(root, sorted[i], sorted[first]) != 0)
+            first = i;
+        members[sorted[i]].local_rank = i - first;
+        members[sorted[i]].node = sorted[first]; /* for now: the rank that gives it its number */
+    }
+    free(sorted);
+    for (int rank = 0; rank < root->ranks; rank++)
+        members[rank].node =
+            members[rank].local_rank == 0 ? nodes++ : members[members[rank].node].node;
+    return true;
+}
+
+/* Everybody, or the one rank of `branch`, learns who all are; false: out of memory. */
+static bool root_introduce(struct root *root, struct branch *branch)
+{
+    struct bytes bytes = {0};
+    members_encode(root->control->members, root->ranks, &bytes);
+    bool good = !bytes.failed;
+    if (good && branch)
+        good = wire_put(&branch->wire, 0, FRAME_WELCOME, bytes.data, bytes.size);
+    else if (good)
+        root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    return good;
+}
+
+/* All are here. */
+static void root_welcome(struct root *root)
+{
+    for (int rank = 0; rank < root->ranks; rank++)
+        root->peers[rank].heard = root->control->now;
+    if (!members_fill(root) || !root_introduce(root, NULL)) {
+        root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
+        return;
+    }
+    root->progressed = root->control->now;
+    control_set_joined(root->control);
+}
+
+/* Why the process that says `hello` cannot join; STATUS_OK: it can. */
+static enum status guest_check(struct root *root, const struct hello *hello, char *why, size_t size)
+{
+    enum status status = hello_check(&root->peers[0].hello, hello, why, size);
+    if (status != STATUS_OK)
+        return status;
+    const struct peer *peer = &root->peers[hello->rank];
+    if (peer->state == PEER_ABSENT || hello_same(&peer->hello, hello))
+        return STATUS_OK; /* one process may call more than once */
+    const struct hello *first = &peer->hello;
+    snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
+             hello->rank, first->pid, first->host, hello->pid, hello->host);
+    return STATUS_USAGE;
+}
+
+/* Has it been counted among those that have joined? */
+static bool peer_is_counted(const struct peer *peer)
+{
+    return peer->state == PEER_JOINED || peer->state == PEER_LEFT;
+}
+
+static void peer_set_joined(struct root *root, struct peer *peer, int rank)
+{
+    peer->state = PEER_JOINED;
+    peer->heard = root->progressed = root->control->now;
+    root->joined++;
+    say_verbose(2, "rank %d has joined from host %s", rank, peer->hello.host);
+}
+
+void root_attach(struct root *root, int rank)
+{
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_SENT)
+        peer_set_joined(root, peer, rank);
+}
+
+static bool peer_is_below(const struct root *root, int rank, int above)
+{
+    while (rank != above && rank != 0)
+        rank = root->peers[rank].parent;
+    return rank == above;
+}
+
+/* Below which rank there is a place for this one: 0, or the first to have come that has one. That
+ * one may still be on its own way: it takes those in who are sent to it all the same. Who could not
+ * reach two such stays with rank 0. */
+static int root_find_parent(struct root *root, int rank)
+{
+    int most = root->control->config.fan_out;
+    if (root->peers[0].children < most || root->peers[rank].misses > 1)
+        return 0;
+    for (int i = root->parents; i < root->ordered; i++) {
+        int found = root->order[i];
+        const struct peer *parent = &root->peers[found];
+        bool open = parent->hello.home.count > 0 && parent->children < most && !parent->avoided;
+        if (open && !peer_is_below(root, found, rank))
+            return found;
+        root->parents += !open && root->parents == i;
+    }
+    return 0;
+}
+
+/* It stays, or learns where else it has a place. */
+static void guest_place(struct root *root, struct wire *wire, const struct hello *hello)
+{
+    int rank = hello->rank;
+    struct peer *peer = &root->peers[rank];
+    if (peer->state == PEER_ABSENT) {
+        root->order[root->ordered++] = rank;
+    } else {
+        root->peers[peer->parent].children--;
+        root->parents = 0; /* that place is free again */
+    }
+    if (peer_is_counted(peer)) { /* it hung up, as rank 0 took too long: this is its call now */
+        branches_drop(&root->branches, rank);
+        root->joined--;
+    }
+    if (peer->state == PEER_SENT && hello->arrival == ARRIVAL_AGAIN) {
+        root->peers[peer->parent].avoided = true;
+        peer->misses++;
+        say_verbose(2, "rank %d could not reach rank %d", rank, peer->parent);
+    }
+    peer->hello = *hello;
+    peer->parent = root_find_parent(root, rank);
+    root->peers[peer->parent].children++;
+    struct redirect redirect = {.parent = peer->parent};
+    struct bytes bytes = {0};
+    if (peer->parent > 0)
+        redirect.home = root->peers[peer->parent].hello.home;
+    redirect_encode(&redirect, &bytes);
+    if (peer->parent > 0) {
+        peer->state = PEER_SENT;
+        guest_dismiss(wire, FRAME_REDIRECT, &bytes);
+    } else {
+        const struct branch new = {.wire = *wire, .rank = rank, .heard = root->control->now};
+        struct branch *branch = branches_add(&root->branches, &new);
+        peer_set_joined(root, peer, rank);
+        if (!branch || bytes.failed ||
+            !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
+            (root->control->joined && !root_introduce(root, branch)))
+            root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
+    }
+    bytes_free(&bytes);
+}
+
+/* Its parent does not speak any more: from now on it speaks here. */
+static void guest_adopt(struct root *root, struct wire *wire, const struct hello *hello)
+{
+    int rank = hello->rank;
+    struct peer *peer = &root->peers[rank];
+    const struct branch branch = {
+        .wire = *wire, .rank = rank, .voice = true, .heard = root->control->now};
+    say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
+    if (peer->state == PEER_SENT)
+        peer_set_joined(root, peer, rank);
+    peer->state = PEER_JOINED;
+    peer->adopted = true;
+    for (int other = 1; other < root->ranks; other++)
+        root->peers[other].returned |= peer_is_below(root, other, rank);
+    peer->heard = root->control->now;
+    branches_drop(&root->branches, rank);
+    if (!branches_add(&root->branches, &branch))
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
+    else if (atomic_load(&root->control->ended))
+        root_repeat(root);
+}
+
+/* It does not join; and if it should have, there is no job. */
+static void guest_turn_away(struct root *root, struct wire *wire, const struct hello *hello,
+                            const struct notice *why)
+{
+    root->joined += !root->control->joined;
+    guest_refuse(wire, FRAME_REFUSED, why);
+    if (!root->control->joined && root->refusal == STATUS_OK)
+        root_give_up(root, hello->rank, hello->host, why->status, why->text);
+    else
+        say_verbose(1, "refused a process that came too late: %s", why->text);
+}
+
+void root_admit(void *argument, struct wire *wire, const struct hello *hello)
+{
+    struct root *root = argument;
+    struct control *control = root->control;
+    struct notice notice = {.personal = true};
+    if (root->last_type == FRAME_VERDICT && hello->arrival != ARRIVAL_ORPHANED) {
+        wire_close(wire); /* it is for the next job */
+        return;
+    }
+    notice.status = guest_check(root, hello, notice.text, sizeof notice.text);
+    if (notice.status != STATUS_OK) {
+        guest_turn_away(root, wire, hello, &notice);
+        return;
+    }
+    struct peer *peer = &root->peers[hello->rank];
+    bool orphan = hello->arrival == ARRIVAL_ORPHANED;
+    if (orphan && peer->state != PEER_ABSENT) {
+        guest_adopt(root, wire, hello);
+    } else if (atomic_load(&control->ended)) {
+        root->joined += !peer_is_counted(peer);
+        peer->hello = *hello;
+        peer->state = PEER_LEFT;
+        guest_refuse(wire, root->last_type, &root->last_word);
+    } else if (orphan) { /* this job never had it, and does not end because of it */
+        notice.status = STATUS_TIMEOUT;
+        snprintf(notice.text, sizeof notice.text,
+                 "the rank 0 that it spoke to is gone; the one there now is of another job");
+        guest_refuse(wire, FRAME_REFUSED, &notice);
+    } else {
+        guest_place(root, wire, hello);
+    }
+}
+
+/* Those that were here and did not arrive where they were sent: it is the way there that failed. */
+static void tell_strayed(const struct root *root, char *text, size_t size)
+{
+    const char *separator = "; sent to another rank, and not arrived there:";
+    int strayed = 0;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        const struct hello *parent = &root->peers[peer->parent].hello;
+        if (peer->state != PEER_SENT || ++strayed > STRAYED_TOLD)
+            continue;
+        size_t end = strlen(text);
+        snprintf(text + end, size - end,
+                 "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
+                 peer->hello.host, peer->hello.pid, peer->parent, parent->host, parent->pid);
+        separator = ",";
+    }
+    size_t end = strlen(text);
+    if (strayed > STRAYED_TOLD)
+        snprintf(text + end, size - end, " and %d more", strayed - STRAYED_TOLD);
+}
+
+/* Names the ranks that are not here at the deadline; returns the first. */
+static int tell_missing(struct root *root, char *text, size_t size)
+{
+    char list[RANKS_TEXT_MOST] = "ranks";
+    bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
+    int first = 0;
+    for (int rank = root->ranks - 1; rank >= 0; rank--) {
+        if (root->peers[rank].state != PEER_JOINED)
+            first = rank;
+        if (missing)
+            missing[rank] = root->peers[rank].state != PEER_JOINED;
+        absent |= root->peers[rank].state == PEER_ABSENT;
+    }
+    if (missing)
+        ranks_text(missing, root->ranks, list, sizeof list);
+    free(missing);
+    snprintf(text, size, "%d of %d ranks did not join within %.3g s: %s%s",
+             root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
+             absent ? "; were they started, and can they reach this host?" : "");
+    tell_strayed(root, text, size);
+    uint64_t strangers = control_strangers(root->control);
+    size_t end = strlen(text);
+    if (strangers > 0)
+        snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
+                 (unsigned long long)strangers, strangers == 1 ? " was" : "s were",
+                 root->lobby.door.last_stranger);
+    return first;
+}
+
+void root_check_joining(struct root *root)
+{
+    struct control *control = root->control;
+    char text[sizeof root->last_word.text];
+    if (root->cause_count > 0) {
+        const struct cause *cause = &root->causes[0];
+        const struct peer *peer = &root->peers[cause->rank];
+        char who[100] = "";
+        if (peer->state != PEER_ABSENT)
+            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->hello.host, peer->hello.pid);
+        snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
+                 cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
+                 cause->kind == CAUSE_LOST ? "lost" : cause->message, root->joined, root->ranks);
+        root_give_up(root, cause->rank, peer->hello.host, cause->status, text);
+    } else if (root->joined == root->ranks) {
+        root_welcome(root);
+    } else if (root->lobby.door.exhausted && root->refusal == STATUS_OK) {
+        snprintf(
+            text, sizeof text,
+            "out of file descriptors when %d of %d ranks had joined; raise the limit of open files "
+            "(ulimit -n)",
+            root->joined, root->ranks);
+        root_fail(root, STATUS_ERROR, text);
+    } else if (control->now - root->progressed > control->config.timeout) {
+        int missing = tell_missing(root, text, sizeof text);
+        root_give_up(root, missing, root->peers[missing].hello.host, STATUS_TIMEOUT, text);
+    }
+}

@@ -1,0 +1,312 @@
+/*
+ * uplink.c - the way of every rank but 0 to rank 0.
+ *
+ * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there,
+ * or is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
+ * Later, when its parent dies, or does not bring rank 0's beats any more (it was stopped, or has
+ * lost rank 0 itself), it calls rank 0 once more and speaks there, for itself and for those below
+ * it; when the parent brings them again, it goes back to it. When rank 0 cannot be reached any more,
+ * it is alone, and ends.
+ */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "control/relay.h"
+
+#define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
+#define PARENT_SECONDS  3.0 /* for one of a parent */
+#define RETRY_SECONDS   0.1 /* ... at first; of those that had a place, twice as long each time, */
+#define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
+#define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
+#define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
+#define ORPHAN_SHARE    12  /* but only when the deadline has passed: so much may pass first, */
+#define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
+
+static const char *relay_root_name(struct relay *relay, char *text, size_t size)
+{
+    const struct control *control = relay->control;
+    if (control->members[0].pid)
+        snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
+                 control->members[0].pid);
+    else
+        snprintf(text, size, "rank 0 (%s)", control->root_place);
+    return text;
+}
+
+/* When rank 0 dies all others lose it, so not all may say so without being asked: the first rank
+ * that is left on each host does, as a launcher's ranks are read together; and of those that were
+ * started by hand, which may be read one by one, also who spoke to rank 0 itself. Before they know
+ * each other's hosts, only these do. */
+static bool relay_speaks(const struct relay *relay)
+{
+    const struct control *control = relay->control;
+    const struct member *me = &control->members[control->membership.rank];
+    bool direct = relay_is_direct(relay);
+    if (!control->joined)
+        return direct;
+    return me->local_rank == (me->node == control->members[0].node) ||
+           (direct && control->membership.by_hand);
+}
+
+void relay_is_alone(struct relay *relay, const char *why)
+{
+    struct control *control = relay->control;
+    if (relay->alone)
+        return;
+    relay->alone = true;
+    relay_must_leave(relay);
+    struct notice notice = {.status = STATUS_TIMEOUT};
+    struct bytes bytes = {0};
+    snprintf(notice.text, sizeof notice.text, "%s", why);
+    notice_encode(&notice, &bytes);
+    if (!bytes.failed)
+        branches_send(&relay->branches, control->membership.rank, FRAME_ALONE, bytes.data,
+                      bytes.size);
+    bytes_free(&bytes);
+    if (atomic_load(&control->ended))
+        return;
+    char root[320];
+    relay_root_name(relay, root, sizeof root);
+    bool speaks = relay_speaks(relay);
+    if (control->joined || !speaks)
+        say_verbose(speaks ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root, why);
+    else
+        fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
+             why);
+    control_conclude(control, STATUS_TIMEOUT);
+}
+
+static void relay_call_root(struct relay *relay)
+{
+    static const enum arrival arrivals[] = {
+        [WAY_FIRST] = ARRIVAL_FIRST,
+        [WAY_AGAIN] = ARRIVAL_AGAIN,
+        [WAY_BELOW] = ARRIVAL_ORPHANED,
+        [WAY_ORPHAN] = ARRIVAL_ORPHANED,
+    };
+    struct control *control = relay->control;
+    struct hello hello;
+    hello_fill(&hello, &control->membership, control->options);
+    hello.home = control->home;
+    hello.arrival = arrivals[relay->way];
+    double seconds = fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->now, RETRY_SECONDS));
+    if (hello.arrival == ARRIVAL_ORPHANED)
+        seconds = PARENT_SECONDS;
+    int ways = control->route_count + (control->membership.spare_ports > 0);
+    if (ways > 1) /* one that does not answer leaves time for the others */
+        seconds = fmin(seconds, control->config.timeout / (2 * ways));
+    call_begin(&relay->call, control, 0, &hello, control->routes, relay->outcomes,
+               control->route_count, seconds);
+}
+
+void relay_begin(struct relay *relay)
+{
+    relay->call_until = relay->control->now + relay->control->config.timeout;
+    relay->wait = RETRY_SECONDS;
+    relay->seed = (unsigned)relay->control->membership.rank;
+    relay_call_root(relay);
+}
+
+void relay_go(struct relay *relay, const struct redirect *redirect)
+{
+    struct control *control = relay->control;
+    struct address routes[HOME_ADDRESSES_MOST];
+    struct hello hello;
+    if (redirect->parent == 0) {
+        relay->way = WAY_DIRECT;
+        return;
+    }
+    relay->way = WAY_SENT;
+    int count = home_routes(&control->home, &redirect->home, routes);
+    if (relay->up.fd >= 0)
+        close(relay->up.fd);
+    relay->up.fd = -1;
+    hello_fill(&hello, &control->membership, control->options);
+    call_begin(&relay->call, control, redirect->parent, &hello, routes, relay->parent_outcomes,
+               count, fmin(PARENT_SECONDS, control->config.timeout / 4));
+}
+
+void relay_is_orphan(struct relay *relay, const char *why)
+{
+    wire_close(&relay->up);
+    if (relay->way == WAY_VOICE) {
+        relay->up = relay->voice;
+        relay->voice = (struct wire){.fd = -1};
+        relay->way = WAY_DIRECT;
+        relay->forsaken = false;
+        return;
+    }
+    if (relay_is_direct(relay))
+        relay_is_alone(relay, why);
+    if (relay->way == WAY_BACK) { /* rank 0 closes that one */
+        wire_flush(&relay->voice);
+        wire_close(&relay->voice);
+    }
+    relay->way = WAY_ORPHAN;
+}
+
+void relay_lose_voice(struct relay *relay)
+{
+    bool spoke = relay->way == WAY_VOICE;
+    wire_close(&relay->voice);
+    relay->way = WAY_BELOW;
+    if (spoke && atomic_load(&relay->control->ended)) {
+        wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
+        relay->way = WAY_ORPHAN;
+    }
+}
+
+/* The parent may have been stopped when it was to pass it on, or it was said before rank 0 knew
+ * that this rank has arrived; to hear it twice does no harm. */
+static void relay_repeat_failure(struct relay *relay, struct wire *wire)
+{
+    if (relay->failure.size > 0)
+        wire_put(wire, relay->control->membership.rank, FRAME_FAILED, relay->failure.data,
+                 relay->failure.size);
+}
+
+/* Who was called has answered. */
+static void relay_reached(struct relay *relay)
+{
+    static const enum way next[] = {
+        [WAY_FIRST] = WAY_ASKED, [WAY_AGAIN] = WAY_ASKED,   [WAY_SENT] = WAY_BELOW,
+        [WAY_BELOW] = WAY_VOICE, [WAY_ORPHAN] = WAY_DIRECT,
+    };
+    struct control *control = relay->control;
+    bool voice = relay->way == WAY_BELOW;
+    struct wire *wire = voice ? &relay->voice : &relay->up;
+    call_take(&relay->call, wire);
+    relay->refusals = 0;
+    relay->wait = RETRY_SECONDS;
+    relay->forsaken = false;
+    relay->heard = control->now;
+    if (!voice)
+        relay->parent_heard = control->now;
+    if (relay->way == WAY_SENT)
+        relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
+    relay->way = next[relay->way];
+    relay_repeat_failure(relay, wire);
+}
+
+/* Rank 0 cannot be reached, or somebody else was: says what came of each address. */
+static void relay_give_up(struct relay *relay, bool hopeless)
+{
+    struct control *control = relay->control;
+    const char *interface = control->membership.interface;
+    char tried[700];
+    if (relay->stranger[0])
+        snprintf(tried, sizeof tried, "%s", relay->stranger);
+    else
+        routes_text(control->routes, relay->outcomes, control->route_count, tried, sizeof tried);
+    if (hopeless)
+        fail(STATUS_ERROR,
+             "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
+             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             control->root_place, tried);
+    else
+        fail(STATUS_TIMEOUT,
+             "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
+             control->root_place, control->config.timeout, tried,
+             interface ? ", and is that its address on --interface " : "",
+             interface ? interface : "");
+    control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
+}
+
+/* Another job's rank 0 may have been faster; ours listens at another port then. Turns to the next
+ * port at which it may be; false: all were tried, and this is the first. */
+static bool relay_next_port(struct relay *relay)
+{
+    struct control *control = relay->control;
+    const struct membership *membership = &control->membership;
+    if (relay->call.stranger)
+        snprintf(relay->stranger, sizeof relay->stranger, "what listens at port %d %s",
+                 membership->root_port + relay->spare, relay->call.stranger);
+    relay->spare = relay->spare < membership->spare_ports ? relay->spare + 1 : 0;
+    for (int i = 0; i < control->route_count; i++)
+        control->routes[i].port = htons((in_port_t)(membership->root_port + relay->spare));
+    return relay->spare > 0;
+}
+
+/* Rank 0 is not there, or did not let this rank in yet. */
+static void relay_missed_root(struct relay *relay, bool hopeless)
+{
+    struct control *control = relay->control;
+    if (relay->way == WAY_FIRST && control->membership.spare_ports > 0) {
+        hopeless = false;
+        if (relay_next_port(relay)) {
+            relay_call_root(relay);
+            return;
+        }
+    }
+    if (hopeless || control->now >= relay->call_until)
+        relay_give_up(relay, hopeless);
+}
+
+/* When to call again: those that wait together do not call together. */
+static double relay_next_wait(struct relay *relay)
+{
+    if (!relay_is_placed(relay))
+        return RETRY_SECONDS;
+    double most = fmin(RETRY_MOST, relay->control->config.timeout / ORPHAN_SHARE);
+    double wait = relay->wait;
+    relay->wait = fmin(2 * wait, fmax(most, RETRY_SECONDS));
+    return wait * (0.5 + 0.5 * rand_r(&relay->seed) / RAND_MAX);
+}
+
+/* Nobody there, or not the one who was meant. */
+static void relay_missed(struct relay *relay)
+{
+    struct control *control = relay->control;
+    struct call *call = &relay->call;
+    bool hopeless = call->state == CALL_HOPELESS;
+    relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
+    call_drop(call);
+    relay->call_again = control->now + relay_next_wait(relay);
+    if (relay->way == WAY_SENT) {
+        relay->call_until = control->now + control->config.timeout;
+        relay->way = WAY_AGAIN;
+        relay_call_root(relay);
+    } else if (relay_is_placed(relay)) {
+        if (relay->forsaken)
+            relay_is_alone(relay, relay->reason);
+        else if (hopeless || relay->refusals >= REFUSALS_MOST)
+            relay_is_alone(relay, "nobody listens there any more (killed, or crashed?)");
+    } else {
+        relay_missed_root(relay, hopeless);
+    }
+}
+
+/* Does it need a way to rank 0, or another one? */
+static bool relay_is_unheard(const struct relay *relay)
+{
+    const struct control *control = relay->control;
+    if (relay->way != WAY_BELOW)
+        return relay->up.fd < 0;
+    double patience = fmax(ORPHAN_BEATS * control->heartbeat,
+                           fmin(ORPHAN_SECONDS, control->config.timeout / ORPHAN_SHARE));
+    return control->now - relay->parent_heard > patience;
+}
+
+void relay_tend_way(struct relay *relay, short call_events)
+{
+    struct control *control = relay->control;
+    enum call_state state = call_step(&relay->call, call_events);
+    if (relay->alone) {
+        call_drop(&relay->call);
+        return;
+    }
+    if (state == CALL_DONE)
+        relay_reached(relay);
+    else if (state == CALL_FAILED || state == CALL_HOPELESS)
+        relay_missed(relay);
+    if (relay->call.state == CALL_NONE && control->now >= relay->call_again &&
+        !atomic_load(&control->ended) && relay_is_unheard(relay))
+        relay_call_root(relay);
+    if (relay->way == WAY_VOICE && control->now - relay->parent_heard < control->heartbeat) {
+        relay->way = WAY_BACK;
+        wire_put(&relay->voice, control->membership.rank, FRAME_BACK, NULL, 0);
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * bottleneck.h - who is to blame for the time that an iteration takes: a rank that begins late, a link
+ * that is slow, all links of a host, or nobody.
+ *
+ * No clocks of different hosts are compared. A link's own time has two bounds that are counted on
+ * its two sides: for how long its sender had bytes on their way that the receiver had room for, and
+ * for how long its receiver waited for bytes that did not come. A late or slow sender makes a
+ * receiver wait, but has nothing on its way; a late or slow receiver leaves bytes on their way, but
+ * does not wait for them. So the smaller of the two is the link's own, or more than that.
+ *
+ * On a machine that has more to do than cores all links are a little slow. Only what stands out
+ * from links that had as much to carry is named.
+ */
+#ifndef CCTEST_MEASURE_BOTTLENECK_H
+#define CCTEST_MEASURE_BOTTLENECK_H
+
+#include <stdint.h>
+
+enum culprit_kind {
+    CULPRIT_NOBODY,
+    CULPRIT_RANK, /* it begins late */
+    CULPRIT_LINK, /* from one rank to another, or all links from its host to the other's */
+    CULPRIT_PAIR, /* the links between two hosts, in both directions */
+    CULPRIT_FROM, /* all links from a host */
+    CULPRIT_TO,   /* all links to a host */
+    CULPRIT_HOST, /* all links from and to a host */
+};
+
+/* What one link carried in the timed iterations of a line. */
+struct culprit_link {
+    int from, to;     /* ranks */
+    uint64_t bytes;   /* of messages */
+    uint64_t busy;    /* ns in which bytes were on their way */
+    uint64_t starved; /* ns in which the receiver waited for them */
+};
+
+struct culprit_case {
+    int ranks;
+    const int *node;      /* of each rank, from 0 */
+    const uint64_t *late; /* of each rank: the median of the time from its release to its
+                             beginning, ns */
+    uint64_t duration;    /* p50 of an iteration, ns */
+    uint64_t time;        /* all iterations together, ns */
+    const struct culprit_link *links;
+    int link_count;
+};
+
+struct culprit {
+    enum culprit_kind kind;
+    int rank;            /* the late one; -1 */
+    int from, to;        /* of the links, the one that was waited for longest; -1 */
+    int node;            /* CULPRIT_FROM, TO, HOST; -1 */
+    int links;           /* how many are to blame */
+    double share;        /* of the time */
+    double rate, others; /* bytes per second: of a link to blame; the median of the others, each at
+                            least that */
+    uint64_t late, next; /* ns: of the late rank, and the most of any other */
+};
+
+/* Nothing is allocated or kept. Where memory is short, nobody is named. */
+void culprit_find(const struct culprit_case *given, struct culprit *culprit);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * bottleneck_report.h - rank 0's view of a line: what each rank saw, and who is to blame for its time.
+ */
+#ifndef CCTEST_MEASURE_BOTTLENECK_REPORT_H
+#define CCTEST_MEASURE_BOTTLENECK_REPORT_H
+
+#include "measure/results.h"
+
+/* Fills in result->culprit, accusation and samples. `tallies`: a struct tally_wire of each rank;
+ * `duration`: p50 of an iteration, `time`: of all of them together, ns. */
+enum status accuse(struct result *result, const struct member *members, const struct blobs *tallies,
+                   uint64_t duration, uint64_t time);
+void accuse_free(struct result *result);
+
+#endif

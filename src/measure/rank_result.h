@@ -1,0 +1,54 @@
+/*
+ * rank_result.h - what one line of the table yields on one rank.
+ */
+#ifndef CCTEST_MEASURE_RANK_RESULT_H
+#define CCTEST_MEASURE_RANK_RESULT_H
+
+#include "check/check.h"
+#include "measure/link_stats.h"
+#include "measure/results.h"
+#include "run/runner.h"
+
+/* One rank's part of a line. */
+struct tally {
+    int choice;
+    size_t bytes; /* as asked; the table shows what it became */
+    struct problem problem;
+    long checked;           /* iterations: as asked, but with `-r all` every root at least once */
+    uint64_t *samples;      /* ns of each timed iteration on this rank */
+    uint64_t *late;         /* ns between release and beginning */
+    size_t wrong;           /* elements, over all checked iterations */
+    char story[768];        /* of the first wrong iteration; empty: all was right */
+    int hop_peer, hop_step; /* whom its first wrong element came from, and when; -1: made here */
+    struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations, by endpoint */
+    double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
+    const char *transport[TRANSPORTS_MOST];
+    int transports;
+    bool used[TRANSPORTS_MOST]; /* endpoints that serve the line's peers */
+    struct flows *flows;        /* between this rank and its peers; NULL: nobody asked */
+};
+
+enum status tally_create(const struct job *job, const struct line *line, int choice, size_t bytes,
+                         struct runner *runner, struct tally **tally);
+void tally_free(struct tally *tally); /* NULL is allowed */
+
+/* What the checks of an iteration found; the first thing that is wrong is kept as the story. */
+void tally_note_finding(struct tally *tally, const struct finding *finding,
+                        const struct schedule *schedule, long iteration);
+void tally_note_source(struct tally *tally, size_t changed, long iteration);
+void tally_note_overrun(struct tally *tally, const char *overrun, long iteration);
+
+/* Around the timed iterations: counts the bytes that moved between the two, by transport, and
+ * where the time went, both without the start barriers. */
+void tally_begin(struct tally *tally, struct runner *runner);
+void tally_end(struct tally *tally, const struct runner *runner);
+
+/* A way that was forced by --copy and not taken is an error, not a silence. */
+enum status tally_check_copy(const struct tally *tally, const struct job *job);
+
+/* Called by all ranks together: rank 0 adds the line to its ledger, says which ranks hold wrong
+ * data, and reports the result. */
+enum status tally_gather(struct tally *tally, struct ledger *ledger, struct control *control,
+                         const struct job *job, struct report *report);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * report.h - what a run has to say, handed from the session to whoever prints it.
+ */
+#ifndef CCTEST_MEASURE_REPORT_H
+#define CCTEST_MEASURE_REPORT_H
+
+#include "measure/bottleneck.h"
+#include "measure/connectivity.h"
+#include "measure/link_stats.h"
+#include "measure/statistics.h"
+#include "run/cpu_binding.h"
+#include "run/job.h"
+
+/* Where one rank's time went in the timed iterations of a line. */
+struct rank_profile {
+    double share[ACTIVITIES]; /* of an iteration's time, mean over them; together 1 */
+    double time_us;           /* p50 of an iteration on this rank, from release to end */
+};
+
+/* What one rank saw of the timed iterations of a line. */
+struct rank_sample {
+    double late_us; /* median */
+    double time_us; /* p50 of an iteration, from release to end */
+    int peers;
+    const struct peer_flow *flows; /* of those peers, those that were waited for longest first */
+};
+
+/* One line of the table: one collective, algorithm and size. */
+struct result {
+    int choice;   /* index in job->candidates */
+    size_t asked; /* bytes, of the sweep */
+    size_t count, bytes;
+    int root;
+    long iterations, checked;
+    size_t wrong;       /* wrong elements, over all ranks and checked iterations */
+    char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */
+    struct traffic
+        by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
+    const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
+    struct statistics time_us;
+    double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */
+    int late_rank;       /* -1: nobody stands out */
+    double late_us;      /* its median lateness */
+    int ranks;
+    struct culprit culprit;       /* who is to blame for the time */
+    char accusation[320];         /* the same as words; "": nobody, or it was not asked for */
+    struct rank_sample *samples;  /* of each rank, the ledger's, which frees them after
+                                     report->result(); NULL: not asked for */
+    struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
+};
+
+/* Who takes part. */
+struct lineup {
+    int ranks;
+    const struct member *members; /* of each rank, */
+    const struct place *places;   /* likewise: what became of the job's binding */
+    const char *bootstrap;
+};
+
+/* How it ended. */
+struct ending {
+    enum status status;
+    const struct job_error *errors;
+    int error_count;
+    long long
+        strangers; /* connections that were none of the job's and were dropped; -1: not known */
+};
+
+/* All calls come from rank 0's main thread. */
+struct report {
+    void (*begin)(struct report *report, const struct job *job, const struct lineup *lineup);
+    /* When the ranks are connected. NULL is allowed. */
+    void (*connected)(struct report *report, const struct job *job,
+                      const struct connections *connections);
+    void (*result)(struct report *report, const struct job *job, const struct result *result);
+    /* Always called, at last, also after errors. */
+    void (*end)(struct report *report, const struct job *job, const struct ending *ending);
+    const char *_Atomic writing; /* what a call writes to just now, for a human; NULL: nothing */
+};
+
+#endif

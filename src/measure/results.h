@@ -1,0 +1,58 @@
+/*
+ * results.h - rank 0's account of the job: every line's result, and everything that went wrong.
+ */
+#ifndef CCTEST_MEASURE_RESULTS_H
+#define CCTEST_MEASURE_RESULTS_H
+
+#include "measure/link_stats.h"
+#include "measure/report.h"
+
+struct tally;
+
+/* A tally as it travels to rank 0. */
+struct tally_wire {
+    uint64_t wrong; /* elements */
+    uint64_t late;  /* median, ns */
+    int32_t hop_peer, hop_step;
+    struct traffic traffic[TRANSPORTS_MOST];
+    double shares[ACTIVITIES]; /* summed over the iterations */
+    double duration;           /* median, us; 0 if nobody reads it */
+    char transport[TRANSPORTS_MOST][16];
+    uint8_t used[TRANSPORTS_MOST]; /* 0 or 1 */
+    char story[768];
+    int32_t peers;
+    uint64_t samples[]; /* one for each timed iteration, ns; behind them a struct peer_flow of each
+                           of the `peers` */
+};
+
+static inline const struct peer_flow *tally_wire_flows(const struct tally_wire *wire,
+                                                       long iterations)
+{
+    return (const struct peer_flow *)(const void *)&wire->samples[iterations];
+}
+
+/* Zeroed at the start; stays empty at other ranks. */
+struct ledger {
+    struct result *results;
+    int result_count;
+    struct job_error *errors;
+    int error_count;
+    size_t wrong;
+};
+
+/* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
+ * `tallies` holds a struct tally_wire of each rank, with the samples of job->iterations and its
+ * peers; what stands in it is checked. */
+enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
+                            const struct member *members, const struct blobs *tallies,
+                            struct report *report);
+
+/* Adds what the control plane had to report. */
+void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count);
+
+/* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other
+ * ranks. */
+enum status ledger_status(const struct ledger *ledger, const struct job *job);
+void ledger_free(struct ledger *ledger);
+
+#endif

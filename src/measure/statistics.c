@@ -1,0 +1,63 @@
+/*
+ * statistics.c - samples, and what is said about them.
+ */
+#include "measure/statistics.h"
+
+#include <stdlib.h>
+
+static int compare_samples(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Nearest rank: the smallest of the sorted samples that at least `percent` of them do not exceed.
+ */
+static double percentile(const uint64_t *sorted, size_t count, unsigned percent)
+{
+    /* ceil(count * percent / 100), in two parts so that it cannot overflow. */
+    size_t rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
+    return (double)sorted[rank - 1] * 1e-3;
+}
+
+struct statistics statistics_of(uint64_t *samples, size_t count)
+{
+    if (count == 0)
+        return (struct statistics){0};
+    qsort(samples, count, sizeof *samples, compare_samples);
+    double total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += (double)samples[i];
+    return (struct statistics){
+        .min = (double)samples[0] * 1e-3,
+        .p50 = percentile(samples, count, 50),
+        .mean = total / (double)count * 1e-3,
+        .p90 = percentile(samples, count, 90),
+        .p99 = percentile(samples, count, 99),
+        .max = (double)samples[count - 1] * 1e-3,
+    };
+}
+
+double bandwidth_algorithm(size_t bytes, double microseconds)
+{
+    return microseconds > 0 ? (double)bytes / (microseconds * 1e3) : 0;
+}
+
+int measure_late_rank(const uint64_t *late, int ranks, uint64_t duration)
+{
+    if (ranks < 2)
+        return -1;
+    int latest = 0;
+    for (int rank = 1; rank < ranks; rank++) {
+        if (late[rank] > late[latest])
+            latest = rank;
+    }
+    uint64_t others = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        if (rank != latest && late[rank] > others)
+            others = late[rank];
+    }
+    const uint64_t least = 20000;
+    uint64_t most = late[latest];
+    return most >= least && most >= duration / 10 && most / 2 >= others ? latest : -1;
+}

@@ -1,0 +1,28 @@
+/*
+ * statistics.h - samples, and what is said about them.
+ */
+#ifndef CCTEST_MEASURE_STATISTICS_H
+#define CCTEST_MEASURE_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Microseconds. */
+struct statistics {
+    double min, p50, mean, p90, p99, max;
+};
+
+/* Of `count` samples in nanoseconds; sorts them. Percentiles by nearest rank (the smallest sample
+ * that at least p percent do not exceed). All 0 when count is 0. */
+struct statistics statistics_of(uint64_t *samples, size_t count);
+
+/* GB/s = 1e9 bytes a second; 0 when the time is 0. */
+double bandwidth_algorithm(size_t bytes, double microseconds);
+
+/* Is one rank to blame for being late? `late[r]`: the median, in nanoseconds, of the time between
+ * the start barrier's release and rank r's own beginning; `duration` the p50 of the iterations.
+ * Returns the rank, or -1 where none stands out (twice the others' largest, and at least a tenth of
+ * the duration and 20 microseconds). */
+int measure_late_rank(const uint64_t *late, int ranks, uint64_t duration);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * layout.c - walks over the pieces of a message and moves bytes between them and flat memory.
+ *
+ * Everything that touches a message's memory (transports, engines) goes through these cursors, so
+ * this is the one place that knows how strided pieces are laid out.
+ */
+#include "memory/layout.h"
+
+#include <string.h>
+
+#include "memory/nontemporal.h"
+
+void cursor_start(struct cursor *cursor, struct layout layout)
+{
+    *cursor = (struct cursor){
+        .piece = layout.pieces, .end = layout.pieces + layout.count, .streams = layout.streams};
+}
+
+char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
+{
+    const struct piece *piece = cursor->piece;
+    if (piece == cursor->end) {
+        *run = 0;
+        return NULL;
+    }
+    size_t left = piece->run - cursor->offset;
+    if (piece->stride == piece->run) /* runs that touch are one */
+        left += (piece->times - cursor->time - 1) * piece->run;
+    *run = left < most ? left : most;
+    return piece->base + cursor->time * piece->stride + cursor->offset;
+}
+
+void cursor_advance(struct cursor *cursor, size_t bytes)
+{
+    while (bytes > 0) {
+        const struct piece *piece = cursor->piece;
+        size_t left = (piece->times - cursor->time) * piece->run - cursor->offset;
+        if (bytes >= left) {
+            bytes -= left;
+            cursor->piece++;
+            cursor->time = 0;
+            cursor->offset = 0;
+            continue;
+        }
+        cursor->offset += bytes;
+        if (cursor->offset >= piece->run) {
+            cursor->time += cursor->offset / piece->run;
+            cursor->offset %= piece->run;
+        }
+        return;
+    }
+}
+
+/* To and from slots, whose lines are in some core's cache. The C library copies what is longer by
+ * one instruction (rep movsb), which takes twice as long there; so it gets pieces. */
+#define PIECE ((size_t)2 << 10)
+
+static inline void copy_flat(char *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0, piece; at < bytes; at += piece) {
+        piece = bytes - at < PIECE ? bytes - at : PIECE;
+        /* Hides the length: the compiler, which could see that it is at most a few KiB, would make
+         * a `rep movsb` or `rep movsq` of the call itself. */
+        __asm__("" : "+r"(piece));
+        memcpy(to + at, from + at, piece);
+    }
+}
+
+static inline void place(const struct cursor *cursor, char *to, const char *from, size_t bytes)
+{
+    if (cursor->streams)
+        stream_copy(to, from, bytes);
+    else
+        copy_flat(to, from, bytes);
+}
+
+static inline void combine(const struct cursor *cursor, char *to, const char *a, const char *b,
+                           size_t elements, reduce_function *reduce, size_t element)
+{
+    if (cursor->streams)
+        stream_reduce(reduce, element, to, a, b, elements);
+    else
+        reduce(to, a, b, elements);
+}
+
+void cursor_gather(struct cursor *from, void *to, size_t bytes)
+{
+    char *flat = to;
+    while (bytes > 0) {
+        size_t run;
+        const char *here = cursor_peek(from, bytes, &run);
+        copy_flat(flat, here, run);
+        cursor_advance(from, run);
+        flat += run;
+        bytes -= run;
+    }
+}
+
+void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
+{
+    const char *flat = from;
+    while (bytes > 0) {
+        size_t run;
+        char *here = cursor_peek(to, bytes, &run);
+        place(to, here, flat, run);
+        cursor_advance(to, run);
+        flat += run;
+        bytes -= run;
+    }
+}
+
+void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *source = cursor_peek(from, run, &run);
+        if (target != source && to->streams)
+            stream_copy(target, source, run);
+        else if (target != source)
+            memcpy(target, source, run);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+    }
+}
+
+void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
+                        reduce_function *reduce, size_t element)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *left = cursor_peek(from, run, &run), *right = cursor_peek(with, run, &run);
+        combine(to, target, left, right, run / element, reduce, element);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+        cursor_advance(with, run);
+    }
+}
+
+void cursor_finish(struct cursor *to, struct cursor *from, size_t bytes, finish_function *finish,
+                   size_t element, int ranks)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        char *target = cursor_peek(to, bytes, &run);
+        const char *source = cursor_peek(from, run, &run);
+        finish(target, source, run / element, ranks);
+        cursor_advance(to, run);
+        cursor_advance(from, run);
+    }
+}
+
+void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
+                   reduce_function *reduce, size_t element)
+{
+    const char *flat = incoming;
+    while (bytes > 0) {
+        size_t run;
+        char *target = cursor_peek(to, bytes, &run);
+        const char *other = cursor_peek(with, run, &run);
+        combine(to, target, other, flat, run / element, reduce, element);
+        cursor_advance(to, run);
+        cursor_advance(with, run);
+        flat += run;
+        bytes -= run;
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * layout.h - where the bytes of a message lie in memory, and a cursor that walks over them.
+ *
+ * The byte form of schedule.h's messages: spans of elements become pieces with addresses.
+ */
+#ifndef CCTEST_MEMORY_LAYOUT_H
+#define CCTEST_MEMORY_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "memory/datatype.h"
+
+/* `times` runs of `run` bytes, their starts `stride` bytes apart. Runs are whole elements. */
+struct piece {
+    char *base;
+    size_t run, stride, times;
+};
+
+struct layout {
+    const struct piece *pieces; /* none empty */
+    size_t count;
+    bool streams; /* written: past the cache (nontemporal.h), since nobody reads it soon */
+};
+
+/* A place in a layout, moving forward only. */
+struct cursor {
+    const struct piece *piece, *end;
+    size_t time;   /* run within the piece */
+    size_t offset; /* byte within the run */
+    bool streams;
+};
+
+void cursor_start(struct cursor *cursor, struct layout layout);
+
+/* The address of the cursor's byte, and in *run how many bytes (at most `most`) are contiguous
+ * there. NULL at the end. */
+char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run);
+
+/* Moves on by `bytes`, over as many runs as needed. */
+void cursor_advance(struct cursor *cursor, size_t bytes);
+
+/* Copies `bytes` between the layout at the cursor and flat memory, and moves on. */
+void cursor_gather(struct cursor *from, void *to, size_t bytes);
+void cursor_scatter(struct cursor *to, const void *from, size_t bytes);
+
+/* Copies `bytes` from layout to layout, but for what lies in the same place. */
+void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes);
+
+/* to = from (+) with, likewise. */
+void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
+                        reduce_function *reduce, size_t element);
+
+/* to = what finish() makes of from, a result of `ranks` ranks; whole elements. */
+void cursor_finish(struct cursor *to, struct cursor *from, size_t bytes, finish_function *finish,
+                   size_t element, int ranks);
+
+/* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both
+ * on. */
+void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
+                   reduce_function *reduce, size_t element);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * memory.h - kinds of memory that buffers may lie in, and the engine that works on each.
+ *
+ * host: private memory of the process. shared: a memfd, which peers on the same node can map and
+ * read in place. Later: cuda.
+ */
+#ifndef CCTEST_MEMORY_MEMORY_H
+#define CCTEST_MEMORY_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/tick.h"
+#include "memory/transfer.h"
+
+struct engine; /* what works on local operations; each kind has its own */
+
+/* A piece of memory that one rank owns. */
+struct region {
+    const struct memory_kind *kind;
+    char *base;   /* aligned to 4096 bytes at least */
+    size_t bytes; /* as asked for */
+    int fd;       /* shared: the memfd that backs it, from offset 0; else -1 */
+};
+
+struct memory_kind {
+    const char *name;
+    const char *summary; /* one line for `cctest info` */
+
+    /* A region of `bytes` bytes (0 is allowed), filled with zeroes. Memory is really there when
+     * this returns: what cannot be had is an error here (STATUS_ERROR, saying how much was asked
+     * for), not a signal later. `tick` is called now and then; NULL is allowed. */
+    enum status (*allocate)(size_t bytes, const struct tick *tick, struct region *region);
+    void (*release)(struct region *region);
+
+    /* Local operations. post() accepts a TRANSFER_COPY, TRANSFER_REDUCE or TRANSFER_FINISH;
+     * progress() moves each posted one by about its grain at most and never waits. A kind whose
+     * work takes place elsewhere (a GPU stream) starts it in one call and finds it finished in a
+     * later one. An engine belongs to one thread. */
+    enum status (*engine_open)(struct engine **engine);
+    void (*engine_post)(struct engine *engine, struct transfer *transfer);
+    enum status (*engine_progress)(struct engine *engine);
+    void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */
+
+    /* Does a short local operation at once, without an engine. NULL where work takes place
+     * elsewhere. */
+    void (*engine_now)(const struct transfer *transfer);
+};
+
+/* Maps a region's bytes of a file, or private ones if fd is -1: whole pages, from 128 KiB whole
+ * huge pages, so that they can lie in such. `protection`: as mmap's. NULL: it failed, errno says
+ * why. */
+char *memory_place(size_t bytes, int fd, int protection);
+void memory_unplace(char *base, size_t bytes); /* what memory_place() has mapped */
+
+/* Bytes that are left, but for a reserve for others, */
+struct memory_left {
+    size_t machine; /* by the machine to all of its processes, */
+    size_t group;   /* and, to its processes, by the control group of this one, or the one above it,
+                       that has the least; SIZE_MAX: they have no limit */
+    uint64_t which; /* that group: a number that no other on the machine has; 0: none */
+};
+void memory_look(struct memory_left *left);
+/* Bytes that this process can still have: the less of both. */
+size_t memory_available(void);
+
+/* Bytes that the control groups of this process may take at most; SIZE_MAX: they have no limit.
+ * False: nobody knows, as version 1 counts them, or this system tells of no groups. */
+bool memory_group_limit(size_t *bytes);
+
+/* Ended by NULL; the first is the default. */
+extern const struct memory_kind *const memory_kinds[];
+const struct memory_kind *memory_find(const char *name); /* NULL if unknown */
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * reduce_small.c - the kernels of floats of 8 and 16 bits.
+ *
+ * Each pair of elements is combined in float and rounded back at once (small_float.h), as a machine
+ * that can do it by itself would. The sum, the product and the quotient of two of them in float are
+ * exact, or so near that rounding twice gives what rounding once would.
+ *
+ * Measured on a Zen 4, sums of float8_e4m3 in the cache: 3.4 GB/s by AVX2 and float16; 1.4 by AVX2
+ * with a table of 256 floats to load from (gather); in the baseline 0.6 by integer arithmetic, 0.3
+ * with the table.
+ *
+ * The greater of two is found without a float: the bits of a float without its sign, read as an
+ * integer, grow as it does. So -0 is below 0, and NaN beyond the infinities; no order of combining
+ * matters.
+ */
+#include "memory/reduce_kernels.h"
+#include "memory/small_float.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/* Integers that are ordered as the floats are; x ^ its magnitude's bits where the sign is set. */
+#define KEY_8(x)  ((int8_t)((x) ^ ((uint8_t)((int8_t)(x) >> 7) & 0x7f)))
+#define KEY_16(x) ((int16_t)((x) ^ ((uint16_t)((int16_t)(x) >> 15) & 0x7fff)))
+
+#define SUM(format)  format##_narrow(format##_widen(x) + format##_widen(y))
+#define PROD(format) format##_narrow(format##_widen(x) * format##_widen(y))
+
+#define LOOPS_BASELINE(format, type)                                                               \
+    LOOP(sum_##format##_baseline, , type, SUM(format))                                             \
+    LOOP(prod_##format##_baseline, , type, PROD(format))                                           \
+    FINISH(finish_##format##_baseline, , type, float, format##_narrow(format##_widen(x) / n))
+
+LOOPS_BASELINE(float16, uint16_t)
+LOOPS_BASELINE(bfloat16, uint16_t)
+LOOPS_BASELINE(e4m3, uint8_t)
+LOOPS_BASELINE(e5m2, uint8_t)
+
+#ifdef __x86_64__
+/* With AVX2 and F16C, which compilers do not make of the loops above by themselves. Bytes go by way
+ * of float16: e5m2 is its upper half; so is e4m3, shifted, but for a power of two. What was rounded
+ * to float16 may be rounded again: it has more than twice the bits of both. */
+
+FOR_AVX2 static inline __m256 float16_load(const uint16_t *from)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+}
+
+FOR_AVX2 static inline void float16_store(uint16_t *to, __m256 value)
+{
+    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+}
+
+FOR_AVX2 static inline __m256 bfloat16_load(const uint16_t *from)
+{
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+FOR_AVX2 static inline void bfloat16_store(uint16_t *to, __m256 value)
+{
+    __m256i bits = _mm256_castps_si256(value);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    bits = _mm256_blendv_epi8(_mm256_add_epi32(bits, up), quiet, nan);
+    bits = _mm256_srli_epi32(bits, 16);
+    _mm_storeu_si128((__m128i *)to, _mm_packus_epi32(_mm256_castsi256_si128(bits),
+                                                     _mm256_extracti128_si256(bits, 1)));
+}
+
+/* Half of 16 float16 codes. */
+FOR_AVX2 static inline __m256 halves_low(__m256i halves)
+{
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(halves));
+}
+
+FOR_AVX2 static inline __m256 halves_high(__m256i halves)
+{
+    return _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1));
+}
+
+/* The upper bits of float16 codes, from bit `shift` on, rounded; at most 0x7f without the sign. */
+FOR_AVX2 static inline void upper_store(uint8_t *to, __m256 low, __m256 high, int shift)
+{
+    __m128i first = _mm256_cvtps_ph(low, _MM_FROUND_TO_NEAREST_INT);
+    __m128i second = _mm256_cvtps_ph(high, _MM_FROUND_TO_NEAREST_INT);
+    __m256i half = _mm256_set_m128i(second, first);
+    __m256i magnitude = _mm256_and_si256(half, _mm256_set1_epi16(0x7fff));
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi16(half, shift), _mm256_set1_epi16(1));
+    __m256i up = _mm256_add_epi16(odd, _mm256_set1_epi16((short)((1 << (shift - 1)) - 1)));
+    magnitude = _mm256_srli_epi16(_mm256_add_epi16(magnitude, up), shift);
+    magnitude = _mm256_min_epi16(magnitude, _mm256_set1_epi16(0x7f));
+    __m256i sign = _mm256_and_si256(_mm256_srli_epi16(half, 8), _mm256_set1_epi16(0x80));
+    __m256i code = _mm256_or_si256(magnitude, sign);
+    _mm_storeu_si128((__m128i *)to, _mm_packus_epi16(_mm256_castsi256_si128(code),
+                                                     _mm256_extracti128_si256(code, 1)));
+}
+
+FOR_AVX2 static inline __m256i e5m2_load(const uint8_t *from)
+{
+    return _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)from)), 8);
+}
+
+FOR_AVX2 static inline void e5m2_store(uint8_t *to, __m256 low, __m256 high)
+{
+    upper_store(to, low, high, 8);
+}
+
+/* The sign goes to bit 15, the rest to bits 7 to 13: 2^-8 of the value. So is what is stored. */
+FOR_AVX2 static inline __m256i e4m3_load(const uint8_t *from)
+{
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
+    __m256i magnitude = _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16(0x3f80));
+    __m256i nan = _mm256_cmpeq_epi16(magnitude, _mm256_set1_epi16(0x3f80));
+    __m256i sign = _mm256_and_si256(wide, _mm256_set1_epi16((short)0x8000));
+    nan = _mm256_and_si256(nan, _mm256_set1_epi16(0x7e00));
+    return _mm256_or_si256(_mm256_or_si256(magnitude, sign), nan);
+}
+
+FOR_AVX2 static inline void e4m3_store(uint8_t *to, __m256 low, __m256 high)
+{
+    upper_store(to, low, high, 7);
+}
+
+FOR_AVX2 static inline __m256 e4m3_product(__m256 x, __m256 y)
+{
+    return _mm256_mul_ps(_mm256_mul_ps(x, y), _mm256_set1_ps(0x1p8f));
+}
+
+/* 8 elements at a time. */
+#define LOOP_AVX2(op, format, combine)                                                             \
+    FOR_AVX2 static void op##_##format##_avx2(void *to, const void *a, const void *b,              \
+                                              size_t elements)                                     \
+    {                                                                                              \
+        uint16_t *out = to;                                                                        \
+        const uint16_t *left = a, *right = b;                                                      \
+        size_t whole = elements - elements % 8;                                                    \
+        UNROLLED for (size_t i = 0; i < whole; i += 8)                                             \
+            format##_store(out + i, combine(format##_load(left + i), format##_load(right + i)));   \
+        op##_##format##_baseline(out + whole, left + whole, right + whole, elements - whole);      \
+    }
+
+#define LOOPS_AVX2(format)                                                                         \
+    LOOP_AVX2(sum, format, _mm256_add_ps)                                                          \
+    LOOP_AVX2(prod, format, _mm256_mul_ps)                                                         \
+    FOR_AVX2 static void finish_##format##_avx2(void *to, const void *from, size_t elements,       \
+                                                int ranks)                                         \
+    {                                                                                              \
+        uint16_t *out = to;                                                                        \
+        const uint16_t *in = from;                                                                 \
+        const __m256 divisor = _mm256_set1_ps((float)ranks);                                       \
+        size_t whole = elements - elements % 8;                                                    \
+        for (size_t i = 0; i < whole; i += 8)                                                      \
+            format##_store(out + i, _mm256_div_ps(format##_load(in + i), divisor));                \
+        finish_##format##_baseline(out + whole, in + whole, elements - whole, ranks);              \
+    }
+
+/* The same of bytes, 16 at a time. */
+#define LOOP_BYTES_AVX2(op, format, combine)                                                       \
+    FOR_AVX2 static void op##_##format##_avx2(void *to, const void *a, const void *b,              \
+                                              size_t elements)                                     \
+    {                                                                                              \
+        uint8_t *out = to;                                                                         \
+        const uint8_t *left = a, *right = b;                                                       \
+        size_t whole = elements - elements % 16;                                                   \
+        for (size_t i = 0; i < whole; i += 16) {                                                   \
+            __m256i x = format##_load(left + i), y = format##_load(right + i);                     \
+            format##_store(out + i, combine(halves_low(x), halves_low(y)),                         \
+                           combine(halves_high(x), halves_high(y)));                               \
+        }                                                                                          \
+        op##_##format##_baseline(out + whole, left + whole, right + whole, elements - whole);      \
+    }
+
+#define LOOPS_BYTES_AVX2(format, product)                                                          \
+    LOOP_BYTES_AVX2(sum, format, _mm256_add_ps)                                                    \
+    LOOP_BYTES_AVX2(prod, format, product)                                                         \
+    FOR_AVX2 static void finish_##format##_avx2(void *to, const void *from, size_t elements,       \
+                                                int ranks)                                         \
+    {                                                                                              \
+        uint8_t *out = to;                                                                         \
+        const uint8_t *in = from;                                                                  \
+        const __m256 divisor = _mm256_set1_ps((float)ranks);                                       \
+        size_t whole = elements - elements % 16;                                                   \
+        for (size_t i = 0; i < whole; i += 16) {                                                   \
+            __m256i x = format##_load(in + i);                                                     \
+            format##_store(out + i, _mm256_div_ps(halves_low(x), divisor),                         \
+                           _mm256_div_ps(halves_high(x), divisor));                                \
+        }                                                                                          \
+        finish_##format##_baseline(out + whole, in + whole, elements - whole, ranks);              \
+    }
+
+LOOPS_AVX2(float16)
+LOOPS_AVX2(bfloat16)
+LOOPS_BYTES_AVX2(e4m3, e4m3_product)
+LOOPS_BYTES_AVX2(e5m2, _mm256_mul_ps)
+#else
+#define sum_float16_avx2     sum_float16_baseline
+#define prod_float16_avx2    prod_float16_baseline
+#define finish_float16_avx2  finish_float16_baseline
+#define sum_bfloat16_avx2    sum_bfloat16_baseline
+#define prod_bfloat16_avx2   prod_bfloat16_baseline
+#define finish_bfloat16_avx2 finish_bfloat16_baseline
+#define sum_e4m3_avx2        sum_e4m3_baseline
+#define prod_e4m3_avx2       prod_e4m3_baseline
+#define finish_e4m3_avx2     finish_e4m3_baseline
+#define sum_e5m2_avx2        sum_e5m2_baseline
+#define prod_e5m2_avx2       prod_e5m2_baseline
+#define finish_e5m2_avx2     finish_e5m2_baseline
+#endif
+
+#define KERNELS_SMALL(format, type, KEY)                                                           \
+    KERNEL_TABLE(sum_##format)                                                                     \
+    KERNEL_TABLE(prod_##format)                                                                    \
+    FINISH_TABLE(finish_##format)                                                                  \
+    KERNEL(min_##format, type, KEY(x) < KEY(y) ? x : y)                                            \
+    KERNEL(max_##format, type, KEY(x) > KEY(y) ? x : y)                                            \
+    const struct kernels kernels_##format = {                                                      \
+        .reduce = {[REDUCTION_SUM] = sum_##format,                                                 \
+                   [REDUCTION_PROD] = prod_##format,                                               \
+                   [REDUCTION_MAX] = max_##format,                                                 \
+                   [REDUCTION_MIN] = min_##format,                                                 \
+                   [REDUCTION_AVG] = sum_##format},                                                \
+        .finish = finish_##format,                                                                 \
+    };
+
+KERNELS_SMALL(float16, uint16_t, KEY_16)
+KERNELS_SMALL(bfloat16, uint16_t, KEY_16)
+KERNELS_SMALL(e4m3, uint8_t, KEY_8)
+KERNELS_SMALL(e5m2, uint8_t, KEY_8)

@@ -1,0 +1,458 @@
+/*
+ * shake.c - runs the schedules of all ranks byte by byte in random order, to find missing
+ * conflicts.
+ *
+ * The verifier runs whole operations; the shaker runs what streaming makes of them. First comes the
+ * reference: each rank's program from the top to the bottom, which is what a schedule means. Then
+ * every operation of the open epochs is open at once, and chance decides which moves next and how
+ * far, within operation_limit(), through slots of bounded size and number. Where a wait is missing,
+ * some order gives other bytes.
+ */
+#include "prove/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "prove/joint_schedule.h"
+
+#define OUT_OF_MEMORY "out of memory while a schedule was shaken"
+
+/* Bytes on their way from one rank to another on one lane: a ring of slots, each filled by one move
+ * of the sender, emptied by one or more of the receiver. */
+struct channel {
+    unsigned char *bytes; /* slots * slot_bytes */
+    size_t *filled;       /* bytes in each slot */
+    size_t head, used;    /* the oldest slot in use, and how many are */
+    size_t taken;         /* bytes taken out of the oldest */
+    uint32_t sending;     /* the first send that is not complete; NOBODY: none */
+};
+
+struct shaker {
+    struct ensemble *e;
+    const struct shaking *shaking;
+    uint64_t random;
+    unsigned char *bytes, *reference; /* the memory of all ranks in either run */
+    unsigned char **sent;             /* reference: what an executed send captured; else NULL */
+    unsigned char *sent_bytes;        /* room for that, */
+    size_t *sent_start;               /* from here for each send */
+    struct channel *channels;
+    struct walk *walks;   /* [operation * 3]: where its to, from and with have come to */
+    size_t *waits_past;   /* the cursors of operation_limit() */
+    uint32_t *at;         /* reference: the operation that each rank has come to */
+    unsigned char *ahead; /* reference: how operations that were passed over will touch a place */
+};
+
+enum side { TO, FROM, WITH, SIDES };
+
+/* splitmix64 */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t draw_below(uint64_t *state, uint64_t bound)
+{
+    return (uint64_t)(((unsigned __int128)draw(state) * bound) >> 64);
+}
+
+/* Preparation. */
+
+static void walks_start(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+
+    for (uint32_t g = 0; g < e->count; g++) {
+        const struct operation *operation = ensemble_operation(e, g);
+        struct walk *walks = &s->walks[(size_t)g * SIDES];
+
+        walks[TO] = ensemble_walk(e, e->rank[g], &operation->to);
+        walks[FROM] = ensemble_walk(e, e->rank[g], &operation->from);
+        walks[WITH] = ensemble_walk(e, e->rank[g], &operation->with);
+    }
+}
+
+static bool prepare_channels(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+    size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
+
+    s->channels = arena_take(e->memory, (e->channels + 1) * sizeof(*s->channels));
+    if (!s->channels)
+        return ensemble_fail(e, OUT_OF_MEMORY);
+    for (uint32_t c = 0; c < e->channels; c++) {
+        s->channels[c] = (struct channel){.sending = NOBODY,
+                                          .bytes = arena_take(e->memory, slots * bytes),
+                                          .filled = arena_take(e->memory, slots * sizeof(size_t))};
+        if (!s->channels[c].bytes || !s->channels[c].filled)
+            return ensemble_fail(e, OUT_OF_MEMORY);
+    }
+    for (uint32_t g = 0; g < e->count; g++)
+        if (ensemble_operation(e, g)->kind == OPERATION_SEND && e->previous[g] == NOBODY)
+            s->channels[e->channel[g]].sending = g;
+    return true;
+}
+
+/* Both runs begin with the same random bytes everywhere, so what is left from before differs from
+ * what should have been written in 255 of 256 cases. */
+static bool prepare(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+    size_t count = e->count + 1, sent = 0;
+
+    s->bytes = arena_take(e->memory, e->places + sizeof(uint64_t)); /* filled by eights */
+    s->reference = arena_take(e->memory, e->places + 1);
+    s->ahead = arena_take(e->memory, e->places + 1);
+    s->sent = arena_take(e->memory, count * sizeof(*s->sent));
+    s->sent_start = arena_take(e->memory, count * sizeof(*s->sent_start));
+    for (uint32_t g = 0; s->sent_start && g < e->count; g++) {
+        s->sent_start[g] = sent;
+        if (ensemble_operation(e, g)->kind == OPERATION_SEND)
+            sent += e->length[g];
+    }
+    s->sent_bytes = arena_take(e->memory, sent + 1);
+    s->walks = arena_take(e->memory, count * SIDES * sizeof(*s->walks));
+    s->waits_past = arena_take(e->memory, count * sizeof(*s->waits_past));
+    s->at = arena_take(e->memory, (size_t)e->ranks * sizeof(*s->at));
+    if (!s->bytes || !s->reference || !s->ahead || !s->sent || !s->sent_start || !s->sent_bytes ||
+        !s->walks || !s->waits_past || !s->at)
+        return ensemble_fail(e, OUT_OF_MEMORY);
+    memset(s->sent, 0, count * sizeof(*s->sent));
+    memset(s->waits_past, 0, count * sizeof(*s->waits_past));
+    for (size_t i = 0; i < e->places; i += sizeof(uint64_t)) {
+        uint64_t random = draw(&s->random);
+
+        memcpy(s->bytes + i, &random, sizeof(random));
+    }
+    memcpy(s->reference, s->bytes, e->places);
+    return prepare_channels(s);
+}
+
+/* Moves `length` bytes of an operation, whose message from elsewhere is `incoming` or whose message
+ * to elsewhere is `outgoing` (as its kind has it). To combine is a + 3b, which does not commute: so
+ * two reductions that change places show too, as they would in the last bits of a float. */
+static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
+                       const unsigned char *incoming, unsigned char *outgoing)
+{
+    enum operation_kind kind = ensemble_operation(s->e, g)->kind;
+    struct walk *walks = &s->walks[(size_t)g * SIDES];
+
+    for (size_t i = 0; i < length; i++) {
+        unsigned byte = incoming ? incoming[i] : memory[walk_next(&walks[FROM])];
+
+        if (kind == OPERATION_REDUCE || kind == OPERATION_RECV_REDUCE)
+            byte += 3 * memory[walk_next(&walks[WITH])];
+        if (kind == OPERATION_SEND)
+            outgoing[i] = (unsigned char)byte;
+        else
+            memory[walk_next(&walks[TO])] = (unsigned char)byte;
+    }
+}
+
+/* The reference. It knows nothing of waits: it looks at memory itself. */
+
+/* Executes an operation whole; false: it receives what was not sent yet. */
+static bool execute(struct shaker *s, uint32_t g)
+{
+    struct ensemble *e = s->e;
+    const struct operation *operation = ensemble_operation(e, g);
+    bool receives = operation_travels(operation->kind) && operation->kind != OPERATION_SEND;
+    unsigned char *incoming = receives ? s->sent[e->partner[g]] : NULL;
+
+    if (receives && !incoming)
+        return false;
+    if (operation->kind == OPERATION_SEND)
+        s->sent[g] = &s->sent_bytes[s->sent_start[g]];
+    move_bytes(s, s->reference, g, operation->length, incoming, s->sent[g]);
+    e->done[g] = operation->length;
+    return true;
+}
+
+enum { WILL_READ = 1, WILL_WRITE = 2 };
+
+/* Does a message touch what operations that were passed over will touch in a way of `ways`? */
+static bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
+{
+    struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
+
+    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
+        if (s->ahead[walk_next(&walk)] & ways)
+            return true;
+    return false;
+}
+
+static void pass_over(struct shaker *s, uint32_t g, const struct message *message, int way)
+{
+    struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
+
+    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
+        s->ahead[walk_next(&walk)] |= (unsigned char)way;
+}
+
+/* A program may post its receives before the sends that its peer waits for. So a rank that is stuck
+ * in a receive goes on with what touches no memory that the operations passed over will touch,
+ * which changes nothing of the program's meaning. */
+static bool run_ahead(struct shaker *s, int rank)
+{
+    struct ensemble *e = s->e;
+    bool moved = false;
+
+    memset(s->ahead, 0, e->places);
+    for (uint32_t g = s->at[rank]; g < e->first[rank + 1]; g++) {
+        const struct operation *operation = ensemble_operation(e, g);
+
+        if (ensemble_complete(e, g))
+            continue;
+        if (!conflicts(s, g, &operation->from, WILL_WRITE) &&
+            !conflicts(s, g, &operation->with, WILL_WRITE) &&
+            !conflicts(s, g, &operation->to, WILL_WRITE | WILL_READ) && execute(s, g)) {
+            moved = true;
+            continue;
+        }
+        pass_over(s, g, &operation->from, WILL_READ);
+        pass_over(s, g, &operation->with, WILL_READ);
+        pass_over(s, g, &operation->to, WILL_WRITE);
+    }
+    return moved;
+}
+
+static uint32_t held_back_in_order(void *context, uint32_t g)
+{
+    struct shaker *s = context;
+    struct ensemble *e = s->e;
+
+    return s->at[e->rank[g]] == g ? e->partner[g] : s->at[e->rank[g]];
+}
+
+static bool run_in_order(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+    bool moved = true, complete = false;
+
+    walks_start(s);
+    memcpy(s->at, e->first, (size_t)e->ranks * sizeof(*s->at));
+    while (moved && !complete) {
+        moved = false;
+        complete = true;
+        for (int r = 0; r < e->ranks; r++) {
+            uint32_t *at = &s->at[r];
+
+            for (; *at < e->first[r + 1] && (ensemble_complete(e, *at) || execute(s, *at)); ++*at)
+                moved = true;
+            complete = complete && *at == e->first[r + 1];
+        }
+        for (int r = 0; r < e->ranks && !moved && !complete; r++)
+            moved = run_ahead(s, r);
+    }
+    return complete ||
+           ensemble_fail_deadlock(e, "deadlock in program order", held_back_in_order, s);
+}
+
+/* The shaken run. */
+
+/* How far an operation may move now, by its waits and its lane. */
+static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
+{
+    struct ensemble *e = s->e;
+    const struct operation *operation = ensemble_operation(e, g);
+    uint32_t first = e->first[e->rank[g]];
+    size_t room =
+        operation_limit(operation, &e->done[first], 1, &s->waits_past[g], waits_for) - e->done[g];
+
+    if (*waits_for != UINT32_MAX)
+        *waits_for += first;
+    if (!room || !operation_travels(operation->kind))
+        return room;
+
+    const struct channel *channel = &s->channels[e->channel[g]];
+    size_t most;
+    if (operation->kind == OPERATION_SEND)
+        most = channel->used < s->shaking->slots ? s->shaking->slot_bytes : 0;
+    else
+        most = channel->used ? channel->filled[channel->head] - channel->taken : 0;
+    if (!most)
+        *waits_for = e->partner[g];
+    return room < most ? room : most;
+}
+
+static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
+{
+    struct ensemble *e = s->e;
+    struct channel *channel = &s->channels[e->channel[g]];
+    size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
+
+    if (ensemble_operation(e, g)->kind == OPERATION_SEND) {
+        size_t slot = (channel->head + channel->used++) % slots;
+
+        channel->filled[slot] = length;
+        move_bytes(s, s->bytes, g, length, NULL, channel->bytes + slot * bytes);
+        return;
+    }
+    move_bytes(s, s->bytes, g, length, channel->bytes + channel->head * bytes + channel->taken,
+               NULL);
+    channel->taken += length;
+    if (channel->taken == channel->filled[channel->head]) {
+        channel->head = (channel->head + 1) % slots;
+        channel->used--;
+        channel->taken = 0;
+        if (channel->sending != NOBODY)
+            ensemble_wake(e, channel->sending);
+    }
+}
+
+/* Moves an operation by a random piece; one that cannot move falls asleep. */
+static void move(struct shaker *s, uint32_t g)
+{
+    struct ensemble *e = s->e;
+    const struct operation *operation = ensemble_operation(e, g);
+    uint32_t waits_for;
+    size_t room = ensemble_closed_by(e, g) == NOBODY ? room_for(s, g, &waits_for) : 0;
+
+    if (!room) {
+        ensemble_sleep(e, g);
+        return;
+    }
+    if (room > s->shaking->most)
+        room = s->shaking->most;
+    size_t length = 1 + draw_below(&s->random, room);
+
+    if (operation_travels(operation->kind))
+        move_on_channel(s, g, length);
+    else
+        move_bytes(s, s->bytes, g, length, NULL, NULL);
+    e->done[g] += length;
+    if (operation->kind == OPERATION_SEND && ensemble_complete(e, g))
+        s->channels[e->channel[g]].sending = e->next[g];
+    ensemble_advanced(e, g);
+}
+
+static uint32_t held_back(void *context, uint32_t g)
+{
+    struct shaker *s = context;
+    struct ensemble *e = s->e;
+    uint32_t waits_for = ensemble_closed_by(e, g);
+
+    if (waits_for != NOBODY)
+        return waits_for;
+    room_for(s, g, &waits_for);
+    /* A full lane may be full of earlier messages: the first receive that is incomplete is to
+     * blame. */
+    while (waits_for != NOBODY && waits_for == e->partner[g] && e->previous[waits_for] != NOBODY &&
+           !ensemble_complete(e, e->previous[waits_for]))
+        waits_for = e->previous[waits_for];
+    return waits_for;
+}
+
+static void choose_lazy(struct shaker *s)
+{
+    const struct shaking *shaking = s->shaking;
+    struct ensemble *e = s->e;
+
+    for (uint32_t g = 0; g < e->count; g++) {
+        bool named = e->rank[g] == shaking->lazy_rank &&
+                     (shaking->lazy_operation < 0 ||
+                      g - e->first[e->rank[g]] == (uint32_t)shaking->lazy_operation);
+
+        e->lazy[g] = named || (shaking->lazy_share && !draw_below(&s->random, shaking->lazy_share));
+    }
+}
+
+static bool run_shaken(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+
+    choose_lazy(s);
+    ensemble_reset(e);
+    walks_start(s);
+    while (e->awake[0].count || e->awake[1].count) {
+        const struct awake *awake = &e->awake[e->awake[0].count ? 0 : 1];
+
+        move(s, awake->items[draw_below(&s->random, awake->count)]);
+    }
+    for (uint32_t g = 0; g < e->count; g++)
+        if (!ensemble_complete(e, g))
+            return ensemble_fail_deadlock(e, "deadlock in a shaken order", held_back, s);
+    return true;
+}
+
+static bool compare(struct shaker *s)
+{
+    struct ensemble *e = s->e;
+
+    for (int r = 0; r < e->ranks; r++) {
+        size_t start = e->start[r * BUFFERS + BUFFER_DESTINATION];
+
+        for (size_t i = 0; i < e->schedules[r]->extent[BUFFER_DESTINATION]; i++)
+            if (s->bytes[start + i] != s->reference[start + i])
+                return ensemble_fail(e,
+                                     "rank %d's destination element %zu depends on the order in "
+                                     "which operations are served: 0x%02x in program order, 0x%02x "
+                                     "when shaken with seed %llu",
+                                     r, i, s->reference[start + i], s->bytes[start + i],
+                                     (unsigned long long)s->shaking->seed);
+    }
+    return true;
+}
+
+bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
+              char *error, size_t size)
+{
+    struct shaker s = {.e = ensemble_create(schedules, ranks, error, size),
+                       .shaking = shaking,
+                       .random = shaking->seed};
+
+    if (!s.e)
+        return false;
+    ensemble_reset(s.e);
+    bool right = prepare(&s) && run_in_order(&s) && run_shaken(&s) && compare(&s);
+    ensemble_free(s.e);
+    return right;
+}
+
+/* Bytes that pieces are multiples of, so that long messages take no more of them than short ones.
+ */
+static size_t grain_of(const struct schedule *const *schedules, int ranks)
+{
+    size_t longest = 0;
+
+    for (int r = 0; r < ranks; r++)
+        for (size_t i = 0; i < schedules[r]->count; i++)
+            if (schedules[r]->operations[i].length > longest)
+                longest = schedules[r]->operations[i].length;
+    return 1 + longest / 32;
+}
+
+bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, char *error,
+           size_t size)
+{
+    uint64_t random = ~seed;
+    size_t grain = grain_of(schedules, ranks);
+    struct shaking shaking = {
+        .seed = seed,
+        .slots = (size_t)1 << draw_below(&random, 5),
+        .slot_bytes = grain << draw_below(&random, 6),
+        .most = draw_below(&random, 2) ? grain * (1 + draw_below(&random, 4)) : SIZE_MAX,
+        .lazy_rank = -1,
+        .lazy_operation = -1,
+    };
+
+    switch (draw_below(&random, 4)) {
+    case 0: /* one rank is slow */
+        shaking.lazy_rank = (int)draw_below(&random, (uint64_t)ranks);
+        break;
+    case 1: /* some operations are slow */
+        shaking.lazy_share = 2 + (unsigned)draw_below(&random, 15);
+        break;
+    case 2: /* one operation is slow */
+        shaking.lazy_rank = (int)draw_below(&random, (uint64_t)ranks);
+        if (schedules[shaking.lazy_rank]->count)
+            shaking.lazy_operation = (int)draw_below(&random, schedules[shaking.lazy_rank]->count);
+        break;
+    default: /* nobody is */
+        break;
+    }
+    return shake_as(schedules, ranks, &shaking, error, size);
+}

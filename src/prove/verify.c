@@ -1,0 +1,403 @@
+/*
+ * verify.c - runs the schedules of all ranks on symbols, with unbuffered channels and whole
+ * operations.
+ *
+ * A message moves when both of its ends are ready, so a schedule that completes here needs no
+ * memory on its links; by the streaming rule (schedule.h) it then completes, with the same data, on
+ * links of any kind.
+ */
+#include "prove/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prove/joint_schedule.h"
+#include "prove/symbol.h"
+
+#define OUT_OF_MEMORY "out of memory while a schedule was verified"
+
+struct verifier {
+    struct ensemble *e;
+    struct values *values;
+    uint32_t *sources;    /* [rank]: the contribution of its source's element 0 */
+    uint32_t *memory;     /* what each place holds */
+    uint32_t *in[2];      /* an operation's inputs */
+    uint32_t *mark;       /* operation + 1 that last had a target at this place */
+    size_t *position;     /* and which element of that target */
+    uint32_t *waits_past; /* how many of an operation's waits are known to be over */
+    uint32_t *combined;   /* [source element]: all ranks' together, or 0: not met yet */
+};
+
+/* Preparation. */
+
+static bool prepare_sources(struct verifier *v)
+{
+    struct ensemble *e = v->e;
+    uint64_t next = 1;
+
+    for (int r = 0; r < e->ranks; r++) {
+        size_t extent = e->schedules[r]->extent[BUFFER_SOURCE];
+        size_t place = e->start[r * BUFFERS + BUFFER_SOURCE];
+
+        v->sources[r] = (uint32_t)next;
+        if (extent >= VALUE_FAILED / 2 - next)
+            return ensemble_fail(e, "too many elements to be verified: use a smaller count");
+        for (size_t i = 0; i < extent; i++)
+            v->memory[place + i] = (uint32_t)next++;
+    }
+    v->sources[e->ranks] = (uint32_t)next;
+    return true;
+}
+
+static bool prepare(struct verifier *v, bool idempotent)
+{
+    struct ensemble *e = v->e;
+    size_t longest = 0, source = 0;
+
+    for (uint32_t g = 0; g < e->count; g++)
+        longest = e->length[g] > longest ? e->length[g] : longest;
+    for (int r = 0; r < e->ranks; r++)
+        if (e->schedules[r]->extent[BUFFER_SOURCE] > source)
+            source = e->schedules[r]->extent[BUFFER_SOURCE];
+
+    size_t words = (size_t)e->ranks + 1 + 2 * e->places + 2 * longest + e->count + source;
+    uint32_t *word = arena_take(e->memory, words * sizeof(*word));
+    v->position = arena_take(e->memory, e->places * sizeof(*v->position));
+    if (!word || !v->position)
+        return ensemble_fail(e, OUT_OF_MEMORY);
+    memset(word, 0, words * sizeof(*word)); /* VALUE_UNWRITTEN everywhere */
+    v->sources = word;
+    v->memory = v->sources + e->ranks + 1;
+    v->mark = v->memory + e->places;
+    v->in[0] = v->mark + e->places;
+    v->in[1] = v->in[0] + longest;
+    v->waits_past = v->in[1] + longest;
+    v->combined = v->waits_past + e->count;
+    if (!prepare_sources(v))
+        return false;
+    v->values = values_create(e->memory, v->sources[e->ranks] - 1, idempotent);
+    return v->values || ensemble_fail(e, OUT_OF_MEMORY);
+}
+
+/* Which element of which buffer a place is, for messages: "destination element 5". */
+static struct title place_title(const struct message *message, size_t element)
+{
+    static const char *const names[BUFFERS] = {"source", "destination", "scratch"};
+    const struct span *span = message->spans;
+    struct title title;
+
+    while (element >= span->run * span->times) {
+        element -= span->run * span->times;
+        span++;
+    }
+    snprintf(title.text, sizeof(title.text), "%s element %zu", names[span->buffer],
+             span->offset + element / span->run * span->stride + element % span->run);
+    return title;
+}
+
+/* Operations. */
+
+static bool read_message(struct verifier *v, uint32_t g, const struct message *message,
+                         uint32_t *to)
+{
+    struct ensemble *e = v->e;
+    struct walk walk = ensemble_walk(e, e->rank[g], message);
+    size_t length = e->length[g];
+
+    for (size_t i = 0; i < length; i++) {
+        to[i] = v->memory[walk_next(&walk)];
+        if (to[i] == VALUE_UNWRITTEN)
+            return ensemble_fail(e, "%s reads %s, which was never written",
+                                 ensemble_title(e, g).text, place_title(message, i).text);
+    }
+    return true;
+}
+
+static bool combine_inputs(struct verifier *v, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        v->in[0][i] = value_union(v->values, v->in[0][i], v->in[1][i]);
+        if (v->in[0][i] == VALUE_FAILED)
+            return ensemble_fail(v->e, OUT_OF_MEMORY);
+    }
+    return true;
+}
+
+/* A target is one of the operation's inputs or disjoint from it, and has no element twice. */
+static bool target_apart(struct verifier *v, uint32_t g, const struct message *input,
+                         const char *name)
+{
+    struct ensemble *e = v->e;
+    struct walk walk = ensemble_walk(e, e->rank[g], input);
+    size_t length = e->length[g], shared = 0;
+
+    if (!input->count)
+        return true;
+    for (size_t i = 0; i < length; i++) {
+        size_t place = walk_next(&walk);
+
+        if (v->mark[place] != g + 1)
+            continue;
+        shared++;
+        if (v->position[place] != i)
+            return ensemble_fail(e,
+                                 "%s writes over its own input: %s is element %zu of its target "
+                                 "and element %zu of its '%s'",
+                                 ensemble_title(e, g).text, place_title(input, i).text,
+                                 v->position[place], i, name);
+    }
+    if (shared && shared < length)
+        return ensemble_fail(e,
+                             "%s has a target that is partly its '%s': it must be all or nothing",
+                             ensemble_title(e, g).text, name);
+    return true;
+}
+
+static bool write_target(struct verifier *v, uint32_t g)
+{
+    struct ensemble *e = v->e;
+    const struct operation *operation = ensemble_operation(e, g);
+    struct walk walk = ensemble_walk(e, e->rank[g], &operation->to);
+
+    for (size_t i = 0; i < operation->to.count; i++)
+        if (operation->to.spans[i].buffer == BUFFER_SOURCE)
+            return ensemble_fail(
+                e, "%s writes source element %zu, but only the destination is for results",
+                ensemble_title(e, g).text, operation->to.spans[i].offset);
+    for (size_t i = 0; i < operation->length; i++) {
+        size_t place = walk_next(&walk);
+
+        if (v->mark[place] == g + 1)
+            return ensemble_fail(e, "%s writes %s twice", ensemble_title(e, g).text,
+                                 place_title(&operation->to, i).text);
+        v->mark[place] = g + 1;
+        v->position[place] = i;
+        v->memory[place] = v->in[0][i];
+    }
+    return target_apart(v, g, &operation->from, "from") &&
+           target_apart(v, g, &operation->with, "with");
+}
+
+/* Executes an operation that is ready; a send together with its receive. */
+static bool execute(struct verifier *v, uint32_t g)
+{
+    struct ensemble *e = v->e;
+    uint32_t partner = e->partner[g];
+    bool sends = ensemble_operation(e, g)->kind == OPERATION_SEND;
+    uint32_t reader = partner == NOBODY || sends ? g : partner;
+    uint32_t writer = partner == NOBODY || !sends ? g : partner;
+    const struct operation *target = ensemble_operation(e, writer);
+
+    if (!read_message(v, reader, &ensemble_operation(e, reader)->from, v->in[0]))
+        return false;
+    if (target->with.count &&
+        (!read_message(v, writer, &target->with, v->in[1]) || !combine_inputs(v, target->length)))
+        return false;
+    if (!write_target(v, writer))
+        return false;
+    e->done[g] = target->length;
+    if (partner != NOBODY)
+        e->done[partner] = target->length;
+    ensemble_advanced(e, g);
+    if (partner != NOBODY)
+        ensemble_advanced(e, partner);
+    return true;
+}
+
+/* What keeps an operation from being ready, the other end of its message aside. */
+static uint32_t held_back_here(struct verifier *v, uint32_t g)
+{
+    struct ensemble *e = v->e;
+    const struct operation *operation = ensemble_operation(e, g);
+    uint32_t closed_by = ensemble_closed_by(e, g), first = e->first[e->rank[g]];
+
+    if (closed_by != NOBODY)
+        return closed_by;
+    for (uint32_t *i = &v->waits_past[g]; *i < operation->wait_count; ++*i)
+        if (!ensemble_complete(e, first + operation->waits[*i].operation))
+            return first + operation->waits[*i].operation;
+    return NOBODY;
+}
+
+static uint32_t held_back(void *context, uint32_t g)
+{
+    struct verifier *v = context;
+    uint32_t here = held_back_here(v, g);
+
+    return here != NOBODY ? here : v->e->partner[g];
+}
+
+static bool run(struct verifier *v)
+{
+    struct ensemble *e = v->e;
+    uint32_t complete = 0;
+
+    ensemble_reset(e);
+    while (e->awake[0].count) {
+        uint32_t g = e->awake[0].items[e->awake[0].count - 1], partner = e->partner[g];
+
+        ensemble_sleep(e, g);
+        if (held_back_here(v, g) != NOBODY ||
+            (partner != NOBODY && held_back_here(v, partner) != NOBODY))
+            continue;
+        if (!execute(v, g))
+            return false;
+        complete += partner == NOBODY ? 1 : 2;
+    }
+    return complete == e->count || ensemble_fail_deadlock(e, "deadlock", held_back, v);
+}
+
+/* The contract. */
+
+static int contribution_rank(const struct verifier *v, uint32_t contribution)
+{
+    int rank = 0;
+
+    while (v->sources[rank + 1] <= contribution)
+        rank++;
+    return rank;
+}
+
+/* A contribution in words: "rank 3's source element 5". */
+static struct title contribution_title(const struct verifier *v, uint32_t contribution)
+{
+    struct title title;
+    int rank = contribution_rank(v, contribution);
+
+    snprintf(title.text, sizeof(title.text), "rank %d's source element %u", rank,
+             contribution - v->sources[rank]);
+    return title;
+}
+
+/* Says how a destination element differs from its expectation; `missing` and `foreign` are
+ * contributions, 0: none. */
+static bool fail_element(struct verifier *v, int rank, size_t element, uint32_t missing,
+                         uint32_t foreign)
+{
+    struct ensemble *e = v->e;
+
+    if (!foreign)
+        return ensemble_fail(e,
+                             "rank %d's destination element %zu: the contribution of rank %d is "
+                             "missing (%s)",
+                             rank, element, contribution_rank(v, missing),
+                             contribution_title(v, missing).text);
+    if (!missing)
+        return ensemble_fail(e,
+                             "rank %d's destination element %zu holds %s, which does not belong "
+                             "there",
+                             rank, element, contribution_title(v, foreign).text);
+    bool element_only = contribution_rank(v, missing) == contribution_rank(v, foreign);
+    return ensemble_fail(e,
+                         "rank %d's destination element %zu holds %s, of the wrong %s: the "
+                         "contract wants %s",
+                         rank, element, contribution_title(v, foreign).text,
+                         element_only ? "element" : "rank", contribution_title(v, missing).text);
+}
+
+/* Compares one element with ranks first .. last's source element `from`, each once. */
+static bool check_element(struct verifier *v, int rank, size_t element, int first, int last,
+                          size_t from)
+{
+    struct ensemble *e = v->e;
+    uint32_t value = v->memory[e->start[rank * BUFFERS + BUFFER_DESTINATION] + element];
+    uint32_t missing = 0, foreign = 0;
+    size_t count, i = 0;
+
+    if (value == VALUE_UNWRITTEN)
+        return ensemble_fail(e, "rank %d's destination element %zu was never written", rank,
+                             element);
+    const struct entry *entries = value_entries(v->values, value, &count);
+    for (int r = first; r <= last || i < count;) {
+        uint32_t wanted = r <= last ? v->sources[r] + (uint32_t)from : UINT32_MAX;
+        uint32_t held = i < count ? entries[i].contribution : UINT32_MAX;
+
+        if (wanted < held) {
+            /* Best named is what stands in for something else of the same rank. */
+            if (!missing || (foreign && contribution_rank(v, foreign) == r))
+                missing = wanted;
+        } else if (held < wanted) {
+            foreign = foreign ? foreign : held;
+        } else if (entries[i].times > 1) {
+            return ensemble_fail(e,
+                                 "rank %d's destination element %zu: the contribution of rank %d "
+                                 "is in it %u times (%s)",
+                                 rank, element, contribution_rank(v, held), entries[i].times,
+                                 contribution_title(v, held).text);
+        }
+        r += wanted <= held;
+        i += held <= wanted;
+    }
+    return (!missing && !foreign) || fail_element(v, rank, element, missing, foreign);
+}
+
+static bool check_contract(struct verifier *v, int rank)
+{
+    const struct problem *problem = &v->e->schedules[rank]->problem;
+    const uint32_t *memory = &v->memory[v->e->start[rank * BUFFERS + BUFFER_DESTINATION]];
+    struct expectation expected;
+
+    for (int i = 0; collective_expects(problem, rank, i, &expected); i++) {
+        bool every = expected.rank == EVERY_RANK;
+        int first = every ? 0 : expected.rank, last = every ? v->e->ranks - 1 : expected.rank;
+
+        for (size_t k = 0; k < expected.length; k++) {
+            size_t from = expected.from + k;
+            uint32_t value = memory[expected.at + k];
+
+            /* What is right has been seen before, mostly: equal values have equal numbers. */
+            if (value && value == (every ? v->combined[from] : v->sources[first] + (uint32_t)from))
+                continue;
+            if (!check_element(v, rank, expected.at + k, first, last, from))
+                return false;
+            if (every)
+                v->combined[from] = value;
+        }
+    }
+    return true;
+}
+
+static bool count_traffic(const struct schedule *const *schedules, int ranks,
+                          struct verification *verification)
+{
+    verification->messages = calloc((size_t)ranks, sizeof(*verification->messages));
+    verification->elements = calloc((size_t)ranks, sizeof(*verification->elements));
+    if (!verification->messages || !verification->elements)
+        return false;
+    for (int r = 0; r < ranks; r++) {
+        if (schedules[r]->steps > verification->steps)
+            verification->steps = schedules[r]->steps;
+        for (size_t i = 0; i < schedules[r]->count; i++)
+            if (schedules[r]->operations[i].kind == OPERATION_SEND) {
+                verification->messages[r]++;
+                verification->elements[r] += schedules[r]->operations[i].length;
+            }
+    }
+    return true;
+}
+
+void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
+            struct verification *verification)
+{
+    memset(verification, 0, sizeof(*verification));
+    if (!count_traffic(schedules, ranks, verification)) {
+        snprintf(verification->error, sizeof(verification->error), OUT_OF_MEMORY);
+        return;
+    }
+    struct verifier v = {
+        .e = ensemble_create(schedules, ranks, verification->error, sizeof(verification->error))};
+    if (!v.e)
+        return;
+    verification->right = prepare(&v, idempotent) && run(&v);
+    for (int r = 0; r < ranks && verification->right; r++)
+        verification->right = check_contract(&v, r);
+    ensemble_free(v.e);
+}
+
+void verification_free(struct verification *verification)
+{
+    free(verification->messages);
+    free(verification->elements);
+    verification->messages = verification->elements = NULL;
+}

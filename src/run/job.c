@@ -1,0 +1,233 @@
+/*
+ * job.c - what can be said about a job without running it: its sizes, whether a number of ranks
+ * suits it, and whether its results were fast enough.
+ */
+#include "run/job.h"
+
+#include "base/log.h"
+#include "measure/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t job_next_size(const struct job *job, size_t bytes)
+{
+    size_t next;
+    if (job->increment) {
+        if (__builtin_add_overflow(bytes, job->increment, &next))
+            return 0;
+    } else if (bytes == 0) {
+        next = job->datatype->size;
+    } else if (__builtin_mul_overflow(bytes, job->factor, &next)) {
+        return 0;
+    }
+    return next > bytes && next <= job->largest ? next : 0;
+}
+
+enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape)
+{
+    int groups = job->shape_groups, each = job->shape_ranks;
+    long long wanted = (long long)groups * each;
+    char why[160] = "";
+    *shape = NULL;
+    if (groups > 0 && wanted != ranks)
+        return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d: let them agree", groups,
+                    each, wanted, ranks);
+    if (groups > 0)
+        *shape = shape_of_sizes(&each, 1, ranks, why, sizeof why);
+    else if (node)
+        *shape = shape_create(node, ranks);
+    if (!*shape && (groups > 0 || node))
+        return fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
+    return STATUS_OK;
+}
+
+enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
+                        const struct shape *shape, struct problem *problem, struct counts **counts)
+{
+    const struct collective *collective = job->collective;
+    *counts = NULL;
+    *problem = (struct problem){
+        .collective = collective,
+        .ranks = ranks,
+        .root = collective->rooted && job->root != ROOT_ALL ? job->root : 0,
+        .count = collective_count(collective, bytes, job->datatype->size, ranks),
+        .in_place = job->in_place,
+        .finishes = job->reduction && job->reduction->finishes,
+        .shape = shape,
+    };
+    enum status status = STATUS_OK;
+    if (choice->algorithm && choice->algorithm->partner)
+        status = choice_partners(choice, ranks, counts);
+    else if (collective->counted)
+        status = counts_create(&job->counts,
+                               collective->source.blocks && collective->destination.blocks
+                                   ? COUNTS_MATRIX
+                                   : COUNTS_VECTOR,
+                               ranks, problem->count * (size_t)ranks, job->seed, counts);
+    problem->counts = *counts;
+    if (status == STATUS_OK && collective->counted)
+        problem->count = counts_mean(*counts);
+    return status;
+}
+
+/* A grouped algorithm is not judged before the groups are known. */
+static const char *choice_refusal(const struct job *job, const struct choice *choice, int ranks,
+                                  const struct shape *shape, char *why, size_t size)
+{
+    struct problem problem = {.collective = job->collective,
+                              .ranks = ranks,
+                              .root = job->root == ROOT_ALL ? 0 : job->root,
+                              .shape = shape};
+    if (!choice->algorithm || (choice->algorithm->grouped && !shape && choice->group_count == 0))
+        return NULL;
+    return choice_refuses(choice, &problem, why, size);
+}
+
+bool job_runs_at(const struct job *job, int candidate, size_t bytes)
+{
+    return bytes >= job->candidates[candidate].least && bytes <= job->candidates[candidate].most;
+}
+
+/* The candidates of a job, while they are being rewritten. */
+struct candidates {
+    struct candidate list[CANDIDATES_MOST];
+    int count;
+};
+
+static enum status candidates_add(struct candidates *candidates, const struct candidate *candidate)
+{
+    if (candidates->count == CANDIDATES_MOST)
+        return fail(STATUS_USAGE, "there are more than %d algorithms to run: compare fewer at once",
+                    CANDIDATES_MOST);
+    candidates->list[candidates->count++] = *candidate;
+    return STATUS_OK;
+}
+
+/* The size that auto goes by: what becomes of the one that is asked for. */
+static enum status auto_bytes(const struct job *job, int ranks, size_t asked, size_t *bytes)
+{
+    static const struct choice unknown;
+    struct problem problem;
+    struct counts *counts;
+    enum status status = job_problem(job, &unknown, asked, ranks, NULL, &problem, &counts);
+    if (status == STATUS_OK)
+        *bytes = collective_bytes(&problem, job->datatype->size);
+    counts_free(counts);
+    return status;
+}
+
+/* What auto picks for each size of the sweep. */
+static enum status auto_expand(const struct job *job, int ranks, const struct shape *shape,
+                               struct candidates *candidates)
+{
+    struct problem problem = {.collective = job->collective, .ranks = ranks, .shape = shape};
+    struct candidate *last = NULL;
+    for (size_t bytes = job->smallest, next = 1; next != 0; bytes = next) {
+        const char *why;
+        size_t size;
+        enum status status = auto_bytes(job, ranks, bytes, &size);
+        if (status != STATUS_OK)
+            return status;
+        const struct algorithm *algorithm = algorithm_auto(&problem, size, &why);
+        if (!algorithm)
+            return fail(STATUS_USAGE,
+                        "auto knows no algorithm for %s on %d ranks: name one with -a",
+                        job->collective->name, ranks);
+        if (!last || last->choice.algorithm != algorithm) {
+            struct candidate picked = {.choice = choice_of(algorithm), .least = bytes, .why = why};
+            snprintf(picked.text, sizeof picked.text, "%s", algorithm->name);
+            status = candidates_add(candidates, &picked);
+            if (status != STATUS_OK)
+                return status;
+            last = &candidates->list[candidates->count - 1];
+        }
+        last->most = bytes;
+        next = job_next_size(job, bytes);
+    }
+    return STATUS_OK;
+}
+
+static enum status candidates_expand(struct job *job, int ranks, const struct shape *shape)
+{
+    struct candidates *candidates = calloc(1, sizeof *candidates);
+    if (!candidates)
+        return fail(STATUS_ERROR, "out of memory for algorithms");
+    enum status status = STATUS_OK;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
+        status = job->candidates[i].choice.algorithm
+                     ? candidates_add(candidates, &job->candidates[i])
+                     : auto_expand(job, ranks, shape, candidates);
+    if (status == STATUS_OK) {
+        memcpy(job->candidates, candidates->list, sizeof job->candidates);
+        job->candidate_count = candidates->count;
+    }
+    free(candidates);
+    return status;
+}
+
+/* Takes out what refuses, where the user asked for whatever there is. */
+static enum status check_candidates(struct job *job, int ranks, const struct shape *shape)
+{
+    const char *name = job->collective->name;
+    int kept = 0;
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *candidate = &job->candidates[i];
+        char text[256];
+        const char *why = choice_refusal(job, &candidate->choice, ranks, shape, text, sizeof text);
+        if (why && !job->choices_all)
+            return fail(STATUS_USAGE, "%s %s: %s", name, candidate->text, why);
+        if (why)
+            say_verbose(1, "%s %s is left out: %s", name, candidate->text, why);
+        else if (kept++ != i)
+            job->candidates[kept - 1] = *candidate;
+    }
+    if (kept == 0)
+        return fail(STATUS_USAGE, "no algorithm for %s accepts %d ranks: choose another number",
+                    name, ranks);
+    job->candidate_count = kept;
+    return STATUS_OK;
+}
+
+enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape)
+{
+    if (job->collective->rooted && job->root != ROOT_ALL && job->root >= ranks)
+        return fail(STATUS_USAGE, "root %d is not among the %d ranks: choose one from 0 to %d",
+                    job->root, ranks, ranks - 1);
+    for (int i = 0; i < job->injection_count; i++)
+        if (job->injections[i].rank >= ranks)
+            return fail(STATUS_USAGE,
+                        "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
+                        job->injections[i].rank, ranks, ranks - 1);
+    int most = job->reduction ? reduce_ranks_most(job->datatype, job->reduction) : ranks;
+    if (ranks > most)
+        return fail(STATUS_USAGE,
+                    "--op %s of %s over %d ranks is always 0: choose a wider --datatype, or at "
+                    "most %d ranks",
+                    job->reduction->name, job->datatype->name, ranks, most);
+    enum status status = shape ? candidates_expand(job, ranks, shape) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = check_candidates(job, ranks, shape);
+    struct problem problem;
+    struct counts *counts;
+    if (status != STATUS_OK || !job->collective->counted)
+        return status;
+    status = job_problem(job, &job->candidates[0].choice, job->smallest, ranks, shape, &problem,
+                         &counts);
+    counts_free(counts);
+    return status;
+}
+
+bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best)
+{
+    size_t largest = 0;
+    *best = 0;
+    for (int i = 0; i < count; i++)
+        if (results[i].bytes > largest)
+            largest = results[i].bytes;
+    for (int i = 0; i < count; i++)
+        if (results[i].bytes == largest && results[i].wrong == 0 && results[i].busbw > *best)
+            *best = results[i].busbw;
+    return job->min_busbw <= 0 || *best >= job->min_busbw;
+}

@@ -1,0 +1,343 @@
+/*
+ * algorithm.c - from an algorithm that the user chose to a schedule.
+ */
+#include "schedule/builder_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/name_match.h"
+#include "collective/counts.h"
+#include "collective/shape.h"
+
+/* Names. */
+
+bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective)
+{
+    return algorithm->collectives >> collective & 1;
+}
+
+/* Its name or alias that `name` is; NULL: none. */
+static const char *algorithm_called(const struct algorithm *algorithm, const char *name)
+{
+    if (name_equal(algorithm->name, name))
+        return algorithm->name;
+    for (int a = 0; a < ALGORITHM_ALIASES_MOST && algorithm->aliases[a]; a++)
+        if (name_equal(algorithm->aliases[a], name))
+            return algorithm->aliases[a];
+    return NULL;
+}
+
+const struct algorithm *algorithm_find(enum collective_id collective, const char *name)
+{
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_serves(algorithms[i], collective) && algorithm_called(algorithms[i], name))
+            return algorithms[i];
+    return NULL;
+}
+
+/* Options. */
+
+static int option_index(const struct algorithm *algorithm, const char *name)
+{
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        if (strcmp(algorithm->options[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static enum collective_id first_of(unsigned set)
+{
+    return (enum collective_id)__builtin_ctz(set);
+}
+
+/* What the part is for one of the collectives that it serves. */
+static const struct algorithm *part_algorithm(const struct part *part,
+                                              enum collective_id collective)
+{
+    const struct algorithm *called = algorithm_find(collective, part->name);
+    return called ? called : algorithm_find(collective, part->algorithm->name);
+}
+
+struct part part_of(const struct algorithm_option *option, const char *name)
+{
+    struct part part = {.algorithm = algorithm_find(first_of(option->collectives), name)};
+    const struct algorithm *algorithm = part.algorithm;
+    if (!algorithm)
+        return part;
+    part.name = algorithm_called(algorithm, name);
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
+        part.options[i] = algorithm->options[i].standard;
+        if (algorithm->options[i].kind != OPTION_NUMBER &&
+            algorithm->options[i].kind != OPTION_WORD)
+            part.algorithm = NULL;
+    }
+    for (unsigned left = option->collectives; part.algorithm && left; left &= left - 1) {
+        const struct algorithm *same = part_algorithm(&part, first_of(left));
+        if (!same || same->grouped)
+            part.algorithm = NULL;
+    }
+    return part;
+}
+
+bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option)
+{
+    return part_of(option, algorithm->name).algorithm == algorithm;
+}
+
+struct choice choice_of(const struct algorithm *algorithm)
+{
+    struct choice choice = {.algorithm = algorithm};
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
+        const struct algorithm_option *option = &algorithm->options[i];
+        choice.options[i] = option->standard;
+        if (option->kind == OPTION_PART)
+            choice.parts[i] = part_of(option, option->standard_part);
+    }
+    return choice;
+}
+
+long choice_option(const struct choice *choice, const char *name)
+{
+    int index = option_index(choice->algorithm, name);
+    return index < 0 ? 0 : choice->options[index];
+}
+
+long call_option(const struct call *call, const char *name)
+{
+    return choice_option(call->choice, name);
+}
+
+/* The part's choice for one of the collectives that it serves. */
+static struct choice part_choice(const struct part *part, enum collective_id collective)
+{
+    struct choice choice = choice_of(part_algorithm(part, collective));
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && part->algorithm->options[i].name; i++) {
+        int index = option_index(choice.algorithm, part->algorithm->options[i].name);
+        if (index >= 0)
+            choice.options[index] = part->options[i];
+    }
+    return choice;
+}
+
+static int choice_partner(const void *context, int rank, int ranks)
+{
+    const struct choice *choice = context;
+    return choice->algorithm->partner(choice, rank, ranks);
+}
+
+enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts)
+{
+    return counts_of_partners(ranks, choice_partner, choice, counts);
+}
+
+/* Refusing. */
+
+static const char *shape_refuses(const struct choice *choice, const struct problem *problem,
+                                 char *why, size_t size)
+{
+    if (!choice->algorithm->grouped || (problem->shape && problem->shape->groups > 1))
+        return NULL;
+    if (problem->shape && choice->group_count > 0)
+        return NULL; /* one group, but the user says so */
+    snprintf(why, size,
+             "it needs several groups of ranks, and all %d are in one: give --shape NODESxRANKS, "
+             "such as 2x4, or groups= behind its name",
+             problem->ranks);
+    return why;
+}
+
+/* The problem with the groups that the choice itself names, if it does: *shape is then to be freed
+ * with shape_free(), else it is NULL. Returns why the choice cannot serve the problem, or NULL. */
+static const char *choice_shape(const struct choice *choice, struct problem *problem,
+                                struct shape **shape, char *why, size_t size)
+{
+    const struct algorithm *algorithm = choice->algorithm;
+    *shape = NULL;
+    if (choice->group_count > 0) {
+        *shape = shape_of_sizes(choice->groups, choice->group_count, problem->ranks, why, size);
+        if (!*shape)
+            return why;
+        problem->shape = *shape;
+    }
+    const char *refusal = shape_refuses(choice, problem, why, size);
+    if (!refusal && algorithm->refuses)
+        refusal = algorithm->refuses(problem, choice, why, size);
+    return refusal;
+}
+
+const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
+                           size_t size)
+{
+    struct problem shaped = *problem;
+    struct shape *shape;
+    const char *refusal = choice_shape(choice, &shaped, &shape, why, size);
+    shape_free(shape);
+    return refusal;
+}
+
+const char *part_refuses(const struct choice *choice, const char *option, int ranks, char *why,
+                         size_t size)
+{
+    int index = option_index(choice->algorithm, option);
+    unsigned left = choice->algorithm->options[index].collectives;
+    for (; left; left &= left - 1) {
+        enum collective_id collective = first_of(left);
+        struct problem problem = {.collective = collective_of(collective), .ranks = ranks};
+        struct choice inner = part_choice(&choice->parts[index], collective);
+        char reason[160];
+        const char *refusal = choice_refuses(&inner, &problem, reason, sizeof reason);
+        if (!refusal)
+            continue;
+        snprintf(why, size, "%s=%s cannot serve a group of %d: %s", option,
+                 choice->parts[index].name, ranks, refusal);
+        return why;
+    }
+    return NULL;
+}
+
+/* Writing. */
+
+size_t call_length(const struct call *call, int from, int to)
+{
+    if (!call->problem->counts) /* all are alike, also in a part of a composed algorithm */
+        return message_length(view_block(&call->source, to));
+    size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
+    size_t base = length / (size_t)call->channels, extra = length % (size_t)call->channels;
+    return base + ((size_t)call->channel < extra);
+}
+
+/* The memory that a view touches, from its first to its last element, in each storage. */
+struct hull {
+    size_t low[BUFFERS], high[BUFFERS]; /* low >= high: nothing */
+};
+
+static struct hull view_hull(const struct builder *b, const struct view *view)
+{
+    struct hull hull = {.low = {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+    for (int i = 0; i < view->blocks; i++)
+        for (size_t s = 0; s < view->messages[i].count; s++) {
+            const struct span *span = &view->messages[i].spans[s];
+            if (span->run == 0 || span->times == 0)
+                continue;
+            int storage = b->schedule->storage[span->buffer];
+            size_t at = b->schedule->base[span->buffer] + span->offset;
+            size_t end = at + (span->times - 1) * span->stride + span->run;
+            size_t *low = &hull.low[storage], *high = &hull.high[storage];
+            *low = at < *low ? at : *low;
+            *high = end > *high ? end : *high;
+        }
+    return hull;
+}
+
+/* Do two views share memory? By hulls: too often rather than not often enough. */
+static bool views_overlap(const struct builder *b, const struct view *x, const struct view *y)
+{
+    struct hull p = view_hull(b, x), q = view_hull(b, y);
+    for (int s = 0; s < BUFFERS; s++)
+        if (p.low[s] < p.high[s] && q.low[s] < q.high[s] && p.low[s] < q.high[s] &&
+            q.low[s] < p.high[s])
+            return true;
+    return false;
+}
+
+/* For a part that this rank has no share in: as many blocks as it should have, all empty. */
+static struct view view_nothing(struct builder *b, int blocks)
+{
+    static const struct span nothing = {.times = 1};
+    struct message *messages = message_array(b, blocks);
+    for (int i = 0; messages && i < blocks; i++)
+        messages[i] = (struct message){.spans = &nothing, .count = 1};
+    return (struct view){messages, messages ? blocks : 0};
+}
+
+void call_part(struct builder *b, const struct call *call, const char *option,
+               enum collective_id collective, const struct group *group, struct view source,
+               struct view destination, int root)
+{
+    const struct part *part = &call->choice->parts[option_index(call->choice->algorithm, option)];
+    struct choice choice = part_choice(part, collective);
+    struct problem problem = {
+        .collective = collective_of(collective), .ranks = group->size, .root = root, .count = 1};
+    if (group->absent) {
+        source = view_nothing(b, collective_blocks(problem.collective, BUFFER_SOURCE, group->size));
+        destination =
+            view_nothing(b, collective_blocks(problem.collective, BUFFER_DESTINATION, group->size));
+    }
+    struct call inner = {
+        .problem = &problem,
+        .group = group,
+        .source = source,
+        .destination = destination,
+        .root = root,
+        .in_place = views_overlap(b, &source, &destination),
+        .choice = &choice,
+        .channels = 1,
+    };
+    choice.algorithm->write(b, &inner);
+}
+
+/* In place, slices of source and destination lie in the same memory where the blocks do. Blocks
+ * that each side has in lengths of its own do not: a channel would write over what another has yet
+ * to send. */
+static bool channels_collide(const struct problem *problem, int channels)
+{
+    const struct collective *collective = problem->collective;
+    return channels > 1 && problem->in_place && collective->counted && collective->source.blocks &&
+           collective->destination.blocks;
+}
+
+/* The problem is the schedule's, which outlives this function; the shape does not. */
+static enum status write_shaped(const struct choice *choice, const struct problem *problem,
+                                int rank, int channels, struct schedule **schedule)
+{
+    struct builder *b = builder_create(problem, rank);
+    if (!b)
+        return STATUS_ERROR;
+    struct view source = builder_view(b, BUFFER_SOURCE);
+    struct view destination = builder_view(b, BUFFER_DESTINATION);
+    /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
+    struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
+    for (int c = 0; c < channels && groups; c++)
+        groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
+    bool apart = channels_collide(problem, channels);
+    if (apart && groups)
+        source = view_copied(b, &groups[0], &source);
+    for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
+        struct call call = {
+            .problem = problem,
+            .group = &groups[c],
+            .source = channels == 1 ? source : view_channel(b, &source, c, channels),
+            .destination = channels == 1 ? destination : view_channel(b, &destination, c, channels),
+            .root = problem->root,
+            .in_place = problem->in_place && !apart,
+            .choice = choice,
+            .channel = c,
+            .channels = channels,
+        };
+        choice->algorithm->write(b, &call);
+        if (problem->finishes)
+            put_finish(b, call.group, view_all(b, &call.destination),
+                       view_all(b, &call.destination));
+    }
+    b->schedule->problem.shape = NULL;
+    return builder_finish(b, schedule);
+}
+
+enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
+                           int channels, struct schedule **schedule)
+{
+    char why[256];
+    struct problem shaped = *problem;
+    struct shape *shape;
+    const char *refusal = choice_shape(choice, &shaped, &shape, why, sizeof why);
+    enum status status;
+    if (refusal)
+        status = fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, choice->algorithm->name,
+                      refusal);
+    else
+        status = write_shaped(choice, &shaped, rank, channels, schedule);
+    shape_free(shape);
+    return status;
+}

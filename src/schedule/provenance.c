@@ -1,0 +1,52 @@
+/*
+ * provenance.c - walks a schedule backwards from a destination element to the receive that brought it.
+ */
+#include "schedule/provenance.h"
+
+/* Message element of `message` that lies at `place` of `storage`; SIZE_MAX: none. */
+static size_t message_find(const struct schedule *schedule, struct message message, int storage,
+                           size_t place)
+{
+    size_t position = 0;
+    for (size_t s = 0; s < message.count; s++) {
+        const struct span *span = &message.spans[s];
+        size_t start = schedule->base[span->buffer] + span->offset;
+        if (schedule->storage[span->buffer] == storage && place >= start) {
+            size_t time = (place - start) / span->stride, within = (place - start) % span->stride;
+            if (time < span->times && within < span->run)
+                return position + time * span->run + within;
+        }
+        position += span->run * span->times;
+    }
+    return SIZE_MAX;
+}
+
+/* The storage and place of message element `position`. */
+static void message_locate(const struct schedule *schedule, struct message message, size_t position,
+                           int *storage, size_t *place)
+{
+    const struct span *span = message.spans;
+    for (; position >= span->run * span->times; span++)
+        position -= span->run * span->times;
+    *storage = schedule->storage[span->buffer];
+    *place = schedule->base[span->buffer] + span->offset + position / span->run * span->stride +
+             position % span->run;
+}
+
+int trace_arrival(const struct schedule *schedule, size_t element)
+{
+    int storage = schedule->storage[BUFFER_DESTINATION];
+    size_t place = schedule->base[BUFFER_DESTINATION] + element;
+    for (size_t i = schedule->count; i-- > 0;) {
+        const struct operation *operation = &schedule->operations[i];
+        if (operation->to.count == 0)
+            continue;
+        size_t position = message_find(schedule, operation->to, storage, place);
+        if (position == SIZE_MAX)
+            continue;
+        if (operation_travels(operation->kind))
+            return (int)i;
+        message_locate(schedule, operation->from, position, &storage, &place);
+    }
+    return -1;
+}

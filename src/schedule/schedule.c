@@ -1,0 +1,66 @@
+/*
+ * schedule.c - the few things that every interpreter of schedules shares.
+ */
+#include "schedule/schedule.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
+                       size_t *first, uint32_t *waiting_for)
+{
+    size_t limit = operation->length * unit;
+    *waiting_for = UINT32_MAX;
+    for (size_t i = *first; i < operation->wait_count; i++) {
+        const struct wait *wait = &operation->waits[i];
+        if (wait->at * unit >= limit)
+            break; /* waits ascend: nothing behind this one matters yet */
+        size_t past = wait->past * unit, passed = done[wait->operation];
+        if (passed >= past + wait->length * unit) {
+            if (i == *first)
+                *first = i + 1;
+            continue;
+        }
+        size_t clear = wait->at * unit + (passed > past ? passed - past : 0);
+        if (clear < limit || *waiting_for == UINT32_MAX) {
+            limit = clear;
+            *waiting_for = wait->operation;
+        }
+    }
+    return limit;
+}
+
+void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS])
+{
+    memset(bytes, 0, BUFFERS * sizeof *bytes);
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t end = (schedule->base[b] + schedule->extent[b]) * element;
+        size_t *room = &bytes[schedule->storage[b]];
+        *room = end > *room ? end : *room;
+    }
+}
+
+const char *operation_name(enum operation_kind kind)
+{
+    static const char *const names[] = {
+        [OPERATION_COPY] = "copy",
+        [OPERATION_REDUCE] = "reduce",
+        [OPERATION_SEND] = "send",
+        [OPERATION_RECV] = "recv",
+        [OPERATION_RECV_REDUCE] = "recv_reduce",
+        [OPERATION_FINISH] = "finish",
+    };
+    return names[kind];
+}
+
+bool operation_travels(enum operation_kind kind)
+{
+    return kind == OPERATION_SEND || kind == OPERATION_RECV || kind == OPERATION_RECV_REDUCE;
+}
+
+void schedule_free(struct schedule *schedule)
+{
+    if (schedule)
+        arena_free(schedule->memory); /* the schedule itself lies in it */
+}

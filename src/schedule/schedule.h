@@ -1,0 +1,111 @@
+/*
+ * schedule.h - one rank's program for one collective.
+ *
+ * A schedule is a list of operations on spans of three buffers. Its meaning is that of running the
+ * list from the top to the bottom. Its concurrency is inferred: the builder (builder.h) finds which
+ * operations conflict, exactly, and records it as waits. Interpreters (the executor, the verifier,
+ * the shaker, the printer) read schedules and never change them.
+ *
+ * All offsets and lengths are in elements, so a schedule serves every datatype.
+ *
+ * Streaming. Every operation advances in ascending order of its message. An operation may touch its
+ * element x as soon as every earlier conflicting operation has moved past the memory of x. This is
+ * free of deadlock for every slot size and grain, if the schedule completes with unbuffered
+ * channels and whole operations and if (1) every lane has flow control of its own, (2) every
+ * operation is open at once (but for fences), and (3) waits are exact.
+ */
+#ifndef CCTEST_SCHEDULE_SCHEDULE_H
+#define CCTEST_SCHEDULE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collective/collective.h"
+
+/* `times` runs of `run` elements, the first at `offset`, their starts `stride` apart.
+ * A contiguous span has times 1. */
+struct span {
+    enum buffer buffer;
+    size_t offset, run, stride, times;
+};
+
+/* A message: its elements are those of its spans, in the list's order. It travels as one. */
+struct message {
+    const struct span *spans;
+    size_t count;
+};
+
+enum operation_kind {
+    OPERATION_COPY,        /* to = from */
+    OPERATION_REDUCE,      /* to = from (+) with */
+    OPERATION_SEND,        /* the next message to `peer` on `lane` is from */
+    OPERATION_RECV,        /* to = the next message from `peer` on `lane` */
+    OPERATION_RECV_REDUCE, /* to = with (+) the next message from `peer` on `lane` */
+    OPERATION_FINISH,      /* to = final touch of from (avg: divided by the number of ranks) */
+};
+
+/* A wait of operation L on the earlier operation E: L's elements [at, at + length) touch the same
+ * memory as E's elements [past, past + length), in this order, and at least one of the two writes.
+ * So L may touch its element at + i only when E has moved past its element past + i. */
+struct wait {
+    uint32_t operation; /* E: an index that is smaller than that of L */
+    size_t at, past, length;
+};
+
+struct operation {
+    enum operation_kind kind;
+    int peer;                 /* world rank, for send, recv, recv_reduce; else -1 */
+    int lane;                 /* for send, recv, recv_reduce; else 0 */
+    int step;                 /* the round's label, from 0 */
+    uint32_t epoch;           /* index of the epoch that it belongs to */
+    size_t length;            /* elements of the message; never 0 */
+    struct message to;        /* written; equal to from or with, or disjoint from both */
+    struct message from;      /* read */
+    struct message with;      /* read */
+    const struct wait *waits; /* ascending `at`; they overlap where several E touch one element */
+    size_t wait_count;
+};
+
+/* Fences cut the operations of a scope (a channel) into epochs. The operations of an epoch may
+ * start when all operations of the epochs before it in its scope are complete. */
+struct epoch {
+    int previous, next;      /* epoch index, -1: none */
+    uint32_t operations;     /* how many belong to it; never 0 */
+    const uint32_t *members; /* which: indices, ascending */
+};
+
+struct schedule {
+    struct problem problem;
+    int rank;
+    size_t extent[BUFFERS]; /* elements */
+    /* Where buffers live: storage number and element offset. In-place makes source and destination
+     * share a storage; otherwise storage[b] = b and base[b] = 0. */
+    int storage[BUFFERS];
+    size_t base[BUFFERS];
+    const struct operation *operations;
+    size_t count;
+    const struct epoch *epochs;
+    size_t epoch_count;
+    int lanes; /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
+    int steps; /* rounds: the number of different step labels on this rank */
+    struct arena *memory; /* owns everything above */
+};
+
+/* How far operation `operation` may go when earlier operation e has moved past done[e] of its
+ * elements (in units of 1/`unit` elements: pass the element size to work in bytes, 1 for elements).
+ * `first` is the caller's cursor into the waits, 0 at the start, moved past waits that are
+ * satisfied for good; waiting_for receives the operation that holds it back (UINT32_MAX: none).
+ * Fences and lane order are not looked at. */
+size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
+                       size_t *first, uint32_t *waiting_for);
+
+/* Bytes of each storage that a schedule uses; in place the inner buffer is part of the outer. */
+void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS]);
+
+const char *operation_name(enum operation_kind kind); /* "recv_reduce" */
+bool operation_travels(enum operation_kind kind);     /* send, recv or recv_reduce */
+
+void schedule_free(struct schedule *schedule); /* NULL is allowed */
+
+#endif

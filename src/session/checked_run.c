@@ -1,0 +1,195 @@
+/*
+ * checked_run.c - checked iterations, several in a row.
+ */
+#include "session/checked_run.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "check/pattern.h"
+#include "run/memory_check.h"
+
+#define SET_BYTES  ((size_t)4 << 20) /* the most for a buffer of a set behind the first */
+#define STEP_BYTES ((size_t)8 << 20) /* between two signs of life */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+enum status burst_open(struct burst *burst, struct runner *runner, const size_t need[BUFFERS])
+{
+    const struct job *job = runner->job;
+    size_t less[BUFFERS], all = 0;
+    int sets = job->checked < 1 ? 1 : job->checked < BURST_MOST ? (int)job->checked : BURST_MOST;
+    burst->runner = runner;
+    for (int b = 0; b < BUFFERS; b++) {
+        less[b] = smaller(need[b], SET_BYTES);
+        if (__builtin_add_overflow(all, need[b], &all) ||
+            __builtin_add_overflow(all, (size_t)(sets - 1) * less[b], &all))
+            all = SIZE_MAX;
+    }
+    enum status status = room_check(runner->control, job->memory, all);
+    while (status == STATUS_OK && burst->set_count < sets) {
+        status = buffers_allocate(job->memory, burst->set_count ? less : need, &runner->tick,
+                                  &burst->sets[burst->set_count]);
+        if (status == STATUS_OK)
+            burst->set_count++;
+    }
+    return status;
+}
+
+void burst_close(struct burst *burst)
+{
+    while (burst->set_count)
+        buffers_release(&burst->sets[--burst->set_count]);
+}
+
+/* One checked iteration: what it runs, on which set, and what must come. */
+struct check {
+    struct plan *plan;
+    const struct schedule *schedule;
+    struct buffers *set;
+    struct pattern pattern;
+    size_t used[BUFFERS]; /* bytes; in place the inner buffer is part of the outer */
+};
+
+static char *check_buffer(const struct check *check, enum buffer buffer)
+{
+    return buffers_place(check->set, check->schedule, check->pattern.datatype->size, buffer);
+}
+
+/* Poison everywhere, then the input. */
+static void check_prepare(struct burst *burst, const struct line *line, int set,
+                          struct check *check)
+{
+    const struct job *job = burst->runner->job;
+    int root = (int)(burst->checks % (uint64_t)line->plans);
+    *check = (struct check){
+        .plan = line_plan(line, root, set),
+        .schedule = line->schedules[root],
+        .set = &burst->sets[set],
+        .pattern = {.problem = line->schedules[root]->problem,
+                    .datatype = job->datatype,
+                    .reduction = job->collective->reduces ? job->reduction : NULL,
+                    .seed = job->seed,
+                    .iteration = burst->checks++,
+                    .tick = &burst->runner->tick},
+    };
+    schedule_bytes(check->schedule, job->datatype->size, check->used);
+    for (int b = 0; b < BUFFERS; b++)
+        for (size_t at = 0, step; at < check->used[b]; at += step) {
+            step = smaller(STEP_BYTES, check->used[b] - at);
+            memset(check->set->base[b] + at, PATTERN_POISON, step);
+            tick_on(check->pattern.tick);
+        }
+    buffers_guard(check->set, check->used);
+    size_t size = job->datatype->size, count = check->schedule->extent[BUFFER_SOURCE];
+    for (size_t at = 0, step; at < count; at += step) {
+        step = smaller(STEP_BYTES / size, count - at);
+        pattern_fill(&check->pattern, burst->runner->rank, at, step,
+                     check_buffer(check, BUFFER_SOURCE) + at * size);
+        tick_on(check->pattern.tick);
+    }
+}
+
+/* The source must be as it was, but for what the destination covers in place. */
+static size_t source_changes(const struct check *check, int rank)
+{
+    const struct schedule *s = check->schedule;
+    const char *source = check_buffer(check, BUFFER_SOURCE);
+    size_t begin = s->base[BUFFER_SOURCE], end = begin + s->extent[BUFFER_SOURCE];
+    size_t out = s->base[BUFFER_DESTINATION], out_end = out + s->extent[BUFFER_DESTINATION];
+    if (!s->problem.in_place)
+        return check_source(&check->pattern, rank, source, 0, end - begin);
+    size_t before = out > begin ? out - begin : 0, after = end > out_end ? end - out_end : 0;
+    return check_source(&check->pattern, rank, source, 0, before) +
+           check_source(&check->pattern, rank, source, end - begin - after, after);
+}
+
+static void check_look(const struct check *check, int rank, struct tally *tally)
+{
+    struct finding finding;
+    char overrun[200];
+    long iteration = (long)check->pattern.iteration;
+    check_result(&check->pattern, rank, check_buffer(check, BUFFER_DESTINATION), &finding);
+    tally_note_finding(tally, &finding, check->schedule, iteration);
+    tally_note_source(tally, source_changes(check, rank), iteration);
+    if (buffers_overrun(check->set, check->used, overrun, sizeof overrun))
+        tally_note_overrun(tally, overrun, iteration);
+}
+
+/* Which injected fault is for this rank and this checked iteration? -1: none. */
+static int injection_for(const struct burst *burst, uint64_t iteration)
+{
+    const struct job *job = burst->runner->job;
+    for (int i = 0; i < job->injection_count; i++) {
+        const struct injection *injection = &job->injections[i];
+        bool data = injection->kind == INJECT_CORRUPT || injection->kind == INJECT_DROP;
+        if (data && injection->rank == burst->runner->rank &&
+            (uint64_t)injection->iteration == iteration)
+            return i;
+    }
+    return -1;
+}
+
+static enum status check_run(struct burst *burst, struct check *check, uint64_t *released)
+{
+    const struct job *job = burst->runner->job;
+    int injection = injection_for(burst, check->pattern.iteration);
+    uint64_t late, duration;
+    if (injection >= 0)
+        plan_inject(check->plan,
+                    job->injections[injection].kind == INJECT_DROP ? PLAN_FAULT_DROP
+                                                                   : PLAN_FAULT_CORRUPT,
+                    0);
+    enum status status = runner_iterate(burst->runner, check->plan, released, &late, &duration);
+    if (injection >= 0 && status == STATUS_OK) {
+        burst->struck[injection] = !plan_inject_pending(check->plan);
+        plan_inject(check->plan, PLAN_FAULT_NONE, 0);
+    }
+    return status;
+}
+
+enum status burst_run(struct burst *burst, const struct line *line, struct tally *tally)
+{
+    struct check checks[BURST_MOST];
+    uint64_t released;
+    enum status status = STATUS_OK;
+    for (long done = 0, count; done < tally->checked && status == STATUS_OK; done += count) {
+        count = tally->checked - done < line->sets ? tally->checked - done : line->sets;
+        for (int i = 0; i < count; i++)
+            check_prepare(burst, line, i, &checks[i]);
+        status = runner_settle(burst->runner, &released);
+        for (int i = 0; i < count && status == STATUS_OK; i++)
+            status = check_run(burst, &checks[i], &released);
+        for (int i = 0; i < count && status == STATUS_OK; i++)
+            check_look(&checks[i], burst->runner->rank, tally);
+    }
+    return status;
+}
+
+enum status burst_check_injections(const struct burst *burst)
+{
+    const struct job *job = burst->runner->job;
+    for (int i = 0; i < job->injection_count; i++) {
+        const struct injection *injection = &job->injections[i];
+        if (injection->rank != burst->runner->rank || injection->kind == INJECT_DELAY ||
+            burst->struck[i])
+            continue;
+        if (injection->kind == INJECT_KILL || injection->kind == INJECT_STOP)
+            return fail(
+                STATUS_ERROR,
+                "--inject: this rank should have been hit at iteration %ld, but it ran only "
+                "%ld",
+                injection->iteration, burst->runner->iteration);
+        return fail(STATUS_ERROR,
+                    "--inject: there was no message to %s in checked iteration %ld: this rank had "
+                    "%llu checked iterations, or received nothing in that one",
+                    injection->kind == INJECT_DROP ? "drop" : "corrupt", injection->iteration,
+                    (unsigned long long)burst->checks);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,499 @@
+/*
+ * session.c - one rank's run of a job.
+ *
+ * Every rank goes through the same stages at the same time: join; build all schedules once, to
+ * learn what memory, peers and lanes they need; allocate, link, connect; then for each size and
+ * algorithm warm up, check, time, and hand the tally to rank 0.
+ */
+#include "session/session.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "measure/rank_result.h"
+#include "run/cpu_binding.h"
+#include "session/checked_run.h"
+
+#define SPINS_ALONE  300                /* a core for each rank, if nobody else uses it */
+#define SPINS_SHARED 1                  /* ranks share its core: spinning delays the others */
+#define CACHE_USUAL  ((size_t)32 << 20) /* third level, where nobody knows it */
+
+struct session {
+    struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
+    const struct membership *membership;
+    struct report *report; /* rank 0; else NULL */
+    struct control *control;
+    struct runner runner;
+    struct burst burst; /* the buffers, and the checked iterations on them */
+    struct ledger ledger;
+    size_t need[BUFFERS];  /* bytes, the most of any line */
+    unsigned char *wishes; /* of each rank, as for links_connect() */
+    int lanes;
+    struct place *places; /* by rank */
+    int local_ranks;      /* on this host */
+    bool has_core;        /* that no other rank runs on */
+    uint64_t strangers;   /* rank 0: that came while all ranks connected to each other */
+};
+
+/* Setting up. */
+
+static void schedule_needs(struct session *session, const struct schedule *schedule)
+{
+    size_t need[BUFFERS];
+    schedule_bytes(schedule, session->job.datatype->size, need);
+    for (int b = 0; b < BUFFERS; b++)
+        session->need[b] = need[b] > session->need[b] ? need[b] : session->need[b];
+    for (size_t i = 0; i < schedule->count; i++)
+        if (schedule->operations[i].peer >= 0)
+            session->wishes[schedule->operations[i].peer] |= LINKS_WISHED;
+    if (schedule->lanes > session->lanes)
+        session->lanes = schedule->lanes;
+}
+
+/* What the lines of one size will need. */
+static enum status session_survey_size(struct session *session, size_t bytes)
+{
+    const struct job *job = &session->job;
+    enum status status = STATUS_OK;
+    for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
+        struct line line;
+        if (!job_runs_at(job, c, bytes))
+            continue;
+        status = line_schedules(&session->runner, &job->candidates[c].choice, bytes, &line);
+        for (int i = 0; status == STATUS_OK && i < line.plans; i++)
+            schedule_needs(session, line.schedules[i]);
+        if (status == STATUS_OK)
+            line_close(&line);
+        tick_on(&session->runner.tick);
+    }
+    return status;
+}
+
+/* What all lines will need. Every size is looked at: where blocks are cut to nothing at one size,
+ * another may need other peers. */
+static enum status session_survey(struct session *session)
+{
+    const struct job *job = &session->job;
+    session->wishes = calloc((size_t)session->runner.ranks, 1);
+    if (!session->wishes)
+        return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
+    enum status status = STATUS_OK;
+    size_t bytes = job->smallest, next = 1;
+    for (; next != 0 && status == STATUS_OK; bytes = next) {
+        status = session_survey_size(session, bytes);
+        next = job_next_size(job, bytes);
+    }
+    /* Somebody reads what the links waited for: that is to be the collective's, and not the start
+     * barrier's. */
+    bool apart = job->watches;
+    if (status == STATUS_OK)
+        status = start_open(&session->runner.start, session->control, job->memory,
+                            apart ? session->lanes : 0);
+    const struct schedule *start = session->runner.start.schedule;
+    for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
+        if (start->operations[i].peer >= 0)
+            session->wishes[start->operations[i].peer] |= apart ? LINKS_ONE_MORE : LINKS_WISHED;
+    return status;
+}
+
+static enum waiting session_waits(void *argument, int peer)
+{
+    struct session *session = argument;
+    runner_await(&session->runner, peer);
+    if (control_ended(session->control))
+        return WAITING_OVER;
+    return control_is_late(session->control) ? WAITING_LATE : WAITING_ON;
+}
+
+/* What the ranks of this host may use, in their order; *me: this rank's place among them. */
+static cpu_set_t *session_masks(struct session *session, const struct blobs *blobs, int *me)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks, rank = session->runner.rank;
+    cpu_set_t *masks = malloc((size_t)ranks * sizeof *masks);
+    session->local_ranks = 0;
+    for (int r = 0; masks && r < ranks; r++) {
+        if (members[r].node != members[rank].node)
+            continue;
+        cpu_set_t *mask = &masks[session->local_ranks];
+        if (r == rank)
+            *me = session->local_ranks;
+        CPU_ZERO(mask);
+        if (blobs->size[r] == sizeof *mask)
+            memcpy(mask, blobs->data[r], sizeof *mask);
+        session->local_ranks++;
+    }
+    return masks;
+}
+
+/* What a rank says of itself: where it runs, and does it read what the links waited for? */
+struct seat {
+    struct place place;
+    uint64_t watches; /* 0: no */
+};
+_Static_assert(sizeof(struct seat) == sizeof(size_t) + 4 * sizeof(int) + sizeof(uint64_t),
+               "no padding travels, which would be bytes of who knows what");
+
+/* Everybody learns where everybody runs, and whether rank 0, which reports, wants all to watch.
+ * What is large for this rank follows: its buffers have to share the third-level cache with those
+ * of the other ranks below it, and with all else. */
+static enum status session_share_places(struct session *session, const struct place *place)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 1;
+    session->places = calloc((size_t)ranks, sizeof *session->places);
+    if (!session->places)
+        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
+    struct blobs blobs;
+    struct seat seat = {.place = *place,
+                        .watches = session->job.verbosity >= 1 || session->job.json};
+    enum status status = control_allgather(session->control, &seat, sizeof seat, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < ranks; r++) {
+        struct place *other = &session->places[r];
+        *other = (struct place){.core = -1, .cache = -1};
+        if (blobs.size[r] == sizeof seat) {
+            memcpy(&seat, blobs.data[r], sizeof seat);
+            *other = seat.place;
+        }
+        if (r == 0)
+            session->job.watches = seat.watches != 0;
+        sharing += r != rank && members[r].node == members[rank].node &&
+                   (place->cache == other->cache || place->cache < 0 || other->cache < 0);
+    }
+    blobs_free(&blobs);
+    size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
+    session->runner.stream_least = bytes / 2 / (size_t)sharing;
+    return STATUS_OK;
+}
+
+/* Deals the cores out to the ranks of this host; does this one have a core, or a hardware thread of
+ * one, for itself? */
+static enum status session_bind(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    cpu_set_t mine, all;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        CPU_ZERO(&mine);
+    struct blobs blobs;
+    enum status status = control_allgather(session->control, &mine, sizeof mine, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    int me = 0;
+    cpu_set_t *masks = session_masks(session, &blobs, &me);
+    blobs_free(&blobs);
+    if (!masks)
+        return fail(STATUS_ERROR, "out of memory for the cores of %d ranks", runner->ranks);
+    CPU_ZERO(&all);
+    for (int i = 0; i < session->local_ranks; i++)
+        CPU_OR(&all, &all, &masks[i]);
+    struct place place;
+    place_find(masks, session->local_ranks, me, session->job.bind == BIND_CORE, &place);
+    free(masks);
+    session->has_core =
+        place.core >= 0 ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
+    runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
+    return session_share_places(session, &place);
+}
+
+static enum status session_link(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    struct region regions[BURST_MOST + 1] = {runner->start.region};
+    for (int i = 0; i < session->burst.set_count; i++)
+        regions[i + 1] = session->burst.sets[i].region;
+    struct transport_config config = {
+        .rank = runner->rank,
+        .ranks = runner->ranks,
+        .local_ranks = session->local_ranks,
+        .has_core = session->has_core,
+        .is_bound = session->places[runner->rank].core >= 0,
+        .copy = job->copy,
+        .combines = job->collective->reduces,
+        .one_way = job->collective->rooted,
+        .slots = job->slots,
+        .slot_bytes = job->slot_bytes,
+        .regions = regions,
+        .region_count = session->burst.set_count + 1,
+        .interface = job->interface,
+        .watches = job->watches,
+        .secret = session->membership->secret,
+        .timeout = job->timeout,
+        .tick = &runner->tick,
+        .waits = session_waits,
+        .waits_argument = session,
+    };
+    control_enter(session->control, PHASE_CONNECT);
+    enum status status = links_open(job->transports, &config, session->control, &runner->links);
+    if (status == STATUS_OK)
+        status = links_connect(runner->links, session->control, session->wishes, session->lanes);
+    if (status != STATUS_OK)
+        return status;
+    runner_await(runner, -1);
+    struct plan_config shared = runner_plan_config(runner);
+    return start_link(&runner->start, &shared);
+}
+
+static enum status session_connected(struct session *session)
+{
+    struct connections connections;
+    enum status status = connections_gather(session->control, session->runner.links,
+                                            &session->runner.start, &connections);
+    session->strangers = connections.strangers;
+    if (status == STATUS_OK && session->report)
+        session->report->connected(session->report, &session->job, &connections);
+    return status;
+}
+
+/* Which ranks belong together. */
+static enum status session_shape(struct session *session)
+{
+    const struct member *members = control_members(session->control);
+    int ranks = session->runner.ranks;
+    int *node = malloc((size_t)ranks * sizeof *node);
+    if (!node)
+        return fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", ranks);
+    for (int r = 0; r < ranks; r++)
+        node[r] = members[r].node;
+    enum status status = job_shape(&session->job, ranks, node, &session->runner.shape);
+    free(node);
+    return status;
+}
+
+/* Groups go by the hosts that the ranks name; the launcher may see it in another way. */
+static void session_compare_nodes(const struct session *session)
+{
+    const struct membership *membership = session->membership;
+    const struct member *members = control_members(session->control);
+    const struct member *me = &members[membership->rank];
+    int ranks = 0;
+    for (int r = 0; r < membership->ranks; r++)
+        ranks += members[r].node == me->node;
+    if (membership->node_ranks == 0 || me->local_rank > 0 ||
+        (membership->node_ranks == ranks && membership->node_rank == 0))
+        return;
+    say("the launcher counts this rank as number %d of %d on its node, but of those that name host "
+        "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
+        membership->node_rank, membership->node_ranks, me->host, ranks);
+}
+
+static enum status session_set_up(struct session *session)
+{
+    struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    runner->job = job;
+    runner->control = session->control;
+    runner->pulse = control_pulse(session->control);
+    runner->rank = control_rank(session->control);
+    runner->ranks = control_ranks(session->control);
+    runner_tick_open(runner);
+    runner->chunk = job->chunk;
+    session_compare_nodes(session);
+    control_enter(session->control, PHASE_SETUP);
+    enum status status = session_shape(session);
+    if (status == STATUS_OK)
+        status = job_check_ranks(job, runner->ranks, runner->shape);
+    if (status != STATUS_OK)
+        return status;
+    status = session_bind(session);
+    if (status != STATUS_OK)
+        return status;
+    for (int c = 0; c < job->candidate_count; c++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
+        control_name_algorithm(session->control, c, name);
+    }
+    const struct lineup lineup = {.ranks = runner->ranks,
+                                  .members = control_members(session->control),
+                                  .places = session->places,
+                                  .bootstrap = session->membership->bootstrap};
+    if (session->report)
+        session->report->begin(session->report, job, &lineup);
+    status = session_survey(session);
+    if (status == STATUS_OK)
+        status = burst_open(&session->burst, runner, session->need);
+    if (status == STATUS_OK)
+        status = job->memory->engine_open(&runner->engine);
+    if (status == STATUS_OK)
+        status = session_link(session);
+    return status == STATUS_OK ? session_connected(session) : status;
+}
+
+static void session_close(struct session *session)
+{
+    links_close(session->runner.links); /* first: a plan's transfers live until then */
+    start_close(&session->runner.start);
+    if (session->job.memory)
+        session->job.memory->engine_close(session->runner.engine);
+    burst_close(&session->burst);
+    ledger_free(&session->ledger);
+    free(session->wishes);
+    free(session->places);
+    shape_free(session->runner.shape);
+    control_close(session->control);
+}
+
+/* One size of one algorithm. */
+
+static enum status line_warm_up(struct session *session, const struct line *line)
+{
+    uint64_t released, late, duration;
+    enum status status = runner_settle(&session->runner, &released);
+    for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
+                                &released, &late, &duration);
+    return status;
+}
+
+static enum status line_time(struct session *session, const struct line *line, struct tally *tally)
+{
+    uint64_t released;
+    tally_begin(tally, &session->runner);
+    enum status status = runner_settle(&session->runner, &released);
+    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
+                                &released, &tally->late[i], &tally->samples[i]);
+    tally_end(tally, &session->runner);
+    return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
+}
+
+/* On how many sets of buffers can all ranks run the line? Ranks may need buffers of different
+ * sizes, but must check the same iterations together. */
+static enum status line_agree(struct session *session, struct line *line)
+{
+    struct blobs blobs;
+    if (session->burst.set_count == 1)
+        return STATUS_OK;
+    enum status status =
+        control_allgather(session->control, &line->sets, sizeof line->sets, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
+        int sets = 0;
+        if (blobs.size[r] == sizeof sets)
+            memcpy(&sets, blobs.data[r], sizeof sets);
+        if (sets < 1)
+            status = fail(STATUS_ERROR,
+                          "rank %d told nonsense about its buffers: do all ranks run the same "
+                          "cctest?",
+                          r);
+        else if (sets < line->sets)
+            line->sets = sets;
+    }
+    blobs_free(&blobs);
+    return status;
+}
+
+static enum status session_line(struct session *session, int choice, size_t bytes)
+{
+    struct runner *runner = &session->runner;
+    struct line line;
+    struct tally *tally = NULL;
+    atomic_store(&runner->pulse->algorithm, choice);
+    atomic_store(&runner->pulse->bytes, bytes);
+    enum status status = line_open(runner, &session->job.candidates[choice].choice, bytes,
+                                   session->burst.sets, session->burst.set_count, &line);
+    if (status != STATUS_OK)
+        return status;
+    status = line_agree(session, &line);
+    if (status == STATUS_OK)
+        status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_WARMUP);
+        status = line_warm_up(session, &line);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_CHECK);
+        status = burst_run(&session->burst, &line, tally);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_TIME);
+        status = line_time(session, &line, tally);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_GATHER);
+        status =
+            tally_gather(tally, &session->ledger, session->control, &session->job, session->report);
+    }
+    tally_free(tally);
+    line_close(&line);
+    return status;
+}
+
+static enum status session_sweep(struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t bytes = job->smallest;
+    for (;;) {
+        for (int c = 0; c < job->candidate_count; c++) {
+            enum status status =
+                job_runs_at(job, c, bytes) ? session_line(session, c, bytes) : STATUS_OK;
+            if (status != STATUS_OK)
+                return status;
+        }
+        size_t next = job_next_size(job, bytes);
+        if (next == 0)
+            return STATUS_OK;
+        bytes = next;
+    }
+}
+
+/* Ending. */
+
+static void session_report(struct session *session, enum status status)
+{
+    if (!session->report)
+        return;
+    const struct job_error *errors = NULL;
+    int count = session->control ? control_errors(session->control, &errors) : 0;
+    ledger_add_errors(&session->ledger, errors, count);
+    struct ending ending = {.status = status,
+                            .errors = session->ledger.errors,
+                            .error_count = session->ledger.error_count,
+                            .strangers = (long long)session->strangers};
+    if (session->control)
+        ending.strangers += (long long)control_strangers(session->control);
+    if (ending.strangers > 0)
+        say_verbose(1, "dropped %lld connections that were none of this job's", ending.strangers);
+    session->report->end(session->report, &session->job, &ending);
+}
+
+enum status session_run(const struct job *job, const struct membership *membership, void *report)
+{
+    struct session *session = calloc(1, sizeof *session);
+    if (!session)
+        return fail(STATUS_ERROR, "out of memory");
+    *session = (struct session){.job = *job, .membership = membership, .lanes = 1};
+    session->report = membership->rank == 0 ? report : NULL;
+    char options[CANDIDATES_MOST * CANDIDATE_TEXT_MOST + 2048]; /* all choices, and the rest */
+    job_canonical(job, options, sizeof options);
+    struct control_config config = {.timeout = job->timeout,
+                                    .options = options,
+                                    .verbosity = job->verbosity,
+                                    .writing = session->report ? &session->report->writing : NULL};
+    enum status status = control_join(membership, &config, &session->control);
+    if (status == STATUS_OK) {
+        if (membership->joined)
+            membership->joined(membership->joined_argument);
+        status = session_set_up(session);
+        if (status == STATUS_OK)
+            status = session_sweep(session);
+        if (status == STATUS_OK)
+            status = burst_check_injections(&session->burst);
+        if (status != STATUS_OK)
+            status = control_fail(session->control, status);
+        else
+            status =
+                control_finish(session->control, ledger_status(&session->ledger, &session->job));
+    }
+    session_report(session, status);
+    session_close(session);
+    free(session);
+    return status;
+}

@@ -1,0 +1,287 @@
+/*
+ * shm_ll.c - what only the words of `--copy ll` can be asked: which epoch comes next, also where
+ * their numbers come to an end, that no old word is taken for a new one, and how far a sender gets.
+ * (conformance.c and its like ask of them what every way must do.)
+ */
+#include "transports/shm/shm.h"
+
+#include "world.h"
+
+enum { REGION = 64, TORN = 36 }; /* bytes of a region; of a message that leaves words of it alone */
+
+static struct shm_ring *words_of(struct rank *me, bool sends)
+{
+    struct channel *channel = me->endpoint->transport->channel(me->endpoint, !me->number, 0, sends);
+    return &((struct shm_channel *)channel)->rings[SHM_WORDS];
+}
+
+/* The ranks are at the same place. False: one has failed. */
+static bool meet(struct rank *me)
+{
+    _Atomic size_t *places = me->world->shared;
+    size_t place = ++places[me->number];
+    while (places[!me->number] < place && !me->world->failed)
+        sched_yield();
+    return !me->world->failed;
+}
+
+/* Both ends of all lanes go on with this epoch. */
+static bool begin_at(struct rank *me, uint32_t epoch)
+{
+    if (!meet(me))
+        return false;
+    for (int sends = 0; sends < 2; sends++)
+        shm_words_reset(words_of(me, sends), epoch);
+    return meet(me);
+}
+
+/* Regions go by the parity of the epoch, and no epoch is one that unwritten memory bears. */
+static bool is_in_step(struct rank *me)
+{
+    for (int sends = 0; sends < 2; sends++) {
+        const struct shm_ring *ring = words_of(me, sends);
+        if (ring->count != 2 || ring->payload != REGION || ring->epoch < 2 ||
+            ring->index != ring->epoch % 2)
+            rank_fail(me, __FILE__, __LINE__, "an epoch stands in the wrong region");
+    }
+    return !me->world->failed;
+}
+
+struct words_message {
+    struct transfer transfer;
+    struct piece piece;
+    char *data;
+};
+
+/* From rank 0 to rank 1; with `back` the other way. */
+static void message_make(struct rank *me, struct words_message *message, bool back, size_t bytes,
+                         uint64_t seed)
+{
+    bool sends = (me->number == 0) != back;
+    me->taken = back ? me->region.bytes / 2 : 0;
+    message->data = rank_take(me, bytes);
+    memset(message->data, '#', bytes);
+    if (sends)
+        text_write(seed, 0, message->data, bytes);
+    message->transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &message->piece,
+                                      message->data, bytes);
+}
+
+static bool message_travels(struct rank *me, size_t bytes, uint64_t seed)
+{
+    struct words_message message;
+    message_make(me, &message, false, bytes, seed);
+    rank_post(me, !me->number, 0, &message.transfer);
+    if (!rank_complete(me, &message.transfer, 1))
+        return false;
+    if (!text_is(seed, message.data, bytes))
+        rank_fail(me, __FILE__, __LINE__, "another text came");
+    return is_in_step(me);
+}
+
+/* A try to receive it without posting. */
+static bool message_try(struct rank *me, const struct words_message *message, bool *moved)
+{
+    const struct transport *transport = me->endpoint->transport;
+    struct channel *channel = transport->channel(me->endpoint, !me->number, 0, false);
+    if (transport->eager_move(channel, &message->transfer, moved) != STATUS_OK)
+        rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
+    return rank_turn(me);
+}
+
+/* The sender stops where words of the same epoch stand from before the wrap; so does the
+ * receiver. */
+static void stops_at_old_words(struct rank *me, bool eager, uint64_t seed)
+{
+    struct words_message message;
+    bool posts = me->number == 0 || !eager, moved = false;
+    message_make(me, &message, false, REGION, seed);
+    if (me->number == 0)
+        message.transfer.limit = TORN;
+    if (posts)
+        rank_post(me, !me->number, 0, &message.transfer);
+    while (posts && message.transfer.done < TORN) {
+        if (!rank_turn(me))
+            return;
+    }
+    if (!meet(me))
+        return;
+    for (int turn = 0; turn < 10; turn++) {
+        if (!(posts ? rank_turn(me) : message_try(me, &message, &moved)))
+            return;
+        require(me, !moved && message.transfer.done == (posts ? TORN : 0));
+    }
+    if (!meet(me))
+        return;
+    message.transfer.limit = REGION;
+    while (posts ? message.transfer.done < REGION : !moved) {
+        if (!(posts ? rank_turn(me) : message_try(me, &message, &moved)))
+            return;
+    }
+    require(me, text_is(seed, message.data, REGION) && is_in_step(me));
+}
+
+/* Words that were written in epochs 2 and 3 stay behind messages that do not reach them until these
+ * epochs come again: then they must not be taken for words of these. */
+static void nothing_old_is_new(struct rank *me, bool eager)
+{
+    for (uint64_t i = 0; i < 2; i++) {
+        if (!message_travels(me, REGION, i))
+            return;
+    }
+    require(me, words_of(me, me->number == 0)->epoch == 4);
+    if (!begin_at(me, UINT32_MAX - 3))
+        return;
+    for (uint64_t i = 0; i < 4; i++) {
+        if (!message_travels(me, TORN, i))
+            return;
+    }
+    require(me, words_of(me, me->number == 0)->epoch == 2);
+    for (uint64_t i = 0; i < 2 && !me->world->failed; i++)
+        stops_at_old_words(me, eager, 10 + i);
+}
+
+static void nothing_old_is_new_posted(struct rank *me)
+{
+    nothing_old_is_new(me, false);
+}
+
+static void nothing_old_is_new_eager(struct rank *me)
+{
+    nothing_old_is_new(me, true);
+}
+
+/* Messages of all lengths, both ways at once, over the wrap. */
+static void over_the_wrap(struct rank *me)
+{
+    uint64_t random = 5; /* the same on both sides */
+    if (!begin_at(me, UINT32_MAX - 300))
+        return;
+    for (uint64_t i = 0; i < 600; i++) {
+        struct words_message messages[2];
+        size_t bytes = 1 + random_below(&random, i % 20 ? REGION : 10 * REGION);
+        for (int back = 0; back < 2; back++) {
+            message_make(me, &messages[back], back, bytes, 2 * i + (uint64_t)back);
+            rank_post(me, !me->number, 0, &messages[back].transfer);
+        }
+        for (int back = 0; back < 2; back++) {
+            if (!rank_complete(me, &messages[back].transfer, 1) || !is_in_step(me))
+                return;
+            require(me, text_is(2 * i + (uint64_t)back, messages[back].data, bytes));
+        }
+    }
+    require(me, words_of(me, true)->epoch < UINT32_MAX / 2);
+}
+
+/* A sender fills two regions ahead of its receiver and no more. */
+static void two_regions_ahead(struct rank *me)
+{
+    struct words_message message;
+    message_make(me, &message, false, 10 * REGION, 1);
+    if (me->number)
+        message.transfer.limit = 0;
+    rank_post(me, !me->number, 0, &message.transfer);
+    for (size_t taken = 0; taken <= 8; taken++) {
+        for (int turn = 0; turn < 20; turn++) {
+            if (!rank_turn(me))
+                return;
+        }
+        require(me, message.transfer.done == (me->number ? taken : taken + 2) * REGION);
+        if (!meet(me))
+            return;
+        if (me->number)
+            message.transfer.limit += REGION;
+        while (me->number && message.transfer.done < message.transfer.limit) {
+            if (!rank_turn(me))
+                return;
+        }
+        if (!meet(me))
+            return;
+    }
+    message.transfer.limit = message.transfer.length;
+    if (rank_complete(me, &message.transfer, 1))
+        require(me, text_is(1, message.data, 10 * REGION));
+}
+
+/* A limit within a word: the sender holds back that word, the receiver takes what it may of it. */
+static void a_word_is_cut(struct rank *me)
+{
+    for (size_t limit = 1; limit < 12; limit++) {
+        for (int who = 0; who < 2; who++) {
+            struct words_message message;
+            message_make(me, &message, false, 12, limit);
+            if (me->number == who)
+                message.transfer.limit = limit;
+            rank_post(me, !me->number, 0, &message.transfer);
+            size_t least = who ? limit : limit / 4 * 4;
+            while (me->number && message.transfer.done < least) {
+                if (!rank_turn(me))
+                    return;
+            }
+            for (int turn = 0; turn < 10; turn++) {
+                if (!rank_turn(me))
+                    return;
+            }
+            if (me->number || who == 0)
+                require(me, message.transfer.done == least);
+            if (!meet(me))
+                return;
+            message.transfer.limit = 12;
+            if (!rank_complete(me, &message.transfer, 1))
+                return;
+            require(me, text_is(limit, message.data, 12));
+        }
+    }
+}
+
+static void words_run(void **state, void (*body)(struct rank *))
+{
+    struct world *world = malloc(sizeof(*world));
+    *world = world_make(*state, 0, 2);
+    world->config.copy = COPY_LL;
+    world->config.slot_bytes = REGION;
+    world->body = body;
+    assert_true(world_run(world));
+    free(world);
+}
+
+static void test_old_words(void **state)
+{
+    words_run(state, nothing_old_is_new_posted);
+}
+
+static void test_old_words_eager(void **state)
+{
+    words_run(state, nothing_old_is_new_eager);
+}
+
+static void test_wrap(void **state)
+{
+    words_run(state, over_the_wrap);
+}
+
+static void test_two_regions(void **state)
+{
+    words_run(state, two_regions_ahead);
+}
+
+static void test_cut(void **state)
+{
+    words_run(state, a_word_is_cut);
+}
+
+int main(void)
+{
+    const struct transport *shm = transport_find("shm");
+    struct CMUnitTest list[] = {
+        cmocka_unit_test(test_old_words), cmocka_unit_test(test_old_words_eager),
+        cmocka_unit_test(test_wrap),      cmocka_unit_test(test_two_regions),
+        cmocka_unit_test(test_cut),
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        memcpy(&list[i].initial_state, &shm, sizeof(shm));
+        if (shm->unavailable())
+            list[i].test_func = test_unavailable;
+    }
+    return cmocka_run_group_tests_name("words", list, NULL, NULL);
+}

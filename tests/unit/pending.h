@@ -1,0 +1,88 @@
+/*
+ * pending.h - what the tests of the control plane share of the ranks that they make by hand.
+ */
+#ifndef CCTEST_TESTS_UNIT_PENDING_H
+#define CCTEST_TESTS_UNIT_PENDING_H
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "control/join_request.h"
+#include "net/handshake.h"
+#include "net/socket.h"
+#include "jobs.h"
+
+/* The socket of the next who calls, that is not blocking. */
+static inline int guest_accept(const struct listeners *listeners)
+{
+    struct pollfd set[HOME_ADDRESSES_MOST];
+    for (int i = 0; i < listeners->count; i++)
+        set[i] = (struct pollfd){.fd = listeners->fd[i], .events = POLLIN};
+    assert_true(poll(set, (nfds_t)listeners->count, 5000) > 0);
+    int i = 0;
+    while (!set[i].revents)
+        i++;
+    int fd = accept4(set[i].fd, NULL, NULL, SOCK_NONBLOCK);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Proves itself as who knows the job's secret, and hears that the other end does; returns the wire
+ * between them. */
+static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
+                                      const struct hello *hello)
+{
+    struct membership membership = membership_of(job, hello->rank);
+    unsigned char bytes[HANDSHAKE_HELLO_MOST];
+    struct handshake *handshake = handshake_create(fd, accepts, membership.secret, "control", bytes,
+                                                   hello_encode(hello, bytes));
+    enum handshake_state state;
+    while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
+        struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
+        poll(&set, 1, 1000);
+    }
+    assert_int_equal(HANDSHAKE_DONE, state);
+    struct wire wire = {0};
+    wire_connect(&wire, fd, handshake_seals(handshake));
+    handshake_free(handshake);
+    return wire;
+}
+
+/* Calls who listens there as who says this of itself, and proves itself. */
+static inline struct wire guest_call(const struct job_of_ranks *job, const struct hello *hello,
+                                     const struct address *where)
+{
+    return shake_hands(job, socket_connect(where), false, hello);
+}
+
+/* Answers the next who calls, as rank `rank`. */
+static inline struct wire guest_answer(const struct job_of_ranks *job,
+                                       const struct listeners *listeners, int rank)
+{
+    struct membership membership = membership_of(job, rank);
+    struct hello hello;
+    hello_fill(&hello, &membership, "same");
+    return shake_hands(job, guest_accept(listeners), true, &hello);
+}
+
+/* The next frame that comes. */
+static inline void guest_hear(struct wire *wire, struct frame *frame)
+{
+    bool open = true;
+    while (wire_take(wire, frame) != FRAME_WHOLE) {
+        struct pollfd set = {.fd = wire->fd, .events = POLLIN};
+        assert_true(open);
+        assert_int_equal(1, poll(&set, 1, 5000));
+        open = wire_fill(wire);
+    }
+}
+
+/* Reads on until a frame of this type comes. */
+static inline void guest_await(struct wire *wire, int type, struct frame *frame)
+{
+    do
+        guest_hear(wire, frame);
+    while (frame->type != type);
+}
+
+#endif

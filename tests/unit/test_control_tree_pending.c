@@ -1,0 +1,383 @@
+/*
+ * test_control_tree_pending.c - what comes to the listeners of all ranks: strangers, and ranks of the job,
+ * made by hand, that never arrive, are not to be reached, or do not carry on what others say.
+ */
+#include "pending.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+static void test_missing_ranks(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(9, 2, 1);
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 7));
+    threads_expect(job, 0, 7, STATUS_TIMEOUT);
+    assert_non_null(strstr(job->outcome[0].message, "2 of 9 ranks did not join within 1 s: ranks "
+                                                    "7, 8"));
+    job_free(job);
+}
+
+/* ---- strangers ---- */
+
+/* Where the ranks of this process listen. */
+static int listening(struct address *list, int most)
+{
+    int count = 0;
+    for (int fd = 3; fd < 200 && count < most; fd++) {
+        struct sockaddr_storage place;
+        socklen_t size = sizeof(int);
+        int listens = 0;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) || !listens)
+            continue;
+        size = sizeof place;
+        if (getsockname(fd, (struct sockaddr *)&place, &size) == 0)
+            count += address_of((struct sockaddr *)&place, &list[count]);
+    }
+    return count;
+}
+
+static void test_strangers_at_all_ranks(void **state)
+{
+    (void)state;
+    enum { RANKS = 8, PORTS_MOST = 100 };
+    struct job_of_ranks *job = job_create(RANKS, 2, 10);
+    struct address list[PORTS_MOST];
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, RANKS - 1));
+    int each = job->listeners.count, count = 0;
+    for (int i = 0; i < 1000 && count < (RANKS - 1) * each; i++, usleep(5000))
+        count = listening(list, PORTS_MOST) - (RANKS - 1); /* each lobby keeps a spare */
+    count = listening(list, PORTS_MOST);
+    for (int i = 0; i < count; i++) {
+        char byte;
+        int fd = socket_connect(&list[i]);
+        struct pollfd set = {.fd = fd, .events = POLLOUT};
+        assert_true(fd >= 0 && poll(&set, 1, 5000) > 0);
+        assert_int_equal(5, send(fd, "GET /", 5, MSG_NOSIGNAL));
+        assert_int_equal(5, send(fd, " HTTP", 5, MSG_NOSIGNAL));
+        set.events = POLLIN;
+        assert_int_equal(1, poll(&set, 1, 5000));
+        assert_true(recv(fd, &byte, 1, 0) <= 0);
+        close(fd);
+    }
+    assert_true(threads_start(job, RANKS - 1, RANKS));
+    threads_expect(job, 0, RANKS, STATUS_OK);
+    assert_int_equal(count, job->outcome[0].strangers);
+    job_free(job);
+}
+
+/* A rank of the job, made by hand, calls one of the others. */
+static struct wire guest_arrive(const struct job_of_ranks *job, int rank, const char *options,
+                                enum arrival arrival, const struct home *home,
+                                const struct address *where)
+{
+    struct membership membership = membership_of(job, rank);
+    struct hello hello;
+    hello_fill(&hello, &membership, options);
+    hello.home = *home;
+    hello.arrival = arrival;
+    return guest_call(job, &hello, where);
+}
+
+/* It calls rank 0, and says that it listens at `home`. */
+static struct wire guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
+{
+    return guest_arrive(job, rank, "same", ARRIVAL_FIRST, home, &job->home.list[0]);
+}
+
+static bool is_home(const struct home *home, const struct address *address)
+{
+    for (int i = 0; i < home->count; i++)
+        if (home->list[i].port == address->port)
+            return true;
+    return false;
+}
+
+/* Who knows the secret, but has no place below a rank, is dropped there as a stranger. */
+static void test_wrong_ranks_below(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank;
+        const char *options;
+    } wrong[] = {{0, "same"}, {1, "same"}, {3, "same"}, {-1, "same"}, {2, "others"}};
+    enum { WRONG = sizeof wrong / sizeof wrong[0], PORTS_MOST = 100 };
+    struct job_of_ranks *job = job_create(3, 1, 10);
+    struct address list[PORTS_MOST];
+    const struct address *below = NULL;
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 2));
+    for (int i = 0; i < 1000 && !below; i++, usleep(5000))
+        for (int j = listening(list, PORTS_MOST) - 1; j >= 0; j--)
+            if (!is_home(&job->home, &list[j]))
+                below = &list[j];
+    assert_non_null(below);
+    for (size_t i = 0; i < WRONG; i++) {
+        char byte;
+        struct wire wire =
+            guest_arrive(job, wrong[i].rank, wrong[i].options, ARRIVAL_FIRST, &job->home, below);
+        struct pollfd set = {.fd = wire.fd, .events = POLLIN};
+        assert_int_equal(1, poll(&set, 1, 5000));
+        assert_true(recv(wire.fd, &byte, 1, 0) <= 0);
+        wire_close(&wire);
+    }
+    assert_true(threads_start(job, 2, 3));
+    threads_expect(job, 0, 3, STATUS_OK);
+    assert_int_equal(WRONG, job->outcome[0].strangers);
+    job_free(job);
+}
+
+/* What rank 0 says first to one that has come: where it belongs. */
+static int guest_parent(struct wire *wire)
+{
+    struct frame frame;
+    struct redirect redirect;
+    guest_await(wire, FRAME_REDIRECT, &frame);
+    assert_true(redirect_decode(frame.data, frame.size, INT_MAX, &redirect));
+    return redirect.parent;
+}
+
+/* Of those that were sent elsewhere and are not heard there, rank 0 says who and where they are. */
+static void test_strayed_ranks(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(4, 1, 1);
+    char host[80], words[400];
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    struct wire first = guest_join(job, 1, &job->home);
+    assert_int_equal(0, guest_parent(&first));
+    struct wire second = guest_join(job, 2, &job->home);
+    assert_int_equal(1, guest_parent(&second));
+    wire_close(&second);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    host_name(host, sizeof host);
+    snprintf(words, sizeof words, "2 of 4 ranks did not join within 1 s: ranks 2, 3; were they ");
+    assert_non_null(strstr(job->outcome[0].message, words));
+    snprintf(words, sizeof words,
+             "not arrived there: rank 2 (host %s, pid %d) to rank 1 (host %s, pid %d)", host,
+             (int)getpid(), host, (int)getpid());
+    assert_non_null(strstr(job->outcome[0].message, words));
+    wire_close(&first);
+    job_free(job);
+}
+
+/* Who comes again gives a place back, and finds one, though not below itself. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank, parent;
+        enum arrival arrival;
+    } comes[] = {{1, 0, ARRIVAL_FIRST}, {2, 0, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
+                 {4, 1, ARRIVAL_FIRST}, {5, 2, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
+                 {6, 2, ARRIVAL_FIRST}, {7, 3, ARRIVAL_FIRST}, {3, 4, ARRIVAL_AGAIN}};
+    enum { COMES = sizeof comes / sizeof comes[0] };
+    struct job_of_ranks *job = job_create(9, 2, 5);
+    struct wire wires[COMES];
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    for (int i = 0; i < COMES; i++) {
+        wires[i] = guest_arrive(job, comes[i].rank, "same", comes[i].arrival, &job->home,
+                                &job->home.list[0]);
+        assert_int_equal(comes[i].parent, guest_parent(&wires[i]));
+    }
+    for (int i = 0; i < COMES; i++)
+        wire_close(&wires[i]);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    job_free(job);
+}
+
+/* Who calls once more before it has heard that it was let in is still one process, also when all are
+ * there already; another that says it is the same rank is not. */
+static void test_calls_again(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(3, 2, 8);
+    struct wire calls[3];
+    struct frame frame;
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    for (int i = 0; i < 3; i++) {
+        calls[i] = guest_join(job, 1, &job->home);
+        assert_int_equal(0, guest_parent(&calls[i]));
+        if (i == 1)
+            assert_true(threads_start(job, 2, 3));
+        if (i > 0)
+            guest_await(&calls[i], FRAME_WELCOME, &frame);
+    }
+    struct home other = job->home;
+    other.list[0].port++;
+    struct wire wire = guest_join(job, 1, &other);
+    guest_await(&wire, FRAME_REFUSED, &frame);
+    wire_close(&wire);
+    for (int i = 0; i < 3; i++)
+        wire_close(&calls[i]);
+    threads_expect(job, 2, 3, STATUS_TIMEOUT);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    assert_int_equal(1, job->outcome[0].culprit);
+    job_free(job);
+}
+
+/* The others are sent to a rank that nobody can reach, and find another place. */
+static void unreachable_parent(const struct home *home)
+{
+    struct job_of_ranks *job = job_create(5, 2, 8);
+    job->life = exchange_life;
+    assert_true(threads_start(job, 0, 1));
+    struct wire wire = guest_join(job, 1, home);
+    assert_true(threads_start(job, 2, 5));
+    struct frame frame;
+    guest_await(&wire, FRAME_WELCOME, &frame);
+    wire_close(&wire);
+    threads_expect(job, 2, 5, STATUS_TIMEOUT);
+    threads_expect(job, 0, 1, STATUS_TIMEOUT);
+    assert_int_equal(1, job->outcome[0].culprit);
+    assert_int_equal(1, job->outcome[0].errors);
+    assert_int_equal(2, job->outcome[0].branches_most);
+    job_free(job);
+}
+
+static void test_unreachable_parents(void **state)
+{
+    (void)state;
+    struct listeners listeners;
+    struct home home;
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
+    unreachable_parent(&home); /* it takes the connection, and says nothing */
+    listeners_close(&listeners);
+    unreachable_parent(&home);
+}
+
+/* ---- a rank between rank 0 and another that does not carry on ---- */
+
+/* Passes on what comes over `from`; was a WELCOME among it? */
+static bool carry(struct wire *from, struct wire *to)
+{
+    struct frame frame;
+    bool welcome = false;
+    struct pollfd set = {.fd = from->fd, .events = POLLIN};
+    poll(&set, 1, 1);
+    wire_fill(from);
+    while (wire_take(from, &frame) == FRAME_WHOLE) {
+        wire_put(to, frame.rank, frame.type, frame.data, frame.size);
+        welcome |= frame.type == FRAME_WELCOME;
+    }
+    wire_flush(to);
+    return welcome;
+}
+
+/* Rank 2 joins through rank 1, which from then on only says `type`: to rank 2 again and again that
+ * it lives, or once that it is alone, or to rank 0, when rank 2 speaks there itself, that it is
+ * lost. */
+static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
+                                                            struct job_of_ranks *),
+                                        int type, enum status status)
+{
+    struct job_of_ranks *job = job_create(3, 1, 2);
+    struct listeners listeners;
+    struct home home;
+    struct bytes last_word = {0};
+    job->victim = 2;
+    job->life = life;
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
+    assert_true(threads_start(job, 0, 1));
+    struct wire up = guest_join(job, 1, &home);
+    assert_int_equal(0, guest_parent(&up));
+    assert_true(threads_start(job, 2, 3));
+    struct wire below = guest_answer(job, &listeners, 1);
+    while (!carry(&up, &below))
+        carry(&below, &up);
+    notice_encode(&(struct notice){.status = STATUS_TIMEOUT, .text = "it is cut off"}, &last_word);
+    for (int i = 0; i < 200; i++, usleep(10000)) {
+        if (type == FRAME_PULSE)
+            wire_put(&below, 1, type, NULL, 0);
+        else if (type == FRAME_LOST && i == 160)
+            wire_put(&up, 2, type, NULL, 0);
+        else if (type == FRAME_ALONE && i == 0)
+            wire_put(&below, 1, type, last_word.data, last_word.size);
+        wire_flush(&below);
+        wire_flush(&up);
+    }
+    threads_expect(job, 2, 3, status);
+    threads_expect(job, 0, 1, status);
+    bytes_free(&last_word);
+    wire_close(&below);
+    wire_close(&up);
+    listeners_close(&listeners);
+    return job;
+}
+
+static enum status waiting_life(struct control *control, struct job_of_ranks *job)
+{
+    (void)job;
+    return all_meet(control);
+}
+
+/* Who only lost rank 0 is alone with that, whatever it says. */
+static void test_deaf_parent(void **state)
+{
+    (void)state;
+    static const int types[] = {FRAME_PULSE, FRAME_ALONE, FRAME_LOST};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct job_of_ranks *job = deaf_parent(waiting_life, types[i], STATUS_TIMEOUT);
+        assert_int_equal(1, job->outcome[0].culprit);
+        assert_non_null(strstr(job->outcome[0].message, "is silent"));
+        assert_null(strstr(job->outcome[0].message, "; so "));
+        job_free(job);
+    }
+}
+
+/* What a parent does not carry is said again. */
+static void test_failure_behind_a_deaf_parent(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = deaf_parent(failing_life, FRAME_PULSE, STATUS_UNAVAILABLE);
+    assert_int_equal(2, job->outcome[0].culprit);
+    job_free(job);
+}
+
+static enum status patient_life(struct control *control, struct job_of_ranks *job)
+{
+    usleep(500000);
+    return exchange_life(control, job);
+}
+
+/* Who calls rank 0 itself, as its parent is silent, and hangs up before it knows that it was let
+ * in, is not lost. */
+static void test_hung_up(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_create(3, 1, 10);
+    job->life = patient_life;
+    assert_true(threads_start(job, 0, 3));
+    usleep(250000);
+    for (int i = 0; i < 3; i++) {
+        struct wire wire =
+            guest_arrive(job, 2, "same", ARRIVAL_ORPHANED, &job->home, &job->home.list[0]);
+        wire_close(&wire);
+    }
+    threads_expect(job, 0, 3, STATUS_OK);
+    job_free(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing_ranks),
+        cmocka_unit_test(test_strayed_ranks),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_calls_again),
+        cmocka_unit_test(test_strangers_at_all_ranks),
+        cmocka_unit_test(test_wrong_ranks_below),
+        cmocka_unit_test(test_unreachable_parents),
+        cmocka_unit_test(test_deaf_parent),
+        cmocka_unit_test(test_failure_behind_a_deaf_parent),
+        cmocka_unit_test(test_hung_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/*
+ * test_control_tree_uplink.c - the way of a rank to rank 0 when its parent is silent, step by step: the rank
+ * is a real one, its parent and rank 0 are made by hand, so that each word between them is seen.
+ */
+#include "pending.h"
+
+#include <unistd.h>
+
+/* Rank 2, its parent, rank 1, and rank 0: as these two see it. */
+struct family {
+    struct job_of_ranks *job;
+    struct listeners listeners; /* the parent's */
+    struct wire below;          /* from the parent to rank 2 */
+    struct wire voice;          /* from rank 0 to it */
+};
+
+/* After the end of the job it goes on only when it is let: until then it has all its connections. */
+static enum status lingering_life(struct control *control, struct job_of_ranks *job)
+{
+    enum status status = all_meet(control);
+    while (!atomic_load(&job->pace))
+        usleep(1000);
+    return status;
+}
+
+static void tell(struct wire *wire, int type, const struct bytes *bytes)
+{
+    assert_true(wire_put(wire, 0, type, bytes->data, bytes->size) && wire_flush(wire));
+}
+
+static void tell_verdict(struct wire *wire)
+{
+    struct bytes verdict = {0};
+    notice_encode(&(struct notice){.status = STATUS_TIMEOUT}, &verdict);
+    tell(wire, FRAME_VERDICT, &verdict);
+    bytes_free(&verdict);
+}
+
+/* Rank 2 joins through its parent, which brings nothing then, so that it speaks to rank 0 itself. */
+static void family_begin(struct family *family)
+{
+    struct redirect redirect = {.parent = 1};
+    struct member members[3] = {{.local_rank = 0}, {.local_rank = 1}, {.local_rank = 2}};
+    struct bytes place = {0}, welcome = {0};
+    struct frame frame;
+    struct job_of_ranks *job = job_create(3, 1, 10);
+    *family = (struct family){.job = job};
+    job->life = lingering_life;
+    assert_int_equal(STATUS_OK, home_open(NULL, true, &family->listeners, &redirect.home));
+    assert_true(threads_start(job, 2, 3));
+    struct wire asked = guest_answer(job, &job->listeners, 0);
+    redirect_encode(&redirect, &place);
+    tell(&asked, FRAME_REDIRECT, &place);
+    wire_close(&asked);
+    family->below = guest_answer(job, &family->listeners, 1);
+    guest_await(&family->below, FRAME_ATTACHED, &frame);
+    members_encode(members, 3, &welcome);
+    tell(&family->below, FRAME_WELCOME, &welcome);
+    family->voice = guest_answer(job, &job->listeners, 0);
+    guest_await(&family->voice, FRAME_PULSE, &frame);
+    bytes_free(&place);
+    bytes_free(&welcome);
+}
+
+/* The rank ends, and has not called rank 0 again. */
+static void family_end(struct family *family)
+{
+    struct job_of_ranks *job = family->job;
+    atomic_store(&job->pace, 1);
+    threads_expect(job, 2, 3, STATUS_TIMEOUT);
+    for (int i = 0; i < job->listeners.count; i++) {
+        struct pollfd set = {.fd = job->listeners.fd[i], .events = POLLIN};
+        assert_int_equal(0, poll(&set, 1, 0));
+    }
+    wire_close(&family->below);
+    wire_close(&family->voice);
+    listeners_close(&family->listeners);
+    listeners_close(&job->listeners);
+    job_free(job);
+}
+
+/* Reads on until the rank closes the connection. */
+static void await_end(struct wire *wire)
+{
+    struct pollfd set = {.fd = wire->fd, .events = POLLIN};
+    do
+        assert_int_equal(1, poll(&set, 1, 5000));
+    while (wire_fill(wire));
+}
+
+/* When its parent goes, it stays with rank 0, to which it speaks already; who loses that one then
+ * is alone. */
+static void test_parent_goes(void **state)
+{
+    (void)state;
+    struct family family;
+    family_begin(&family);
+    shutdown(family.below.fd, SHUT_WR);
+    await_end(&family.below);
+    wire_close(&family.voice);
+    family_end(&family);
+}
+
+/* When its parent brings beats again, it says so once, and no more to rank 0 itself; but both hear
+ * that it knows the verdict. */
+static void test_parent_speaks_again(void **state)
+{
+    (void)state;
+    static const struct bytes nothing;
+    struct family family;
+    struct frame frame;
+    family_begin(&family);
+    tell(&family.below, FRAME_PULSE, &nothing);
+    guest_await(&family.voice, FRAME_BACK, &frame);
+    tell(&family.below, FRAME_PULSE, &nothing);
+    tell_verdict(&family.below);
+    guest_hear(&family.voice, &frame);
+    assert_int_equal(FRAME_GOODBYE, frame.type);
+    guest_await(&family.below, FRAME_GOODBYE, &frame);
+    family_end(&family);
+}
+
+/* When rank 0 goes after its verdict, the rank does not wait for its parent to say so. */
+static void test_rank_0_goes(void **state)
+{
+    (void)state;
+    struct family family;
+    struct frame frame;
+    family_begin(&family);
+    tell_verdict(&family.voice);
+    guest_await(&family.voice, FRAME_GOODBYE, &frame);
+    wire_close(&family.voice);
+    await_end(&family.below);
+    family_end(&family);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parent_goes),
+        cmocka_unit_test(test_parent_speaks_again),
+        cmocka_unit_test(test_rank_0_goes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/*
+ * test_cpu_binding.c - which core each rank is dealt, on machines that are made up.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "run/cpu_binding.h"
+
+#define RANKS_MOST 8
+
+static cpu_set_t masks[RANKS_MOST];
+static int ranks;
+
+/* A machine in hwloc's words; binding on it does nothing, and is said to have worked. */
+static void machine(const char *words)
+{
+    assert_int_equal(0, setenv("HWLOC_SYNTHETIC", words, 1));
+    ranks = 0;
+}
+
+/* One more rank, which may use the hardware threads `first` to `last`. */
+static void rank_may(int first, int last)
+{
+    CPU_ZERO(&masks[ranks]);
+    for (int thread = first; thread <= last; thread++)
+        CPU_SET((size_t)thread, &masks[ranks]);
+    ranks++;
+}
+
+static struct place place_of(int rank)
+{
+    struct place place;
+    place_find(masks, ranks, rank, true, &place);
+    return place;
+}
+
+static void test_one_each(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:2 core:2 pu:1");
+    for (int rank = 0; rank < 4; rank++)
+        rank_may(0, 3);
+    for (int rank = 0; rank < 4; rank++) {
+        assert_int_equal(rank, place_of(rank).core);
+        assert_int_equal(1, place_of(rank).sharing);
+    }
+}
+
+static void test_in_turn(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:1 core:2 pu:1");
+    for (int rank = 0; rank < 5; rank++)
+        rank_may(0, 1);
+    for (int rank = 0; rank < 5; rank++) {
+        assert_int_equal(rank % 2, place_of(rank).core);
+        assert_int_equal(rank % 2 ? 2 : 3, place_of(rank).sharing);
+        assert_int_equal(1, place_of(rank).threads);
+    }
+}
+
+/* Who has no choice is served before who has, whatever its number. */
+static void test_different_masks(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:1 core:4 pu:1");
+    rank_may(0, 3);
+    rank_may(0, 1);
+    rank_may(0, 0);
+    rank_may(0, 1);
+    static const int cores[] = {2, 1, 0, 0};
+    for (int rank = 0; rank < 4; rank++)
+        assert_int_equal(cores[rank], place_of(rank).core);
+    assert_int_equal(2, place_of(2).sharing);
+    assert_int_equal(1, place_of(0).sharing);
+}
+
+/* Two hardware threads of a core serve two ranks; where none may use one of them, they do not. */
+static void test_hardware_threads(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:1 core:2 pu:2");
+    rank_may(0, 0);
+    rank_may(1, 1);
+    rank_may(2, 2);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(0, place_of(rank).core);
+        assert_int_equal(2, place_of(rank).sharing);
+        assert_int_equal(2, place_of(rank).threads);
+    }
+    assert_int_equal(1, place_of(2).core);
+    assert_int_equal(1, place_of(2).threads);
+}
+
+static void test_nothing_to_deal(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:1 core:2 pu:1");
+    rank_may(0, 1);
+    rank_may(1, 0); /* its mask is not known */
+    assert_int_equal(-1, place_of(1).core);
+    struct place place;
+    place_find(masks, ranks, 0, false, &place);
+    assert_int_equal(-1, place.core);
+}
+
+/* Nobody is bound in truth, so every cache of the machine is in reach. */
+static void test_caches(void **state)
+{
+    (void)state;
+    machine("pack:1 l3:1(size=8388608) core:4 pu:1");
+    rank_may(0, 3);
+    assert_int_equal(0, place_of(0).cache);
+    assert_int_equal(8 << 20, place_of(0).cache_bytes);
+    machine("pack:1 l3:2(size=8388608) core:2 pu:1");
+    rank_may(0, 3);
+    assert_int_equal(-1, place_of(0).cache);
+    assert_int_equal(16 << 20, place_of(0).cache_bytes);
+    machine("pack:1 core:2 pu:1");
+    rank_may(0, 1);
+    assert_int_equal(-1, place_of(0).cache);
+    assert_int_equal(0, place_of(0).cache_bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_each),        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_different_masks), cmocka_unit_test(test_hardware_threads),
+        cmocka_unit_test(test_nothing_to_deal), cmocka_unit_test(test_caches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,492 @@
+/*
+ * test_start_barrier.c - who meets whom before an iteration, and that they do: processes with a real
+ * control plane and real links, on several "hosts" (a name space with a name of its own for each).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* of cmocka's and ours, ours is meant */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "net/socket.h"
+#include "run/runner.h"
+
+#define RANKS_MOST 8
+#define MEETINGS   100
+#define CANNOT     77 /* exit status: there are no such name spaces here */
+
+/* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for two ranks. */
+#define DECOYS     64
+#define GATE_BYTES (128 + gate_bytes(2))
+
+/* What is special about a rank. */
+enum trouble {
+    NONE,
+    APART,   /* it sees no other process: it cannot join a gate that another made */
+    FOREIGN, /* it numbers processes on its own: its number is somebody else's */
+    POOR,    /* it can open nothing more: it cannot make a gate */
+    LATE,    /* it comes to the last meeting when all others have said whom they wait for */
+};
+
+struct scenario {
+    int ranks;
+    int host[RANKS_MOST];
+    int lane; /* of the barrier between the gates; the links have one for all else */
+    enum trouble trouble;
+    int who; /* has it */
+    /* What must come of it: the first of those whom each rank meets at its gate. */
+    int first[RANKS_MOST];
+    int awaits[RANKS_MOST]; /* whom each waits for while the late one is missing */
+};
+
+/* What all processes see. */
+struct board {
+    _Atomic long entered[RANKS_MOST]; /* the meeting that each rank has come to */
+    _Atomic int awaits[RANKS_MOST];   /* 1 + whom its pulse names in the last meeting */
+    _Atomic size_t bytes[RANKS_MOST]; /* of the memory that its host's gate has */
+    char told[RANKS_MOST][256];       /* what it found wrong; "": nothing */
+};
+
+struct life {
+    const struct scenario *scenario;
+    struct board *board;
+    struct membership membership;
+    struct job job;
+    struct runner runner;
+    _Atomic bool watched;
+};
+
+static bool has_trouble(const struct scenario *scenario, int rank, enum trouble trouble)
+{
+    return scenario->trouble == trouble && scenario->who == rank;
+}
+
+static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
+
+#define require(life, condition)                                                                   \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            snprintf((life)->board->told[(life)->membership.rank], sizeof(life)->board->told[0],   \
+                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->message);      \
+            return false;                                                                          \
+        }                                                                                          \
+    } while (0)
+
+/* start_open(), in the way in which this rank is placed. */
+static bool life_open(struct life *life)
+{
+    const struct scenario *scenario = life->scenario;
+    struct runner *runner = &life->runner;
+    struct rlimit limit, full;
+    int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next = dup(root);
+    require(life, root >= 0 && next >= 0 && close(next) == 0);
+    require(life, getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    full = limit;
+    full.rlim_cur = (rlim_t)next; /* what would be opened next */
+    if (has_trouble(scenario, runner->rank, APART))
+        require(life, chroot(nowhere) == 0);
+    if (has_trouble(scenario, runner->rank, POOR))
+        require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
+    require(life, start_open(&runner->start, runner->control, life->job.memory, scenario->lane) ==
+                      STATUS_OK);
+    require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
+    return true;
+}
+
+/* Are those at this rank's gate who should be there, in their order? */
+static bool life_look(struct life *life)
+{
+    const struct scenario *scenario = life->scenario;
+    const struct start *start = &life->runner.start;
+    int rank = life->runner.rank, count = 0, gates = 0;
+    life->board->bytes[rank] = start->bytes;
+    for (int r = 0; r < scenario->ranks; r++) {
+        gates += scenario->first[r] == r;
+        if (scenario->first[r] != scenario->first[rank])
+            continue;
+        require(life, start->members[count] == r);
+        if (r == rank)
+            require(life, start->gate.rank == count);
+        count++;
+    }
+    require(life, start->gate.ranks == count);
+    require(life, start->gates == gates);
+    require(life, !start->schedule == (gates == 1 || scenario->first[rank] != rank));
+    return true;
+}
+
+static bool life_link(struct life *life)
+{
+    struct runner *runner = &life->runner;
+    const struct schedule *schedule = runner->start.schedule;
+    const struct transport_config config = {.rank = runner->rank,
+                                            .ranks = runner->ranks,
+                                            .local_ranks = runner->ranks,
+                                            .has_core = true,
+                                            .regions = &runner->start.region,
+                                            .region_count = 1,
+                                            .secret = life->membership.secret,
+                                            .timeout = 10};
+    unsigned char wishes[RANKS_MOST] = {0};
+    for (size_t i = 0; schedule && i < schedule->count; i++)
+        if (operation_travels(schedule->operations[i].kind))
+            wishes[schedule->operations[i].peer] =
+                life->scenario->lane ? LINKS_ONE_MORE : LINKS_WISHED;
+    require(life, links_open(transports, &config, runner->control, &runner->links) == STATUS_OK);
+    require(life, links_connect(runner->links, runner->control, wishes, 1) == STATUS_OK);
+    require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
+    struct plan_config shared = runner_plan_config(runner);
+    require(life, start_link(&runner->start, &shared) == STATUS_OK);
+    return true;
+}
+
+/* Reads the pulse, as the control plane's helper thread does. */
+static void *life_watch(void *argument)
+{
+    const struct life *life = argument;
+    const struct pulse *pulse = life->runner.pulse;
+    int rank = life->runner.rank;
+    while (!life->watched) {
+        usleep(500);
+        if (life->board->entered[rank] == MEETINGS && pulse->operation >= 0)
+            life->board->awaits[rank] = 1 + pulse->peer;
+    }
+    return NULL;
+}
+
+/* The late one: waits until the others have named whom they should. */
+static bool life_dawdle(struct life *life)
+{
+    const struct scenario *scenario = life->scenario;
+    for (int r = 0, looks = 0; r < scenario->ranks; r++) {
+        while (r != scenario->who && life->board->awaits[r] != 1 + scenario->awaits[r]) {
+            usleep(1000);
+            require(life, ++looks < 5000);
+        }
+    }
+    return true;
+}
+
+/* Nobody goes on before all have come. */
+static bool life_meet(struct life *life)
+{
+    struct runner *runner = &life->runner;
+    uint64_t random = (uint64_t)runner->rank, released;
+    for (long meeting = 1; meeting <= MEETINGS; meeting++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        if ((random >> 40) % 8 == 0)
+            usleep((unsigned)(random >> 50) % 300);
+        if (meeting == MEETINGS && has_trouble(life->scenario, runner->rank, LATE) &&
+            !life_dawdle(life))
+            return false;
+        life->board->entered[runner->rank] = meeting;
+        require(life, runner_settle(runner, &released) == STATUS_OK);
+        for (int r = 0; r < runner->ranks; r++)
+            require(life,
+                    life->board->entered[r] == meeting || life->board->entered[r] == meeting + 1);
+    }
+    require(life, runner->pulse->operation == -1);
+    return true;
+}
+
+static bool life_meet_watched(struct life *life)
+{
+    pthread_t thread;
+    require(life, pthread_create(&thread, NULL, life_watch, life) == 0);
+    bool well = life_meet(life);
+    life->watched = true;
+    pthread_join(thread, NULL);
+    return well;
+}
+
+/* Each meeting's bytes are counted, and counted apart. */
+static bool life_count(struct life *life)
+{
+    struct runner *runner = &life->runner;
+    const struct schedule *schedule = runner->start.schedule;
+    uint64_t apart = 0, all = 0, expected = 0;
+    struct endpoint *endpoint;
+    for (size_t i = 0; schedule && i < schedule->count; i++)
+        expected += operation_travels(schedule->operations[i].kind) &&
+                    schedule->operations[i].kind != OPERATION_SEND;
+    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
+        for (int path = 0; path < PATHS; path++) {
+            apart += runner->start_traffic[i].received[path];
+            all += endpoint->traffic.received[path];
+        }
+    }
+    require(life, apart == expected * MEETINGS && all == apart);
+    return true;
+}
+
+/* In a process of its own. */
+static bool life_run(struct life *life)
+{
+    struct runner *runner = &life->runner;
+    const struct control_config config = {.timeout = 10, .options = "same"};
+    char name[64];
+    snprintf(name, sizeof name, "host-%d", life->scenario->host[life->membership.rank]);
+    require(life, unshare(CLONE_NEWUTS) == 0 && sethostname(name, strlen(name)) == 0);
+    require(life, control_join(&life->membership, &config, &runner->control) == STATUS_OK);
+    runner->job = &life->job;
+    runner->pulse = control_pulse(runner->control);
+    runner->rank = control_rank(runner->control);
+    runner->ranks = control_ranks(runner->control);
+    runner->spins = 10;
+    bool well = life_open(life) && life_look(life) && life_link(life) && life_meet_watched(life) &&
+                life_count(life);
+    if (!well) {
+        control_fail(runner->control, fail(STATUS_ERROR, "the test has failed"));
+        return false;
+    }
+    require(life, control_finish(runner->control, STATUS_OK) == STATUS_OK);
+    links_close(runner->links);
+    start_close(&runner->start);
+    life->job.memory->engine_close(runner->engine);
+    control_close(runner->control);
+    return true;
+}
+
+/* A name space of processes begins with a new one. */
+static void life_expatriate(void)
+{
+    int status = 0;
+    pid_t pid = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+    if (pid == 0)
+        return;
+    _exit(pid < 0 || waitpid(pid, &status, 0) != pid || status != 0);
+}
+
+static pid_t life_begin(const struct scenario *scenario, struct board *board, int rank,
+                        const struct listeners *listeners, const struct home *home)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    static const int crashes[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGSYS};
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
+        signal(crashes[i], SIG_DFL); /* cmocka's handlers would go on with the tests here */
+    static struct life life;
+    static struct log log;
+    log_init(&log, rank, 0);
+    log_attach(&log);
+    life = (struct life){.scenario = scenario,
+                         .board = board,
+                         .membership = {.rank = rank,
+                                        .ranks = scenario->ranks,
+                                        .root_home = *home,
+                                        .root_host = "localhost",
+                                        .secret = "secret",
+                                        .has_secret = true,
+                                        .own_process = true,
+                                        .bootstrap = "test"},
+                         .job = {.memory = memory_kinds[0]}};
+    bool kept[DECOYS] = {0};
+    if (rank == 0)
+        life.membership.listeners = *listeners;
+    for (int i = 0; i < life.membership.listeners.count; i++)
+        kept[listeners->fd[i]] = true;
+    for (int fd = 3; fd < DECOYS; fd++)
+        if (!kept[fd])
+            close(fd);
+    if (has_trouble(scenario, rank, FOREIGN))
+        life_expatriate();
+    _exit(!life_run(&life));
+}
+
+/* How many ranks failed. */
+static int scenario_live(const struct scenario *scenario, struct board *board)
+{
+    pid_t pids[RANKS_MOST];
+    int status, failed = 0;
+    struct listeners listeners;
+    struct home home;
+    if (home_open(NULL, true, &listeners, &home) != STATUS_OK)
+        return scenario->ranks;
+    for (int r = 0; r < scenario->ranks; r++)
+        pids[r] = life_begin(scenario, board, r, &listeners, &home);
+    listeners_close(&listeners);
+    for (int r = 0; r < scenario->ranks; r++)
+        failed += waitpid(pids[r], &status, 0) != pids[r] || status != 0;
+    return failed;
+}
+
+static struct board *board_open(void)
+{
+    struct board *board =
+        mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(board != MAP_FAILED);
+    return board;
+}
+
+static void board_close(struct board *board)
+{
+    for (int r = 0; r < RANKS_MOST; r++)
+        if (board->told[r][0])
+            print_message("rank %d: %s\n", r, board->told[r]);
+    munmap(board, sizeof *board);
+}
+
+static void scenario_run(const struct scenario *scenario)
+{
+    struct board *board = board_open();
+    int failed = scenario_live(scenario, board);
+    board_close(board);
+    assert_int_equal(failed, 0);
+}
+
+/* As process 1 of a name space, with memory as each of its descriptors. */
+static int scenario_live_with_decoys(const struct scenario *scenario, struct board *board,
+                                     size_t bytes)
+{
+    int decoy = memfd_create("decoy", MFD_CLOEXEC);
+    if (mount("proc", "/proc", "proc", 0, NULL) != 0)
+        return CANNOT;
+    if (decoy < 0 || ftruncate(decoy, (off_t)bytes) != 0)
+        return 1;
+    for (int fd = 3; fd < DECOYS - 2; fd++)
+        if (fd != decoy && dup2(decoy, fd) != fd)
+            return 1;
+    return scenario_live(scenario, board);
+}
+
+/* The first rank of a host calls itself process 1, as the others call another process. */
+static void stranger_is_no_gate(size_t decoy)
+{
+    const struct scenario scenario = {
+        .ranks = 3, .host = {0, 1, 1}, .first = {0, 1, 2}, .trouble = FOREIGN, .who = 1};
+    struct board *board = board_open();
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0 ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+            _exit(CANNOT);
+        pid = fork();
+        if (pid == 0)
+            _exit(scenario_live_with_decoys(&scenario, board, decoy));
+        _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    size_t gate = board->bytes[scenario.who];
+    board_close(board);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+        print_message("not tested: a stranger as gate (no namespaces here)\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+    assert_int_equal(gate, GATE_BYTES); /* else that decoy is none */
+}
+
+static void a_stranger_is_no_gate(void **state)
+{
+    (void)state;
+    stranger_is_no_gate(GATE_BYTES);
+    stranger_is_no_gate(0); /* which is not even to be looked at */
+}
+
+static void one_host(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 5; ranks++)
+        scenario_run(&(struct scenario){.ranks = ranks});
+}
+
+static void interleaved_hosts(void **state)
+{
+    (void)state;
+    scenario_run(
+        &(struct scenario){.ranks = 6, .host = {0, 1, 0, 1, 0, 1}, .first = {0, 1, 0, 1, 0, 1}});
+}
+
+/* Three, of which one has a single rank. */
+static void unequal_hosts(void **state)
+{
+    (void)state;
+    scenario_run(&(struct scenario){
+        .ranks = 7, .host = {0, 1, 1, 2, 1, 0, 1}, .first = {0, 1, 1, 3, 1, 0, 1}, .lane = 1});
+}
+
+static void who_cannot_join_is_alone(void **state)
+{
+    (void)state;
+    for (int apart = 2; apart < 6; apart++) {
+        struct scenario scenario = {.ranks = 6,
+                                    .host = {0, 1, 0, 1, 0, 1},
+                                    .first = {0, 1, 0, 1, 0, 1},
+                                    .trouble = APART,
+                                    .who = apart};
+        scenario.first[apart] = apart;
+        scenario_run(&scenario);
+    }
+}
+
+static void no_gate_leaves_all_alone(void **state)
+{
+    (void)state;
+    scenario_run(&(struct scenario){.ranks = 6,
+                                    .host = {0, 1, 0, 1, 0, 1},
+                                    .first = {0, 1, 0, 3, 0, 5},
+                                    .trouble = POOR,
+                                    .who = 1});
+}
+
+/* By those at its gate, and its gate's first by those at others; by their ranks in the world. */
+static void the_late_one_is_named(void **state)
+{
+    (void)state;
+    scenario_run(&(struct scenario){.ranks = 3, .trouble = LATE, .who = 1, .awaits = {1, 0, 1}});
+    scenario_run(&(struct scenario){.ranks = 5,
+                                    .host = {0, 1, 1, 1, 0},
+                                    .first = {0, 1, 1, 1, 0},
+                                    .trouble = LATE,
+                                    .who = 2,
+                                    .awaits = {1, 2, 0, 2, 0}});
+}
+
+/* Names of hosts are for root to give, or for whoever is root in a name space of users. */
+static bool hosts_can_be(void)
+{
+    return unshare(CLONE_NEWUTS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWUTS) == 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_host),
+        cmocka_unit_test(interleaved_hosts),
+        cmocka_unit_test(unequal_hosts),
+        cmocka_unit_test(who_cannot_join_is_alone),
+        cmocka_unit_test(no_gate_leaves_all_alone),
+        cmocka_unit_test(a_stranger_is_no_gate),
+        cmocka_unit_test(the_late_one_is_named),
+    };
+    if (!hosts_can_be()) {
+        printf("SKIPPED: no host can be given a name of its own here: %s\n", strerror(errno));
+        return 77;
+    }
+    if (!mkdtemp(nowhere)) {
+        perror(nowhere);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests_name("start", tests, NULL, NULL);
+    rmdir(nowhere);
+    return failed;
+}

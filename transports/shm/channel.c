@@ -1,0 +1,473 @@
+/*
+ * channel.c - the data path of shared memory: cells are filled, taken and given back.
+ *
+ * No system call (but process_vm_readv), no lock and no allocation happens here. A message's length
+ * and the policy say which ring it takes, on both sides alike; within it every cell says by its
+ * kind whether it holds bytes or refers to them:
+ *
+ *     line    up to 56 bytes, under auto: flag and data in one cache line
+ *     bcopy   bytes in slots
+ *     ll      words that carry their own flags (shm_words.c)
+ *     zcopy   a slot refers to bytes in the sender's memory; the receiver reads them there and puts
+ *             them where they belong, and the slot's return tells the sender that they are done
+ *
+ * Nobody waits for a cell to be full: what the limit allows is sent, and taken as the receiver's
+ * own limit allows. A cell holds bytes of one message.
+ */
+#include "transports/shm/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "memory/nontemporal.h"
+
+/* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
+ * more for every run; beside it slots between far cores are twice as dear as between near ones. */
+enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
+static const struct {
+    size_t bcopy_most;      /* messages up to here go through slots */
+    size_t reference_least; /* and so does a cell whose reference would cover less */
+    size_t run_least;       /* or be torn into runs shorter than this */
+} shm_auto[] = {
+    [SHM_PRIVATE_NEAR] = {.bcopy_most = 64 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_PRIVATE_FAR] = {.bcopy_most = 32 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_SHARED] = {.bcopy_most = SHM_BCOPY_MOST, .reference_least = 4 << 10, .run_least = 1},
+};
+
+#define SHM_STREAM_LEAST ((size_t)2 << 10)
+
+/* Bytes moved for one channel before the others have their turn; and what one reference covers. */
+#define TURN_LEAST     ((size_t)4 << 10)
+#define TURN_MOST      ((size_t)256 << 10)
+#define REFERENCE_MOST ((size_t)4 << 20)
+#define HELP_MOST      ((size_t)4 << 20) /* messages that an idle sender helps to copy */
+#define REST_MOST      ((size_t)8 << 10) /* goes along: it is not worth a call of its own */
+
+#define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
+
+/* Bytes that the channel may copy before the others have their turn. */
+static size_t shm_budget(const struct shm_channel *channel)
+{
+    const struct transfer *first = channel->base.first;
+    return first ? transfer_turn(first, TURN_LEAST, TURN_MOST) : 0;
+}
+
+/* How many of so many bytes one reference covers, and are read at once. */
+static size_t shm_piece(const struct transfer *transfer, size_t bytes)
+{
+    size_t turn = transfer_turn(transfer, TURN_LEAST, REFERENCE_MOST);
+    return bytes <= turn + REST_MOST ? bytes : shm_cut(bytes, turn, transfer->element);
+}
+
+/* Takes note of the cells that the receiver has given back. */
+static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
+{
+    struct shm_ring *ring = &channel->rings[kind];
+    uint64_t credit = atomic_load_explicit(ring->credit, memory_order_acquire);
+    if (!ring->issues) {
+        ring->returned = credit;
+        return;
+    }
+    for (; ring->returned < credit; ring->returned++) {
+        struct shm_issue *issue = &ring->issues[ring->oldest];
+        if (issue->transfer) {
+            transfer_advance(issue->transfer, issue->bytes);
+            channel->out--;
+        }
+        if (++ring->oldest == ring->count)
+            ring->oldest = 0;
+    }
+}
+
+bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind)
+{
+    struct shm_ring *ring = &channel->rings[kind];
+    if (ring->position - ring->returned == ring->count)
+        shm_collect(channel, kind);
+    return ring->position - ring->returned < ring->count;
+}
+
+/* Which of this rank's shared regions `address` lies in; -1: none. */
+static int32_t shm_region_of(const struct shm_address *own, uint64_t address)
+{
+    for (int32_t i = 0; i < own->region_count; i++) {
+        if (address - own->regions[i].base < own->regions[i].bytes)
+            return i;
+    }
+    return -1;
+}
+
+/* Describes at most `most` bytes at the cursor: one strided piece. Returns how many. */
+static size_t shm_describe(const struct cursor *cursor, size_t most,
+                           struct shm_reference *reference)
+{
+    const struct piece *piece = cursor->piece;
+    size_t run, times = 1;
+    const char *address = cursor_peek(cursor, most, &run);
+    if (cursor->offset == 0 && run == piece->run) {
+        size_t left = piece->times - cursor->time;
+        times = most / run < left ? most / run : left;
+    }
+    *reference = (struct shm_reference){
+        .address = (uintptr_t)address, .run = run, .stride = piece->stride, .times = times};
+    return run * times;
+}
+
+/* Has this rank nothing to do but to send on this channel? */
+static bool shm_only_sends(const struct shm_channel *channel)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    return endpoint->active[true].first == channel && !channel->next_active &&
+           !endpoint->active[false].first;
+}
+
+/* Does --copy auto refer to this much of a message? */
+static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
+                            const struct shm_reference *reference)
+{
+    const struct transport_config *config = &channel->base.endpoint->config;
+    enum shm_source source = reference->region >= 0  ? SHM_SHARED
+                             : channel->peer->is_far ? SHM_PRIVATE_FAR
+                                                     : SHM_PRIVATE_NEAR;
+    /* What is read by a system call cannot be combined as it comes. To copy it twice takes less
+     * time where both ranks have a core to do so, or where the sender has little else to do. */
+    if (source != SHM_SHARED && config->combines && (channel->peer->have_cores || config->one_way))
+        return false;
+    /* Slots make use of both cores, if the sender's would be idle while the other reads; but what
+     * does not stay in the cache on its way takes twice the way through memory. */
+    if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
+        return false;
+    return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
+           reference->run >= shm_auto[source].run_least;
+}
+
+/* The bytes that the next cell is to refer to; 0: it is to hold bytes itself. */
+static size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer,
+                        struct shm_reference *reference)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    enum copy_policy policy = endpoint->base.config.copy;
+    if (policy == COPY_BCOPY ||
+        (policy == COPY_AUTO && transfer->length <= shm_auto[SHM_SHARED].bcopy_most))
+        return 0;
+    size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
+    size_t bytes = shm_describe(&transfer->cursor, most, reference);
+    reference->region = shm_region_of(&endpoint->address, reference->address);
+    if (reference->region < 0 && !channel->peer->read)
+        return 0;
+    if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer->length, bytes, reference))
+        return 0;
+    return bytes;
+}
+
+void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes)
+{
+    if (!channel->peer->is_far || bytes < SHM_STREAM_LEAST) {
+        cursor_gather(from, slot, bytes);
+        return;
+    }
+    for (size_t run; bytes > 0; bytes -= run) {
+        const char *here = cursor_peek(from, bytes, &run);
+        stream_copy(slot, here, run);
+        cursor_advance(from, run);
+        slot += run;
+    }
+}
+
+/* Sends the next bytes of `transfer` as words. Returns how many: 0 where the limit cuts a word. */
+static size_t shm_fill_words(struct shm_ring *ring, struct transfer *transfer)
+{
+    size_t left = transfer->length - transfer->issued;
+    size_t bytes = shm_words_room(ring, left, transfer->limit - transfer->issued);
+    bytes -= bytes % transfer->element;
+    if (bytes == 0)
+        return 0;
+    profile_enter(transfer->profile, PROFILE_COPY);
+    shm_words_put(ring, &transfer->cursor, bytes, bytes == left);
+    transfer->issued += bytes;
+    transfer_advance(transfer, bytes);
+    return bytes;
+}
+
+/* Fills a free cell with the next bytes of `transfer`, or a reference to them, and publishes it.
+ * Returns how many. */
+static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind where,
+                       struct transfer *transfer, enum path *path)
+{
+    struct shm_ring *ring = &channel->rings[where];
+    *path = shm_ring_path(where);
+    if (where == SHM_WORDS)
+        return shm_fill_words(ring, transfer);
+    struct shm_cell *cell = shm_ring_cell(ring);
+    struct shm_reference reference;
+    size_t bytes = shm_refer(channel, transfer, &reference);
+    enum shm_cell_kind kind = bytes > 0 ? SHM_REFERENCE : SHM_BYTES;
+    if (kind == SHM_REFERENCE) {
+        *path = PATH_ZCOPY;
+        memcpy(cell->data, &reference, sizeof(reference));
+        cursor_advance(&transfer->cursor, bytes);
+    } else {
+        bytes = shm_cut(transfer->limit - transfer->issued, ring->payload, transfer->element);
+        profile_enter(transfer->profile, PROFILE_COPY);
+        shm_gather(channel, &transfer->cursor, (char *)cell + ring->payload_at, bytes);
+    }
+    /* Copied bytes are done at once, unless bytes in front of them are still out. */
+    bool out = kind == SHM_REFERENCE || transfer->done < transfer->issued;
+    if (ring->issues) {
+        ring->issues[ring->index] =
+            (struct shm_issue){.transfer = out ? transfer : NULL, .bytes = bytes};
+        channel->out += out;
+    }
+    atomic_store_explicit(&cell->head, shm_head(ring->position + 1, bytes, kind),
+                          memory_order_release);
+    shm_ring_next(ring);
+    transfer->issued += bytes;
+    if (!out)
+        transfer_advance(transfer, bytes);
+    return bytes;
+}
+
+static enum status shm_send(struct shm_channel *channel)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
+    size_t budget = shm_budget(channel);
+    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->out > 0; kind++)
+        shm_collect(channel, (enum shm_ring_kind)kind);
+    for (struct transfer *transfer;
+         budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
+        enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
+        if (kind == SHM_WORDS && transfer->issued == 0)
+            shm_words_begin(&channel->rings[kind], transfer->length, true);
+        if (!shm_has_room(channel, kind)) {
+            profile_starve(transfer->profile);
+            break;
+        }
+        enum path path;
+        size_t bytes = shm_fill(channel, kind, transfer, &path);
+        if (bytes == 0)
+            break;
+        endpoint->base.traffic.sent[path] += bytes;
+        /* A transfer of which all is on its way makes room for the next one. */
+        if (transfer->issued == transfer->length)
+            channel_pop(&channel->base);
+        if (path == PATH_ZCOPY)
+            continue;
+        if (path == PATH_BCOPY && endpoint->base.config.copy == COPY_ZCOPY)
+            return fail(STATUS_UNAVAILABLE,
+                        "rank %d cannot read this rank's private memory (process_vm_readv), which "
+                        "--copy zcopy needs; use --memory shared, or --copy auto",
+                        channel->base.peer);
+        endpoint->base.traffic.copied_sending += bytes;
+        budget -= bytes < budget ? bytes : budget;
+    }
+    return STATUS_OK;
+}
+
+/* Looks for the next cell. Sets channel->left to what it holds; 0: it has not come. */
+static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
+{
+    struct shm_cell *cell = shm_ring_cell(ring);
+    uint64_t head = atomic_load_explicit(&cell->head, memory_order_acquire);
+    if (head >> 32 != (uint32_t)(ring->position + 1))
+        return;
+    channel->left = (uint32_t)head >> 2;
+    if ((head & 3) == SHM_BYTES) {
+        channel->bytes = (char *)cell + ring->payload_at;
+        return;
+    }
+    struct shm_reference reference;
+    memcpy(&reference, cell->data, sizeof(reference));
+    const struct shm_peer *peer = channel->peer;
+    channel->bytes = NULL;
+    channel->remote = !peer->same_process && reference.region < 0;
+    channel->piece = (struct piece){.base = (char *)(uintptr_t)reference.address,
+                                    .run = reference.run,
+                                    .stride = reference.stride,
+                                    .times = reference.times};
+    if (!peer->same_process && reference.region >= 0)
+        channel->piece.base = peer->regions[reference.region].mapped +
+                              (reference.address - peer->regions[reference.region].base);
+    cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
+}
+
+/* The same for words, of which there may be more later. */
+static void shm_open_words(struct shm_channel *channel, struct shm_ring *ring,
+                           const struct transfer *transfer)
+{
+    if (transfer->issued == 0)
+        shm_words_begin(ring, transfer->length, false);
+    size_t came = shm_words_came(ring, transfer->length - transfer->issued);
+    channel->left = came - came % transfer->element;
+    channel->bytes = (char *)shm_ring_cell(ring);
+}
+
+static void shm_place(struct transfer *transfer, const char *bytes, size_t count)
+{
+    if (transfer->kind == TRANSFER_RECV)
+        cursor_scatter(&transfer->cursor, bytes, count);
+    else
+        cursor_reduce(&transfer->cursor, &transfer->with_cursor, bytes, count, transfer->reduce,
+                      transfer->element);
+}
+
+static int shm_vector(struct cursor cursor, size_t bytes, struct iovec vector[VECTOR_MOST])
+{
+    int count = 0;
+    for (size_t run; bytes > 0 && count < VECTOR_MOST; bytes -= run) {
+        vector[count].iov_base = cursor_peek(&cursor, bytes, &run);
+        vector[count++].iov_len = run;
+        cursor_advance(&cursor, run);
+    }
+    return count;
+}
+
+/* Reads private memory of another process: into place, or into the bounce buffer to be combined. */
+static enum status shm_take_remote(struct shm_channel *channel, struct transfer *transfer,
+                                   size_t bytes)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
+    const struct shm_peer *peer = channel->peer;
+    bool combines = transfer->kind == TRANSFER_RECV_REDUCE;
+    while (bytes > 0) {
+        struct iovec local[VECTOR_MOST], remote[VECTOR_MOST];
+        size_t most = combines ? shm_cut(bytes, SHM_BOUNCE_BYTES, transfer->element) : bytes;
+        int remote_count = shm_vector(channel->source, most, remote), local_count = 1;
+        if (combines)
+            local[0] = (struct iovec){.iov_base = endpoint->bounce, .iov_len = most};
+        else
+            local_count = shm_vector(transfer->cursor, most, local);
+        profile_enter(transfer->profile, PROFILE_COPY);
+        ssize_t came = process_vm_readv(peer->pid, local, (unsigned long)local_count, remote,
+                                        (unsigned long)remote_count, 0);
+        if (came <= 0) {
+            int error = came < 0 ? errno : EFAULT;
+            enum status lost = shm_peer_lost(peer);
+            return lost ? lost
+                        : fail(error == ESRCH ? STATUS_TIMEOUT : STATUS_ERROR,
+                               "cannot read the memory of rank %d (pid %ld): %s", peer->rank,
+                               (long)peer->pid, error == ESRCH ? "it has died" : strerror(error));
+        }
+        cursor_advance(&channel->source, (size_t)came);
+        if (combines) {
+            profile_enter(transfer->profile, PROFILE_REDUCE);
+            shm_place(transfer, endpoint->bounce, (size_t)came);
+            endpoint->base.traffic.copied_receiving += (uint64_t)came;
+        } else {
+            cursor_advance(&transfer->cursor, (size_t)came);
+        }
+        bytes -= (size_t)came;
+    }
+    return STATUS_OK;
+}
+
+/* Reads memory of the sender that this process can see: mapped, or its own. */
+static void shm_take_here(struct shm_channel *channel, struct transfer *transfer, size_t bytes)
+{
+    for (size_t run; bytes > 0; bytes -= run) {
+        const char *from = cursor_peek(&channel->source, bytes, &run);
+        shm_place(transfer, from, run);
+        cursor_advance(&channel->source, run);
+    }
+}
+
+/* The same from a rank of this process, which takes its memory away when it leaves: it says so
+ * first, and then waits for those who say that they read it (shm_close). */
+static enum status shm_take_shared(struct shm_channel *channel, struct transfer *transfer,
+                                   size_t bytes)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
+    _Atomic uint32_t *reading = &endpoint->segment->header->reading;
+    atomic_store(reading, (uint32_t)channel->peer->rank + 1);
+    bool there = !atomic_load(&channel->peer->header->closed);
+    if (there)
+        shm_take_here(channel, transfer, bytes);
+    atomic_store_explicit(reading, 0, memory_order_release);
+    return there ? STATUS_OK : shm_peer_lost(channel->peer);
+}
+
+static enum status shm_take(struct shm_channel *channel, enum shm_ring_kind kind,
+                            struct transfer *transfer, size_t bytes)
+{
+    if (kind == SHM_WORDS) {
+        channel->base.endpoint->traffic.copied_receiving += shm_words_take(
+            &channel->rings[kind], transfer, &transfer->cursor, &transfer->with_cursor, bytes,
+            transfer->issued + bytes == transfer->length);
+        return STATUS_OK;
+    }
+    if (channel->bytes) {
+        shm_place(transfer, channel->bytes, bytes);
+        channel->bytes += bytes;
+        return STATUS_OK;
+    }
+    if (channel->remote)
+        return shm_take_remote(channel, transfer, bytes);
+    if (channel->peer->same_process)
+        return shm_take_shared(channel, transfer, bytes);
+    shm_take_here(channel, transfer, bytes);
+    return STATUS_OK;
+}
+
+static enum status shm_receive(struct shm_channel *channel)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
+    size_t budget = shm_budget(channel);
+    for (struct transfer *transfer;
+         budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
+        enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
+        struct shm_ring *ring = &channel->rings[kind];
+        if (channel->left == 0 && kind == SHM_WORDS)
+            shm_open_words(channel, ring, transfer);
+        else if (channel->left == 0)
+            shm_open_cell(channel, ring);
+        size_t allowed = transfer->limit - transfer->issued;
+        size_t bytes = channel->left < allowed ? channel->left : allowed;
+        bytes =
+            channel->bytes ? shm_cut(bytes, budget, transfer->element) : shm_piece(transfer, bytes);
+        if (bytes == 0)
+            break;
+        enum path path = channel->bytes ? shm_ring_path(kind) : PATH_ZCOPY;
+        profile_enter(transfer->profile, transfer_activity(transfer));
+        enum status status = shm_take(channel, kind, transfer, bytes);
+        if (status)
+            return status;
+        endpoint->base.traffic.received[path] += bytes;
+        budget -= bytes < budget ? bytes : budget;
+        channel->left -= bytes;
+        if (channel->left == 0 && kind != SHM_WORDS) {
+            shm_ring_next(ring);
+            shm_ring_return(ring);
+        }
+        transfer->issued += bytes;
+        transfer_advance(transfer, bytes);
+        if (transfer->issued < transfer->length)
+            continue;
+        if (channel->left > 0)
+            return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
+                        channel->base.peer);
+        channel_pop(&channel->base);
+    }
+    return STATUS_OK;
+}
+
+enum status shm_channel_progress(struct shm_channel *channel)
+{
+    struct profile *profile = channel->base.first ? channel->base.first->profile : NULL;
+    enum status status = channel->base.sends ? shm_send(channel) : shm_receive(channel);
+    profile_leave(profile);
+    return status;
+}
+
+void shm_channel_free(struct shm_channel *channel)
+{
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        free(channel->rings[kind].issues);
+    free(channel);
+}
+
+bool shm_channel_is_idle(const struct shm_channel *channel)
+{
+    return !channel->base.first && channel->out == 0;
+}

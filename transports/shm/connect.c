@@ -1,0 +1,461 @@
+/*
+ * connect.c - makes the channels between this rank and its peers.
+ *
+ * Two ranks arrange it at their desks in each other's segments, with nothing but shared memory:
+ *
+ *     offer     this rank makes a block for the channels from the peer, and says at its desk for
+ *               the peer where it is, how it is cut, and whether it can read the peer's private
+ *               memory
+ *     accept    when the peer has offered: maps the peer's block, makes the channels, says so
+ *     wait      until the peer has accepted too (its desk may then be written again)
+ *
+ * Then they measure how long a cache line takes from one to the other, since it says whether their
+ * cores share a cache, which no topology tells in a virtual machine.
+ *
+ * How large the rings are follows from how many channels share the segment, so that the whole of it
+ * stays bounded.
+ */
+#include "transports/shm/shm.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define PAGE   ((size_t)4096)
+#define FAR_NS 90 /* a line's way: 50 between cores with a common cache, 140 without, measured */
+
+/* Rings where there is room for them, and the smallest to which they shrink. */
+static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes = 16 << 10};
+static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
+#define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
+
+/* With --copy ll: an epoch's region and the next one's. */
+static const struct shm_geometry shm_wanted_words = {.cells = {[SHM_WORDS] = 2},
+                                                     .slot_bytes = 16 << 10};
+
+/* A ring for long messages is larger than the second-level cache: by the time that a slot is
+ * written again its lines have left the caches of the two cores for the one that they share. Slots
+ * that stay there are fetched out of the other core's cache by each in turn, at a quarter of the
+ * speed. */
+#define RING_CACHES 2
+#define LONG_MOST   512
+
+/* What a user fixes may be more than the usual budget, and so may the smallest rings of very many
+ * channels; but nothing must eat up the host: all ranks of it together may have this part of the
+ * memory that is left. */
+#define MEMORY_PART 4
+
+/* Bytes that a cell of a ring holds. */
+static size_t shm_payload(enum shm_ring_kind kind, const struct shm_geometry *geometry)
+{
+    size_t bytes = geometry->slot_bytes;
+    if (kind == SHM_LINES)
+        return sizeof(((struct shm_cell *)0)->data);
+    return kind == SHM_SHORT && bytes > SHORT_BYTES ? SHORT_BYTES : bytes;
+}
+
+_Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "what is eager is never referred to");
+
+static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
+{
+    if (kind == SHM_WORDS)
+        return 2 * shm_payload(kind, geometry); /* half of a word is flag */
+    return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
+}
+
+static size_t shm_geometry_bytes(const struct shm_geometry *geometry)
+{
+    size_t bytes = SHM_RINGS * SHM_CACHE_LINE;
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        bytes += geometry->cells[kind] * shm_cell_stride((enum shm_ring_kind)kind, geometry);
+    return bytes;
+}
+
+static size_t shm_block_bytes(const struct shm_geometry *geometry, int lanes)
+{
+    return ((size_t)lanes * shm_geometry_bytes(geometry) + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Makes it smaller, where the user fixed nothing: first what costs least. */
+static bool shm_geometry_shrink(const struct transport_config *config,
+                                struct shm_geometry *geometry)
+{
+    uint32_t *cells = geometry->cells, *slot_bytes = &geometry->slot_bytes;
+    for (int hard = 0; hard < 2; hard++) { /* at first nothing down to its least */
+        for (int kind = SHM_LONG; kind >= SHM_SHORT && !config->slots; kind--) {
+            if (cells[kind] > shm_least.cells[kind] << !hard) {
+                cells[kind] /= 2;
+                return true;
+            }
+        }
+        if (!config->slot_bytes && *slot_bytes > shm_least.slot_bytes << !hard) {
+            *slot_bytes /= 2;
+            return true;
+        }
+        if (cells[SHM_LINES] > shm_least.cells[SHM_LINES]) {
+            cells[SHM_LINES] /= 2;
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t shm_local_ranks(const struct transport_config *config)
+{
+    return config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
+}
+
+/* Bytes that one of them may have at most. */
+static size_t shm_share(const struct transport_config *config)
+{
+    return memory_available() / MEMORY_PART / shm_local_ranks(config);
+}
+
+/* Does it fit, after all shrinking? Memory that is not there would not be refused, but end a
+ * rank. */
+static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
+                                      const struct shm_geometry *geometry)
+{
+    size_t ranks = shm_local_ranks(config), most = shm_share(config);
+    size_t wanted = channels * shm_geometry_bytes(geometry);
+    if (wanted <= most)
+        return STATUS_OK;
+    if (!config->slots && !config->slot_bytes)
+        return fail(STATUS_ERROR,
+                    "%zu channels would take at least %zu KiB of shared memory on a rank, which "
+                    "may have %zu KiB (1/%d of what is available for the %zu ranks here): "
+                    "use fewer --channels or ranks, or another transport (-x tcp)",
+                    channels, wanted >> 10, most >> 10, MEMORY_PART, ranks);
+    return fail(
+        STATUS_USAGE,
+        "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
+        "on a rank, which may have %zu MiB (1/%d of what is available for the %zu ranks here): "
+        "give fewer --slots or a smaller --slot-size",
+        geometry->cells[SHM_LONG] + geometry->cells[SHM_WORDS], geometry->slot_bytes, channels,
+        wanted >> 20, most >> 20, MEMORY_PART, ranks);
+}
+
+/* What there would be if there were room for all of it. */
+static struct shm_geometry shm_geometry_want(const struct transport_config *config)
+{
+    struct shm_geometry geometry = config->copy == COPY_LL ? shm_wanted_words : shm_wanted;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
+    while (geometry.cells[SHM_LONG] > 0 && geometry.cells[SHM_LONG] < LONG_MOST &&
+           geometry.cells[SHM_LONG] * (size_t)geometry.slot_bytes < ring)
+        geometry.cells[SHM_LONG] *= 2;
+    if (config->slot_bytes) {
+        size_t lines = (config->slot_bytes + SHM_CACHE_LINE - 1) / SHM_CACHE_LINE;
+        geometry.slot_bytes = (uint32_t)(lines * SHM_CACHE_LINE);
+    }
+    if (config->slots && config->copy != COPY_LL)
+        geometry.cells[SHM_SHORT] = geometry.cells[SHM_LONG] = (uint32_t)config->slots;
+    return geometry;
+}
+
+/* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */
+static enum status shm_geometry_choose(const struct transport_config *config, size_t channels,
+                                       size_t room, struct shm_geometry *geometry)
+{
+    if (config->slot_bytes > SHM_SLOT_MOST)
+        return fail(STATUS_USAGE, "a slot of the shm transport has at most %zu MiB",
+                    SHM_SLOT_MOST >> 20);
+    *geometry = shm_geometry_want(config);
+    size_t most = shm_share(config);
+    room = room < most ? room : most;
+    while (channels * shm_geometry_bytes(geometry) > room && shm_geometry_shrink(config, geometry))
+        continue;
+    return shm_geometry_check(config, channels, geometry);
+}
+
+static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *peer, int lanes,
+                             const struct shm_geometry *geometry)
+{
+    struct shm_desk *desk = &endpoint->segment->header->desks[peer->rank];
+    size_t bytes = shm_block_bytes(geometry, lanes - peer->lanes);
+    void *block;
+    enum status status = shm_segment_grow(endpoint->segment, bytes, &block, &desk->offset);
+    if (status)
+        return status;
+    endpoint->used += bytes;
+    desk->address = (uintptr_t)block;
+    desk->first_lane = (uint32_t)peer->lanes;
+    desk->lanes = (uint32_t)(lanes - peer->lanes);
+    desk->geometry = *geometry;
+    desk->reads = peer->reads;
+    desk->has_core = endpoint->base.config.has_core;
+    desk->is_bound = endpoint->base.config.is_bound;
+    atomic_store_explicit(&desk->offered, ++peer->round, memory_order_release);
+    return STATUS_OK;
+}
+
+/* The peer has not done its part yet: gives the core away; looks now and then whether it will. */
+static enum status shm_patience(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
+                                unsigned turns)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    sched_yield();
+    if (turns % 64)
+        return STATUS_OK;
+    enum waiting waiting =
+        config->waits ? config->waits(config->waits_argument, peer->rank) : WAITING_ON;
+    if (waiting == WAITING_OVER)
+        return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
+    enum status status = shm_peer_lost(peer);
+    if (!status && waiting == WAITING_LATE)
+        status = fail(STATUS_TIMEOUT,
+                      "rank %d (pid %ld) did not connect through shared memory within %g s",
+                      peer->rank, (long)peer->pid, config->timeout);
+    return status;
+}
+
+static enum status shm_await(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
+                             _Atomic uint32_t *word)
+{
+    enum status status = STATUS_OK;
+    for (unsigned turns = 0;
+         !status && atomic_load_explicit(word, memory_order_acquire) < peer->round;)
+        status = shm_patience(endpoint, peer, ++turns);
+    tick_on(endpoint->base.config.tick);
+    return status;
+}
+
+/* The rings of lane `index` of a block. */
+static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t index,
+                            const struct shm_geometry *geometry)
+{
+    char *at = block + index * shm_geometry_bytes(geometry);
+    char *cells = at + SHM_RINGS * SHM_CACHE_LINE;
+    for (int kind = 0; kind < SHM_RINGS; kind++) {
+        struct shm_ring *ring = &channel->rings[kind];
+        ring->credit = (_Atomic uint64_t *)(void *)(at + kind * SHM_CACHE_LINE);
+        ring->cells = cells;
+        ring->count = geometry->cells[kind];
+        ring->stride = shm_cell_stride((enum shm_ring_kind)kind, geometry);
+        ring->payload = shm_payload((enum shm_ring_kind)kind, geometry);
+        ring->payload_at =
+            kind == SHM_LINES ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
+        cells += ring->count * ring->stride;
+    }
+    shm_words_reset(&channel->rings[SHM_WORDS], 0);
+}
+
+static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                              int lane, bool sends, char *block,
+                                              const struct shm_desk *desk)
+{
+    struct shm_channel *channel = calloc(1, sizeof(*channel));
+    if (!channel)
+        return NULL;
+    channel->base = (struct channel){
+        .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
+    channel->peer = peer;
+    shm_channel_lay(channel, block, (uint32_t)lane - desk->first_lane, &desk->geometry);
+    for (int kind = SHM_SHORT; sends && kind <= SHM_LONG; kind++) {
+        struct shm_ring *ring = &channel->rings[kind];
+        ring->issues = calloc(ring->count, sizeof(*ring->issues));
+        if (!ring->issues) {
+            shm_channel_free(channel);
+            return NULL;
+        }
+    }
+    return channel;
+}
+
+/* Makes the channels of both directions: from the peer in this rank's block, to it in its own. */
+static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                       const struct shm_desk *const desks[2], char *const blocks[2])
+{
+    int lanes = peer->lanes + (int)desks[0]->lanes;
+    for (int sends = 0; sends < 2; sends++) {
+        struct shm_channel **grown =
+            realloc(peer->channels[sends], (size_t)lanes * sizeof(struct shm_channel *));
+        if (!grown)
+            goto out_of_memory;
+        peer->channels[sends] = grown;
+    }
+    for (; peer->lanes < lanes; peer->lanes++) {
+        for (int sends = 0; sends < 2; sends++) {
+            struct shm_channel *channel =
+                shm_channel_create(endpoint, peer, peer->lanes, sends, blocks[sends], desks[sends]);
+            peer->channels[sends][peer->lanes] = channel;
+            if (channel)
+                continue;
+            if (sends)
+                shm_channel_free(peer->channels[0][peer->lanes]);
+            goto out_of_memory;
+        }
+    }
+    return STATUS_OK;
+out_of_memory:
+    return fail(STATUS_ERROR, "out of memory for the channels to rank %d", peer->rank);
+}
+
+bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes)
+{
+    /* Slots are whole cache lines; and with none larger than this, nothing below overflows. */
+    uint32_t slot = desk->geometry.slot_bytes;
+    if (slot == 0 || slot % SHM_CACHE_LINE || slot > SHM_SLOT_MOST || desk->lanes < 1 ||
+        desk->lanes > INT32_MAX || desk->offset > segment_bytes || desk->offset % PAGE)
+        return false;
+    size_t most = (size_t)(segment_bytes - desk->offset);
+    return shm_geometry_bytes(&desk->geometry) <= most / desk->lanes &&
+           shm_block_bytes(&desk->geometry, (int)desk->lanes) <= most;
+}
+
+static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *peer)
+{
+    struct shm_desk *own = &endpoint->segment->header->desks[peer->rank];
+    const struct shm_desk *other = &peer->header->desks[endpoint->base.config.rank];
+    if (own->lanes != other->lanes || own->first_lane != other->first_lane)
+        return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
+    char *block = (char *)(uintptr_t)other->address;
+    if (!peer->same_process) {
+        struct stat file;
+        if (fstat(peer->fd, &file) || !shm_desk_fits(other, (uint64_t)file.st_size))
+            return fail(STATUS_ERROR,
+                        "rank %d told nonsense about its shared memory: do all ranks run the same "
+                        "cctest?",
+                        peer->rank);
+        size_t bytes = shm_block_bytes(&other->geometry, (int)other->lanes);
+        block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, peer->fd,
+                     (off_t)other->offset);
+        if (block == MAP_FAILED)
+            return fail(STATUS_ERROR, "cannot map %zu KiB of the shared memory of rank %d: %s",
+                        bytes >> 10, peer->rank, strerror(errno));
+        enum status status = shm_mapping_add(&peer->blocks, block, bytes);
+        if (status) {
+            munmap(block, bytes);
+            return status;
+        }
+    }
+    peer->read = other->reads;
+    peer->have_cores = own->has_core && other->has_core;
+    peer->is_measured = peer->have_cores && own->is_bound && other->is_bound;
+    peer->is_far = !peer->have_cores;
+    const struct shm_desk *const desks[2] = {own, other};
+    char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
+    enum status status = shm_channels_create(endpoint, peer, desks, blocks);
+    if (!status)
+        atomic_store_explicit(&own->accepted, peer->round, memory_order_release);
+    return status;
+}
+
+/* Offers to the peers that lack lanes, and keeps those in `lacking`. */
+static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks, int count,
+                                 int lanes, struct shm_peer **lacking, int *lacking_count)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    size_t channels = 0;
+    *lacking_count = 0;
+    for (int i = 0; i < count; i++) {
+        struct shm_peer *peer = endpoint->peers[ranks[i]];
+        if (!peer)
+            return fail(STATUS_ERROR, "rank %d was not found in shared memory before it was used",
+                        ranks[i]);
+        if (peer->lanes >= lanes)
+            continue;
+        lacking[(*lacking_count)++] = peer;
+        channels += (size_t)(lanes - peer->lanes);
+    }
+    /* Half of what there is, so that later rounds get their share too. */
+    size_t room = endpoint->used < endpoint->budget ? (endpoint->budget - endpoint->used) / 2 : 0;
+    struct shm_geometry geometry;
+    enum status status = shm_geometry_choose(config, channels, room, &geometry);
+    for (int i = 0; !status && i < *lacking_count; i++) {
+        if (shm_refers(config->copy))
+            status = shm_peer_map_regions(lacking[i]);
+        if (!status)
+            status = shm_offer(endpoint, lacking[i], lanes, &geometry);
+    }
+    return status;
+}
+
+/* Throws the ball, or waits for it and throws it back: the lower rank begins. */
+static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                uint32_t first, uint32_t last)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    _Atomic uint32_t *own = &endpoint->segment->header->desks[peer->rank].ball;
+    _Atomic uint32_t *other = &peer->header->desks[config->rank].ball;
+    bool begins = config->rank < peer->rank;
+    for (uint32_t ball = first; ball <= last; ball++) {
+        if (begins)
+            atomic_store_explicit(own, ball, memory_order_release);
+        for (unsigned looks = 0; atomic_load_explicit(other, memory_order_acquire) < ball;) {
+            cpu_relax();
+            if (++looks < 1000)
+                continue;
+            enum status status = shm_patience(endpoint, peer, looks);
+            if (status)
+                return status;
+        }
+        if (!begins)
+            atomic_store_explicit(own, ball, memory_order_release);
+    }
+    return STATUS_OK;
+}
+
+static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_peer *peer)
+{
+    const uint32_t throws = 32;
+    uint64_t least = UINT64_MAX;
+    enum status status = STATUS_OK;
+    for (uint32_t bout = 0; bout < 16 && !status; bout++) {
+        uint64_t begun = clock_ns();
+        status = shm_exchange(endpoint, peer, bout * throws + 1, (bout + 1) * throws);
+        uint64_t took = clock_ns() - begun;
+        least = took < least ? took : least;
+        tick_on(endpoint->base.config.tick); /* on a busy host a bout may take long */
+    }
+    peer->line_ns = least / throws / 2;
+    peer->is_far = peer->line_ns > FAR_NS;
+    return status;
+}
+
+/* Each pair by itself: in round k rank r meets rank k - r, so that nobody waits in a circle. */
+static enum status shm_measure_all(const struct shm_endpoint *endpoint)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    enum status status = STATUS_OK;
+    for (int round = 0; round < config->ranks && !status; round++) {
+        struct shm_peer *peer =
+            endpoint->peers[(round - config->rank + config->ranks) % config->ranks];
+        if (peer && peer->is_measured && peer->line_ns == 0)
+            status = shm_measure(endpoint, peer);
+    }
+    return status;
+}
+
+enum status shm_connect(struct endpoint *base, const int *ranks, int count, int lanes)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    if (count == 0)
+        return STATUS_OK;
+    struct shm_peer **lacking = calloc((size_t)count, sizeof(struct shm_peer *));
+    if (!lacking)
+        return fail(STATUS_ERROR, "out of memory for %d peers", count);
+    int lacking_count;
+    enum status status = shm_offer_all(endpoint, ranks, count, lanes, lacking, &lacking_count);
+    for (int i = 0; !status && i < lacking_count; i++) {
+        struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
+        status = shm_await(endpoint, lacking[i], &desk->offered);
+        if (!status)
+            status = shm_accept(endpoint, lacking[i]);
+    }
+    for (int i = 0; !status && i < lacking_count; i++) {
+        struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
+        status = shm_await(endpoint, lacking[i], &desk->accepted);
+    }
+    if (!status)
+        status = shm_measure_all(endpoint);
+    free(lacking);
+    return status;
+}

@@ -1,0 +1,109 @@
+/*
+ * eager.c - short messages, each whole in one cell: a store and a load with nothing between.
+ */
+#include "base/log.h"
+#include "transports/shm/ring.h"
+
+size_t shm_eager_most(const struct channel *base)
+{
+    const struct shm_channel *channel = (const struct shm_channel *)base;
+    switch (base->endpoint->config.copy) {
+    case COPY_ZCOPY:
+        return 0;
+    case COPY_LL:
+        return channel->rings[SHM_WORDS].payload;
+    default:
+        return channel->rings[SHM_SHORT].payload;
+    }
+}
+
+static bool shm_eager_send(struct shm_channel *channel, const struct transfer *transfer)
+{
+    enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
+    struct shm_ring *ring = &channel->rings[kind];
+    if (kind == SHM_WORDS)
+        shm_words_begin(ring, transfer->length, true);
+    if (!shm_has_room(channel, kind)) {
+        profile_starve(transfer->profile);
+        return false;
+    }
+    struct cursor from;
+    cursor_start(&from, transfer->from);
+    profile_enter(transfer->profile, PROFILE_COPY);
+    if (kind == SHM_WORDS) {
+        shm_words_put(ring, &from, transfer->length, true);
+    } else {
+        struct shm_cell *cell = shm_ring_cell(ring);
+        shm_gather(channel, &from, (char *)cell + ring->payload_at, transfer->length);
+        if (ring->issues)
+            ring->issues[ring->index].transfer = NULL;
+        atomic_store_explicit(&cell->head,
+                              shm_head(ring->position + 1, transfer->length, SHM_BYTES),
+                              memory_order_release);
+        shm_ring_next(ring);
+    }
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+    struct traffic *traffic = &channel->base.endpoint->traffic;
+    traffic->sent[shm_ring_path(kind)] += transfer->length;
+    traffic->copied_sending += transfer->length;
+    return true;
+}
+
+static bool shm_eager_receive_words(struct shm_channel *channel, const struct transfer *transfer)
+{
+    struct shm_ring *ring = &channel->rings[SHM_WORDS];
+    struct traffic *traffic = &channel->base.endpoint->traffic;
+    struct cursor to, with;
+    shm_words_begin(ring, transfer->length, false);
+    if (!shm_words_have_come(ring, transfer->length))
+        return false;
+    cursor_start(&to, transfer->to);
+    if (transfer->kind == TRANSFER_RECV_REDUCE)
+        cursor_start(&with, transfer->with);
+    profile_enter(transfer->profile, transfer_activity(transfer));
+    traffic->copied_receiving += shm_words_take(ring, transfer, &to, &with, transfer->length, true);
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+    traffic->received[PATH_LL] += transfer->length;
+    return true;
+}
+
+/* The message comes in one cell, but from a sender that had to post it perhaps in several. */
+static enum status shm_eager_receive(struct shm_channel *channel, const struct transfer *transfer,
+                                     bool *moved)
+{
+    enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
+    struct shm_ring *ring = &channel->rings[kind];
+    if (kind == SHM_WORDS) {
+        *moved = shm_eager_receive_words(channel, transfer);
+        return STATUS_OK;
+    }
+    for (*moved = false; !*moved;) {
+        struct shm_cell *cell = shm_ring_cell(ring);
+        uint64_t head = atomic_load_explicit(&cell->head, memory_order_acquire);
+        if (head >> 32 != (uint32_t)(ring->position + 1))
+            return STATUS_OK;
+        size_t bytes = (uint32_t)head >> 2;
+        if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->came)
+            return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
+                        channel->base.peer);
+        profile_enter(transfer->profile, transfer_activity(transfer));
+        transfer_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
+        profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+        shm_ring_next(ring);
+        shm_ring_return(ring);
+        channel->came += bytes;
+        *moved = channel->came == transfer->length;
+    }
+    channel->came = 0;
+    channel->base.endpoint->traffic.received[shm_ring_path(kind)] += transfer->length;
+    return STATUS_OK;
+}
+
+enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved)
+{
+    struct shm_channel *channel = (struct shm_channel *)base;
+    if (!base->sends)
+        return shm_eager_receive(channel, transfer, moved);
+    *moved = shm_eager_send(channel, transfer);
+    return STATUS_OK;
+}

@@ -1,0 +1,261 @@
+/*
+ * peer.c - who another rank of this node is, whether it can be reached through shared memory
+ * and read in place, and whether it still lives.
+ */
+#include "transports/shm/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+
+_Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
+_Static_assert(sizeof(struct shm_desk) == SHM_CACHE_LINE, "a desk is a line");
+_Static_assert(sizeof(struct shm_header) == SHM_CACHE_LINE, "desks begin with a line");
+
+void shm_address_fill(struct shm_endpoint *endpoint)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    struct shm_address *address = &endpoint->address;
+    memset(address, 0, sizeof(*address)); /* its padding too: it is sent as it is */
+    host_name(address->host, sizeof(address->host));
+    host_boot(address->boot, sizeof(address->boot));
+    struct stat namespace;
+    address->namespace = stat("/proc/self/ns/pid", &namespace) ? 0 : namespace.st_ino;
+    address->cookie = *endpoint->cookie;
+    address->private_cookie = (uintptr_t)endpoint->cookie;
+    address->header_bytes = endpoint->segment->header_bytes;
+    address->pid = getpid();
+    address->fd = endpoint->segment->fd;
+    for (int i = 0; i < config->region_count && address->region_count < SHM_REGIONS_MOST; i++) {
+        const struct region *region = &config->regions[i];
+        if (region->fd < 0 || region->bytes == 0)
+            continue;
+        int index = address->region_count++;
+        address->regions[index].base = (uintptr_t)region->base;
+        address->regions[index].bytes = region->bytes;
+        address->regions[index].fd = region->fd;
+    }
+}
+
+/* Can this process read the peer's private memory? NULL, or why not. */
+static const char *shm_peer_probe(const struct shm_address *address)
+{
+    uint64_t cookie = 0;
+    struct iovec local = {.iov_base = &cookie, .iov_len = sizeof(cookie)};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)address->private_cookie,
+                           .iov_len = sizeof(cookie)};
+    if (process_vm_readv(address->pid, &local, 1, &remote, 1, 0) < 0)
+        return strerror(errno);
+    return cookie == address->cookie ? NULL : "another process answers";
+}
+
+/* Maps the header of another process's segment, and makes sure that it is the right one. */
+static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm_address *address,
+                                 struct shm_peer *peer)
+{
+    peer->fd = host_open_descriptor(address->pid, address->fd, O_RDWR);
+    if (peer->fd < 0) {
+        int error = errno;
+        snprintf(endpoint->reason, sizeof(endpoint->reason),
+                 "its shared memory cannot be opened (/proc/%d/fd/%d: %s)", address->pid,
+                 address->fd, strerror(error));
+        endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
+        return endpoint->reason;
+    }
+    struct stat file;
+    if (fstat(peer->fd, &file) || !S_ISREG(file.st_mode) ||
+        (uint64_t)file.st_size < address->header_bytes)
+        return "it has closed its shared memory";
+    void *header =
+        mmap(NULL, address->header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, peer->fd, 0);
+    if (header == MAP_FAILED) {
+        snprintf(endpoint->reason, sizeof(endpoint->reason),
+                 "its shared memory cannot be mapped: %s", strerror(errno));
+        return endpoint->reason;
+    }
+    peer->header = header;
+    peer->header_bytes = address->header_bytes;
+    if (peer->header->cookie != address->cookie)
+        return "what stands in the place of its shared memory is not its own";
+    return NULL;
+}
+
+/* A rank of this process: takes a share in the owner's mapping, unless that is being taken down.
+ * The header that was mapped from the file tells, since it cannot go away. */
+static const char *shm_peer_share(struct shm_peer *peer)
+{
+    struct shm_header *own = peer->header;
+    uint32_t users = atomic_load(&own->users);
+    while (users > 0 && !atomic_compare_exchange_weak(&own->users, &users, users + 1))
+        continue;
+    struct shm_segment *segment = (struct shm_segment *)(uintptr_t)own->segment;
+    munmap(own, peer->header_bytes);
+    close(peer->fd);
+    peer->fd = -1;
+    peer->header = users > 0 ? segment->header : NULL;
+    return users > 0 ? NULL : "it has closed its shared memory";
+}
+
+static const char *shm_peer_compare(struct shm_endpoint *endpoint,
+                                    const struct shm_address *address)
+{
+    const struct shm_address *own = &endpoint->address;
+    if (!memchr(address->host, '\0', sizeof(address->host)) ||
+        !memchr(address->boot, '\0', sizeof(address->boot)) || address->region_count < 0 ||
+        address->region_count > SHM_REGIONS_MOST)
+        return "its address makes no sense";
+    if (strcmp(own->host, address->host)) {
+        snprintf(endpoint->reason, sizeof(endpoint->reason), "it is on another host (%s, not %s)",
+                 address->host, own->host);
+        return endpoint->reason;
+    }
+    if (own->boot[0] && address->boot[0] && strcmp(own->boot, address->boot))
+        return "it is on another host of the same name (the boot ids differ)";
+    if (own->namespace != address->namespace)
+        return "it is in another PID namespace, where its memory cannot be found";
+    if (own->header_bytes != address->header_bytes)
+        return "it counts another number of ranks";
+    return NULL;
+}
+
+static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct shm_address *address,
+                                  struct shm_peer *peer)
+{
+    const char *reason = shm_peer_compare(endpoint, address);
+    if (reason)
+        return reason;
+    peer->same_process = address->pid == getpid();
+    if (!peer->same_process) {
+        /* Taken before the cookie is looked at, so that it is the cookie's process. */
+        peer->pidfd = (int)syscall(SYS_pidfd_open, address->pid, 0);
+        if (peer->pidfd < 0) {
+            int error = errno;
+            snprintf(endpoint->reason, sizeof(endpoint->reason),
+                     "its process (pid %d) cannot be watched: %s", address->pid, strerror(error));
+            endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
+            return endpoint->reason;
+        }
+    }
+    reason = shm_peer_open(endpoint, address, peer);
+    if (reason)
+        return reason;
+    if (peer->same_process) {
+        peer->reads = true;
+        return shm_peer_share(peer);
+    }
+    reason = shm_peer_probe(address);
+    peer->reads = !reason;
+    if (reason && endpoint->base.config.copy == COPY_ZCOPY && address->region_count == 0) {
+        snprintf(endpoint->reason, sizeof(endpoint->reason),
+                 "its private memory cannot be read (process_vm_readv: %s), which --copy zcopy "
+                 "needs; use --memory shared, or --copy auto",
+                 reason);
+        return endpoint->reason;
+    }
+    return NULL;
+}
+
+const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
+                            const struct shm_address *address, struct shm_peer **attached)
+{
+    struct shm_peer *peer = calloc(1, sizeof(*peer));
+    if (!peer)
+        return "this rank is out of memory";
+    *peer = (struct shm_peer){.rank = rank, .pid = address->pid, .pidfd = -1, .fd = -1};
+    const char *reason = shm_peer_reach(endpoint, address, peer);
+    if (reason) {
+        shm_peer_drop(peer);
+        return reason;
+    }
+    peer->region_count = address->region_count;
+    for (int i = 0; i < peer->region_count; i++) {
+        peer->regions[i].base = address->regions[i].base;
+        peer->regions[i].bytes = address->regions[i].bytes;
+        peer->regions[i].fd = address->regions[i].fd;
+    }
+    *attached = peer;
+    return NULL;
+}
+
+enum status shm_peer_map_regions(struct shm_peer *peer)
+{
+    if (peer->same_process || peer->regions_mapped)
+        return STATUS_OK;
+    for (int i = 0; i < peer->region_count; i++) {
+        size_t bytes = peer->regions[i].bytes;
+        int fd = host_open_descriptor(peer->pid, peer->regions[i].fd, O_RDONLY);
+        int error = fd < 0 ? errno : 0;
+        struct stat file;
+        if (!error &&
+            (fstat(fd, &file) || !S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes))
+            error = ESTALE;
+        char *mapped = error ? NULL : memory_place(bytes, fd, PROT_READ);
+        if (!error && !mapped)
+            error = errno;
+        if (fd >= 0)
+            close(fd);
+        if (error) {
+            enum status lost = shm_peer_lost(peer);
+            return lost ? lost
+                        : fail(STATUS_ERROR,
+                               "cannot map %zu MiB of the shared memory of rank %d (pid %ld): %s; "
+                               "try --memory host",
+                               bytes >> 20, peer->rank, (long)peer->pid, strerror(error));
+        }
+        peer->regions[i].mapped = mapped;
+    }
+    peer->regions_mapped = true;
+    return STATUS_OK;
+}
+
+bool shm_peer_is_gone(const struct shm_peer *peer)
+{
+    if (atomic_load_explicit(&peer->header->closed, memory_order_acquire))
+        return true;
+    struct pollfd watch = {.fd = peer->pidfd, .events = POLLIN};
+    return !peer->same_process && poll(&watch, 1, 0) == 1;
+}
+
+enum status shm_peer_lost(const struct shm_peer *peer)
+{
+    if (!shm_peer_is_gone(peer))
+        return STATUS_OK;
+    bool left = atomic_load_explicit(&peer->header->closed, memory_order_acquire);
+    return fail(STATUS_TIMEOUT, "rank %d (pid %ld) has %s while this rank still needed it",
+                peer->rank, (long)peer->pid, left ? "left the job" : "died");
+}
+
+void shm_peer_drop(struct shm_peer *peer)
+{
+    for (int lane = 0; lane < peer->lanes; lane++) {
+        for (int sends = 0; sends < 2; sends++)
+            shm_channel_free(peer->channels[sends][lane]);
+    }
+    free(peer->channels[0]);
+    free(peer->channels[1]);
+    for (int i = 0; i < peer->region_count; i++) {
+        if (peer->regions[i].mapped)
+            memory_unplace(peer->regions[i].mapped, peer->regions[i].bytes);
+    }
+    shm_mappings_drop(&peer->blocks);
+    if (peer->header && peer->same_process && peer->fd < 0)
+        shm_segment_drop((struct shm_segment *)(uintptr_t)peer->header->segment);
+    else if (peer->header)
+        munmap(peer->header, peer->header_bytes);
+    if (peer->fd >= 0)
+        close(peer->fd);
+    if (peer->pidfd >= 0)
+        close(peer->pidfd);
+    free(peer);
+}

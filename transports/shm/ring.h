@@ -1,0 +1,63 @@
+/*
+ * ring.h - what posted (channel.c) and eager messages (eager.c) do alike with a
+ * channel's rings, of cells and of words (shm_words.c).
+ */
+#ifndef CCTEST_TRANSPORTS_SHM_RING_H
+#define CCTEST_TRANSPORTS_SHM_RING_H
+
+#include "transports/shm/shm.h"
+
+static inline uint64_t shm_head(uint64_t position, size_t length, enum shm_cell_kind kind)
+{
+    return position << 32 | (uint64_t)length << 2 | (uint64_t)kind;
+}
+
+static inline struct shm_cell *shm_ring_cell(const struct shm_ring *ring)
+{
+    return (struct shm_cell *)(void *)(ring->cells + ring->index * ring->stride);
+}
+
+static inline void shm_ring_next(struct shm_ring *ring)
+{
+    ring->position++;
+    if (++ring->index == ring->count)
+        ring->index = 0;
+}
+
+/* The receiver is done with the cell before: its sender may have it again. */
+static inline void shm_ring_return(struct shm_ring *ring)
+{
+    atomic_store_explicit(ring->credit, ring->position, memory_order_release);
+}
+
+/* So many bytes; where they are more than `most`, whole elements. */
+static inline size_t shm_cut(size_t bytes, size_t most, size_t element)
+{
+    return bytes <= most ? bytes : most - most % element;
+}
+
+/* The way of the bytes that a ring's cells hold. */
+static inline enum path shm_ring_path(enum shm_ring_kind kind)
+{
+    return kind == SHM_LINES ? PATH_LINE : kind == SHM_WORDS ? PATH_LL : PATH_BCOPY;
+}
+
+static inline enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, size_t length)
+{
+    bool tiny = length <= sizeof(((struct shm_cell *)0)->data);
+    enum copy_policy copy = channel->base.endpoint->config.copy;
+    if (copy == COPY_LL)
+        return SHM_WORDS;
+    if (tiny && copy == COPY_AUTO)
+        return SHM_LINES;
+    return length <= channel->rings[SHM_SHORT].payload ? SHM_SHORT : SHM_LONG;
+}
+
+/* Is there a free cell to be sent? */
+bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind);
+
+/* Copies bytes into a slot. Between cores without a common cache they go through memory: fetching
+ * each line out of the other's cache takes several times as long. */
+void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * segment.c - the memfd that one rank owns and its peers write into.
+ *
+ * It grows at its end and never moves, so addresses in it stay good. Ranks that are threads of one
+ * process use the owner's mapping (one address for one byte, which is also what ThreadSanitizer
+ * needs); therefore the last user takes it down, not the owner.
+ */
+#include "transports/shm/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define PAGE ((size_t)4096)
+
+enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes)
+{
+    struct shm_mapping *mapping = malloc(sizeof(*mapping));
+    if (!mapping)
+        return fail(STATUS_ERROR, "out of memory for a list of shared memory");
+    *mapping = (struct shm_mapping){.address = address, .bytes = bytes, .next = *list};
+    *list = mapping;
+    return STATUS_OK;
+}
+
+void shm_mappings_drop(struct shm_mapping **list)
+{
+    for (struct shm_mapping *mapping; (mapping = *list);) {
+        *list = mapping->next;
+        munmap(mapping->address, mapping->bytes);
+        free(mapping);
+    }
+}
+
+enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **block,
+                             uint64_t *offset)
+{
+    int error;
+    do
+        error = fallocate(segment->fd, 0, (off_t)segment->bytes, (off_t)bytes) ? errno : 0;
+    while (error == EINTR);
+    void *address = MAP_FAILED;
+    if (!error) {
+        address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd,
+                       (off_t)segment->bytes);
+        error = address == MAP_FAILED ? errno : 0;
+    }
+    if (error) {
+        return fail(STATUS_ERROR,
+                    "cannot have %zu KiB of shared memory for the shm transport: %s; use fewer "
+                    "ranks or channels, or another transport (-x tcp)",
+                    bytes >> 10, strerror(error));
+    }
+    *block = address;
+    *offset = segment->bytes;
+    segment->bytes += bytes;
+    enum status status = shm_mapping_add(&segment->blocks, address, bytes);
+    if (status)
+        munmap(address, bytes);
+    return status;
+}
+
+enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **created)
+{
+    struct shm_segment *segment = calloc(1, sizeof(*segment));
+    if (!segment)
+        return fail(STATUS_ERROR, "out of memory for a segment of the shm transport");
+    enum status status;
+    segment->fd = memfd_create("cctest-shm", MFD_CLOEXEC);
+    if (segment->fd < 0) {
+        status =
+            fail(STATUS_ERROR, "cannot create shared memory (memfd_create): %s", strerror(errno));
+        goto free_segment;
+    }
+    size_t bytes = sizeof(struct shm_header) + (size_t)ranks * sizeof(struct shm_desk);
+    segment->header_bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    void *header;
+    uint64_t offset;
+    status = shm_segment_grow(segment, segment->header_bytes, &header, &offset);
+    if (status)
+        goto close_segment;
+    segment->header = header;
+    segment->header->cookie = cookie;
+    segment->header->segment = (uintptr_t)segment;
+    atomic_store(&segment->header->users, 1);
+    *created = segment;
+    return STATUS_OK;
+
+close_segment:
+    close(segment->fd);
+free_segment:
+    free(segment);
+    return status;
+}
+
+void shm_segment_drop(struct shm_segment *segment)
+{
+    if (atomic_fetch_sub(&segment->header->users, 1) > 1)
+        return;
+    shm_mappings_drop(&segment->blocks); /* the header is the first of them */
+    close(segment->fd);
+    free(segment);
+}

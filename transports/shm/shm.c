@@ -1,0 +1,219 @@
+/*
+ * shm.c - links between ranks of one node through shared memory: the endpoint.
+ *
+ * Each rank owns a memfd that its peers map and write into (shm.h has its format). Whom it can
+ * reach is peer.c's matter, how channels come about connect.c's, how bytes move
+ * channel.c's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transports/shm/shm.h"
+#include "transports/transports.h"
+
+/* All segments of a node together, and one of them, unless the user fixes the size of slots. It is
+ * less than 256 MiB because rings do not shrink below a smallest size. */
+#define NODE_BYTES    ((size_t)192 << 20)
+#define SEGMENT_BYTES ((size_t)32 << 20)
+
+static const char *shm_unavailable(void)
+{
+    return access("/proc/self/fd", X_OK) ? "/proc is not mounted" : NULL;
+}
+
+static void shm_endpoint_free(struct shm_endpoint *endpoint)
+{
+    if (endpoint->segment)
+        shm_segment_drop(endpoint->segment);
+    free(endpoint->bounce);
+    free(endpoint->peers);
+    free(endpoint->cookie);
+    free(endpoint);
+}
+
+static void shm_endpoint_size(struct shm_endpoint *endpoint)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    size_t local = config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
+    size_t share = NODE_BYTES / local;
+    endpoint->budget = share < SEGMENT_BYTES ? share : SEGMENT_BYTES;
+}
+
+static enum status shm_open(const struct transport_config *config, struct endpoint **opened)
+{
+    struct shm_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+    if (!endpoint)
+        return fail(STATUS_ERROR, "out of memory for the shm transport");
+    endpoint->base.transport = &transport_shm;
+    endpoint->base.config = *config;
+    endpoint->peers = calloc((size_t)config->ranks, sizeof(struct shm_peer *));
+    endpoint->bounce = aligned_alloc(SHM_CACHE_LINE, SHM_BOUNCE_BYTES);
+    endpoint->cookie = malloc(sizeof(*endpoint->cookie));
+    enum status status = STATUS_OK;
+    if (!endpoint->peers || !endpoint->bounce || !endpoint->cookie)
+        status = fail(STATUS_ERROR, "out of memory for the shm transport");
+    else if (getrandom(endpoint->cookie, sizeof(*endpoint->cookie), 0) < 0)
+        status = fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));
+    else
+        status = shm_segment_create(config->ranks, *endpoint->cookie, &endpoint->segment);
+    if (status) {
+        shm_endpoint_free(endpoint);
+        return status;
+    }
+    shm_endpoint_size(endpoint);
+    for (int sends = 0; sends < 2; sends++)
+        endpoint->active[sends].end = &endpoint->active[sends].first;
+    endpoint->used = endpoint->segment->header_bytes;
+    shm_address_fill(endpoint);
+    /* Where yama guards processes from each other, the peers may read this one. Where there is no
+     * yama, it is an error that does not matter. */
+    if (shm_refers(config->copy))
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    *opened = &endpoint->base;
+    return STATUS_OK;
+}
+
+static size_t shm_address(struct endpoint *base, void *blob)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)base;
+    memcpy(blob, &endpoint->address, sizeof(endpoint->address));
+    return sizeof(endpoint->address);
+}
+
+static const char *shm_attach(struct endpoint *base, int rank, const void *blob, size_t size)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    struct shm_address address;
+    if (size != sizeof(address))
+        return "its address makes no sense";
+    memcpy(&address, blob, sizeof(address));
+    if (endpoint->peers[rank])
+        return NULL;
+    return shm_peer_attach(endpoint, rank, &address, &endpoint->peers[rank]);
+}
+
+static struct channel *shm_channel(struct endpoint *base, int rank, int lane, bool sends)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)base;
+    const struct shm_peer *peer = endpoint->peers[rank];
+    return peer && lane < peer->lanes ? &peer->channels[sends][lane]->base : NULL;
+}
+
+static const char *shm_describe(const struct endpoint *base, int rank, uint64_t *ns)
+{
+    const struct shm_peer *peer = ((const struct shm_endpoint *)base)->peers[rank];
+    *ns = peer->line_ns;
+    return !peer->have_cores    ? "cores shared, so taken as far"
+           : !peer->is_measured ? "not bound to cores, so taken as near"
+           : peer->is_far       ? "cores taken as far"
+                                : "cores taken as near";
+}
+
+static void shm_activate(struct channel *base)
+{
+    struct shm_channel *channel = (struct shm_channel *)base;
+    if (channel->is_active)
+        return;
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base->endpoint;
+    struct shm_active *active = &endpoint->active[base->sends];
+    channel->is_active = true;
+    channel->next_active = NULL;
+    *active->end = channel;
+    active->end = &channel->next_active;
+}
+
+/* The link to the next channel of the list; the one that `link` leads to is taken off if it has
+ * nothing more to do. */
+static struct shm_channel **shm_active_next(struct shm_active *active, struct shm_channel **link)
+{
+    struct shm_channel *channel = *link;
+    if (!shm_channel_is_idle(channel))
+        return &channel->next_active;
+    channel->is_active = false;
+    *link = channel->next_active;
+    if (!*link)
+        active->end = link;
+    return link;
+}
+
+static enum status shm_progress_active(struct shm_active *active)
+{
+    for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
+        enum status status = shm_channel_progress(channel);
+        if (status)
+            return status;
+        link = shm_active_next(active, link);
+    }
+    return STATUS_OK;
+}
+
+/* What peers wait for goes out first: to receive may take long. */
+static enum status shm_progress(struct endpoint *base)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    enum status status = shm_progress_active(&endpoint->active[true]);
+    return status ? status : shm_progress_active(&endpoint->active[false]);
+}
+
+static enum status shm_check(struct endpoint *base)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    enum status status = STATUS_OK;
+    endpoint->look++;
+    for (int sends = 0; sends < 2; sends++) {
+        struct shm_active *active = &endpoint->active[sends];
+        for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
+            struct shm_peer *peer = channel->peer;
+            if (!status && peer->look != endpoint->look)
+                status = shm_peer_lost(peer);
+            peer->look = endpoint->look;
+            link = shm_active_next(active, link); /* eager messages are waited for until here */
+        }
+    }
+    return status;
+}
+
+/* The memory of this rank may go away when this returns. Ranks of other processes keep what they
+ * have mapped; those of this process are told, and waited for where they are reading just now. */
+static void shm_close(struct endpoint *base)
+{
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    if (!endpoint)
+        return;
+    uint32_t reading_this = (uint32_t)base->config.rank + 1;
+    atomic_store(&endpoint->segment->header->closed, 1);
+    for (int rank = 0; rank < base->config.ranks; rank++) {
+        struct shm_peer *peer = endpoint->peers[rank];
+        if (!peer)
+            continue;
+        while (peer->same_process && atomic_load(&peer->header->reading) == reading_this)
+            sched_yield();
+        shm_peer_drop(peer);
+    }
+    shm_endpoint_free(endpoint);
+}
+
+const struct transport transport_shm = {
+    .name = "shm",
+    .summary = "ranks of one node, through shared memory",
+    .unavailable = shm_unavailable,
+    .open = shm_open,
+    .address = shm_address,
+    .attach = shm_attach,
+    .connect = shm_connect,
+    .channel = shm_channel,
+    .describe = shm_describe,
+    .activate = shm_activate,
+    .eager_most = shm_eager_most,
+    .eager_move = shm_eager_move,
+    .progress = shm_progress,
+    .check = shm_check,
+    .close = shm_close,
+};
