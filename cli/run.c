@@ -38,25 +38,25 @@ static void printers_rest(struct printers *printers)
 }
 
 static void printers_begin(struct report *report, const struct job *job,
-                           const struct lineup *lineup)
+                           const struct participants *participants)
 {
     struct printers *printers = (struct printers *)report;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
-            each->begin(each, job, lineup);
+            each->begin(each, job, participants);
     }
     printers_rest(printers);
 }
 
 static void printers_connected(struct report *report, const struct job *job,
-                               const struct connections *connections)
+                               const struct connectivity *connectivity)
 {
     struct printers *printers = (struct printers *)report;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each && each->connected)
-            each->connected(each, job, connections);
+            each->connected(each, job, connectivity);
     }
     printers_rest(printers);
 }
@@ -73,14 +73,14 @@ static void printers_result(struct report *report, const struct job *job,
     printers_rest(printers);
 }
 
-static void printers_end(struct report *report, const struct job *job, const struct ending *ending)
+static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct printers *printers = (struct printers *)report;
-    struct ending whole = *ending;
+    struct job_end whole = *end;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
-            each->end(each, job, i == PRINTER_TABLE ? &whole : ending);
+            each->end(each, job, i == PRINTER_TABLE ? &whole : end);
         if (printers->outcome->failed)
             whole.status = status_graver(whole.status, STATUS_ERROR);
     }

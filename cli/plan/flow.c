@@ -30,8 +30,8 @@ static void name_sources(struct tracer *t)
     const struct collective *collective = flow->problem->collective;
     bool gathers = collective->destination.blocks && !collective->source.blocks;
     for (int r = 0; r < flow->ranks; r++) {
-        size_t extent = flow->ensemble->schedules[r]->extent[BUFFER_SOURCE];
-        struct cell *cells = &t->memory[flow->ensemble->start[r * BUFFERS + BUFFER_SOURCE]];
+        size_t extent = flow->joint->schedules[r]->extent[BUFFER_SOURCE];
+        struct cell *cells = &t->memory[flow->joint->start[r * BUFFERS + BUFFER_SOURCE]];
         size_t first = 0;
         if (gathers)
             collective_block(flow->problem, r, BUFFER_DESTINATION, r, &first);
@@ -44,20 +44,20 @@ static void name_sources(struct tracer *t)
 static void cells_read(const struct tracer *t, uint32_t operation, const struct message *message,
                        struct cell *to)
 {
-    const struct ensemble *e = t->flow->ensemble;
-    struct walk walk = ensemble_walk(e, e->rank[operation], message);
-    for (size_t i = 0; i < ensemble_operation(e, operation)->length; i++)
+    const struct joint_schedule *e = t->flow->joint;
+    struct walk walk = joint_walk(e, e->rank[operation], message);
+    for (size_t i = 0; i < joint_operation(e, operation)->length; i++)
         to[i] = t->memory[walk_next(&walk)];
 }
 
 /* What an operation puts in its place; `in`: what it read or received. */
 static void cells_write(struct tracer *t, uint32_t operation, const struct cell *in)
 {
-    const struct ensemble *e = t->flow->ensemble;
-    const struct operation *it = ensemble_operation(e, operation);
+    const struct joint_schedule *e = t->flow->joint;
+    const struct operation *it = joint_operation(e, operation);
     bool combines = it->kind == OPERATION_REDUCE || it->kind == OPERATION_RECV_REDUCE;
-    struct walk to = ensemble_walk(e, e->rank[operation], &it->to);
-    struct walk with = ensemble_walk(e, e->rank[operation], &it->with);
+    struct walk to = joint_walk(e, e->rank[operation], &it->to);
+    struct walk with = joint_walk(e, e->rank[operation], &it->with);
     for (size_t i = 0; i < it->length; i++) {
         struct cell cell = in[i];
         if (combines)
@@ -69,7 +69,7 @@ static void cells_write(struct tracer *t, uint32_t operation, const struct cell 
 /* False: it waits for a message that has not been sent yet. */
 static bool operation_trace(struct tracer *t, uint32_t operation)
 {
-    const struct operation *it = ensemble_operation(t->flow->ensemble, operation);
+    const struct operation *it = joint_operation(t->flow->joint, operation);
     if (!operation_travels(it->kind)) {
         cells_read(t, operation, &it->from, t->flow->spare_cells);
         cells_write(t, operation, t->flow->spare_cells);
@@ -89,8 +89,8 @@ static bool operation_trace(struct tracer *t, uint32_t operation)
 /* Is all complete that the operation must come after? */
 static bool operation_ready(const struct tracer *t, uint32_t operation)
 {
-    const struct ensemble *e = t->flow->ensemble;
-    const struct operation *it = ensemble_operation(e, operation);
+    const struct joint_schedule *e = t->flow->joint;
+    const struct operation *it = joint_operation(e, operation);
     uint32_t first = e->first[e->rank[operation]];
     for (size_t w = 0; w < it->wait_count; w++)
         if (!t->done[first + it->waits[w].operation])
@@ -102,7 +102,7 @@ static bool operation_ready(const struct tracer *t, uint32_t operation)
  * what it sends. */
 static enum status trace_all(struct tracer *t)
 {
-    const struct ensemble *e = t->flow->ensemble;
+    const struct joint_schedule *e = t->flow->joint;
     uint32_t left = e->count, before = 0, stuck = 0;
     while (left && left != before) {
         before = left;
@@ -119,18 +119,18 @@ static enum status trace_all(struct tracer *t)
         return fail(STATUS_ERROR,
                     "%s waits for ever, so there is nothing to draw: the text of the plan, without "
                     "--svg, shows why",
-                    ensemble_title(e, stuck).text);
+                    joint_title(e, stuck).text);
     return STATUS_OK;
 }
 
 /* Names every element and follows it. */
 static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
 {
-    const struct ensemble *e = flow->ensemble;
+    const struct joint_schedule *e = flow->joint;
     size_t longest = 0;
     for (uint32_t g = 0; g < e->count; g++)
-        if (ensemble_operation(e, g)->length > longest)
-            longest = ensemble_operation(e, g)->length;
+        if (joint_operation(e, g)->length > longest)
+            longest = joint_operation(e, g)->length;
     flow->spare_cells = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_cells);
     flow->spare_numbers = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_numbers);
     struct tracer t = {
@@ -152,12 +152,12 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
 /* The messages, in the order of their senders. */
 static enum status flights_find(struct flow *flow, uint32_t *flight_of)
 {
-    const struct ensemble *e = flow->ensemble;
+    const struct joint_schedule *e = flow->joint;
     flow->flights = arena_take(e->memory, (e->count + 1) * sizeof *flow->flights);
     if (!flow->flights)
         return memory_ran_out();
     for (uint32_t g = 0; g < e->count; g++) {
-        const struct operation *send = ensemble_operation(e, g);
+        const struct operation *send = joint_operation(e, g);
         if (send->step >= flow->rounds)
             flow->rounds = send->step + 1;
         if (send->kind != OPERATION_SEND)
@@ -174,7 +174,7 @@ static enum status flights_find(struct flow *flow, uint32_t *flight_of)
             .to = send->peer,
             .lane = send->lane,
             .leaves = send->step,
-            .arrives = ensemble_operation(e, recv)->step,
+            .arrives = joint_operation(e, recv)->step,
             .length = send->length,
             .cells = cells,
         };
@@ -184,7 +184,7 @@ static enum status flights_find(struct flow *flow, uint32_t *flight_of)
 
 static enum status fences_find(struct flow *flow)
 {
-    const struct ensemble *e = flow->ensemble;
+    const struct joint_schedule *e = flow->joint;
     flow->fences = arena_take(e->memory, ((size_t)flow->rounds + 1) * sizeof *flow->fences);
     if (!flow->fences)
         return memory_ran_out();
@@ -238,11 +238,11 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
     enum status status = size_check(schedules, problem->ranks);
     if (status != STATUS_OK)
         return status;
-    flow->ensemble = ensemble_create(schedules, problem->ranks, error, sizeof error);
-    if (!flow->ensemble)
+    flow->joint = joint_create(schedules, problem->ranks, error, sizeof error);
+    if (!flow->joint)
         return fail(STATUS_ERROR, "%s: the algorithm is wrong and cannot be drawn", error);
-    size_t count = flow->ensemble->count + (size_t)1;
-    uint32_t *flight_of = arena_take(flow->ensemble->memory, count * sizeof *flight_of);
+    size_t count = flow->joint->count + (size_t)1;
+    uint32_t *flight_of = arena_take(flow->joint->memory, count * sizeof *flight_of);
     status = flight_of ? flights_find(flow, flight_of) : memory_ran_out();
     if (status == STATUS_OK)
         status = fences_find(flow);
@@ -264,6 +264,6 @@ void flow_keep(struct flow *flow, int rank)
 
 void flow_free(struct flow *flow)
 {
-    ensemble_free(flow->ensemble);
-    flow->ensemble = NULL;
+    joint_free(flow->joint);
+    flow->joint = NULL;
 }

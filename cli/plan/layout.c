@@ -59,7 +59,7 @@ static bool ends_together(const struct end *a, const struct end *b)
  * the lowest. */
 static struct end *ends_sort(struct flow *flow)
 {
-    struct end *ends = arena_take(flow->ensemble->memory, (2 * flow->count + 1) * sizeof *ends);
+    struct end *ends = arena_take(flow->joint->memory, (2 * flow->count + 1) * sizeof *ends);
     for (size_t i = 0; ends && i < flow->count; i++) {
         struct flight *f = &flow->flights[i];
         ends[2 * i] = (struct end){f, f->from, f->leaves, f->to, f->lane, false};
@@ -169,12 +169,12 @@ static int mark_compare(const void *left, const void *right)
 
 static bool marks_find(const struct flow *flow, int rank, struct picture *picture)
 {
-    const struct ensemble *e = flow->ensemble;
+    const struct joint_schedule *e = flow->joint;
     picture->marks = arena_take(e->memory, (e->count + 1) * sizeof *picture->marks);
     int round = -1;
     bool received = false;
     for (uint32_t g = 0; picture->marks && g < e->count; g++) {
-        const struct operation *it = ensemble_operation(e, g);
+        const struct operation *it = joint_operation(e, g);
         if (it->step != round || g == e->first[e->rank[g]])
             received = false;
         round = it->step;
@@ -263,7 +263,7 @@ static void columns_place(const struct flow *flow, struct picture *picture)
 
 enum status picture_place(struct flow *flow, int rank, struct picture *picture)
 {
-    struct arena *memory = flow->ensemble->memory;
+    struct arena *memory = flow->joint->memory;
     size_t rounds = (size_t)flow->rounds + 1;
     *picture = (struct picture){
         .columns = arena_take(memory, rounds * sizeof *picture->columns),

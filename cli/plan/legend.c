@@ -65,7 +65,7 @@ static struct signs signs_find(const struct drawing *d)
         char contributions[LABEL_SIZE];
         flight_contributions(flow, flight, contributions);
         signs.below = signs.below || *contributions;
-        if (ensemble_operation(flow->ensemble, flight->recv)->kind == OPERATION_RECV_REDUCE)
+        if (joint_operation(flow->joint, flight->recv)->kind == OPERATION_RECV_REDUCE)
             signs.combined = true;
         else
             signs.plain = true;

@@ -29,7 +29,7 @@ struct flight {
 
 /* All ranks' schedules, run once to see what travels. */
 struct flow {
-    struct ensemble *ensemble;
+    struct joint_schedule *joint;
     const struct problem *problem;
     struct flight *flights;
     size_t count;

@@ -34,7 +34,7 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
     return (size_t)ranks * (size_t)job->channels * job->datatype->size;
 }
 
-static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
+static enum status executor_check(struct job *job, int ranks, const struct shape *shape)
 {
     if (job->svg && job->candidate_count > 1)
         return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
@@ -141,7 +141,7 @@ enum status plan_command(const struct command_line *line, struct job *job)
     enum status status = job_shape(job, ranks, here, &shape);
     free(here);
     if (status == STATUS_OK)
-        status = plan_check(job, ranks, shape);
+        status = executor_check(job, ranks, shape);
     if (status != STATUS_OK) {
         shape_free(shape);
         return status;

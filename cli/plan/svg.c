@@ -164,8 +164,8 @@ void put_head(FILE *out, double from_x, double from_y, double x, double y, bool 
 static void put_end(const struct drawing *d, const char *verb, uint32_t operation,
                     const char *buffer, struct message message)
 {
-    const struct ensemble *e = d->flow->ensemble;
-    const struct operation *it = ensemble_operation(e, operation);
+    const struct joint_schedule *e = d->flow->joint;
+    const struct operation *it = joint_operation(e, operation);
     fprintf(d->out, "\n%s in round %d, operation %u of rank %d, %s ", verb, it->step,
             operation - e->first[e->rank[operation]], e->rank[operation], buffer);
     plan_print_message(d->out, message);
@@ -173,8 +173,8 @@ static void put_end(const struct drawing *d, const char *verb, uint32_t operatio
 
 static void put_title(const struct drawing *d, const struct flight *flight, const char *label)
 {
-    const struct ensemble *e = d->flow->ensemble;
-    const struct operation *recv = ensemble_operation(e, flight->recv);
+    const struct joint_schedule *e = d->flow->joint;
+    const struct operation *recv = joint_operation(e, flight->recv);
     char ranks[LABEL_SIZE];
     fprintf(d->out, "<title>rank %d to rank %d", flight->from, flight->to);
     if (d->flow->lanes > 1)
@@ -183,7 +183,7 @@ static void put_title(const struct drawing *d, const struct flight *flight, cons
     flight_contributions(d->flow, flight, ranks);
     if (*ranks)
         fprintf(d->out, "\ncombined from the contributions %s", ranks);
-    put_end(d, "sent", flight->send, "from", ensemble_operation(e, flight->send)->from);
+    put_end(d, "sent", flight->send, "from", joint_operation(e, flight->send)->from);
     put_end(d, recv->kind == OPERATION_RECV ? "received" : "received and combined", flight->recv,
             "to", recv->to);
     fputs("</title>", d->out);
@@ -193,8 +193,7 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
 {
     const struct column *leaves = &d->picture.columns[flight->leaves];
     const struct column *arrives = &d->picture.columns[flight->arrives];
-    bool combined =
-        ensemble_operation(d->flow->ensemble, flight->recv)->kind == OPERATION_RECV_REDUCE;
+    bool combined = joint_operation(d->flow->joint, flight->recv)->kind == OPERATION_RECV_REDUCE;
     struct colour colour = rank_colour(d, flight->from);
     char label[LABEL_SIZE], path[128];
     flight_label(d->flow, flight, label);
@@ -240,8 +239,8 @@ void put_box(const struct drawing *d, double x, double y, enum operation_kind ki
 
 static void put_local(const struct drawing *d, uint32_t operation)
 {
-    const struct ensemble *e = d->flow->ensemble;
-    const struct operation *it = ensemble_operation(e, operation);
+    const struct joint_schedule *e = d->flow->joint;
+    const struct operation *it = joint_operation(e, operation);
     fprintf(d->out, "\noperation %u: ", operation - e->first[e->rank[operation]]);
     plan_print_message(d->out, it->to);
     fputs(" = ", d->out);

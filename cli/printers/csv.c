@@ -46,11 +46,12 @@ static void csv_flush(struct csv_report *csv)
         csv_complain(csv);
 }
 
-static void csv_begin(struct report *report, const struct job *job, const struct lineup *lineup)
+static void csv_begin(struct report *report, const struct job *job,
+                      const struct participants *participants)
 {
     struct csv_report *csv = csv_report_of(report);
     (void)job;
-    csv->ranks = lineup->ranks;
+    csv->ranks = participants->ranks;
     /* Not before there is a job: an earlier run's results survive a refusal. */
     if (ftruncate(fileno(csv->file), 0) != 0 && errno != EINVAL) {
         csv_complain(csv);
@@ -82,10 +83,10 @@ static void csv_result(struct report *report, const struct job *job, const struc
     csv_flush(csv);
 }
 
-static void csv_end(struct report *report, const struct job *job, const struct ending *ending)
+static void csv_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     (void)job;
-    (void)ending;
+    (void)end;
     csv_flush(csv_report_of(report));
 }
 

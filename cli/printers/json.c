@@ -62,33 +62,34 @@ static void json_keep(struct json_report *json)
     json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
 }
 
-static void json_begin(struct report *report, const struct job *job, const struct lineup *lineup)
+static void json_begin(struct report *report, const struct job *job,
+                       const struct participants *participants)
 {
     struct json_report *json = json_report_of(report);
     json_t *ranks = json_object_get(json->document, "ranks");
-    for (int i = 0; i < lineup->ranks; i++) {
-        const struct member *member = &lineup->members[i];
-        int core = lineup->places[i].core;
+    for (int i = 0; i < participants->ranks; i++) {
+        const struct member *member = &participants->members[i];
+        int core = participants->places[i].core;
         json_array_append_new(ranks,
                               json_pack("{s:i, s:s, s:I, s:i, s:i, s:o}", "rank", member->rank,
                                         "host", member->host, "pid", (json_int_t)member->pid,
                                         "node", member->node, "local_rank", member->local_rank,
                                         "core", core < 0 ? json_null() : json_integer(core)));
     }
-    json_object_set_new(json->document, "bootstrap", json_string(lineup->bootstrap));
+    json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     if (!output_is_stream(json->path))
         json_deliver(json);
 }
 
 static void json_connected(struct report *report, const struct job *job,
-                           const struct connections *connections)
+                           const struct connectivity *connectivity)
 {
     struct json_report *json = json_report_of(report);
     json_t *ranks = json_object_get(json->document, "ranks"), *links = json_array();
     (void)job;
-    for (int i = 0; i < connections->class_count; i++) {
-        const struct link_class *class = &connections->classes[i];
+    for (int i = 0; i < connectivity->class_count; i++) {
+        const struct link_class *class = &connectivity->classes[i];
         json_t *one_way = json_null();
         if (class->most_ns > 0)
             one_way =
@@ -99,11 +100,11 @@ static void json_connected(struct report *report, const struct job *job,
                                                class->count, "one_way_ns", one_way));
     }
     json_object_set_new(json->document, "links", links);
-    for (int r = 0; r < connections->ranks; r++)
+    for (int r = 0; r < connectivity->ranks; r++)
         json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
-                            json_integer(connections->gate[r]));
+                            json_integer(connectivity->node_barrier[r]));
     json_object_set_new(json->document, "start_note",
-                        connections->note[0] ? json_string(connections->note) : json_null());
+                        connectivity->note[0] ? json_string(connectivity->note) : json_null());
     if (!output_is_stream(json->path))
         json_deliver(json);
 }
@@ -185,35 +186,35 @@ static int rank_node(const struct json_report *json, int rank)
     return (int)json_integer_value(json_object_get(member, "node"));
 }
 
-static json_t *result_culprit(const struct json_report *json, const struct result *result)
+static json_t *result_bottleneck(const struct json_report *json, const struct result *result)
 {
     static const struct {
         const char *kind, *direction;
     } words[] = {
-        [CULPRIT_RANK] = {"rank", NULL},   [CULPRIT_LINK] = {"link", "from"},
-        [CULPRIT_PAIR] = {"link", "both"}, [CULPRIT_FROM] = {"host", "from"},
-        [CULPRIT_TO] = {"host", "to"},     [CULPRIT_HOST] = {"host", "both"},
+        [BOTTLENECK_RANK] = {"rank", NULL},   [BOTTLENECK_LINK] = {"link", "from"},
+        [BOTTLENECK_PAIR] = {"link", "both"}, [BOTTLENECK_FROM] = {"host", "from"},
+        [BOTTLENECK_TO] = {"host", "to"},     [BOTTLENECK_HOST] = {"host", "both"},
     };
-    const struct culprit *culprit = &result->culprit;
-    enum culprit_kind kind = culprit->kind;
-    if (kind == CULPRIT_NOBODY)
+    const struct bottleneck *bottleneck = &result->bottleneck;
+    enum bottleneck_kind kind = bottleneck->kind;
+    if (kind == BOTTLENECK_NOBODY)
         return json_pack("{s:n}", "kind");
     json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
-                              result->accusation, "share", culprit->share);
-    if (kind == CULPRIT_RANK) {
-        json_object_update_missing_new(named, rank_named(json, culprit->rank));
-        json_object_set_new(named, "late_us", json_real((double)culprit->late * 1e-3));
+                              result->accusation, "share", bottleneck->share);
+    if (kind == BOTTLENECK_RANK) {
+        json_object_update_missing_new(named, rank_named(json, bottleneck->rank));
+        json_object_set_new(named, "late_us", json_real((double)bottleneck->late * 1e-3));
         return named;
     }
-    json_t *from = rank_named(json, culprit->from), *to = rank_named(json, culprit->to);
+    json_t *from = rank_named(json, bottleneck->from), *to = rank_named(json, bottleneck->to);
     if (words[kind].kind[0] == 'h') {
-        bool is_to = culprit->node == rank_node(json, culprit->to);
+        bool is_to = bottleneck->node == rank_node(json, bottleneck->to);
         json_object_set(named, "host", json_object_get(is_to ? to : from, "host"));
     }
     json_t *numbers =
         json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", words[kind].direction, "from",
-                  from, "to", to, "links", culprit->links, "GBps", culprit->rate * 1e-9,
-                  "others_GBps", culprit->others * 1e-9);
+                  from, "to", to, "links", bottleneck->links, "GBps", bottleneck->rate * 1e-9,
+                  "others_GBps", bottleneck->others * 1e-9);
     json_object_update_new(named, numbers);
     return named;
 }
@@ -223,7 +224,7 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
 {
     json_t *peers = json_array();
     for (int i = 0; i < sample->peers && i < most; i++) {
-        const struct peer_flow *flow = &sample->flows[i];
+        const struct peer_stats *flow = &sample->flows[i];
         json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", flow->peer, "sent",
                                  (json_int_t)flow->sent, "received", (json_int_t)flow->received);
         if (flow->counted)
@@ -281,7 +282,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
     if (result->samples) {
-        json_object_set_new(line, "culprit", result_culprit(json, result));
+        json_object_set_new(line, "culprit", result_bottleneck(json, result));
         json_object_set_new(line, "samples", result_samples(job, result));
     }
     if (result->profile)
@@ -290,16 +291,16 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_keep(json);
 }
 
-static void json_end(struct report *report, const struct job *job, const struct ending *ending)
+static void json_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "status", json_string(status_word(ending->status)));
-    if (ending->strangers >= 0)
-        json_object_set_new(json->document, "strangers", json_integer(ending->strangers));
+    json_object_set_new(json->document, "status", json_string(status_word(end->status)));
+    if (end->strangers >= 0)
+        json_object_set_new(json->document, "strangers", json_integer(end->strangers));
     json_t *list = json_object_get(json->document, "errors");
-    for (int i = 0; i < ending->error_count; i++) {
-        const struct job_error *error = &ending->errors[i];
+    for (int i = 0; i < end->error_count; i++) {
+        const struct job_error *error = &end->errors[i];
         json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
                                               error->host, "phase", error->phase, "message",
                                               error->message));
@@ -326,7 +327,7 @@ void json_refuse(const char *path, enum status status)
     struct job_error error = {.rank = -1, .phase = "start"};
     snprintf(error.message, sizeof error.message, "%s", log_current()->message);
     if (report)
-        json_end(report, NULL, &(struct ending){status, &error, 1, -1});
+        json_end(report, NULL, &(struct job_end){status, &error, 1, -1});
     json_close(report);
 }
 
@@ -345,7 +346,7 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
     snprintf(error.message, sizeof error.message, "%s",
              log_current()->status != STATUS_OK ? log_current()->message
                                                 : "rank 0 ended before it could report");
-    json_end(report, job, &(struct ending){status, &error, 1, -1});
+    json_end(report, job, &(struct job_end){status, &error, 1, -1});
 }
 
 struct report *json_open(const char *path, struct outcome *outcome)

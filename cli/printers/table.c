@@ -55,10 +55,10 @@ static void table_flush(struct table *table)
 
 /* The head. */
 
-static void print_hosts(const struct table *table, const struct lineup *lineup)
+static void print_hosts(const struct table *table, const struct participants *participants)
 {
-    const struct member *members = lineup->members;
-    int hosts = 0, count = lineup->ranks;
+    const struct member *members = participants->members;
+    int hosts = 0, count = participants->ranks;
     for (int i = 0; i < count; i++)
         if (members[i].node >= hosts)
             hosts = members[i].node + 1;
@@ -75,24 +75,24 @@ static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks sha
                                               "ranks not bound"};
 static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
 
-static enum bound place_bound(const struct place *place)
+static enum bound place_bound(const struct cpu_binding *place)
 {
     return place->core < 0 ? BOUND_NOT : place->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
 }
 
-static void print_places(const struct table *table, const struct lineup *lineup)
+static void print_places(const struct table *table, const struct participants *participants)
 {
-    int ranks = lineup->ranks;
+    int ranks = participants->ranks;
     bool *listed = calloc((size_t)ranks, sizeof *listed);
     for (int bound = 0; listed && bound < BOUNDS; bound++) {
         int count = 0;
-        char list[RANKS_TEXT_MOST];
+        char list[RANK_LIST_MOST];
         for (int r = 0; r < ranks; r++)
-            count += listed[r] = place_bound(&lineup->places[r]) == (enum bound)bound;
+            count += listed[r] = place_bound(&participants->places[r]) == (enum bound)bound;
         if (count == ranks)
             fprintf(table->out, "; %s", bound_all[bound]);
         else if (count > 0)
-            fprintf(table->out, "; %s %s", ranks_text(listed, ranks, list, sizeof list),
+            fprintf(table->out, "; %s %s", rank_list_text(listed, ranks, list, sizeof list),
                     bound_some[bound]);
     }
     free(listed);
@@ -133,7 +133,8 @@ static void print_picks(FILE *out, const struct job *job)
     }
 }
 
-static void table_begin(struct report *report, const struct job *job, const struct lineup *lineup)
+static void table_begin(struct report *report, const struct job *job,
+                        const struct participants *participants)
 {
     struct table *table = table_of(report);
     FILE *out = table->out;
@@ -145,8 +146,8 @@ static void table_begin(struct report *report, const struct job *job, const stru
         fprintf(out, ", %d algorithms", job->candidate_count);
     fputs("\n# ", out);
     print_picks(out, job);
-    print_hosts(table, lineup);
-    fprintf(out, " (%s%s); memory %s; transport ", lineup->bootstrap,
+    print_hosts(table, participants);
+    fprintf(out, " (%s%s); memory %s; transport ", participants->bootstrap,
             job->ranks_as_threads ? ", as threads" : "", job->memory->name);
     for (int i = 0; !job->transports_auto && job->transports[i]; i++)
         fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
@@ -163,7 +164,7 @@ static void table_begin(struct report *report, const struct job *job, const stru
             job->iterations, job->checked,
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back");
-    print_places(table, lineup);
+    print_places(table, participants);
     fputs("\n", out);
     for (int i = 0; i < job->candidate_count; i++) {
         if (job->candidates[i].choice.algorithm->round_trip)
@@ -176,11 +177,11 @@ static void table_begin(struct report *report, const struct job *job, const stru
 }
 
 /* With -v: what the transports found out about the links, and how the ranks meet. */
-static void print_connections(const struct table *table, const struct connections *connections)
+static void print_connections(const struct table *table, const struct connectivity *connectivity)
 {
     FILE *out = table->out;
-    for (int i = 0; i < connections->class_count; i++) {
-        const struct link_class *class = &connections->classes[i];
+    for (int i = 0; i < connectivity->class_count; i++) {
+        const struct link_class *class = &connectivity->classes[i];
         fprintf(out, "# links: %d by %s%s%s", class->count, class->transport,
                 class->words[0] ? ", " : "", class->words);
         if (class->most_ns > 0)
@@ -189,21 +190,21 @@ static void print_connections(const struct table *table, const struct connection
                     class->from, class->to);
         fputc('\n', out);
     }
-    if (connections->gates == 1)
+    if (connectivity->gates == 1)
         fputs("# start barrier: in shared memory\n", out);
     else
         fprintf(out, "# start barrier: %d gates in shared memory, links between them\n",
-                connections->gates);
-    if (connections->note[0])
-        fprintf(out, "# start barrier: %s\n", connections->note);
+                connectivity->gates);
+    if (connectivity->note[0])
+        fprintf(out, "# start barrier: %s\n", connectivity->note);
 }
 
 static void table_connected(struct report *report, const struct job *job,
-                            const struct connections *connections)
+                            const struct connectivity *connectivity)
 {
     struct table *table = table_of(report);
     if (job->verbosity >= 1)
-        print_connections(table, connections);
+        print_connections(table, connectivity);
     fputs("#\n", table->out);
     print_columns(table, job);
     table_flush(table);
@@ -267,7 +268,7 @@ static void print_line(const struct table *table, const struct job *job,
     bool accused = job->verbosity >= 1 && result->accusation[0];
     if (accused)
         fprintf(out, "#   slowest: %s\n", result->accusation);
-    if (result->late_rank >= 0 && !(accused && result->culprit.kind == CULPRIT_RANK))
+    if (result->late_rank >= 0 && !(accused && result->bottleneck.kind == BOTTLENECK_RANK))
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->verbosity >= 1)
@@ -336,7 +337,7 @@ static void table_result(struct report *report, const struct job *job, const str
         release_held(table, job);
 }
 
-static void table_end(struct report *report, const struct job *job, const struct ending *ending)
+static void table_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct table *table = table_of(report);
     release_held(table, job);
@@ -347,7 +348,7 @@ static void table_end(struct report *report, const struct job *job, const struct
     for (int p = 0; p < PATHS; p++)
         fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
                 (unsigned long long)table->received[p]);
-    fprintf(table->out, "\n# status: %s", status_word(ending->status));
+    fprintf(table->out, "\n# status: %s", status_word(end->status));
     if (table->wrong)
         fprintf(table->out, ", %zu elements wrong", table->wrong);
     fputc('\n', table->out);

@@ -8,7 +8,7 @@
 
 #define SHOWN_MOST 8 /* by number; the others are counted */
 
-char *ranks_text(const bool *listed, int ranks, char *text, size_t size)
+char *rank_list_text(const bool *listed, int ranks, char *text, size_t size)
 {
     int count = 0, shown = 0;
     for (int rank = 0; rank < ranks; rank++)

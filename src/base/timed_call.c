@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 
-int errand_await(int fd, int signals, double seconds)
+int timed_call_await(int fd, int signals, double seconds)
 {
     double until = clock_seconds() + seconds, left = seconds;
     for (;;) {
@@ -31,70 +31,71 @@ int errand_await(int fd, int signals, double seconds)
     }
 }
 
-struct errand {
+struct timed_call {
     void (*work)(void *argument);
     void *argument;
     int done; /* eventfd */
 };
 
-static void *errand_main(void *argument)
+static void *timed_call_main(void *argument)
 {
-    struct errand *errand = argument;
-    errand->work(errand->argument);
-    eventfd_write(errand->done, 1);
+    struct timed_call *call = argument;
+    call->work(call->argument);
+    eventfd_write(call->done, 1);
     return NULL;
 }
 
-static void errand_free(struct errand *errand)
+static void timed_call_free(struct timed_call *call)
 {
-    close(errand->done);
-    free(errand);
+    close(call->done);
+    free(call);
 }
 
 /* Begins it, and waits for it. */
-static int errand_follow(struct errand *errand, int signals, double seconds)
+static int timed_call_follow(struct timed_call *call, int signals, double seconds)
 {
     pthread_t thread;
-    int end = pthread_create(&thread, NULL, errand_main, errand);
+    int end = pthread_create(&thread, NULL, timed_call_main, call);
     if (end) {
-        errand_free(errand);
+        timed_call_free(call);
         return end;
     }
-    end = errand_await(errand->done, signals, seconds);
-    if (errand_is_left(end)) {
+    end = timed_call_await(call->done, signals, seconds);
+    if (timed_call_is_abandoned(end)) {
         pthread_detach(thread);
         return end;
     }
     pthread_join(thread, NULL);
-    errand_free(errand);
+    timed_call_free(call);
     return 0;
 }
 
-int errand_run(void (*work)(void *argument), void *argument, double seconds)
+int timed_call_run(void (*work)(void *argument), void *argument, double seconds)
 {
-    struct errand *errand = malloc(sizeof *errand);
-    if (!errand)
+    struct timed_call *call = malloc(sizeof *call);
+    if (!call)
         return ENOMEM;
-    *errand = (struct errand){.work = work, .argument = argument, .done = eventfd(0, EFD_CLOEXEC)};
-    if (errand->done < 0) {
+    *call =
+        (struct timed_call){.work = work, .argument = argument, .done = eventfd(0, EFD_CLOEXEC)};
+    if (call->done < 0) {
         int error = errno;
-        free(errand);
+        free(call);
         return error;
     }
     sigset_t mask;
     int signals = signals_borrow(&mask); /* before there is a thread, which is not to get any */
-    int end = errand_follow(errand, signals, seconds);
+    int end = timed_call_follow(call, signals, seconds);
     signals_return(signals, &mask);
     return end;
 }
 
-void errand_pass_on(int end)
+void timed_call_reraise(int end)
 {
     if (end < 0)
         kill(getpid(), -end);
 }
 
-const char *errand_text(int end, char *text, size_t size)
+const char *timed_call_text(int end, char *text, size_t size)
 {
     if (end < 0)
         snprintf(text, size, "interrupted by SIG%s", sigabbrev_np(-end));

@@ -63,7 +63,7 @@ static enum status choose_manager(const struct job *job, struct bootstrap *boots
 {
     const struct launcher *launcher = bootstrap->launcher;
     bool pmi = launcher && launcher->pmi; /* it may run inside what offers PMIx */
-    struct manager *manager;
+    struct process_manager *manager;
     double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
     if (job->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
         return STATUS_OK;
@@ -196,8 +196,8 @@ static enum status descriptors_take(const struct job *job, enum bootstrap_kind k
                 ranks, ranks == 1 ? " needs" : "s need", need, (unsigned long)limit.rlim_cur);
 }
 
-enum status bootstrap_live(const struct job *job, const struct membership *membership,
-                           rank_main *main, void *argument)
+enum status rank_main_run(const struct job *job, const struct membership *membership,
+                          rank_main *main, void *argument)
 {
     struct log log;
     log_init(&log, membership->rank, job->verbosity);
@@ -218,7 +218,7 @@ enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, ra
     enum status status = descriptors_take(job, bootstrap->kind);
     if (status != STATUS_OK)
         return status;
-    struct manager *manager = bootstrap->manager;
+    struct process_manager *manager = bootstrap->manager;
     bootstrap->manager = NULL;
     switch (bootstrap->kind) {
     case BOOTSTRAP_TCP:

@@ -20,7 +20,7 @@ struct bootstrap {
     const char *name;                /* "local", "tcp", "pmix", "pmi" */
     int rank, ranks;                 /* of this process; -1: the ranks are made here */
     const struct launcher *launcher; /* that started this process; NULL: none that is known */
-    struct manager *manager;         /* BOOTSTRAP_MANAGER: it has been met */
+    struct process_manager *manager; /* BOOTSTRAP_MANAGER: it has been met */
     char why[400];                   /* one sentence */
 };
 

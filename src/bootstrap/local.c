@@ -34,14 +34,14 @@ int bootstrap_local_ranks(const struct job *job)
 }
 
 /* Threads wait for each other: where not all can be started, none begins. */
-struct crew {
+struct thread_start {
     pthread_mutex_t lock; /* held by who starts them */
     bool called_off;
 };
 
 struct thread {
     pthread_t thread;
-    struct crew *crew;
+    struct thread_start *crew;
     struct log log;
     struct membership membership;
     const struct job *job;
@@ -69,7 +69,7 @@ static enum status run_threads(const struct job *job, const struct membership *m
     if (!threads)
         return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
     enum status status = STATUS_OK;
-    struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct thread_start crew = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int started = 0;
     pthread_mutex_lock(&crew.lock);
     while (started < membership->ranks) {
@@ -153,11 +153,11 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
                                     .has_secret = true,
                                     .bootstrap = "local"};
     enum status status =
-        home_check(job->interface); /* the ranks would say it when they have begun */
+        interface_check(job->interface); /* the ranks would say it when they have begun */
     if (status != STATUS_OK)
         return status;
     randombytes_buf(membership.secret, sizeof membership.secret);
-    status = home_open(NULL, true, &membership.listeners, &membership.root_home);
+    status = addresses_listen(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
         /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
         sigset_t set, old;

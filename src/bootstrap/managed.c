@@ -19,7 +19,7 @@
 #include "bootstrap/bootstrap_internal.h"
 #include "bootstrap/process_manager.h"
 
-_Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + SECRET_BYTES + HOME_BLOB_MOST) * 2,
+_Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + SECRET_BYTES + ADDRESSES_BLOB_MOST) * 2,
                "what rank 0 says fits");
 
 /* Rank 0 says: its host's name, the word, where it listens. */
@@ -27,10 +27,10 @@ bool meeting_encode(const struct membership *root, const unsigned char word[SECR
                     char text[MANAGER_TEXT_MOST])
 {
     struct bytes bytes = {0};
-    unsigned char home[HOME_BLOB_MOST];
+    unsigned char home[ADDRESSES_BLOB_MOST];
     bytes_put_text(&bytes, root->root_host);
     bytes_put(&bytes, word, SECRET_BYTES);
-    bytes_put(&bytes, home, home_write(&root->root_home, home));
+    bytes_put(&bytes, home, addresses_encode(&root->root_home, home));
     bool whole = !bytes.failed;
     if (whole)
         sodium_bin2hex(text, MANAGER_TEXT_MOST, bytes.data, bytes.size);
@@ -53,7 +53,7 @@ bool meeting_decode(const char *text, struct membership *membership,
     const unsigned char *said = read_bytes(&reader, SECRET_BYTES);
     if (said)
         memcpy(word, said, SECRET_BYTES);
-    bool whole = !reader.bad && home_read(reader.at, reader.left, &membership->root_home);
+    bool whole = !reader.bad && addresses_decode(reader.at, reader.left, &membership->root_home);
     sodium_memzero(bytes, sizeof bytes);
     return whole && membership->root_home.count > 0;
 }
@@ -64,7 +64,7 @@ static enum status root_prepare(const struct job *job, struct membership *member
 {
     host_name(membership->root_host, HOST_NAME_BYTES);
     enum status status =
-        home_open(job->interface, false, &membership->listeners, &membership->root_home);
+        addresses_listen(job->interface, false, &membership->listeners, &membership->root_home);
     if (status != STATUS_OK)
         return status;
     randombytes_buf(word, SECRET_BYTES);
@@ -72,7 +72,7 @@ static enum status root_prepare(const struct job *job, struct membership *member
 }
 
 /* A rank 0 that fails before it is known where it listens still says so: the others wait for it. */
-static enum status membership_find(const struct job *job, struct manager *manager,
+static enum status membership_find(const struct job *job, struct process_manager *manager,
                                    struct membership *membership)
 {
     *membership = (struct membership){.rank = manager->rank,
@@ -93,7 +93,7 @@ static enum status membership_find(const struct job *job, struct manager *manage
     enum status met = manager->broadcast(manager, job->timeout, text);
     status = status != STATUS_OK ? status : met;
     if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership, word)) {
-        status = home_check(job->interface); /* what rank 0 says, then */
+        status = interface_check(job->interface); /* what rank 0 says, then */
         if (status == STATUS_OK)
             status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
     }
@@ -106,14 +106,14 @@ static enum status membership_find(const struct job *job, struct manager *manage
 
 static void manager_leave(void *argument)
 {
-    struct manager **manager = argument;
+    struct process_manager **manager = argument;
     if (*manager)
         (*manager)->close(*manager);
     *manager = NULL;
 }
 
-enum status bootstrap_run_manager(const struct job *job, struct manager *manager, rank_main *main,
-                                  void *argument)
+enum status bootstrap_run_manager(const struct job *job, struct process_manager *manager,
+                                  rank_main *main, void *argument)
 {
     /* What comes between two of the manager's answers is read by the rank, too. */
     sigset_t set;
@@ -126,7 +126,7 @@ enum status bootstrap_run_manager(const struct job *job, struct manager *manager
     membership.joined = manager_leave;
     membership.joined_argument = &manager;
     if (status == STATUS_OK)
-        status = bootstrap_live(job, &membership, main, argument);
+        status = rank_main_run(job, &membership, main, argument);
     else
         listeners_close(&membership.listeners);
     manager_leave(&manager);

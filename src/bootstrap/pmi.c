@@ -28,7 +28,7 @@
     1.0 /* at the deadline, too: hydra breaks down where an answer finds nobody */
 
 struct pmi {
-    struct manager manager; /* first: what others see of it */
+    struct process_manager manager; /* first: what others see of it */
     int fd;
     char space[256]; /* the name of the job's key-value space */
     char line[2048]; /* the last answer */
@@ -39,7 +39,7 @@ static int line_read(struct pmi *pmi, int signals, double until)
 {
     size_t size = 0;
     while (size + 1 < sizeof pmi->line) {
-        int end = errand_await(pmi->fd, signals, until - clock_seconds());
+        int end = timed_call_await(pmi->fd, signals, until - clock_seconds());
         if (end != 0)
             return end;
         if (read(pmi->fd, pmi->line + size, 1) != 1)
@@ -102,7 +102,7 @@ static bool answer_word(const struct pmi *pmi, const char *key, char *word, size
 static int pmi_pause(double seconds)
 {
     sigset_t mask;
-    int signals = signals_borrow(&mask), end = errand_await(-1, signals, seconds);
+    int signals = signals_borrow(&mask), end = timed_call_await(-1, signals, seconds);
     signals_return(signals, &mask);
     return end == ETIMEDOUT ? 0 : end;
 }
@@ -130,7 +130,7 @@ static int text_get(struct pmi *pmi, double seconds, char text[MANAGER_TEXT_MOST
     return end;
 }
 
-static enum status pmi_broadcast(struct manager *manager, double seconds,
+static enum status pmi_broadcast(struct process_manager *manager, double seconds,
                                  char text[MANAGER_TEXT_MOST])
 {
     struct pmi *pmi = (struct pmi *)manager;
@@ -150,13 +150,13 @@ static enum status pmi_broadcast(struct manager *manager, double seconds,
                     manager->rank, seconds);
     return fail(end < 0 ? STATUS_INTERRUPTED : STATUS_ERROR,
                 "rank %d could not meet the others through mpiexec (PMI): %s", manager->rank,
-                errand_text(end, why, sizeof why));
+                timed_call_text(end, why, sizeof why));
 }
 
-static void pmi_close(struct manager *manager)
+static void pmi_close(struct process_manager *manager)
 {
     struct pmi *pmi = (struct pmi *)manager;
-    errand_pass_on(pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n"));
+    timed_call_reraise(pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n"));
     sodium_memzero(pmi, sizeof *pmi); /* answers, too */
     free(pmi);
 }
@@ -166,7 +166,7 @@ static int variable(const char *name)
     return (int)number_parse(getenv(name));
 }
 
-enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size)
+enum status pmi_open(double seconds, struct process_manager **manager, char *why, size_t size)
 {
     *manager = NULL;
     struct pmi *pmi = calloc(1, sizeof *pmi);
@@ -175,13 +175,13 @@ enum status pmi_open(double seconds, struct manager **manager, char *why, size_t
         return STATUS_ERROR;
     }
     pmi->fd = variable("PMI_FD");
-    pmi->manager = (struct manager){.name = "pmi",
-                                    .rank = variable("PMI_RANK"),
-                                    .ranks = variable("PMI_SIZE"),
-                                    .local_rank = variable("MPI_LOCALRANKID"),
-                                    .local_ranks = variable("MPI_LOCALNRANKS"),
-                                    .broadcast = pmi_broadcast,
-                                    .close = pmi_close};
+    pmi->manager = (struct process_manager){.name = "pmi",
+                                            .rank = variable("PMI_RANK"),
+                                            .ranks = variable("PMI_SIZE"),
+                                            .local_rank = variable("MPI_LOCALRANKID"),
+                                            .local_ranks = variable("MPI_LOCALNRANKS"),
+                                            .broadcast = pmi_broadcast,
+                                            .close = pmi_close};
     if (pmi->manager.local_rank < 0 || pmi->manager.local_ranks < 0)
         pmi->manager.local_rank = pmi->manager.local_ranks = 0;
     int end =
@@ -196,7 +196,7 @@ enum status pmi_open(double seconds, struct manager **manager, char *why, size_t
     }
     char text[100];
     snprintf(why, size, "its PMI socket (PMI_FD) does not answer: %s%s",
-             errand_text(end, text, sizeof text),
+             timed_call_text(end, text, sizeof text),
              end == EPIPE || end == ECONNRESET ? " (it serves one command of each process)" : "");
     free(pmi);
     return end < 0 ? STATUS_INTERRUPTED : STATUS_USAGE;

@@ -59,7 +59,7 @@ struct library {
 };
 
 struct client {
-    struct manager manager; /* first: what others see of it */
+    struct process_manager manager; /* first: what others see of it */
     struct library library;
     pmix_proc_t self;
     bool fences; /* the server can do no better */
@@ -131,10 +131,10 @@ static enum status client_run(struct client *client, void (*work)(struct client 
     client->work = work;
     client->result = PMIX_SUCCESS;
     client->call = "PMIx";
-    int end = errand_run(client_work, client, seconds);
-    client->left = errand_is_left(end);
+    int end = timed_call_run(client_work, client, seconds);
+    client->left = timed_call_is_abandoned(end);
     if (end < 0) {
-        errand_text(end, why, size);
+        timed_call_text(end, why, size);
         return STATUS_INTERRUPTED;
     }
     if (end == 0 || end == ETIMEDOUT)
@@ -285,7 +285,7 @@ static void work_finalize(struct client *client)
 
 /* ---- what others call ---- */
 
-static enum status pmix_broadcast(struct manager *manager, double seconds,
+static enum status pmix_broadcast(struct process_manager *manager, double seconds,
                                   char text[MANAGER_TEXT_MOST])
 {
     struct client *client = (struct client *)manager;
@@ -319,14 +319,14 @@ static enum status pmix_broadcast(struct manager *manager, double seconds,
     return STATUS_OK;
 }
 
-static void pmix_close(struct manager *manager)
+static void pmix_close(struct process_manager *manager)
 {
     struct client *client = (struct client *)manager;
     if (client->met && !client->left) {
         client->work = work_finalize;
-        int end = errand_run(client_work, client, MANAGER_LEAVE_SECONDS);
-        client->left = errand_is_left(end);
-        errand_pass_on(end);
+        int end = timed_call_run(client_work, client, MANAGER_LEAVE_SECONDS);
+        client->left = timed_call_is_abandoned(end);
+        timed_call_reraise(end);
     }
     if (client->left)
         return;
@@ -341,7 +341,7 @@ static long server_version(void)
     return version ? strtol(version, NULL, 10) : 0;
 }
 
-enum status pmix_open(double seconds, struct manager **out, char *why, size_t size)
+enum status pmix_open(double seconds, struct process_manager **out, char *why, size_t size)
 {
     *out = NULL;
     struct client *client = calloc(1, sizeof *client);
@@ -381,7 +381,7 @@ bool pmix_library(char *text, size_t size)
     return false;
 }
 
-enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size)
+enum status pmix_open(double seconds, struct process_manager **manager, char *why, size_t size)
 {
     (void)seconds;
     *manager = NULL;

@@ -16,7 +16,7 @@
 
 /* A rank, as its manager sees it. Every call waits for at most `seconds`, whatever the manager
  * does. */
-struct manager {
+struct process_manager {
     const char *name; /* "pmix", "pmi" */
     int rank, ranks;
     int local_rank, local_ranks; /* among the ranks of its node; ranks 0: it does not say */
@@ -25,10 +25,11 @@ struct manager {
      * and the others get it. They wait for rank 0 only, which waits for nobody; where the server
      * can do no better (pmix.c), all wait for all. Errors are recorded: who did not come,
      * the manager failed, a signal. */
-    enum status (*broadcast)(struct manager *manager, double seconds, char text[MANAGER_TEXT_MOST]);
+    enum status (*broadcast)(struct process_manager *manager, double seconds,
+                             char text[MANAGER_TEXT_MOST]);
     /* Takes leave of the manager, which may take a process that ends without for failed. Rank 0's
      * text is void then, unless it was empty: those that need it have got it. */
-    void (*close)(struct manager *manager);
+    void (*close)(struct process_manager *manager);
 };
 
 /* Both meet the manager. STATUS_USAGE: nobody answers; STATUS_ERROR: there is no memory, or no
@@ -38,9 +39,9 @@ struct manager {
  * pmix_open() loads the library, so that the binary starts on hosts that lack it.
  * STATUS_UNAVAILABLE: it is not here, or this cctest was built without PMIx; STATUS_TIMEOUT: a call
  * has not come back, and goes on in a thread. */
-enum status pmix_open(double seconds, struct manager **manager, char *why, size_t size);
+enum status pmix_open(double seconds, struct process_manager **manager, char *why, size_t size);
 /* Who is silent for so long does not answer. */
-enum status pmi_open(double seconds, struct manager **manager, char *why, size_t size);
+enum status pmi_open(double seconds, struct process_manager **manager, char *why, size_t size);
 
 /* Does the environment speak of a PMIx server, if only half? Nothing is loaded if not. */
 bool pmix_offered(void);

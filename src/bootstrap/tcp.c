@@ -54,7 +54,7 @@ static enum status membership_find(const struct job *job, const struct bootstrap
                         "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
                         "[ADDRESS]:PORT)",
                         job->rendezvous);
-        enum status status = socket_check_told(job->interface, membership->root_host);
+        enum status status = rendezvous_check_interface(job->interface, membership->root_host);
         if (status != STATUS_OK)
             return status;
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
@@ -76,7 +76,7 @@ enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *boo
     struct membership membership;
     enum status status = membership_find(job, bootstrap, &membership);
     if (status == STATUS_OK)
-        status = bootstrap_live(job, &membership, main, argument);
+        status = rank_main_run(job, &membership, main, argument);
     sodium_memzero(&membership, sizeof membership);
     return status;
 }

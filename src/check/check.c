@@ -14,31 +14,31 @@
 #define CHUNK 16384 /* bytes compared at a time */
 
 /* Every stride-th of the wrong elements, and the last; when it is full, every other one goes. */
-struct keeper {
+struct sampler {
     size_t at[SAMPLES_WRONG];
     size_t count, stride, seen, last;
 };
 
-static void keeper_see(struct keeper *keeper, size_t at)
+static void sampler_see(struct sampler *sampler, size_t at)
 {
-    keeper->last = at;
-    if (keeper->seen++ % keeper->stride != 0)
+    sampler->last = at;
+    if (sampler->seen++ % sampler->stride != 0)
         return;
-    if (keeper->count == SAMPLES_WRONG) {
+    if (sampler->count == SAMPLES_WRONG) {
         for (size_t i = 0; i < SAMPLES_WRONG / 2; i++)
-            keeper->at[i] = keeper->at[2 * i];
-        keeper->count = SAMPLES_WRONG / 2;
-        keeper->stride *= 2;
+            sampler->at[i] = sampler->at[2 * i];
+        sampler->count = SAMPLES_WRONG / 2;
+        sampler->stride *= 2;
     }
-    keeper->at[keeper->count++] = at;
+    sampler->at[sampler->count++] = at;
 }
 
-static void keeper_end(struct keeper *keeper)
+static void sampler_end(struct sampler *sampler)
 {
-    if (keeper->at[keeper->count - 1] == keeper->last)
+    if (sampler->at[sampler->count - 1] == sampler->last)
         return;
-    keeper->count -= keeper->count == SAMPLES_WRONG;
-    keeper->at[keeper->count++] = keeper->last;
+    sampler->count -= sampler->count == SAMPLES_WRONG;
+    sampler->at[sampler->count++] = sampler->last;
 }
 
 void value_format(const struct datatype *type, const void *value, char *text, size_t size)
@@ -65,7 +65,7 @@ static void finding_begin(struct finding *finding, const struct datatype *type, 
 
 /* Looks at a chunk that is known to differ. */
 static void chunk_look(const struct datatype *type, const char *expected, const char *got,
-                       size_t first, size_t count, struct finding *finding, struct keeper *keeper)
+                       size_t first, size_t count, struct finding *finding, struct sampler *sampler)
 {
     for (size_t i = 0; i < count; i++) {
         size_t at = i * type->size;
@@ -73,7 +73,7 @@ static void chunk_look(const struct datatype *type, const char *expected, const 
             continue;
         if (finding->wrong++ == 0)
             finding_begin(finding, type, first + i, expected + at, got + at);
-        keeper_see(keeper, first + i);
+        sampler_see(sampler, first + i);
     }
 }
 
@@ -84,7 +84,7 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
     size_t extent = collective_extent(&pattern->problem, rank, BUFFER_DESTINATION);
     size_t most = CHUNK / type->size;
     const char *got = destination;
-    struct keeper keeper = {.stride = 1};
+    struct sampler sampler = {.stride = 1};
     _Alignas(16) char expected[CHUNK];
 
     memset(finding, 0, sizeof *finding);
@@ -95,18 +95,19 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
             return; /* the job has ended: nobody will ask */
         pattern_expect(pattern, rank, first, count, expected);
         if (memcmp(expected, chunk, count * type->size) != 0)
-            chunk_look(type, expected, chunk, first, count, finding, &keeper);
+            chunk_look(type, expected, chunk, first, count, finding, &sampler);
     }
     if (finding->wrong == 0)
         return;
 
-    keeper_end(&keeper);
+    sampler_end(&sampler);
     struct evidence evidence;
-    if (evidence_take(&evidence, pattern, rank, got, keeper.at, keeper.count)) {
+    if (evidence_take(&evidence, pattern, rank, got, sampler.at, sampler.count)) {
         evidence.wrong = finding->wrong;
-        blame(&evidence, finding);
+        diagnose(&evidence, finding);
     } else {
-        snprintf(finding->story, sizeof finding->story, "not explained: no memory for it");
+        snprintf(finding->explanation, sizeof finding->explanation,
+                 "not explained: no memory for it");
     }
     evidence_free(&evidence);
 }

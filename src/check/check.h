@@ -21,7 +21,7 @@ struct finding {
     size_t first; /* destination element of the first wrong one */
     char expected[VALUE_TEXT_MOST], got[VALUE_TEXT_MOST]; /* its values, readable */
     bool ambiguous;
-    char story[512]; /* what happened and whom to suspect: one sentence */
+    char explanation[512]; /* what happened and whom to suspect: one sentence */
 };
 
 /* Compares `rank`'s destination. `finding->wrong` is 0 when all is right. Works in bounded

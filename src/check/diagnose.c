@@ -38,56 +38,57 @@ static bool set_within(const struct rank_set *inner, const struct rank_set *oute
 }
 
 /* Does `other` say the same as `story`, in a simpler way? */
-static bool story_yields(const struct evidence *evidence, const struct story *story,
-                         const struct story *other)
+static bool hypothesis_yields(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                              const struct hypothesis *other)
 {
     int ranks = evidence->pattern->problem.ranks;
-    if (other->kind == STORY_UNWRITTEN)
+    if (other->kind == HYPOTHESIS_UNWRITTEN)
         return true;
     if (!evidence->reduces)
-        return story->kind == STORY_ELSEWHERE && other->kind == STORY_STALE;
-    if (story->kind == STORY_ELSEWHERE || other->kind == STORY_ELSEWHERE)
+        return hypothesis->kind == HYPOTHESIS_ELSEWHERE && other->kind == HYPOTHESIS_STALE;
+    if (hypothesis->kind == HYPOTHESIS_ELSEWHERE || other->kind == HYPOTHESIS_ELSEWHERE)
         return false;
-    bool within = set_within(&other->set, &story->set, ranks);
-    bool equal = within && set_within(&story->set, &other->set, ranks);
+    bool within = set_within(&other->set, &hypothesis->set, ranks);
+    bool equal = within && set_within(&hypothesis->set, &other->set, ranks);
     /* Where poison leaves no trace, a contribution is just missing. */
-    bool alike = other->kind == story->kind ||
-                 (story->kind == STORY_POISONED && other->kind == STORY_MISSING);
+    bool alike = other->kind == hypothesis->kind ||
+                 (hypothesis->kind == HYPOTHESIS_POISONED && other->kind == HYPOTHESIS_MISSING);
     /* For min, max, bor and the like the absence of ranks that decide none of the samples leaves no
      * trace. */
     return alike && (equal || (within && evidence->pattern->reduction->idempotent));
 }
 
-static void stories_prune(const struct evidence *evidence, struct search *search)
+static void hypotheses_prune(const struct evidence *evidence, struct hypotheses *hypotheses)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        struct story *story = &search->stories[i];
+    for (size_t i = 0; i < hypotheses->count; i++) {
+        struct hypothesis *hypothesis = &hypotheses->hypotheses[i];
         bool yields = false;
         for (size_t j = 0; j < kept && !yields; j++)
-            yields = story_yields(evidence, story, &search->stories[j]);
-        for (size_t j = i + 1; j < search->count && !yields; j++)
-            yields = story_yields(evidence, story, &search->stories[j]) &&
-                     !story_yields(evidence, &search->stories[j], story);
+            yields = hypothesis_yields(evidence, hypothesis, &hypotheses->hypotheses[j]);
+        for (size_t j = i + 1; j < hypotheses->count && !yields; j++)
+            yields = hypothesis_yields(evidence, hypothesis, &hypotheses->hypotheses[j]) &&
+                     !hypothesis_yields(evidence, &hypotheses->hypotheses[j], hypothesis);
         if (!yields)
-            search->stories[kept++] = *story;
+            hypotheses->hypotheses[kept++] = *hypothesis;
         else
-            search->at_least |= evidence->reduces && evidence->pattern->reduction->idempotent &&
-                                story->kind != STORY_POISONED;
+            hypotheses->at_least |= evidence->reduces && evidence->pattern->reduction->idempotent &&
+                                    hypothesis->kind != HYPOTHESIS_POISONED;
     }
-    search->count = kept;
+    hypotheses->count = kept;
 }
 
 /* Would some story have fitted these samples whatever had happened? */
-static bool is_chance(const struct evidence *evidence, const struct search *search, size_t first)
+static bool is_chance(const struct evidence *evidence, const struct hypotheses *hypotheses,
+                      size_t first)
 {
     size_t wrong = 0;
-    for (size_t i = 0; i < search->reach; i++)
+    for (size_t i = 0; i < hypotheses->reach; i++)
         wrong += evidence->samples[first + i].wrong;
-    enum story_kind kind = search->stories[0].kind;
-    bool unwritten = kind == STORY_UNWRITTEN;
-    bool simple = unwritten || (!evidence->reduces && kind == STORY_STALE);
-    double tried = simple ? 2 : search->tried;
+    enum hypothesis_kind kind = hypotheses->hypotheses[0].kind;
+    bool unwritten = kind == HYPOTHESIS_UNWRITTEN;
+    bool simple = unwritten || (!evidence->reduces && kind == HYPOTHESIS_STALE);
+    double tried = simple ? 2 : hypotheses->tried;
     double bits = unwritten ? 8.0 * (double)evidence->size : pattern_bits(evidence->pattern);
     return log2(tried) - bits * (double)wrong > log2(CHANCE_MOST);
 }
@@ -105,28 +106,29 @@ static bool is_isolated(const struct evidence *evidence, size_t first, size_t re
 /* Finds the stories of the stretch that begins at wrong sample `first`, and adds them to the
  * tellings. *reach: how many samples that explains, 0 if none. False: out of memory. */
 static bool explain_stretch(const struct evidence *evidence, size_t first,
-                            struct tellings *tellings, size_t *reach)
+                            struct explanations *explanations, size_t *reach)
 {
-    struct search search;
+    struct hypotheses hypotheses;
     *reach = 0;
-    bool done = story_search(evidence, first, &search);
-    if (done && search.reach > 0) {
-        stories_prune(evidence, &search);
-        bool chance = is_chance(evidence, &search, first);
-        bool trust = !chance || (evidence->reduces ? !is_isolated(evidence, first, search.reach)
-                                                   : search.stories[0].kind != STORY_ELSEWHERE);
+    bool done = hypothesis_search(evidence, first, &hypotheses);
+    if (done && hypotheses.reach > 0) {
+        hypotheses_prune(evidence, &hypotheses);
+        bool chance = is_chance(evidence, &hypotheses, first);
+        bool trust =
+            !chance || (evidence->reduces ? !is_isolated(evidence, first, hypotheses.reach)
+                                          : hypotheses.hypotheses[0].kind != HYPOTHESIS_ELSEWHERE);
         if (trust) {
-            *reach = search.reach;
-            tellings_add(tellings, &search, chance, first);
+            *reach = hypotheses.reach;
+            explanations_add(explanations, &hypotheses, chance, first);
         }
     }
-    search_free(&search);
+    hypotheses_free(&hypotheses);
     return done;
 }
 
-void blame(const struct evidence *evidence, struct finding *finding)
+void diagnose(const struct evidence *evidence, struct finding *finding)
 {
-    struct tellings tellings = {.evidence = evidence};
+    struct explanations explanations = {.evidence = evidence};
     bool many = evidence->reduces && evidence->pattern->problem.ranks > MANY_RANKS;
     int searches = many ? SEARCHES_MANY_RANKS : SEARCHES_MOST;
     bool memory = true;
@@ -135,14 +137,14 @@ void blame(const struct evidence *evidence, struct finding *finding)
         if (!evidence->samples[i].wrong)
             continue;
         if (!memory || searches-- <= 0) {
-            tellings.unlooked++;
+            explanations.unlooked++;
             continue;
         }
-        memory = explain_stretch(evidence, i, &tellings, &reach);
+        memory = explain_stretch(evidence, i, &explanations, &reach);
         if (reach > 0)
             i += reach - 1;
         else
-            tellings.unexplained[tellings.unexplained_count++] = i;
+            explanations.unexplained[explanations.unexplained_count++] = i;
     }
-    tellings_tell(&tellings, finding);
+    explanations_text(&explanations, finding);
 }

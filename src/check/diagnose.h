@@ -8,7 +8,7 @@
 #include "check/hypothesis.h"
 
 /* Writes finding->story and finding->ambiguous. `evidence` has at least one wrong sample. */
-void blame(const struct evidence *evidence, struct finding *finding);
+void diagnose(const struct evidence *evidence, struct finding *finding);
 
 /* One element as people read it: "1.5", "-3", "poison (0xd5d5d5d5)". */
 void value_format(const struct datatype *type, const void *value, char *text, size_t size);

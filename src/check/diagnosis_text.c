@@ -69,17 +69,17 @@ static void text_add_set(struct text *text, const struct rank_set *set, int rank
     }
 }
 
-static void text_add_sources(struct text *text, const struct telling *telling)
+static void text_add_sources(struct text *text, const struct explanation *explanation)
 {
     int runs = 0;
-    text_add(text, telling->source_count == 1 ? "rank " : "ranks ");
-    for (int i = 0, last; i < telling->source_count; i = last + 1) {
-        for (last = i; last + 1 < telling->source_count &&
-                       telling->sources[last + 1] == telling->sources[last] + 1;)
+    text_add(text, explanation->source_count == 1 ? "rank " : "ranks ");
+    for (int i = 0, last; i < explanation->source_count; i = last + 1) {
+        for (last = i; last + 1 < explanation->source_count &&
+                       explanation->sources[last + 1] == explanation->sources[last] + 1;)
             last++;
-        text_add_run(text, runs++, telling->sources[i], telling->sources[last]);
+        text_add_run(text, runs++, explanation->sources[i], explanation->sources[last]);
     }
-    if (telling->source_count == TELLING_SOURCES)
+    if (explanation->source_count == EXPLANATION_SOURCES)
         text_add(text, " and perhaps others");
 }
 
@@ -93,116 +93,118 @@ static int set_first(const struct rank_set *set, int ranks, bool in)
 }
 
 static void text_add_combined(struct text *text, const struct evidence *evidence,
-                              const struct story *story)
+                              const struct hypothesis *hypothesis)
 {
-    int ranks = evidence->pattern->problem.ranks, size = set_size(&story->set, ranks);
+    int ranks = evidence->pattern->problem.ranks, size = set_size(&hypothesis->set, ranks);
     bool one = size == 1;
-    if (story->kind == STORY_STALE && size == ranks) {
+    if (hypothesis->kind == HYPOTHESIS_STALE && size == ranks) {
         text_add(text, "the whole result is that of the iteration before (stale)");
         return;
     }
-    if (story->kind == STORY_MISSING && !one && size == ranks - 1) {
+    if (hypothesis->kind == HYPOTHESIS_MISSING && !one && size == ranks - 1) {
         text_add(text, "it holds the contribution of rank %d alone, those of ",
-                 set_first(&story->set, ranks, false));
-        text_add_set(text, &story->set, ranks);
+                 set_first(&hypothesis->set, ranks, false));
+        text_add_set(text, &hypothesis->set, ranks);
         text_add(text, " are missing%s",
                  evidence->pattern->reduction->cancels ? " or doubled" : "");
         return;
     }
-    if (story->kind == STORY_POISONED)
+    if (hypothesis->kind == HYPOTHESIS_POISONED)
         text_add(text, "unwritten memory (poison) was combined instead of ");
     text_add(text, "the contribution%s of ", one ? "" : "s");
-    text_add_set(text, &story->set, ranks);
-    if (story->kind == STORY_MISSING)
+    text_add_set(text, &hypothesis->set, ranks);
+    if (hypothesis->kind == HYPOTHESIS_MISSING)
         text_add(text, " %s missing%s", one ? "is" : "are",
                  evidence->pattern->reduction->cancels ? " or doubled" : "");
-    else if (story->kind == STORY_DOUBLED)
+    else if (hypothesis->kind == HYPOTHESIS_DOUBLED)
         text_add(text, one ? " is doubled" : " are doubled");
-    else if (story->kind == STORY_STALE)
+    else if (hypothesis->kind == HYPOTHESIS_STALE)
         text_add(text, " %s of the iteration before (stale)", one ? "is" : "are");
 }
 
-static void text_add_story(struct text *text, const struct evidence *evidence,
-                           const struct telling *telling, const struct story *story)
+static void text_add_hypothesis(struct text *text, const struct evidence *evidence,
+                                const struct explanation *explanation,
+                                const struct hypothesis *hypothesis)
 {
-    const char *before = story->before ? " (of the iteration before)" : "";
-    switch (story->kind) {
-    case STORY_UNWRITTEN:
+    const char *before = hypothesis->before ? " (of the iteration before)" : "";
+    switch (hypothesis->kind) {
+    case HYPOTHESIS_UNWRITTEN:
         if (evidence->reduces) {
             text_add(text, "poison stands there: never written, or unwritten memory was combined");
             break;
         }
         text_add(text, "never written, poison stands there: what ");
-        text_add_sources(text, telling);
+        text_add_sources(text, explanation);
         text_add(text, " sent has not come");
         break;
-    case STORY_ELSEWHERE:
+    case HYPOTHESIS_ELSEWHERE:
         if (evidence->reduces)
             text_add(text, "a right result in a wrong place: that of source elements %+lld away%s",
-                     (long long)story->shift, before);
+                     (long long)hypothesis->shift, before);
         else
             text_add(text, "elements of rank %d%s stand where those of rank %d belong, %+lld away",
-                     story->source, before, story->instead, (long long)story->shift);
+                     hypothesis->source, before, hypothesis->instead, (long long)hypothesis->shift);
         break;
-    case STORY_STALE:
+    case HYPOTHESIS_STALE:
         if (!evidence->reduces) {
             text_add(text, "what came from ");
-            text_add_sources(text, telling);
+            text_add_sources(text, explanation);
             text_add(text, " is of the iteration before (stale)");
             break;
         } /* fall through */
-    case STORY_MISSING:
-    case STORY_DOUBLED:
-    case STORY_POISONED:
-        text_add_combined(text, evidence, story);
+    case HYPOTHESIS_MISSING:
+    case HYPOTHESIS_DOUBLED:
+    case HYPOTHESIS_POISONED:
+        text_add_combined(text, evidence, hypothesis);
     }
 }
 
-static void text_add_place(struct text *text, const struct telling *telling)
+static void text_add_place(struct text *text, const struct explanation *explanation)
 {
     text_add(text, " in ");
-    if (telling->stretches > 1)
-        text_add(text, "%zu stretches of ", telling->stretches);
-    if (telling->first == telling->last)
-        text_add(text, "element %zu", telling->first);
+    if (explanation->stretches > 1)
+        text_add(text, "%zu stretches of ", explanation->stretches);
+    if (explanation->first == explanation->last)
+        text_add(text, "element %zu", explanation->first);
     else
-        text_add(text, "elements %zu..%zu", telling->first, telling->last);
+        text_add(text, "elements %zu..%zu", explanation->first, explanation->last);
 }
 
 /* Whom data movement makes suspect. */
 static void text_add_sender(struct text *text, const struct evidence *evidence,
-                            const struct telling *telling)
+                            const struct explanation *explanation)
 {
-    if (telling->source_count == 1 && telling->sources[0] == evidence->rank)
+    if (explanation->source_count == 1 && explanation->sources[0] == evidence->rank)
         text_add(text, ": suspect rank %d's copy of its own block", evidence->rank);
-    else if (telling->source_count == 1)
+    else if (explanation->source_count == 1)
         text_add(text, ": suspect rank %d, or what lies between it and rank %d",
-                 telling->sources[0], evidence->rank);
+                 explanation->sources[0], evidence->rank);
     else
         text_add(text, ": suspect what carried it to rank %d", evidence->rank);
 }
 
 static void text_add_suspect(struct text *text, const struct evidence *evidence,
-                             const struct telling *telling)
+                             const struct explanation *explanation)
 {
-    const struct story *story = &telling->stories[0];
-    int ranks = evidence->pattern->problem.ranks, size = set_size(&story->set, ranks);
-    if (story->kind == STORY_ELSEWHERE) {
+    const struct hypothesis *hypothesis = &explanation->hypotheses[0];
+    int ranks = evidence->pattern->problem.ranks, size = set_size(&hypothesis->set, ranks);
+    if (hypothesis->kind == HYPOTHESIS_ELSEWHERE) {
         text_add(text, ": suspect the offsets of the algorithm");
     } else if (!evidence->reduces) {
-        text_add_sender(text, evidence, telling);
-    } else if (story->kind == STORY_UNWRITTEN || size == ranks) {
+        text_add_sender(text, evidence, explanation);
+    } else if (hypothesis->kind == HYPOTHESIS_UNWRITTEN || size == ranks) {
         text_add(text, ": suspect rank %d, or the links into it", evidence->rank);
     } else if (size == 1) {
         text_add(text, ": suspect rank %d, or the links from it",
-                 set_first(&story->set, ranks, true));
-    } else if (story->kind == STORY_MISSING && size == ranks - 1) {
-        text_add(text, ": suspect the links into rank %d", set_first(&story->set, ranks, false));
-    } else if (story->set.shape == SET_INTERVAL) {
-        int first = story->set.first, last = (first + size - 1) % ranks;
+                 set_first(&hypothesis->set, ranks, true));
+    } else if (hypothesis->kind == HYPOTHESIS_MISSING && size == ranks - 1) {
+        text_add(text, ": suspect the links into rank %d",
+                 set_first(&hypothesis->set, ranks, false));
+    } else if (hypothesis->set.shape == SET_INTERVAL) {
+        int first = hypothesis->set.first, last = (first + size - 1) % ranks;
         const struct problem *problem = &evidence->pattern->problem;
         text_add(text, ": suspect what carried their partial result (");
-        if (problem->collective->rooted && !set_has(&story->set, problem->root, ranks))
+        if (problem->collective->rooted && !set_has(&hypothesis->set, problem->root, ranks))
             text_add(text, "in a tree, rank %d, or the links from it; ", first);
         text_add(text, "in a ring, the link from rank %d to %d, or ", last, (last + 1) % ranks);
         text_add(text, "from %d to %d)", first, (first + ranks - 1) % ranks);
@@ -211,23 +213,24 @@ static void text_add_suspect(struct text *text, const struct evidence *evidence,
     }
 }
 
-static void text_add_telling(struct text *text, const struct evidence *evidence,
-                             const struct telling *telling)
+static void text_add_explanation(struct text *text, const struct evidence *evidence,
+                                 const struct explanation *explanation)
 {
-    size_t named = telling->count < TELLING_STORIES ? telling->count : TELLING_STORIES;
-    bool ambiguous = telling->count > 1 || telling->chance;
+    size_t named =
+        explanation->count < EXPLANATION_HYPOTHESES ? explanation->count : EXPLANATION_HYPOTHESES;
+    bool ambiguous = explanation->count > 1 || explanation->chance;
     text_add(text, ambiguous ? "ambiguous: either " : "");
     for (size_t i = 0; i < named; i++) {
         text_add(text, i ? ", or " : "");
-        text_add_story(text, evidence, telling, &telling->stories[i]);
+        text_add_hypothesis(text, evidence, explanation, &explanation->hypotheses[i]);
     }
-    if (telling->count > named)
-        text_add(text, ", or one of %zu more stories", telling->count - named);
-    text_add(text, telling->chance ? ", or corruption" : "");
-    text_add(text, telling->at_least ? " (of these at least)" : "");
-    text_add_place(text, telling);
+    if (explanation->count > named)
+        text_add(text, ", or one of %zu more stories", explanation->count - named);
+    text_add(text, explanation->chance ? ", or corruption" : "");
+    text_add(text, explanation->at_least ? " (of these at least)" : "");
+    text_add_place(text, explanation);
     if (!ambiguous)
-        text_add_suspect(text, evidence, telling);
+        text_add_suspect(text, evidence, explanation);
 }
 
 /* Bits in which a wrong sample differs from what it must be: how many, and the first `most`. */
@@ -287,56 +290,56 @@ static void text_add_corrupt(struct text *text, const struct evidence *evidence,
 }
 
 /* Wrong elements that no story explains. */
-static void text_add_unexplained(struct text *text, const struct tellings *tellings)
+static void text_add_unexplained(struct text *text, const struct explanations *explanations)
 {
-    const struct evidence *evidence = tellings->evidence;
-    size_t count = tellings->unexplained_count, single = 0;
+    const struct evidence *evidence = explanations->evidence;
+    size_t count = explanations->unexplained_count, single = 0;
     for (size_t i = 0; i < count; i++)
-        single += sample_flips(evidence, tellings->unexplained[i], NULL, 0) == 1;
+        single += sample_flips(evidence, explanations->unexplained[i], NULL, 0) == 1;
     if (evidence->wrong > FEW && single < count) {
         text_add(text,
-                 tellings->count ? "no story fits %zu of %zu wrong elements looked at"
-                                 : "no single fault explains it: no story fits %zu of %zu "
-                                   "wrong elements looked at",
-                 count, count + tellings->unlooked);
+                 explanations->count ? "no story fits %zu of %zu wrong elements looked at"
+                                     : "no single fault explains it: no story fits %zu of %zu "
+                                       "wrong elements looked at",
+                 count, count + explanations->unlooked);
         return;
     }
     text_add(text, "corrupted on the way or in memory: ");
     for (size_t i = 0; i < count && i < TOLD_MOST; i++) {
         text_add(text, i ? ", " : "");
-        text_add_corrupt(text, evidence, tellings->unexplained[i]);
+        text_add_corrupt(text, evidence, explanations->unexplained[i]);
     }
     if (count > TOLD_MOST)
         text_add(text, " and %zu more like it", count - TOLD_MOST);
-    const struct sample *first = &evidence->samples[tellings->unexplained[0]];
+    const struct sample *first = &evidence->samples[explanations->unexplained[0]];
     if (first->source != EVERY_RANK && first->source != evidence->rank)
         text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them",
                  first->source, evidence->rank);
 }
 
-void tellings_tell(const struct tellings *tellings, struct finding *finding)
+void explanations_text(const struct explanations *explanations, struct finding *finding)
 {
-    struct text text = {.at = finding->story, .left = sizeof finding->story};
+    struct text text = {.at = finding->explanation, .left = sizeof finding->explanation};
     finding->ambiguous = false;
-    for (size_t i = 0; i < tellings->count; i++) {
-        const struct telling *telling = &tellings->list[i];
-        finding->ambiguous |= telling->count > 1 || telling->chance;
+    for (size_t i = 0; i < explanations->count; i++) {
+        const struct explanation *explanation = &explanations->list[i];
+        finding->ambiguous |= explanation->count > 1 || explanation->chance;
         if (i >= TOLD_MOST)
             continue;
         text_add(&text, i ? "; " : "");
-        text_add_telling(&text, tellings->evidence, telling);
+        text_add_explanation(&text, explanations->evidence, explanation);
     }
-    if (tellings->count > TOLD_MOST)
-        text_add(&text, "; and %zu more findings", tellings->count - TOLD_MOST);
-    if (tellings->unexplained_count > 0) {
-        text_add(&text, tellings->count ? "; " : "");
-        text_add_unexplained(&text, tellings);
+    if (explanations->count > TOLD_MOST)
+        text_add(&text, "; and %zu more findings", explanations->count - TOLD_MOST);
+    if (explanations->unexplained_count > 0) {
+        text_add(&text, explanations->count ? "; " : "");
+        text_add_unexplained(&text, explanations);
     }
-    if (tellings->unlooked > 0)
+    if (explanations->unlooked > 0)
         text_add(&text, "; the rest was not looked into");
 }
 
-static bool story_same(const struct story *a, const struct story *b)
+static bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b)
 {
     return a->kind == b->kind && a->set.shape == b->set.shape && a->set.first == b->set.first &&
            a->set.length == b->set.length && a->set.modulus == b->set.modulus &&
@@ -345,59 +348,64 @@ static bool story_same(const struct story *a, const struct story *b)
 }
 
 /* Keeps the sources ascending and each once. */
-static void telling_add_source(struct telling *telling, int source)
+static void explanation_add_source(struct explanation *explanation, int source)
 {
-    int at = telling->source_count;
-    while (at > 0 && telling->sources[at - 1] > source)
+    int at = explanation->source_count;
+    while (at > 0 && explanation->sources[at - 1] > source)
         at--;
-    if ((at > 0 && telling->sources[at - 1] == source) || telling->source_count == TELLING_SOURCES)
+    if ((at > 0 && explanation->sources[at - 1] == source) ||
+        explanation->source_count == EXPLANATION_SOURCES)
         return;
-    memmove(telling->sources + at + 1, telling->sources + at,
-            (size_t)(telling->source_count - at) * sizeof *telling->sources);
-    telling->sources[at] = source;
-    telling->source_count++;
+    memmove(explanation->sources + at + 1, explanation->sources + at,
+            (size_t)(explanation->source_count - at) * sizeof *explanation->sources);
+    explanation->sources[at] = source;
+    explanation->source_count++;
 }
 
 /* The stories about the fewest ranks come first. */
-static void telling_choose(struct telling *telling, const struct search *search, int ranks)
+static void explanation_choose(struct explanation *explanation, const struct hypotheses *hypotheses,
+                               int ranks)
 {
-    telling->count = search->count;
-    for (size_t i = 0, kept = 0; i < search->count; i++) {
-        const struct story *story = &search->stories[i];
+    explanation->count = hypotheses->count;
+    for (size_t i = 0, kept = 0; i < hypotheses->count; i++) {
+        const struct hypothesis *hypothesis = &hypotheses->hypotheses[i];
         size_t at = kept;
-        while (at > 0 &&
-               set_size(&telling->stories[at - 1].set, ranks) > set_size(&story->set, ranks))
+        while (at > 0 && set_size(&explanation->hypotheses[at - 1].set, ranks) >
+                             set_size(&hypothesis->set, ranks))
             at--;
-        if (at == TELLING_STORIES)
+        if (at == EXPLANATION_HYPOTHESES)
             continue;
-        size_t behind = kept - at - (kept == TELLING_STORIES);
-        memmove(telling->stories + at + 1, telling->stories + at, behind * sizeof *story);
-        telling->stories[at] = *story;
-        kept += kept < TELLING_STORIES;
+        size_t behind = kept - at - (kept == EXPLANATION_HYPOTHESES);
+        memmove(explanation->hypotheses + at + 1, explanation->hypotheses + at,
+                behind * sizeof *hypothesis);
+        explanation->hypotheses[at] = *hypothesis;
+        kept += kept < EXPLANATION_HYPOTHESES;
     }
 }
 
-void tellings_add(struct tellings *tellings, const struct search *search, bool chance, size_t first)
+void explanations_add(struct explanations *explanations, const struct hypotheses *hypotheses,
+                      bool chance, size_t first)
 {
-    const struct evidence *evidence = tellings->evidence;
+    const struct evidence *evidence = explanations->evidence;
     const struct sample *samples = evidence->samples;
-    struct telling new = {
-        .chance = chance, .at_least = search->at_least, .first = samples[first].at};
-    telling_choose(&new, search, evidence->pattern->problem.ranks);
+    struct explanation new = {
+        .chance = chance, .at_least = hypotheses->at_least, .first = samples[first].at};
+    explanation_choose(&new, hypotheses, evidence->pattern->problem.ranks);
     size_t index = 0;
-    while (index < tellings->count &&
-           (tellings->list[index].count != new.count || tellings->list[index].chance != chance ||
-            !story_same(&tellings->list[index].stories[0], &new.stories[0])))
+    while (index < explanations->count &&
+           (explanations->list[index].count != new.count ||
+            explanations->list[index].chance != chance ||
+            !hypothesis_same(&explanations->list[index].hypotheses[0], &new.hypotheses[0])))
         index++;
-    struct telling *telling = &tellings->list[index];
-    if (index == tellings->count) {
-        tellings->count++;
-        *telling = new;
+    struct explanation *explanation = &explanations->list[index];
+    if (index == explanations->count) {
+        explanations->count++;
+        *explanation = new;
     }
-    telling->stretches++;
-    telling->last = samples[first + search->reach - 1].at;
-    for (size_t i = first; i < first + search->reach; i++) {
+    explanation->stretches++;
+    explanation->last = samples[first + hypotheses->reach - 1].at;
+    for (size_t i = first; i < first + hypotheses->reach; i++) {
         if (samples[i].wrong && samples[i].source != EVERY_RANK)
-            telling_add_source(telling, samples[i].source);
+            explanation_add_source(explanation, samples[i].source);
     }
 }

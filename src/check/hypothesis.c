@@ -131,7 +131,7 @@ static void enter(reduce_function *reduce, char *to, const char *value, size_t c
     *any = true;
 }
 
-void story_finish(const struct evidence *evidence, char *to, const char *from, size_t count)
+void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count)
 {
     const struct pattern *pattern = evidence->pattern;
     if (evidence->reduces && pattern->reduction->finishes)
@@ -140,7 +140,7 @@ void story_finish(const struct evidence *evidence, char *to, const char *from, s
 }
 
 /* All contributions, each as the story says. */
-static size_t predict_combined(const struct evidence *evidence, const struct story *story,
+static size_t predict_combined(const struct evidence *evidence, const struct hypothesis *hypothesis,
                                size_t first, size_t count, char *to)
 {
     const struct pattern *pattern = evidence->pattern;
@@ -150,37 +150,39 @@ static size_t predict_combined(const struct evidence *evidence, const struct sto
     bool any = false;
     for (int rank = 0; rank < ranks; rank++) {
         size_t at = ((size_t)rank * evidence->count + first) * size;
-        bool in = set_has(&story->set, rank, ranks);
-        if (in && (story->kind == STORY_MISSING || story->kind == STORY_POISONED))
+        bool in = set_has(&hypothesis->set, rank, ranks);
+        if (in &&
+            (hypothesis->kind == HYPOTHESIS_MISSING || hypothesis->kind == HYPOTHESIS_POISONED))
             continue;
-        bool stale = in && story->kind == STORY_STALE;
+        bool stale = in && hypothesis->kind == HYPOTHESIS_STALE;
         enter(reduce, to, (stale ? evidence->before : evidence->now) + at, count, size, &any);
-        if (in && story->kind == STORY_DOUBLED)
+        if (in && hypothesis->kind == HYPOTHESIS_DOUBLED)
             enter(reduce, to, evidence->now + at, count, size, &any);
     }
-    if (story->kind == STORY_POISONED) {
+    if (hypothesis->kind == HYPOTHESIS_POISONED) {
         _Alignas(16) char poison[SAMPLES * DATATYPE_SIZE_MOST];
         memset(poison, PATTERN_POISON, count * size);
         enter(reduce, to, poison, count, size, &any);
     }
-    story_finish(evidence, to, to, any ? count : 0);
+    hypothesis_finish(evidence, to, to, any ? count : 0);
     return any ? count : 0;
 }
 
 /* Elements from another place, in this iteration or the one before; within one expectation. */
-static size_t predict_elsewhere(const struct evidence *evidence, const struct story *story,
-                                size_t first, size_t count, char *to)
+static size_t predict_elsewhere(const struct evidence *evidence,
+                                const struct hypothesis *hypothesis, size_t first, size_t count,
+                                char *to)
 {
     struct pattern pattern = *evidence->pattern;
-    bool moves = !evidence->reduces, is_stale = story->kind == STORY_STALE;
-    if (is_stale || story->before)
+    bool moves = !evidence->reduces, is_stale = hypothesis->kind == HYPOTHESIS_STALE;
+    if (is_stale || hypothesis->before)
         pattern.iteration--;
     for (size_t i = 0; i < count; i++, to += evidence->size) {
         const struct sample *sample = &evidence->samples[first + i];
-        int source = is_stale ? sample->source : story->source;
-        if (!is_stale && sample->source != story->instead)
+        int source = is_stale ? sample->source : hypothesis->source;
+        if (!is_stale && sample->source != hypothesis->instead)
             return i;
-        int64_t from = (int64_t)sample->from + story->shift;
+        int64_t from = (int64_t)sample->from + hypothesis->shift;
         size_t extent = collective_extent(&pattern.problem, moves ? source : 0, BUFFER_SOURCE);
         if (from < 0 || (uint64_t)from >= extent)
             return i;
@@ -192,20 +194,21 @@ static size_t predict_elsewhere(const struct evidence *evidence, const struct st
     return count;
 }
 
-size_t story_predict(const struct evidence *evidence, const struct story *story, size_t first,
-                     size_t count, char *to)
+size_t hypothesis_predict(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                          size_t first, size_t count, char *to)
 {
-    if (story->kind == STORY_UNWRITTEN) {
+    if (hypothesis->kind == HYPOTHESIS_UNWRITTEN) {
         memset(to, PATTERN_POISON, count * evidence->size);
-        story_finish(evidence, to, to, count);
+        hypothesis_finish(evidence, to, to, count);
         return count;
     }
-    if (story->kind == STORY_ELSEWHERE || !evidence->reduces)
-        return predict_elsewhere(evidence, story, first, count, to);
-    return predict_combined(evidence, story, first, count, to);
+    if (hypothesis->kind == HYPOTHESIS_ELSEWHERE || !evidence->reduces)
+        return predict_elsewhere(evidence, hypothesis, first, count, to);
+    return predict_combined(evidence, hypothesis, first, count, to);
 }
 
-size_t story_reach(const struct evidence *evidence, const struct story *story, size_t first)
+size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                        size_t first)
 {
     _Alignas(16) char predicted[SAMPLES * DATATYPE_SIZE_MOST];
     size_t size = evidence->size, reach = 0, ready = 0;
@@ -214,7 +217,8 @@ size_t story_reach(const struct evidence *evidence, const struct story *story, s
         if (i == first + ready) {
             size_t more = ready ? ready : 1, left = evidence->count - i;
             more = more < left ? more : left;
-            size_t got = story_predict(evidence, story, i, more, predicted + ready * size);
+            size_t got =
+                hypothesis_predict(evidence, hypothesis, i, more, predicted + ready * size);
             if (got == 0)
                 break;
             ready += got;

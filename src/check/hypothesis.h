@@ -56,50 +56,52 @@ struct rank_set {
 bool set_has(const struct rank_set *set, int rank, int ranks);
 int set_size(const struct rank_set *set, int ranks);
 
-enum story_kind {
-    STORY_UNWRITTEN, /* what stood there before the run still stands there (finished, if the
+enum hypothesis_kind {
+    HYPOTHESIS_UNWRITTEN, /* what stood there before the run still stands there (finished, if the
                         operator finishes) */
-    STORY_MISSING,   /* the contributions of `set` are missing */
-    STORY_DOUBLED,   /* they entered twice */
-    STORY_STALE, /* they are those of the iteration before (data movement: the whole element is) */
-    STORY_POISONED,  /* unwritten memory was combined instead of them */
-    STORY_ELSEWHERE, /* it belongs elsewhere: rank `source`'s element `from` + shift stands there */
+    HYPOTHESIS_MISSING,   /* the contributions of `set` are missing */
+    HYPOTHESIS_DOUBLED,   /* they entered twice */
+    HYPOTHESIS_STALE, /* they are those of the iteration before (data movement: the whole element is) */
+    HYPOTHESIS_POISONED, /* unwritten memory was combined instead of them */
+    HYPOTHESIS_ELSEWHERE, /* it belongs elsewhere: rank `source`'s element `from` + shift stands there */
 };
 
-struct story {
-    enum story_kind kind;
+struct hypothesis {
+    enum hypothesis_kind kind;
     struct rank_set set; /* reductions */
-    int source;          /* STORY_ELSEWHERE: whose it is; EVERY_RANK for reductions */
-    int instead;         /* STORY_ELSEWHERE: whose belongs there; the story ends with these */
+    int source;          /* HYPOTHESIS_ELSEWHERE: whose it is; EVERY_RANK for reductions */
+    int instead;         /* HYPOTHESIS_ELSEWHERE: whose belongs there; the story ends with these */
     int64_t shift;
-    bool before; /* STORY_ELSEWHERE: and of the iteration before */
+    bool before; /* HYPOTHESIS_ELSEWHERE: and of the iteration before */
 };
 
 /* to = from with the operator's last touch; nothing if it has none. `to` is `from` or apart. */
-void story_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
+void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
 
 /* What the story predicts for samples [first, first + count), into `to`. Returns for how many of
  * them it has something to say, from the first on. */
-size_t story_predict(const struct evidence *evidence, const struct story *story, size_t first,
-                     size_t count, char *to);
+size_t hypothesis_predict(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                          size_t first, size_t count, char *to);
 
 /* Samples from `first` on that the story explains without contradiction, up to and including the
  * last wrong one. 0: it does not explain sample `first`, which is wrong. */
-size_t story_reach(const struct evidence *evidence, const struct story *story, size_t first);
+size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                        size_t first);
 
-#define STORIES_MOST 4096
+#define HYPOTHESES_MOST 4096
 
 /* The stories that reach farthest from the wrong sample `first`. */
-struct search {
+struct hypotheses {
     size_t reach;  /* samples; 0: there is no such story */
-    size_t count;  /* of stories that reach so far, at most STORIES_MOST */
+    size_t count;  /* of stories that reach so far, at most HYPOTHESES_MOST */
     double tried;  /* how many stories were tried: what chance had */
     bool at_least; /* larger sets of ranks fit too: those that they add decide no sample */
-    struct story *stories;
+    struct hypothesis *hypotheses;
 };
 
-/* False: out of memory. search_free() gives the stories back. */
-bool story_search(const struct evidence *evidence, size_t first, struct search *search);
-void search_free(struct search *search);
+/* False: out of memory. hypotheses_free() gives the stories back. */
+bool hypothesis_search(const struct evidence *evidence, size_t first,
+                       struct hypotheses *hypotheses);
+void hypotheses_free(struct hypotheses *hypotheses);
 
 #endif

@@ -20,10 +20,11 @@
 #define SCAN_BLOCK     1024
 
 /* One search on its way. */
-struct hunt {
+struct search {
     const struct evidence *evidence;
-    size_t first, window; /* samples that predictions are built for; story_reach() goes beyond */
-    struct search *search;
+    size_t first,
+        window; /* samples that predictions are built for; hypothesis_reach() goes beyond */
+    struct hypotheses *hypotheses;
     /* Reductions. */
     reduce_function *reduce;
     bool doubles, has_before; /* a doubled contribution shows, and is not like a missing one */
@@ -36,109 +37,110 @@ struct hunt {
 };
 
 /* Keeps the story if none reaches farther. */
-static void hunt_keep(struct hunt *hunt, const struct story *story, size_t reach)
+static void search_keep(struct search *search, const struct hypothesis *hypothesis, size_t reach)
 {
-    struct search *search = hunt->search;
-    if (reach == 0 || reach < search->reach)
+    struct hypotheses *hypotheses = search->hypotheses;
+    if (reach == 0 || reach < hypotheses->reach)
         return;
-    if (reach > search->reach) {
-        search->reach = reach;
-        search->count = 0;
+    if (reach > hypotheses->reach) {
+        hypotheses->reach = reach;
+        hypotheses->count = 0;
     }
-    if (search->count < STORIES_MOST)
-        search->stories[search->count++] = *story;
+    if (hypotheses->count < HYPOTHESES_MOST)
+        hypotheses->hypotheses[hypotheses->count++] = *hypothesis;
 }
 
-static void hunt_try(struct hunt *hunt, const struct story *story)
+static void search_try(struct search *search, const struct hypothesis *hypothesis)
 {
-    hunt->search->tried++;
-    hunt_keep(hunt, story, story_reach(hunt->evidence, story, hunt->first));
+    search->hypotheses->tried++;
+    search_keep(search, hypothesis, hypothesis_reach(search->evidence, hypothesis, search->first));
 }
 
 /* Tries a story whose prediction for the window is known, but for the last touch: most fail at the
  * first sample. */
-static void hunt_try_predicted(struct hunt *hunt, const struct story *story, const char *predicted)
+static void search_try_predicted(struct search *search, const struct hypothesis *hypothesis,
+                                 const char *predicted)
 {
-    const struct evidence *evidence = hunt->evidence;
+    const struct evidence *evidence = search->evidence;
     size_t size = evidence->size, reach = 0, i;
-    const char *got = evidence->got + hunt->first * size;
-    hunt->search->tried++;
+    const char *got = evidence->got + search->first * size;
+    search->hypotheses->tried++;
     if (evidence->pattern->reduction->finishes) {
-        story_finish(evidence, hunt->finished, predicted, hunt->window);
-        predicted = hunt->finished;
+        hypothesis_finish(evidence, search->finished, predicted, search->window);
+        predicted = search->finished;
     }
-    for (i = 0; i < hunt->window; i++) {
+    for (i = 0; i < search->window; i++) {
         if (memcmp(predicted + i * size, got + i * size, size) != 0)
             break;
-        if (evidence->samples[hunt->first + i].wrong)
+        if (evidence->samples[search->first + i].wrong)
             reach = i + 1;
     }
-    if (i == hunt->window && hunt->first + i < evidence->count)
-        reach = story_reach(evidence, story, hunt->first);
-    hunt_keep(hunt, story, reach);
+    if (i == search->window && search->first + i < evidence->count)
+        reach = hypothesis_reach(evidence, hypothesis, search->first);
+    search_keep(search, hypothesis, reach);
 }
 
-static const char *row(const struct hunt *hunt, const char *values, int rank)
+static const char *row(const struct search *search, const char *values, int rank)
 {
-    size_t at = (size_t)(rank % hunt->ranks) * hunt->evidence->count + hunt->first;
-    return values + at * hunt->evidence->size;
+    size_t at = (size_t)(rank % search->ranks) * search->evidence->count + search->first;
+    return values + at * search->evidence->size;
 }
 
 /* All intervals that end just before rank `start`, from the shortest on. */
-static void hunt_intervals_before(struct hunt *hunt, int start)
+static void search_intervals_before(struct search *search, int start)
 {
-    const struct evidence *evidence = hunt->evidence;
-    size_t window = hunt->window, bytes = window * evidence->size;
-    int ranks = hunt->ranks;
+    const struct evidence *evidence = search->evidence;
+    size_t window = search->window, bytes = window * evidence->size;
+    int ranks = search->ranks;
 
     /* rest[n]: what the n + 1 ranks from `start` on give together. */
-    memcpy(hunt->rest, row(hunt, evidence->now, start), bytes);
+    memcpy(search->rest, row(search, evidence->now, start), bytes);
     for (int n = 1; n < ranks - 1; n++) {
-        char *longer = hunt->rest + (size_t)n * bytes;
-        hunt->reduce(longer, longer - bytes, row(hunt, evidence->now, start + n), window);
+        char *longer = search->rest + (size_t)n * bytes;
+        search->reduce(longer, longer - bytes, row(search, evidence->now, start + n), window);
     }
     for (int length = 1; length < ranks; length++) {
         int first = (start + ranks - length) % ranks;
-        const char *rest = hunt->rest + (size_t)(ranks - length - 1) * bytes;
-        struct story story = {.set = {.first = first, .length = length}};
-        const char *now = row(hunt, evidence->now, first);
-        const char *before = row(hunt, evidence->before, first);
+        const char *rest = search->rest + (size_t)(ranks - length - 1) * bytes;
+        struct hypothesis hypothesis = {.set = {.first = first, .length = length}};
+        const char *now = row(search, evidence->now, first);
+        const char *before = row(search, evidence->before, first);
         if (length == 1) {
-            memcpy(hunt->now, now, bytes);
-            memcpy(hunt->before, before, bytes);
+            memcpy(search->now, now, bytes);
+            memcpy(search->before, before, bytes);
         } else {
-            hunt->reduce(hunt->now, hunt->now, now, window);
-            hunt->reduce(hunt->before, hunt->before, before, window);
+            search->reduce(search->now, search->now, now, window);
+            search->reduce(search->before, search->before, before, window);
         }
-        story.kind = STORY_MISSING;
-        hunt_try_predicted(hunt, &story, rest);
-        story.kind = STORY_POISONED;
-        hunt->reduce(hunt->candidate, rest, hunt->poison, window);
-        hunt_try_predicted(hunt, &story, hunt->candidate);
-        if (hunt->doubles) {
-            story.kind = STORY_DOUBLED;
-            hunt->reduce(hunt->candidate, hunt->total, hunt->now, window);
-            hunt_try_predicted(hunt, &story, hunt->candidate);
+        hypothesis.kind = HYPOTHESIS_MISSING;
+        search_try_predicted(search, &hypothesis, rest);
+        hypothesis.kind = HYPOTHESIS_POISONED;
+        search->reduce(search->candidate, rest, search->poison, window);
+        search_try_predicted(search, &hypothesis, search->candidate);
+        if (search->doubles) {
+            hypothesis.kind = HYPOTHESIS_DOUBLED;
+            search->reduce(search->candidate, search->total, search->now, window);
+            search_try_predicted(search, &hypothesis, search->candidate);
         }
-        if (hunt->has_before) {
-            story.kind = STORY_STALE;
-            hunt->reduce(hunt->candidate, rest, hunt->before, window);
-            hunt_try_predicted(hunt, &story, hunt->candidate);
+        if (search->has_before) {
+            hypothesis.kind = HYPOTHESIS_STALE;
+            search->reduce(search->candidate, rest, search->before, window);
+            search_try_predicted(search, &hypothesis, search->candidate);
         }
     }
 }
 
 /* Every kind of story about one set. */
-static void hunt_set(struct hunt *hunt, const struct rank_set *set)
+static void search_set(struct search *search, const struct rank_set *set)
 {
-    static const enum story_kind kinds[] = {STORY_MISSING, STORY_POISONED, STORY_DOUBLED,
-                                            STORY_STALE};
+    static const enum hypothesis_kind kinds[] = {HYPOTHESIS_MISSING, HYPOTHESIS_POISONED,
+                                                 HYPOTHESIS_DOUBLED, HYPOTHESIS_STALE};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct story story = {.kind = kinds[i], .set = *set};
-        bool senseless = (kinds[i] == STORY_DOUBLED && !hunt->doubles) ||
-                         (kinds[i] == STORY_STALE && !hunt->has_before);
+        struct hypothesis hypothesis = {.kind = kinds[i], .set = *set};
+        bool senseless = (kinds[i] == HYPOTHESIS_DOUBLED && !search->doubles) ||
+                         (kinds[i] == HYPOTHESIS_STALE && !search->has_before);
         if (!senseless)
-            hunt_try(hunt, &story);
+            search_try(search, &hypothesis);
     }
 }
 
@@ -152,18 +154,18 @@ static bool set_is_interval(const struct rank_set *set, int ranks)
 }
 
 /* What exchanges with far ranks first make: ranks that are equal modulo a power of two. */
-static void hunt_classes(struct hunt *hunt)
+static void search_classes(struct search *search)
 {
-    bool is_power = (hunt->ranks & (hunt->ranks - 1)) == 0;
+    bool is_power = (search->ranks & (search->ranks - 1)) == 0;
     for (int shape = SET_CLASS; shape <= (is_power ? SET_CLASS : SET_FOLDED); shape++) {
-        for (int modulus = 2; modulus < hunt->ranks; modulus *= 2) {
+        for (int modulus = 2; modulus < search->ranks; modulus *= 2) {
             for (int first = 0; first < modulus; first++) {
                 struct rank_set set = {
                     .shape = (enum set_shape)shape, .first = first, .modulus = modulus};
                 for (int inverted = 0; inverted < (modulus == 2 ? 1 : 2); inverted++) {
                     set.inverted = inverted;
-                    if (!set_is_interval(&set, hunt->ranks))
-                        hunt_set(hunt, &set);
+                    if (!set_is_interval(&set, search->ranks))
+                        search_set(search, &set);
                 }
             }
         }
@@ -171,92 +173,94 @@ static void hunt_classes(struct hunt *hunt)
 }
 
 /* Results of other elements: block for block, or slice for slice of one vector. */
-static void hunt_slices(struct hunt *hunt)
+static void search_slices(struct search *search)
 {
-    const struct problem *problem = &hunt->evidence->pattern->problem;
+    const struct problem *problem = &search->evidence->pattern->problem;
     size_t extent = collective_extent(problem, 0, BUFFER_SOURCE);
-    size_t parts = (size_t)problem->ranks, from = hunt->evidence->samples[hunt->first].from;
+    size_t parts = (size_t)problem->ranks, from = search->evidence->samples[search->first].from;
     size_t base = extent / parts, longer = extent % parts;
     /* The slice that `from` lies in: the first `longer` slices have one element more. */
     size_t border = longer * (base + 1);
     size_t place = from < border ? from % (base + 1) : base ? (from - border) % base : 0;
     for (size_t part = 0; part < parts; part++) {
         size_t start = part * base + (part < longer ? part : longer);
-        struct story story = {.kind = STORY_ELSEWHERE,
-                              .source = EVERY_RANK,
-                              .instead = EVERY_RANK,
-                              .shift = (int64_t)(start + place) - (int64_t)from};
-        if (story.shift != 0)
-            hunt_try(hunt, &story);
-        story.before = true;
-        if (story.shift != 0 && hunt->has_before)
-            hunt_try(hunt, &story);
+        struct hypothesis hypothesis = {.kind = HYPOTHESIS_ELSEWHERE,
+                                        .source = EVERY_RANK,
+                                        .instead = EVERY_RANK,
+                                        .shift = (int64_t)(start + place) - (int64_t)from};
+        if (hypothesis.shift != 0)
+            search_try(search, &hypothesis);
+        hypothesis.before = true;
+        if (hypothesis.shift != 0 && search->has_before)
+            search_try(search, &hypothesis);
     }
 }
 
-static bool hunt_reductions(struct hunt *hunt)
+static bool search_reductions(struct search *search)
 {
-    const struct evidence *evidence = hunt->evidence;
-    size_t ranks = (size_t)hunt->ranks, bytes = hunt->window * evidence->size;
-    hunt->memory = malloc((ranks + 6) * bytes);
-    if (!hunt->memory)
+    const struct evidence *evidence = search->evidence;
+    size_t ranks = (size_t)search->ranks, bytes = search->window * evidence->size;
+    search->memory = malloc((ranks + 6) * bytes);
+    if (!search->memory)
         return false;
-    hunt->now = hunt->memory;
-    hunt->before = hunt->now + bytes;
-    hunt->candidate = hunt->before + bytes;
-    hunt->poison = hunt->candidate + bytes;
-    hunt->finished = hunt->poison + bytes;
-    hunt->total = hunt->finished + bytes;
-    hunt->rest = hunt->total + bytes;
-    memset(hunt->poison, PATTERN_POISON, bytes);
-    memcpy(hunt->total, row(hunt, evidence->now, 0), bytes);
-    for (int rank = 1; rank < hunt->ranks; rank++)
-        hunt->reduce(hunt->total, hunt->total, row(hunt, evidence->now, rank), hunt->window);
+    search->now = search->memory;
+    search->before = search->now + bytes;
+    search->candidate = search->before + bytes;
+    search->poison = search->candidate + bytes;
+    search->finished = search->poison + bytes;
+    search->total = search->finished + bytes;
+    search->rest = search->total + bytes;
+    memset(search->poison, PATTERN_POISON, bytes);
+    memcpy(search->total, row(search, evidence->now, 0), bytes);
+    for (int rank = 1; rank < search->ranks; rank++)
+        search->reduce(search->total, search->total, row(search, evidence->now, rank),
+                       search->window);
 
-    struct rank_set all = {.length = hunt->ranks};
-    hunt_try(hunt, &(struct story){.kind = STORY_UNWRITTEN});
-    if (hunt->doubles)
-        hunt_try(hunt, &(struct story){.kind = STORY_DOUBLED, .set = all});
-    if (hunt->has_before)
-        hunt_try(hunt, &(struct story){.kind = STORY_STALE, .set = all});
-    for (int rank = 0; ranks > 1 && rank < hunt->ranks; rank++) {
+    struct rank_set all = {.length = search->ranks};
+    search_try(search, &(struct hypothesis){.kind = HYPOTHESIS_UNWRITTEN});
+    if (search->doubles)
+        search_try(search, &(struct hypothesis){.kind = HYPOTHESIS_DOUBLED, .set = all});
+    if (search->has_before)
+        search_try(search, &(struct hypothesis){.kind = HYPOTHESIS_STALE, .set = all});
+    for (int rank = 0; ranks > 1 && rank < search->ranks; rank++) {
         struct rank_set one = {.first = rank, .length = 1};
-        if (hunt->ranks > INTERVAL_RANKS)
-            hunt_set(hunt, &one);
+        if (search->ranks > INTERVAL_RANKS)
+            search_set(search, &one);
         else
-            hunt_intervals_before(hunt, rank);
+            search_intervals_before(search, rank);
     }
-    if (hunt->ranks <= INTERVAL_RANKS)
-        hunt_classes(hunt);
-    hunt_slices(hunt);
-    free(hunt->memory);
+    if (search->ranks <= INTERVAL_RANKS)
+        search_classes(search);
+    search_slices(search);
+    free(search->memory);
     return true;
 }
 
 /* Looks for the first sample's bytes among source elements [first, first + count) of a rank. */
-static void hunt_scan(struct hunt *hunt, int source, bool before, size_t first, size_t count)
+static void search_scan(struct search *search, int source, bool before, size_t first, size_t count)
 {
-    const struct evidence *evidence = hunt->evidence;
-    const struct sample *sample = &evidence->samples[hunt->first];
+    const struct evidence *evidence = search->evidence;
+    const struct sample *sample = &evidence->samples[search->first];
     struct pattern pattern = *evidence->pattern;
     pattern.iteration -= before;
     size_t size = evidence->size;
-    const char *wanted = evidence->got + hunt->first * size;
+    const char *wanted = evidence->got + search->first * size;
     _Alignas(16) char values[SCAN_BLOCK * DATATYPE_SIZE_MOST];
-    hunt->search->tried += (double)count;
+    search->hypotheses->tried += (double)count;
     while (count > 0) {
         size_t length = count < SCAN_BLOCK ? count : SCAN_BLOCK;
         pattern_fill(&pattern, source, first, length, values);
         for (size_t i = 0; i < length; i++) {
             if (memcmp(values + i * size, wanted, size) != 0)
                 continue;
-            struct story story = {.kind = STORY_ELSEWHERE,
-                                  .source = source,
-                                  .before = before,
-                                  .instead = sample->source,
-                                  .shift = (int64_t)(first + i) - (int64_t)sample->from};
-            if (!before || source != sample->source || story.shift != 0) /* else it is stale */
-                hunt_keep(hunt, &story, story_reach(evidence, &story, hunt->first));
+            struct hypothesis hypothesis = {.kind = HYPOTHESIS_ELSEWHERE,
+                                            .source = source,
+                                            .before = before,
+                                            .instead = sample->source,
+                                            .shift = (int64_t)(first + i) - (int64_t)sample->from};
+            if (!before || source != sample->source || hypothesis.shift != 0) /* else it is stale */
+                search_keep(search, &hypothesis,
+                            hypothesis_reach(evidence, &hypothesis, search->first));
         }
         first += length;
         count -= length;
@@ -264,63 +268,64 @@ static void hunt_scan(struct hunt *hunt, int source, bool before, size_t first, 
 }
 
 /* The elements of `source` that are at the same place in a block as the first sample. */
-static void hunt_blocks(struct hunt *hunt, int source, bool before)
+static void search_blocks(struct search *search, int source, bool before)
 {
-    const struct problem *problem = &hunt->evidence->pattern->problem;
+    const struct problem *problem = &search->evidence->pattern->problem;
     size_t extent = collective_extent(problem, source, BUFFER_SOURCE);
-    size_t place = hunt->evidence->samples[hunt->first].from % problem->count;
+    size_t place = search->evidence->samples[search->first].from % problem->count;
     for (size_t at = place; at < extent; at += problem->count)
-        hunt_scan(hunt, source, before, at, 1);
+        search_scan(search, source, before, at, 1);
 }
 
-static void hunt_movements(struct hunt *hunt)
+static void search_movements(struct search *search)
 {
-    const struct problem *problem = &hunt->evidence->pattern->problem;
-    int expected = hunt->evidence->samples[hunt->first].source;
-    hunt_try(hunt, &(struct story){.kind = STORY_UNWRITTEN});
-    if (hunt->has_before)
-        hunt_try(hunt, &(struct story){.kind = STORY_STALE});
+    const struct problem *problem = &search->evidence->pattern->problem;
+    int expected = search->evidence->samples[search->first].source;
+    search_try(search, &(struct hypothesis){.kind = HYPOTHESIS_UNWRITTEN});
+    if (search->has_before)
+        search_try(search, &(struct hypothesis){.kind = HYPOTHESIS_STALE});
     size_t own = collective_extent(problem, expected, BUFFER_SOURCE);
     bool all = own <= SCAN_MOST / 2 / (size_t)problem->ranks;
-    for (int before = 0; before <= hunt->has_before; before++) {
+    for (int before = 0; before <= search->has_before; before++) {
         for (int rank = 0; rank < problem->ranks; rank++) {
             size_t extent = collective_extent(problem, rank, BUFFER_SOURCE);
             if (all || (rank == expected && extent <= SCAN_MOST / 2))
-                hunt_scan(hunt, rank, before, 0, extent);
+                search_scan(search, rank, before, 0, extent);
             else
-                hunt_blocks(hunt, rank, before);
+                search_blocks(search, rank, before);
         }
     }
 }
 
-bool story_search(const struct evidence *evidence, size_t first, struct search *search)
+bool hypothesis_search(const struct evidence *evidence, size_t first, struct hypotheses *hypotheses)
 {
     const struct pattern *pattern = evidence->pattern;
-    *search = (struct search){.stories = malloc(STORIES_MOST * sizeof *search->stories)};
-    if (!search->stories)
+    *hypotheses =
+        (struct hypotheses){.hypotheses = malloc(HYPOTHESES_MOST * sizeof *hypotheses->hypotheses)};
+    if (!hypotheses->hypotheses)
         return false;
-    struct hunt hunt = {
+    struct search search = {
         .evidence = evidence,
         .first = first,
-        .search = search,
+        .hypotheses = hypotheses,
         .has_before = pattern->iteration > 0,
         .ranks = pattern->problem.ranks,
     };
     if (!evidence->reduces) {
-        hunt_movements(&hunt);
+        search_movements(&search);
         return true;
     }
-    size_t pairs = (size_t)hunt.ranks * (size_t)hunt.ranks, left = evidence->count - first;
+    size_t pairs = (size_t)search.ranks * (size_t)search.ranks, left = evidence->count - first;
     size_t window = VECTOR_WORK / pairs;
     window = window > 16 ? window : 16;
-    hunt.window = window < left ? window : left;
-    hunt.doubles = !pattern->reduction->idempotent && !pattern->reduction->cancels;
-    hunt.reduce = reduce_kernel(pattern->datatype, pattern->reduction);
-    return hunt_reductions(&hunt);
+    search.window = window < left ? window : left;
+    search.doubles = !pattern->reduction->idempotent && !pattern->reduction->cancels;
+    search.reduce = reduce_kernel(pattern->datatype, pattern->reduction);
+    return search_reductions(&search);
 }
 
-void search_free(struct search *search)
+void hypotheses_free(struct hypotheses *hypotheses)
 {
-    free(search->stories);
-    search->stories = NULL;
+    free(hypotheses->hypotheses);
+    hypotheses->hypotheses = NULL;
 }

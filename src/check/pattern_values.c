@@ -52,7 +52,7 @@ struct recipe recipe_of(const struct datatype *type, const struct reduction *red
 
 /* The loops that turn words into values. Nothing in them depends on another element. */
 #define EACH(value)                                                                                \
-    INDEPENDENT for (size_t i = 0; i < count; i++)                                                 \
+    VECTORIZE for (size_t i = 0; i < count; i++)                                                   \
     {                                                                                              \
         const uint32_t word = words[i];                                                            \
         to[i] = (value);                                                                           \

@@ -7,129 +7,130 @@
 
 #include "base/log.h"
 
-struct branch *branches_add(struct branches *branches, const struct branch *like)
+struct child_link *child_links_add(struct child_links *children, const struct child_link *like)
 {
-    if (branches->count == branches->room) {
-        int room = 2 * branches->room + 4;
-        struct branch *list = realloc(branches->list, (size_t)room * sizeof *list);
+    if (children->count == children->room) {
+        int room = 2 * children->room + 4;
+        struct child_link *list = realloc(children->list, (size_t)room * sizeof *list);
         if (!list) {
             struct wire wire = like->wire;
             wire_close(&wire);
             return NULL;
         }
-        branches->list = list;
-        branches->room = room;
+        children->list = list;
+        children->room = room;
     }
-    struct branch *branch = &branches->list[branches->count++];
-    *branch = *like;
-    return branch;
+    struct child_link *child = &children->list[children->count++];
+    *child = *like;
+    return child;
 }
 
 /* Those that were closed go only now: who serves or sends may be in the middle of the list. */
-void branches_watch(struct branches *branches, struct pollfd *set)
+void child_links_watch(struct child_links *children, struct pollfd *set)
 {
     int kept = 0;
-    for (int i = 0; i < branches->count; i++)
-        if (branches->list[i].wire.fd >= 0)
-            branches->list[kept++] = branches->list[i];
-    branches->count = kept;
-    for (int i = 0; i < branches->count; i++) {
-        const struct wire *wire = &branches->list[i].wire;
+    for (int i = 0; i < children->count; i++)
+        if (children->list[i].wire.fd >= 0)
+            children->list[kept++] = children->list[i];
+    children->count = kept;
+    for (int i = 0; i < children->count; i++) {
+        const struct wire *wire = &children->list[i].wire;
         set[i] = (struct pollfd){.fd = wire->fd,
                                  .events = (short)(POLLIN | (wire_pending(wire) ? POLLOUT : 0))};
     }
-    branches->watched = branches->count;
+    children->watched = children->count;
 }
 
-void branches_send(struct branches *branches, int rank, int type, const void *data, size_t size)
+void child_links_send(struct child_links *children, int rank, int type, const void *data,
+                      size_t size)
 {
-    for (int i = 0; i < branches->count; i++) {
-        struct branch *branch = &branches->list[i];
-        if (branch->wire.fd >= 0 && !wire_put(&branch->wire, rank, type, data, size)) {
-            say("out of memory for a message of %zu bytes to rank %d", size, branch->rank);
-            branch->broken = true;
+    for (int i = 0; i < children->count; i++) {
+        struct child_link *child = &children->list[i];
+        if (child->wire.fd >= 0 && !wire_put(&child->wire, rank, type, data, size)) {
+            say("out of memory for a message of %zu bytes to rank %d", size, child->rank);
+            child->broken = true;
         }
     }
 }
 
-void branches_flush(struct branches *branches)
+void child_links_flush(struct child_links *children)
 {
-    for (int i = 0; i < branches->count; i++) {
-        struct branch *branch = &branches->list[i];
-        if (wire_pending(&branch->wire) && !wire_flush(&branch->wire))
-            branch->broken = true; /* what it said before is still to be read */
+    for (int i = 0; i < children->count; i++) {
+        struct child_link *child = &children->list[i];
+        if (wire_pending(&child->wire) && !wire_flush(&child->wire))
+            child->broken = true; /* what it said before is still to be read */
     }
 }
 
-static void branch_serve(struct branch *branch, double now, const struct branch_hearer *hearer,
-                         void *argument)
+static void child_serve(struct child_link *child, double now, const struct child_link_ops *hearer,
+                        void *argument)
 {
-    bool open = wire_fill(&branch->wire);
+    bool open = wire_fill(&child->wire);
     struct frame frame;
     enum frame_state state;
-    while ((state = wire_take(&branch->wire, &frame)) == FRAME_WHOLE) {
-        branch->heard = now;
-        branch->known = true;
-        if (!hearer->hear(argument, branch, &frame)) {
+    while ((state = wire_take(&child->wire, &frame)) == FRAME_WHOLE) {
+        child->heard = now;
+        child->known = true;
+        if (!hearer->hear(argument, child, &frame)) {
             state = FRAME_BAD;
             break;
         }
     }
     if (state == FRAME_FORGED)
         say("what comes over the connection of rank %d is not what it sent: it is given up",
-            branch->rank);
-    if (branch->wire.fd < 0 || (open && state == FRAME_PART && !branch->broken))
+            child->rank);
+    if (child->wire.fd < 0 || (open && state == FRAME_PART && !child->broken))
         return;
-    hearer->lose(argument, branch, state == FRAME_BAD);
-    wire_close(&branch->wire);
+    hearer->lose(argument, child, state == FRAME_BAD);
+    wire_close(&child->wire);
 }
 
-void branches_serve(struct branches *branches, const struct pollfd *set, double now,
-                    const struct branch_hearer *hearer, void *argument)
+void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
+                       const struct child_link_ops *hearer, void *argument)
 {
-    for (int i = 0; i < branches->watched; i++) {
-        struct branch *branch = &branches->list[i];
-        if (branch->wire.fd >= 0 && (branch->broken || (set[i].revents & ~POLLOUT)))
-            branch_serve(branch, now, hearer, argument);
+    for (int i = 0; i < children->watched; i++) {
+        struct child_link *child = &children->list[i];
+        if (child->wire.fd >= 0 && (child->broken || (set[i].revents & ~POLLOUT)))
+            child_serve(child, now, hearer, argument);
     }
 }
 
-struct branch *branches_find(const struct branches *branches, int rank)
+struct child_link *child_links_find(const struct child_links *children, int rank)
 {
-    for (int i = 0; i < branches->count; i++)
-        if (branches->list[i].rank == rank && branches->list[i].wire.fd >= 0)
-            return &branches->list[i];
+    for (int i = 0; i < children->count; i++)
+        if (children->list[i].rank == rank && children->list[i].wire.fd >= 0)
+            return &children->list[i];
     return NULL;
 }
 
-void branches_drop(struct branches *branches, int rank)
+void child_links_drop(struct child_links *children, int rank)
 {
-    struct branch *branch = branches_find(branches, rank);
-    if (branch)
-        wire_close(&branch->wire);
+    struct child_link *child = child_links_find(children, rank);
+    if (child)
+        wire_close(&child->wire);
 }
 
-bool branches_through(const struct branches *branches, double now, double deaf)
+bool child_links_through(const struct child_links *children, double now, double deaf)
 {
-    for (int i = 0; i < branches->count; i++)
-        if (branches->list[i].wire.fd >= 0 && !branches->list[i].through &&
-            now - branches->list[i].heard < deaf)
+    for (int i = 0; i < children->count; i++)
+        if (children->list[i].wire.fd >= 0 && !children->list[i].through &&
+            now - children->list[i].heard < deaf)
             return false;
     return true;
 }
 
-bool branches_pending(const struct branches *branches)
+bool child_links_pending(const struct child_links *children)
 {
-    for (int i = 0; i < branches->count; i++)
-        if (wire_pending(&branches->list[i].wire))
+    for (int i = 0; i < children->count; i++)
+        if (wire_pending(&children->list[i].wire))
             return true;
     return false;
 }
 
-void branches_close(struct branches *branches)
+void child_links_close(struct child_links *children)
 {
-    for (int i = 0; i < branches->count; i++)
-        wire_close(&branches->list[i].wire);
-    free(branches->list);
-    *branches = (struct branches){0};
+    for (int i = 0; i < children->count; i++)
+        wire_close(&children->list[i].wire);
+    free(children->list);
+    *children = (struct child_links){0};
 }

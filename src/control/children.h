@@ -11,7 +11,7 @@
 
 #include "control/frame.h"
 
-struct branch {
+struct child_link {
     struct wire wire;
     int rank;     /* whose connection it is */
     double heard; /* when it last said anything */
@@ -21,37 +21,39 @@ struct branch {
     bool broken;  /* nothing can be sent to it any more */
 };
 
-struct branches {
-    struct branch *list;
+struct child_links {
+    struct child_link *list;
     int count, room;
     int watched; /* the first of them, whose sockets are in the set of the last watch */
 };
 
 /* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The branch stays there
  * until the next watch. */
-struct branch *branches_add(struct branches *branches, const struct branch *like);
+struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
 /* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
-void branches_watch(struct branches *branches, struct pollfd *set);
+void child_links_watch(struct child_links *children, struct pollfd *set);
 /* To all of them, in the name of `rank`. */
-void branches_send(struct branches *branches, int rank, int type, const void *data, size_t size);
-void branches_flush(struct branches *branches);
+void child_links_send(struct child_links *children, int rank, int type, const void *data,
+                      size_t size);
+void child_links_flush(struct child_links *children);
 
-struct branch_hearer {
+struct child_link_ops {
     /* A frame came; false: no rank of ours sends this. */
-    bool (*hear)(void *argument, struct branch *branch, const struct frame *frame);
+    bool (*hear)(void *argument, struct child_link *child, const struct frame *frame);
     /* The connection is broken, or what came over it (`nonsense`); it is closed after this. */
-    void (*lose)(void *argument, struct branch *branch, bool nonsense);
+    void (*lose)(void *argument, struct child_link *child, bool nonsense);
 };
 /* Hears those that were watched, after poll(). */
-void branches_serve(struct branches *branches, const struct pollfd *set, double now,
-                    const struct branch_hearer *hearer, void *argument);
+void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
+                       const struct child_link_ops *hearer, void *argument);
 /* The connection of `rank`; NULL: there is none. */
-struct branch *branches_find(const struct branches *branches, int rank);
+struct child_link *child_links_find(const struct child_links *children, int rank);
 /* Closes the connection of `rank`, if there is one. */
-void branches_drop(struct branches *branches, int rank);
+void child_links_drop(struct child_links *children, int rank);
 /* Has each heard that the job has ended, or been silent for `deaf` seconds? */
-bool branches_through(const struct branches *branches, double now, double deaf);
-bool branches_pending(const struct branches *branches); /* is there anything that was not sent? */
-void branches_close(struct branches *branches);
+bool child_links_through(const struct child_links *children, double now, double deaf);
+bool child_links_pending(
+    const struct child_links *children); /* is there anything that was not sent? */
+void child_links_close(struct child_links *children);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "net/socket.h"
 
-static void call_hang_up(struct call *call)
+static void call_hang_up(struct connector *call)
 {
     handshake_free(call->handshake);
     call->handshake = NULL;
@@ -19,7 +19,7 @@ static void call_hang_up(struct call *call)
 }
 
 /* An attempt that the deadline cut short says less than an answered one before it. */
-static void call_note(struct call *call, int error)
+static void call_note(struct connector *call, int error)
 {
     const char **outcome = &call->outcomes[call->next - 1];
     if (error != ETIMEDOUT || !*outcome)
@@ -28,7 +28,7 @@ static void call_note(struct call *call, int error)
 }
 
 /* The next address, or the end of them. */
-static void call_dial(struct call *call)
+static void call_dial(struct connector *call)
 {
     call_hang_up(call);
     while (call->fd < 0 && call->next < call->count) {
@@ -43,22 +43,23 @@ static void call_dial(struct call *call)
                           : CALL_FAILED;
 }
 
-void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
-                const struct address *routes, const char **outcomes, int count, double seconds)
+void connector_begin(struct connector *call, struct control *control, int rank,
+                     const struct join_request *request, const struct address *routes,
+                     const char **outcomes, int count, double seconds)
 {
-    *call = (struct call){.control = control,
-                          .state = CALL_PENDING,
-                          .rank = rank,
-                          .outcomes = outcomes,
-                          .count = count,
-                          .seconds = seconds,
-                          .fd = -1};
-    call->hello_size = hello_encode(hello, call->hello);
+    *call = (struct connector){.control = control,
+                               .state = CALL_PENDING,
+                               .rank = rank,
+                               .outcomes = outcomes,
+                               .count = count,
+                               .seconds = seconds,
+                               .fd = -1};
+    call->hello_size = join_request_encode(request, call->request);
     memcpy(call->routes, routes, (size_t)count * sizeof *routes);
     call_dial(call);
 }
 
-struct pollfd call_watch(const struct call *call)
+struct pollfd connector_watch(const struct connector *call)
 {
     bool pending = call->state == CALL_PENDING;
     return (struct pollfd){.fd = pending ? call->fd : -1,
@@ -66,15 +67,15 @@ struct pollfd call_watch(const struct call *call)
 }
 
 /* Is it who was meant that has proved itself? Private addresses are not unique. */
-static bool call_is_right(const struct call *call)
+static bool call_is_right(const struct connector *call)
 {
     size_t size;
     const void *bytes = handshake_hello(call->handshake, &size);
-    struct hello hello;
-    return hello_decode(bytes, size, &hello) && hello.rank == call->rank;
+    struct join_request request;
+    return join_request_decode(bytes, size, &request) && request.rank == call->rank;
 }
 
-static void call_shake_hands(struct call *call)
+static void call_shake_hands(struct connector *call)
 {
     enum handshake_state state = handshake_step(call->handshake);
     if (state == HANDSHAKE_PENDING && call->control->now < call->until)
@@ -96,12 +97,12 @@ static void call_shake_hands(struct call *call)
 }
 
 /* The connection has come, or has not. */
-static void call_connected(struct call *call, bool answered)
+static void call_connected(struct connector *call, bool answered)
 {
     int error = answered ? socket_connect_result(call->fd) : ETIMEDOUT;
     if (error == 0)
         call->handshake = handshake_create(call->fd, false, call->control->membership.secret,
-                                           "control", call->hello, call->hello_size);
+                                           "control", call->request, call->hello_size);
     if (error == 0 && !call->handshake)
         error = ENOMEM;
     if (error) {
@@ -110,7 +111,7 @@ static void call_connected(struct call *call, bool answered)
     }
 }
 
-enum call_state call_step(struct call *call, short events)
+enum connector_state connector_step(struct connector *call, short events)
 {
     if (call->state == CALL_PENDING && !call->handshake &&
         (events || call->control->now >= call->until))
@@ -120,14 +121,14 @@ enum call_state call_step(struct call *call, short events)
     return call->state;
 }
 
-void call_take(struct call *call, struct wire *wire)
+void connector_take(struct connector *call, struct wire *wire)
 {
     wire_connect(wire, call->fd, handshake_seals(call->handshake));
     call->fd = -1;
-    call_drop(call);
+    connector_drop(call);
 }
 
-void call_drop(struct call *call)
+void connector_drop(struct connector *call)
 {
     if (call->state == CALL_NONE)
         return;

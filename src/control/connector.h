@@ -6,21 +6,21 @@
 
 #include "control/mailbox.h"
 
-enum call_state {
+enum connector_state {
     CALL_NONE,
     CALL_PENDING,
-    CALL_DONE,     /* call_take() gives the socket */
+    CALL_DONE,     /* connector_take() gives the socket */
     CALL_FAILED,   /* none of the addresses led there */
     CALL_HOPELESS, /* and who listens there is not of this job */
 };
 
-struct call {
+struct connector {
     struct control *control;
-    enum call_state state;
+    enum connector_state state;
     int rank; /* that is called */
-    unsigned char hello[HANDSHAKE_HELLO_MOST];
+    unsigned char request[HANDSHAKE_HELLO_MOST];
     size_t hello_size;
-    struct address routes[HOME_ADDRESSES_MOST];
+    struct address routes[ADDRESSES_MOST];
     const char **outcomes; /* of each */
     int count, next;
     int refused;          /* addresses at which nobody listened */
@@ -35,14 +35,15 @@ struct call {
 
 /* Begins to call `rank` at `routes`, one after the other, `seconds` for each; says in `outcomes`,
  * which stays the caller's, what came of each (a text that nobody frees). */
-void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
-                const struct address *routes, const char **outcomes, int count, double seconds);
+void connector_begin(struct connector *call, struct control *control, int rank,
+                     const struct join_request *request, const struct address *routes,
+                     const char **outcomes, int count, double seconds);
 /* What poll() is to wait for; fd -1: nothing. */
-struct pollfd call_watch(const struct call *call);
+struct pollfd connector_watch(const struct connector *call);
 /* After poll(); returns the new state. */
-enum call_state call_step(struct call *call, short events);
+enum connector_state connector_step(struct connector *call, short events);
 /* The wire is connected to who was called; the state is NONE again. */
-void call_take(struct call *call, struct wire *wire);
-void call_drop(struct call *call);
+void connector_take(struct connector *call, struct wire *wire);
+void connector_drop(struct connector *call);
 
 #endif

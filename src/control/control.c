@@ -32,26 +32,27 @@ static void *helper_main(void *argument)
 }
 
 /* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
-static enum status post(struct control *control, struct letter *letter)
+static enum status post(struct control *control, struct queued_frame *queued)
 {
-    if (!letter)
+    if (!queued)
         return fail(STATUS_ERROR, "out of memory for a message to rank 0");
     pthread_mutex_lock(&control->lock);
-    *control->outbox_end = letter;
-    control->outbox_end = &letter->next;
+    *control->outbox_end = queued;
+    control->outbox_end = &queued->next;
     pthread_mutex_unlock(&control->lock);
     eventfd_write(control->wake, 1);
     return STATUS_OK;
 }
 
 /* NULL: out of memory. */
-static struct letter *letter_of_notice(int type, const struct notice *notice)
+static struct queued_frame *frame_of_notice(int type, const struct notice *notice)
 {
     struct bytes bytes = {0};
     notice_encode(notice, &bytes);
-    struct letter *letter = bytes.failed ? NULL : letter_create(type, bytes.data, bytes.size);
+    struct queued_frame *queued =
+        bytes.failed ? NULL : queued_frame_create(type, bytes.data, bytes.size);
     bytes_free(&bytes);
-    return letter;
+    return queued;
 }
 
 /* The others would wait for this rank: its main thread takes the helper's place, until rank 0 knows
@@ -61,7 +62,7 @@ static enum status helper_refused(struct control *control, int error)
     struct notice notice = {.status = STATUS_ERROR};
     snprintf(notice.text, sizeof notice.text,
              "could not start the helper thread: %s; " HOST_START_ADVICE, strerror(error));
-    enum status status = post(control, letter_of_notice(FRAME_FAILED, &notice));
+    enum status status = post(control, frame_of_notice(FRAME_FAILED, &notice));
     if (status != STATUS_OK)
         return status;
     control->helperless = true;
@@ -127,9 +128,9 @@ static struct control *control_create(const struct membership *membership,
     control->listeners = membership->listeners;
     control->outbox_end = &control->outbox;
     control->last_clock = clock_seconds();
-    atomic_store(&control->pulse.operation, -1);
-    atomic_store(&control->pulse.peer, -1);
-    atomic_store(&control->pulse.phase, PHASE_JOIN);
+    atomic_store(&control->progress.operation, -1);
+    atomic_store(&control->progress.peer, -1);
+    atomic_store(&control->progress.phase, PHASE_JOIN);
     if (control->options && control->members && sodium_init() >= 0)
         return control;
     free(control->options);
@@ -142,21 +143,22 @@ static struct control *control_create(const struct membership *membership,
 static enum status control_find_root(struct control *control)
 {
     const struct membership *membership = &control->membership;
-    const struct home *there = &membership->root_home;
+    const struct address_list *there = &membership->root_home;
     char *place = control->root_place;
     size_t room = sizeof control->root_place;
     if (there->count == 0) {
         snprintf(place, room, membership->spare_ports > 0 ? "%s ports %d to %d" : "%s port %d",
                  membership->root_host, membership->root_port,
                  membership->root_port + membership->spare_ports);
-        return socket_resolve(membership->interface, membership->root_host, membership->root_port,
-                              control->config.timeout, control->routes, &control->route_count);
+        return rendezvous_resolve(membership->interface, membership->root_host,
+                                  membership->root_port, control->config.timeout, control->routes,
+                                  &control->route_count);
     }
-    struct home here;
-    enum status status = home_here(NULL, &here);
+    struct address_list here;
+    enum status status = addresses_find(NULL, &here);
     if (status != STATUS_OK)
         return status;
-    control->route_count = home_routes(&here, there, control->routes);
+    control->route_count = addresses_routes(&here, there, control->routes);
     char first[ADDRESS_TEXT];
     address_text(control->route_count > 0 ? &control->routes[0] : &there->list[0], first);
     snprintf(place, room, "%s (%s)", membership->root_host, first);
@@ -191,16 +193,16 @@ static enum status control_prepare(struct control *control)
     if (membership->rank == 0) {
         if (control->listeners.count > 0)
             return STATUS_OK;
-        status = socket_listen(interface, host, membership->root_port, membership->spare_ports,
-                               &control->listeners);
-        return status != STATUS_OK
-                   ? status
-                   : socket_doubt(interface, host, membership->root_port, control->listeners.fd[0]);
+        status = rendezvous_listen(interface, host, membership->root_port, membership->spare_ports,
+                                   &control->listeners);
+        return status != STATUS_OK ? status
+                                   : rendezvous_warn(interface, host, membership->root_port,
+                                                     control->listeners.fd[0]);
     }
     status = control_find_root(control);
     if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
-        status = home_open(membership->interface, control_stays_here(control), &control->listeners,
-                           &control->home);
+        status = addresses_listen(membership->interface, control_stays_here(control),
+                                  &control->listeners, &control->home);
     return status;
 }
 
@@ -225,7 +227,7 @@ enum status control_join(const struct membership *membership, const struct contr
 {
     *out = NULL;
     /* Who is not fit tells rank 0, and that all; but it may not be there, for the same reason. */
-    enum status fit = home_check(membership->interface);
+    enum status fit = interface_check(membership->interface);
     struct control *control = control_create(membership, config);
     if (control && fit != STATUS_OK)
         control->config.timeout = fmin(config->timeout, UNFIT_SECONDS);
@@ -287,14 +289,14 @@ bool control_is_late(const struct control *control)
     return atomic_load_explicit(&control->late, memory_order_relaxed);
 }
 
-struct pulse *control_pulse(struct control *control)
+struct progress *control_progress(struct control *control)
 {
-    return &control->pulse;
+    return &control->progress;
 }
 
 void control_enter(struct control *control, enum phase phase)
 {
-    atomic_store_explicit(&control->pulse.phase, phase, memory_order_relaxed);
+    atomic_store_explicit(&control->progress.phase, phase, memory_order_relaxed);
     eventfd_write(control->wake, 1);
 }
 
@@ -330,9 +332,9 @@ void control_name_algorithm(struct control *control, int index, const char *text
 }
 
 /* Entering and leaving a call of the control plane is progress. */
-static void pulse_count(struct control *control)
+static void progress_count(struct control *control)
 {
-    atomic_fetch_add_explicit(&control->pulse.progress, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&control->progress.progress, 1, memory_order_relaxed);
 }
 
 /* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet.
@@ -367,8 +369,8 @@ enum status control_fail(struct control *control, enum status status)
     snprintf(notice.text, sizeof notice.text, "%s",
              log->message[0] ? log->message : "failed without saying why");
     pthread_mutex_unlock(&log->lock);
-    struct letter *letter = letter_of_notice(FRAME_FAILED, &notice);
-    if (post(control, letter) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
+    struct queued_frame *queued = frame_of_notice(FRAME_FAILED, &notice);
+    if (post(control, queued) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
         return verdict;
     log_print_failure(log);
     control_conclude(control, status);
@@ -378,9 +380,10 @@ enum status control_fail(struct control *control, enum status status)
 
 enum status control_finish(struct control *control, enum status status)
 {
-    struct letter *letter = letter_of_notice(FRAME_FINISHED, &(struct notice){.status = status});
-    pulse_count(control);
-    if (post(control, letter) != STATUS_OK)
+    struct queued_frame *queued =
+        frame_of_notice(FRAME_FINISHED, &(struct notice){.status = status});
+    progress_count(control);
+    if (post(control, queued) != STATUS_OK)
         return control_fail(control, STATUS_ERROR);
     await_verdict(control, 0, &status);
     return status;
@@ -388,7 +391,7 @@ enum status control_finish(struct control *control, enum status status)
 
 /* One exchange: this rank's share goes out, the result comes back. */
 static enum status exchange(struct control *control, enum exchange kind, const void *data,
-                            size_t size, struct letter **result)
+                            size_t size, struct queued_frame **result)
 {
     *result = NULL;
     if (size > FRAME_MOST / 2)
@@ -399,15 +402,15 @@ static enum status exchange(struct control *control, enum exchange kind, const v
     struct bytes bytes = {0};
     const struct share share = {kind, control->exchanges++, data, size};
     share_encode(&share, &bytes);
-    struct letter *letter =
-        bytes.failed ? NULL : letter_create(FRAME_SHARE, bytes.data, bytes.size);
+    struct queued_frame *queued =
+        bytes.failed ? NULL : queued_frame_create(FRAME_SHARE, bytes.data, bytes.size);
     bytes_free(&bytes);
-    pulse_count(control);
+    progress_count(control);
     pthread_mutex_lock(&control->lock);
     control->awaits = true;
     control->awaited = share.number;
     pthread_mutex_unlock(&control->lock);
-    enum status status = post(control, letter);
+    enum status status = post(control, queued);
     if (status != STATUS_OK)
         return status;
 
@@ -423,14 +426,14 @@ static enum status exchange(struct control *control, enum exchange kind, const v
         control->answer = NULL;
     }
     pthread_mutex_unlock(&control->lock);
-    pulse_count(control);
+    progress_count(control);
     return status;
 }
 
 static enum status exchange_blobs(struct control *control, enum exchange kind, const void *data,
                                   size_t size, bool wanted, struct blobs *blobs)
 {
-    struct letter *result;
+    struct queued_frame *result;
     *blobs = (struct blobs){0};
     enum status status = exchange(control, kind, data, size, &result);
     if (status == STATUS_OK && wanted &&
@@ -455,12 +458,12 @@ enum status control_gather(struct control *control, const void *data, size_t siz
     return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
 }
 
-static void letters_free(struct letter *letter)
+static void queued_frames_free(struct queued_frame *queued)
 {
-    while (letter) {
-        struct letter *next = letter->next;
-        free(letter);
-        letter = next;
+    while (queued) {
+        struct queued_frame *next = queued->next;
+        free(queued);
+        queued = next;
     }
 }
 
@@ -487,7 +490,7 @@ void control_close(struct control *control)
     for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
         if (sockets[i] >= 0)
             close(sockets[i]);
-    letters_free(control->outbox);
+    queued_frames_free(control->outbox);
     free(control->answer);
     for (int i = 0; i < control->algorithm_count; i++)
         free(control->algorithms[i]);

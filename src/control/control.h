@@ -33,7 +33,7 @@ struct membership {
     int rank, ranks;
     /* Where rank 0's control plane listens: as it said itself, or (root_home.count 0) at a host and
      * a port that all ranks know. */
-    struct home root_home;
+    struct address_list root_home;
     char root_host[256];
     int root_port;
     int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
@@ -124,7 +124,7 @@ enum phase {
 };
 extern const char *const phase_names[PHASES];
 #define STEP_UNHEARD (-1) /* as a step: what was sent to `peer` is not acknowledged */
-struct pulse {
+struct progress {
     _Atomic uint64_t progress; /* grows whenever this rank progresses in any way */
     _Atomic int phase;
     _Atomic int collective, algorithm; /* index of the choice in the job */
@@ -135,7 +135,7 @@ struct pulse {
     _Atomic int operation, kind, peer, lane, step;
     _Atomic uint64_t done, length; /* bytes of that operation */
 };
-struct pulse *control_pulse(struct control *control);
+struct progress *control_progress(struct control *control);
 /* Enters a phase, and tells rank 0 at once: what a rank does next may be its last. */
 void control_enter(struct control *control, enum phase phase);
 

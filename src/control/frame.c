@@ -10,7 +10,7 @@
 #define LENGTH_BYTES 4
 #define HEAD_BYTES   5 /* behind it: rank and type */
 /* That all frames have besides their content. */
-#define FRAME_BYTES (LENGTH_BYTES + HEAD_BYTES + SEAL_BYTES)
+#define FRAME_BYTES (LENGTH_BYTES + HEAD_BYTES + AEAD_TAG_BYTES)
 /* Bytes received from one peer before the others have their turn. */
 #define FILL_MOST  ((size_t)4 << 20)
 #define FILL_PIECE ((size_t)64 << 10)
@@ -22,7 +22,7 @@ static size_t frame_length(const unsigned char *bytes)
     return read_u32(&reader);
 }
 
-void wire_connect(struct wire *wire, int fd, const struct seals *seals)
+void wire_connect(struct wire *wire, int fd, const struct aead_keys *seals)
 {
     if (wire->sealed > 0)
         bytes_drop(&wire->out, wire->sealed);
@@ -33,7 +33,7 @@ void wire_connect(struct wire *wire, int fd, const struct seals *seals)
 
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size)
 {
-    static const unsigned char room[SEAL_BYTES];
+    static const unsigned char room[AEAD_TAG_BYTES];
     if (wire->sent > wire->out.size / 2) {
         bytes_drop(&wire->out, wire->sent);
         wire->sealed -= wire->sent;
@@ -56,7 +56,7 @@ static void wire_seal(struct wire *wire)
     while (wire->sealed < wire->out.size && wire->sealed - wire->sent < SEAL_PIECE) {
         unsigned char *frame = wire->out.data + wire->sealed;
         size_t size = frame_length(frame);
-        seal_close(&wire->seals.out, frame + LENGTH_BYTES, HEAD_BYTES + size);
+        aead_seal(&wire->seals.out, frame + LENGTH_BYTES, HEAD_BYTES + size);
         wire->sealed += FRAME_BYTES + size;
     }
 }
@@ -116,7 +116,7 @@ enum frame_state wire_take(struct wire *wire, struct frame *frame)
         return FRAME_FORGED;
     if (have < FRAME_BYTES + size)
         return FRAME_PART;
-    if (!seal_open(&wire->seals.in, bytes + LENGTH_BYTES, HEAD_BYTES + size))
+    if (!aead_open(&wire->seals.in, bytes + LENGTH_BYTES, HEAD_BYTES + size))
         return FRAME_FORGED;
     wire->taken += FRAME_BYTES + size;
     struct reader reader = {.at = bytes + LENGTH_BYTES, .left = HEAD_BYTES + size};

@@ -17,7 +17,7 @@
 enum frame_type {
     FRAME_WELCOME = 1, /* from rank 0: all have joined; who they are */
     FRAME_REFUSED,     /* from rank 0: the job does not begin; why */
-    FRAME_PULSE,       /* both ways: I live (and this is what I am doing) */
+    FRAME_HEARTBEAT,   /* both ways: I live (and this is what I am doing) */
     FRAME_SHARE,       /* to rank 0: my part of an exchange */
     FRAME_RESULT,      /* from rank 0: what the exchange gave */
     FRAME_FAILED,      /* to rank 0: my failure */
@@ -28,7 +28,7 @@ enum frame_type {
     FRAME_ATTACHED,    /* to rank 0: I have a parent now */
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_BACK,        /* to rank 0: I hear my parent again; my closing this line is no loss */
-    FRAME_ALONE,       /* from a parent: it cannot reach rank 0 any more; why */
+    FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_STRANGERS,   /* to rank 0: so many connections were dropped here so far */
     FRAME_LATE,        /* from rank 0: nobody has progressed for the timeout; the verdict follows */
     FRAME_TYPES
@@ -49,7 +49,7 @@ enum frame_state {
 
 struct wire {
     int fd;
-    struct seals seals;
+    struct aead_keys seals;
     struct bytes in, out;
     size_t sealed; /* bytes of `out` that are; those behind them wait as they were put */
     size_t sent;   /* bytes of `out` that have left */
@@ -58,7 +58,7 @@ struct wire {
 
 /* From now on it goes over this socket, with the seals that the handshake there gave; what was put
  * before, and was not under way elsewhere, goes first. Takes the socket. */
-void wire_connect(struct wire *wire, int fd, const struct seals *seals);
+void wire_connect(struct wire *wire, int fd, const struct aead_keys *seals);
 /* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
 /* Is there anything that has not been sent? */

@@ -15,36 +15,38 @@
 #include "base/bytes.h"
 #include "base/host.h"
 
-_Static_assert(sizeof(struct hello) + 64 <= HANDSHAKE_HELLO_MOST, "a hello fits the handshake");
+_Static_assert(sizeof(struct join_request) + 64 <= HANDSHAKE_HELLO_MOST,
+               "a hello fits the handshake");
 
-void hello_fill(struct hello *hello, const struct membership *membership, const char *options)
+void join_request_fill(struct join_request *request, const struct membership *membership,
+                       const char *options)
 {
-    memset(hello, 0, sizeof *hello);
-    snprintf(hello->version, sizeof hello->version, "%s", CCTEST_VERSION);
-    hello->ranks = membership->ranks;
-    hello->rank = membership->rank;
-    host_name(hello->host, sizeof hello->host);
-    host_boot(hello->boot, sizeof hello->boot);
-    hello->pid = getpid();
-    crypto_generichash(hello->digest, sizeof hello->digest, (const unsigned char *)options,
+    memset(request, 0, sizeof *request);
+    snprintf(request->version, sizeof request->version, "%s", CCTEST_VERSION);
+    request->ranks = membership->ranks;
+    request->rank = membership->rank;
+    host_name(request->host, sizeof request->host);
+    host_boot(request->boot, sizeof request->boot);
+    request->pid = getpid();
+    crypto_generichash(request->digest, sizeof request->digest, (const unsigned char *)options,
                        strlen(options), NULL, 0);
-    snprintf(hello->options, sizeof hello->options, "%s", options);
+    snprintf(request->options, sizeof request->options, "%s", options);
 }
 
-size_t hello_encode(const struct hello *hello, unsigned char *bytes)
+size_t join_request_encode(const struct join_request *request, unsigned char *bytes)
 {
     struct bytes out = {0};
-    bytes_put_text(&out, hello->version);
-    bytes_put_u32(&out, (uint32_t)hello->ranks);
-    bytes_put_u32(&out, (uint32_t)hello->rank);
-    bytes_put_text(&out, hello->host);
-    bytes_put_text(&out, hello->boot);
-    bytes_put_u64(&out, (uint64_t)hello->pid);
-    bytes_put(&out, hello->digest, sizeof hello->digest);
-    bytes_put_text(&out, hello->options);
-    bytes_put_u32(&out, hello->arrival);
-    unsigned char blob[HOME_BLOB_MOST];
-    bytes_put(&out, blob, home_write(&hello->home, blob));
+    bytes_put_text(&out, request->version);
+    bytes_put_u32(&out, (uint32_t)request->ranks);
+    bytes_put_u32(&out, (uint32_t)request->rank);
+    bytes_put_text(&out, request->host);
+    bytes_put_text(&out, request->boot);
+    bytes_put_u64(&out, (uint64_t)request->pid);
+    bytes_put(&out, request->digest, sizeof request->digest);
+    bytes_put_text(&out, request->options);
+    bytes_put_u32(&out, request->reason);
+    unsigned char blob[ADDRESSES_BLOB_MOST];
+    bytes_put(&out, blob, addresses_encode(&request->home, blob));
     size_t size = out.failed ? 0 : out.size;
     if (size > 0)
         memcpy(bytes, out.data, size);
@@ -52,36 +54,37 @@ size_t hello_encode(const struct hello *hello, unsigned char *bytes)
     return size;
 }
 
-bool hello_decode(const void *bytes, size_t size, struct hello *hello)
+bool join_request_decode(const void *bytes, size_t size, struct join_request *request)
 {
     struct reader reader = {.at = bytes, .left = size};
-    memset(hello, 0, sizeof *hello);
-    read_text(&reader, hello->version, sizeof hello->version);
+    memset(request, 0, sizeof *request);
+    read_text(&reader, request->version, sizeof request->version);
     if (reader.bad)
         return false;
-    hello->ranks = (int)read_u32(&reader);
-    hello->rank = (int)read_u32(&reader);
-    read_text(&reader, hello->host, sizeof hello->host);
+    request->ranks = (int)read_u32(&reader);
+    request->rank = (int)read_u32(&reader);
+    read_text(&reader, request->host, sizeof request->host);
     /* What follows may be laid out in another way; even these are no more than a help then. */
-    if (strcmp(hello->version, CCTEST_VERSION) != 0)
+    if (strcmp(request->version, CCTEST_VERSION) != 0)
         return true;
-    read_text(&reader, hello->boot, sizeof hello->boot);
-    hello->pid = (long)read_u64(&reader);
-    const unsigned char *digest = read_bytes(&reader, sizeof hello->digest);
+    read_text(&reader, request->boot, sizeof request->boot);
+    request->pid = (long)read_u64(&reader);
+    const unsigned char *digest = read_bytes(&reader, sizeof request->digest);
     if (digest)
-        memcpy(hello->digest, digest, sizeof hello->digest);
-    read_text(&reader, hello->options, sizeof hello->options);
-    uint32_t arrival = read_u32(&reader);
-    hello->arrival = (enum arrival)arrival;
-    return !reader.bad && arrival < ARRIVALS && home_read(reader.at, reader.left, &hello->home);
+        memcpy(request->digest, digest, sizeof request->digest);
+    read_text(&reader, request->options, sizeof request->options);
+    uint32_t reason = read_u32(&reader);
+    request->reason = (enum join_reason)reason;
+    return !reader.bad && reason < JOIN_REASONS &&
+           addresses_decode(reader.at, reader.left, &request->home);
 }
 
-bool hello_same(const struct hello *a, const struct hello *b)
+bool join_request_same(const struct join_request *a, const struct join_request *b)
 {
-    unsigned char home_a[HOME_BLOB_MOST], home_b[HOME_BLOB_MOST];
-    size_t size = home_write(&a->home, home_a);
+    unsigned char home_a[ADDRESSES_BLOB_MOST], home_b[ADDRESSES_BLOB_MOST];
+    size_t size = addresses_encode(&a->home, home_a);
     return a->rank == b->rank && a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
-           strcmp(a->boot, b->boot) == 0 && home_write(&b->home, home_b) == size &&
+           strcmp(a->boot, b->boot) == 0 && addresses_encode(&b->home, home_b) == size &&
            memcmp(home_a, home_b, size) == 0;
 }
 
@@ -129,36 +132,36 @@ static const char *difference(const char *text, const char *other, char *part, s
     return end ? part : "nothing";
 }
 
-enum status hello_check(const struct hello *root, const struct hello *guest, char *refusal,
-                        size_t size)
+enum status join_request_check(const struct join_request *root, const struct join_request *pending,
+                               char *refusal, size_t size)
 {
-    if (strcmp(root->version, guest->version) != 0) {
+    if (strcmp(root->version, pending->version) != 0) {
         snprintf(refusal, size,
                  "rank %d on host %s runs cctest %s, rank 0 runs %s: install the same version "
                  "everywhere",
-                 guest->rank, guest->host, guest->version, root->version);
+                 pending->rank, pending->host, pending->version, root->version);
         return STATUS_ERROR;
     }
-    if (root->ranks != guest->ranks) {
+    if (root->ranks != pending->ranks) {
         snprintf(refusal, size,
                  "rank %d on host %s was started for a world of %d ranks, rank 0 for one of %d: "
                  "give all the same --world",
-                 guest->rank, guest->host, guest->ranks, root->ranks);
+                 pending->rank, pending->host, pending->ranks, root->ranks);
         return STATUS_USAGE;
     }
-    if (guest->rank < 0 || guest->rank >= root->ranks) {
+    if (pending->rank < 0 || pending->rank >= root->ranks) {
         snprintf(refusal, size, "a process on host %s claims rank %d of a world of %d ranks",
-                 guest->host, guest->rank, root->ranks);
+                 pending->host, pending->rank, root->ranks);
         return STATUS_USAGE;
     }
-    if (memcmp(root->digest, guest->digest, sizeof root->digest) != 0) {
+    if (memcmp(root->digest, pending->digest, sizeof root->digest) != 0) {
         char theirs[200], ours[200];
         snprintf(refusal, size,
                  "rank %d on host %s was started with other options than rank 0: '%s' there, '%s' "
                  "at rank 0; give all the same",
-                 guest->rank, guest->host,
-                 difference(guest->options, root->options, theirs, sizeof theirs),
-                 difference(root->options, guest->options, ours, sizeof ours));
+                 pending->rank, pending->host,
+                 difference(pending->options, root->options, theirs, sizeof theirs),
+                 difference(root->options, pending->options, ours, sizeof ours));
         return STATUS_USAGE;
     }
     return STATUS_OK;

@@ -8,14 +8,14 @@
 #include "net/handshake.h"
 
 /* Why a rank comes to rank 0. */
-enum arrival {
-    ARRIVAL_FIRST,
-    ARRIVAL_AGAIN,    /* the parent that it was sent to could not be reached */
-    ARRIVAL_ORPHANED, /* its parent does not speak any more */
-    ARRIVALS
+enum join_reason {
+    JOIN_FIRST,
+    JOIN_AGAIN,    /* the parent that it was sent to could not be reached */
+    JOIN_ORPHANED, /* its parent does not speak any more */
+    JOIN_REASONS
 };
 
-struct hello {
+struct join_request {
     char version[32];
     int ranks, rank;
     char host[64];
@@ -23,20 +23,21 @@ struct hello {
     long pid;
     unsigned char digest[32]; /* of the whole text of the options */
     char options[600];        /* its beginning */
-    struct home home;         /* where it listens for ranks to be below it; count 0: nowhere */
-    enum arrival arrival;
+    struct address_list home; /* where it listens for ranks to be below it; count 0: nowhere */
+    enum join_reason reason;
 };
 
 /* All but where it listens, which is left at nowhere, and why it comes. */
-void hello_fill(struct hello *hello, const struct membership *membership, const char *options);
+void join_request_fill(struct join_request *request, const struct membership *membership,
+                       const char *options);
 /* Writes at most HANDSHAKE_HELLO_MOST bytes; returns how many. */
-size_t hello_encode(const struct hello *hello, unsigned char *bytes);
-bool hello_decode(const void *bytes, size_t size, struct hello *hello);
+size_t join_request_encode(const struct join_request *request, unsigned char *bytes);
+bool join_request_decode(const void *bytes, size_t size, struct join_request *request);
 
 /* Are both of one process? */
-bool hello_same(const struct hello *a, const struct hello *b);
+bool join_request_same(const struct join_request *a, const struct join_request *b);
 /* Can rank 0, which is `root`, work with `guest`? If not: a sentence for both, and the status. */
-enum status hello_check(const struct hello *root, const struct hello *guest, char *refusal,
-                        size_t size);
+enum status join_request_check(const struct join_request *root, const struct join_request *pending,
+                               char *refusal, size_t size);
 
 #endif

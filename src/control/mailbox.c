@@ -54,41 +54,41 @@ void control_read_events(struct control *control)
     control_advance_clock(control);
 }
 
-void control_count_sockets(struct control *control, int branches, int guests)
+void control_count_sockets(struct control *control, int children, int pending)
 {
-    if (branches > atomic_load(&control->branches_most))
-        atomic_store(&control->branches_most, branches);
-    if (branches + guests > atomic_load(&control->sockets_most))
-        atomic_store(&control->sockets_most, branches + guests);
+    if (children > atomic_load(&control->child_links_most))
+        atomic_store(&control->child_links_most, children);
+    if (children + pending > atomic_load(&control->sockets_most))
+        atomic_store(&control->sockets_most, children + pending);
 }
 
-struct letter *control_take_outbox(struct control *control)
+struct queued_frame *control_take_outbox(struct control *control)
 {
     pthread_mutex_lock(&control->lock);
-    struct letter *letters = control->outbox;
+    struct queued_frame *queue = control->outbox;
     control->outbox = NULL;
     control->outbox_end = &control->outbox;
     pthread_mutex_unlock(&control->lock);
-    return letters;
+    return queue;
 }
 
-struct letter *letter_create(int type, const void *data, size_t size)
+struct queued_frame *queued_frame_create(int type, const void *data, size_t size)
 {
-    struct letter *letter = malloc(sizeof *letter + size);
-    if (!letter)
+    struct queued_frame *queued = malloc(sizeof *queued + size);
+    if (!queued)
         return NULL;
-    letter->next = NULL;
-    letter->type = type;
-    letter->size = size;
+    queued->next = NULL;
+    queued->type = type;
+    queued->size = size;
     if (size > 0)
-        memcpy(letter->data, data, size);
-    return letter;
+        memcpy(queued->data, data, size);
+    return queued;
 }
 
 void control_deliver(struct control *control, const struct share *result)
 {
-    struct letter *letter = letter_create(FRAME_RESULT, result->data, result->size);
-    if (!letter) {
+    struct queued_frame *queued = queued_frame_create(FRAME_RESULT, result->data, result->size);
+    if (!queued) {
         say("out of memory for %zu bytes from rank 0", result->size);
         control_conclude(control, STATUS_ERROR);
         return;
@@ -97,13 +97,13 @@ void control_deliver(struct control *control, const struct share *result)
     /* With two ways to rank 0, a result may come twice. */
     bool wanted = control->awaits && control->awaited == result->number;
     if (wanted) {
-        control->answer = letter;
+        control->answer = queued;
         control->awaits = false;
         pthread_cond_broadcast(&control->changed);
     }
     pthread_mutex_unlock(&control->lock);
     if (!wanted)
-        free(letter);
+        free(queued);
 }
 
 void control_set_joined(struct control *control)
@@ -155,10 +155,10 @@ void control_watch_main(struct control *control)
     _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
 }
 
-void pulse_read(struct pulse *pulse, struct reading *reading)
+void progress_read(struct progress *progress, struct progress_snapshot *snapshot)
 {
-#define READ(field) .field = atomic_load_explicit(&pulse->field, memory_order_relaxed)
-    *reading = (struct reading){
+#define READ(field) .field = atomic_load_explicit(&progress->field, memory_order_relaxed)
+    *snapshot = (struct progress_snapshot){
         READ(progress), READ(phase),     READ(collective), READ(algorithm), READ(starting),
         READ(bytes),    READ(iteration), READ(operation),  READ(kind),      READ(peer),
         READ(lane),     READ(step),      READ(done),       READ(length),

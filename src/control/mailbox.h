@@ -37,8 +37,8 @@
 #define SIGNAL_ORPHANED (-1) /* as good as a signal: the supervisor has ended */
 
 /* A frame's type and content on its way between the two threads. */
-struct letter {
-    struct letter *next;
+struct queued_frame {
+    struct queued_frame *next;
     int type;
     size_t size;
     unsigned char data[];
@@ -51,7 +51,7 @@ struct control {
     struct control_config config;
     char *options;
     struct log *log;
-    struct pulse pulse;
+    struct progress progress;
     atomic_bool ended, late;
     _Atomic uint64_t strangers;
     uint32_t exchanges; /* the main thread's count of them */
@@ -68,10 +68,10 @@ struct control {
     bool closing;
     bool noticed; /* the main thread knows the verdict */
     enum status verdict;
-    struct letter *outbox, **outbox_end;
+    struct queued_frame *outbox, **outbox_end;
     bool awaits; /* the main thread, the answer to exchange number `awaited` */
     uint32_t awaited;
-    struct letter *answer;
+    struct queued_frame *answer;
     char **algorithms;
     int algorithm_count;
 
@@ -86,9 +86,9 @@ struct control {
     double gap;       /* without a look at the clock: longer means that this process was stopped */
 
     /* The helper's. */
-    struct listeners listeners;                 /* of rank 0, or of one that may have children, */
-    struct home home;                           /* and where they are */
-    struct address routes[HOME_ADDRESSES_MOST]; /* the others: to rank 0, */
+    struct listeners listeners;            /* of rank 0, or of one that may have children, */
+    struct address_list home;              /* and where they are */
+    struct address routes[ADDRESSES_MOST]; /* the others: to rank 0, */
     int route_count;
     char root_place[320]; /* for a human: "node1 port 4711" */
     double now;           /* seconds; stands still while the process is stopped */
@@ -98,7 +98,7 @@ struct control {
     int lost;   /* a rank that has died, as the supervisor says; -1: none */
     /* What it held at once, at most: of sockets, and of ranks among them. The tests hold it against
      * what the tree is to bound. */
-    _Atomic int sockets_most, branches_most;
+    _Atomic int sockets_most, child_links_most;
 };
 
 /* Rank 0's side and the others': the whole life of the helper thread. */
@@ -106,10 +106,10 @@ void control_root_run(struct control *control);
 void control_relay_run(struct control *control);
 
 /* For the helper. */
-void control_count_sockets(struct control *control, int branches, int guests);
+void control_count_sockets(struct control *control, int children, int pending);
 void control_advance_clock(struct control *control);
-void control_read_events(struct control *control);           /* empties `wake` and `signals` */
-struct letter *control_take_outbox(struct control *control); /* the caller frees them */
+void control_read_events(struct control *control); /* empties `wake` and `signals` */
+struct queued_frame *control_take_outbox(struct control *control); /* the caller frees them */
 /* The result of an exchange; one that the main thread does not wait for is dropped. */
 void control_deliver(struct control *control, const struct share *result);
 /* Lets the main thread go on, unless the job has ended meanwhile. */
@@ -122,22 +122,24 @@ bool control_is_closing(struct control *control);
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
-struct letter *letter_create(int type, const void *data, size_t size);
+struct queued_frame *queued_frame_create(int type, const void *data, size_t size);
 /* What a pulse says now. */
-void pulse_read(struct pulse *pulse, struct reading *reading);
+void progress_read(struct progress *progress, struct progress_snapshot *snapshot);
 
 /* rank_acceptor.c: the door at which the ranks of a job turn up. */
-typedef void lobby_admit(void *argument, struct wire *wire, const struct hello *hello);
-struct lobby {
-    struct door door;   /* at the control's listeners */
-    lobby_admit *admit; /* takes what is in the wire of who knows the secret */
+typedef void rank_acceptor_admit(void *argument, struct wire *wire,
+                                 const struct join_request *request);
+struct rank_acceptor {
+    struct acceptor acceptor;   /* at the control's listeners */
+    rank_acceptor_admit *admit; /* takes what is in the wire of who knows the secret */
     void *argument;
 };
-#define LOBBY_POLLS 144 /* that its door_watch() takes at most */
+#define RANK_ACCEPTOR_POLLS 144 /* that its acceptor_watch() takes at most */
 /* False: out of memory. */
-bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit, void *argument);
+bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+                        rank_acceptor_admit *admit, void *argument);
 /* Nobody is let in any more: who comes from now on finds nobody listening. Allowed more than once;
  * the lobby was open. */
-void lobby_close(struct lobby *lobby);
+void rank_acceptor_close(struct rank_acceptor *rank_acceptor);
 
 #endif

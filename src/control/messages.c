@@ -56,41 +56,41 @@ bool members_decode(const void *data, size_t size, int ranks, struct member *mem
     return good && reader.left == 0;
 }
 
-void reading_encode(const struct reading *reading, struct bytes *bytes)
+void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *bytes)
 {
-    const int small[] = {reading->phase,    reading->collective, reading->algorithm,
-                         reading->starting, reading->operation,  reading->kind,
-                         reading->peer,     reading->lane,       reading->step};
-    const uint64_t large[] = {reading->progress, reading->bytes, (uint64_t)reading->iteration,
-                              reading->done, reading->length};
+    const int small[] = {snapshot->phase,    snapshot->collective, snapshot->algorithm,
+                         snapshot->starting, snapshot->operation,  snapshot->kind,
+                         snapshot->peer,     snapshot->lane,       snapshot->step};
+    const uint64_t large[] = {snapshot->progress, snapshot->bytes, (uint64_t)snapshot->iteration,
+                              snapshot->done, snapshot->length};
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
         bytes_put_u32(bytes, (uint32_t)small[i]);
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
         bytes_put_u64(bytes, large[i]);
 }
 
-bool reading_decode(const void *data, size_t size, struct reading *reading)
+bool snapshot_decode(const void *data, size_t size, struct progress_snapshot *snapshot)
 {
     struct reader reader = {.at = data, .left = size};
-    int *const small[] = {&reading->phase,    &reading->collective, &reading->algorithm,
-                          &reading->starting, &reading->operation,  &reading->kind,
-                          &reading->peer,     &reading->lane,       &reading->step};
+    int *const small[] = {&snapshot->phase,    &snapshot->collective, &snapshot->algorithm,
+                          &snapshot->starting, &snapshot->operation,  &snapshot->kind,
+                          &snapshot->peer,     &snapshot->lane,       &snapshot->step};
     uint64_t iteration = 0;
-    uint64_t *const large[] = {&reading->progress, &reading->bytes, &iteration, &reading->done,
-                               &reading->length};
+    uint64_t *const large[] = {&snapshot->progress, &snapshot->bytes, &iteration, &snapshot->done,
+                               &snapshot->length};
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
         *small[i] = (int)read_u32(&reader);
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
         *large[i] = read_u64(&reader);
-    reading->iteration = (int64_t)iteration;
+    snapshot->iteration = (int64_t)iteration;
     return !reader.bad && reader.left == 0;
 }
 
 void redirect_encode(const struct redirect *redirect, struct bytes *bytes)
 {
-    unsigned char blob[HOME_BLOB_MOST];
+    unsigned char blob[ADDRESSES_BLOB_MOST];
     bytes_put_u32(bytes, (uint32_t)redirect->parent);
-    bytes_put(bytes, blob, home_write(&redirect->home, blob));
+    bytes_put(bytes, blob, addresses_encode(&redirect->home, blob));
 }
 
 bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect)
@@ -98,7 +98,7 @@ bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *
     struct reader reader = {.at = data, .left = size};
     redirect->parent = (int)read_u32(&reader);
     return !reader.bad && redirect->parent >= 0 && redirect->parent < ranks &&
-           home_read(reader.at, reader.left, &redirect->home);
+           addresses_decode(reader.at, reader.left, &redirect->home);
 }
 
 void strangers_encode(uint64_t count, struct bytes *bytes)

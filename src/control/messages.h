@@ -26,13 +26,13 @@ void members_encode(const struct member *members, int ranks, struct bytes *bytes
 bool members_decode(const void *data, size_t size, int ranks, struct member *members);
 
 /* PULSE, from a rank. */
-void reading_encode(const struct reading *reading, struct bytes *bytes);
-bool reading_decode(const void *data, size_t size, struct reading *reading);
+void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *bytes);
+bool snapshot_decode(const void *data, size_t size, struct progress_snapshot *snapshot);
 
 /* REDIRECT: under which rank there is a place, and where that rank listens. 0: it stays here. */
 struct redirect {
     int parent;
-    struct home home;
+    struct address_list home;
 };
 void redirect_encode(const struct redirect *redirect, struct bytes *bytes);
 bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect);

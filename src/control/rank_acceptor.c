@@ -5,46 +5,49 @@
 
 #include "control/mailbox.h"
 
-#define GUEST_SECONDS 3.0
+#define PENDING_SECONDS 3.0
 
-static const char *lobby_admit_guest(void *argument, int fd, const struct handshake *handshake)
+static const char *rank_acceptor_admit_pending(void *argument, int fd,
+                                               const struct handshake *handshake)
 {
-    const struct lobby *lobby = argument;
+    const struct rank_acceptor *rank_acceptor = argument;
     struct wire wire = {0};
-    struct hello hello;
+    struct join_request request;
     size_t size;
     const void *bytes = handshake_hello(handshake, &size);
-    if (!hello_decode(bytes, size, &hello))
+    if (!join_request_decode(bytes, size, &request))
         return "sent a hello that makes no sense";
     wire_connect(&wire, fd, handshake_seals(handshake));
-    lobby->admit(lobby->argument, &wire, &hello);
+    rank_acceptor->admit(rank_acceptor->argument, &wire, &request);
     return NULL;
 }
 
-bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit, void *argument)
+bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+                        rank_acceptor_admit *admit, void *argument)
 {
     struct listeners *listeners = &control->listeners;
-    struct hello hello;
-    hello_fill(&hello, &control->membership, control->options);
-    hello.home = control->home;
-    *lobby = (struct lobby){.admit = admit, .argument = argument};
-    lobby->door = (struct door){
+    struct join_request request;
+    join_request_fill(&request, &control->membership, control->options);
+    request.home = control->home;
+    *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
+    rank_acceptor->acceptor = (struct acceptor){
         .listeners = listeners,
         .secret = control->membership.secret,
         .purpose = "control",
-        .seconds = GUEST_SECONDS,
-        .most = LOBBY_POLLS - HOME_ADDRESSES_MOST,
+        .seconds = PENDING_SECONDS,
+        .most = RANK_ACCEPTOR_POLLS - ADDRESSES_MOST,
         .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,
-        .admit = lobby_admit_guest,
-        .argument = lobby,
+        .admit = rank_acceptor_admit_pending,
+        .argument = rank_acceptor,
         .strangers = &control->strangers,
     };
-    lobby->door.hello_size = hello_encode(&hello, lobby->door.hello);
-    return door_open(&lobby->door, control->now);
+    rank_acceptor->acceptor.hello_size =
+        join_request_encode(&request, rank_acceptor->acceptor.hello);
+    return acceptor_open(&rank_acceptor->acceptor, control->now);
 }
 
-void lobby_close(struct lobby *lobby)
+void rank_acceptor_close(struct rank_acceptor *rank_acceptor)
 {
-    door_close(&lobby->door); /* its spare would keep a listener alive */
-    listeners_close(lobby->door.listeners);
+    acceptor_close(&rank_acceptor->acceptor); /* its spare would keep a listener alive */
+    listeners_close(rank_acceptor->acceptor.listeners);
 }

@@ -28,7 +28,7 @@ void relay_say(struct relay *relay, int rank, int type, const void *data, size_t
         bytes_put(&relay->failure, data, size);
     }
     bool said = wire_put(&relay->up, rank, type, data, size);
-    if (relay->way == WAY_VOICE)
+    if (relay->uplink == UPLINK_VOICE)
         said = wire_put(&relay->voice, rank, type, data, size) && said;
     if (!said) {
         say("out of memory for a message of %zu bytes to rank 0", size);
@@ -53,22 +53,22 @@ static void relay_say_failure(struct relay *relay, int rank, enum status status,
     bytes_free(&bytes);
 }
 
-static void relay_pulse(struct relay *relay, bool at_once)
+static void relay_heartbeat(struct relay *relay, bool at_once)
 {
     struct control *control = relay->control;
-    struct reading reading;
-    pulse_read(&control->pulse, &reading);
+    struct progress_snapshot snapshot;
+    progress_read(&control->progress, &snapshot);
     double since = control->now - relay->pulsed;
-    bool changed = memcmp(&reading, &relay->sent, sizeof reading) != 0;
-    at_once = at_once || reading.phase != relay->sent.phase;
+    bool changed = memcmp(&snapshot, &relay->sent, sizeof snapshot) != 0;
+    at_once = at_once || snapshot.phase != relay->sent.phase;
     if (since < (changed ? (at_once ? 0 : control->look * 0.9) : control->heartbeat))
         return;
     struct bytes bytes = {0};
-    reading_encode(&reading, &bytes);
+    snapshot_encode(&snapshot, &bytes);
     if (!bytes.failed)
-        relay_say_self(relay, FRAME_PULSE, bytes.data, bytes.size);
+        relay_say_self(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
-    relay->sent = reading;
+    relay->sent = snapshot;
     relay->pulsed = control->now;
 }
 
@@ -82,7 +82,7 @@ static bool relay_welcome(struct relay *relay, const struct frame *frame)
     if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
     control_set_joined(control);
-    relay_pulse(relay, true);
+    relay_heartbeat(relay, true);
     return true;
 }
 
@@ -108,7 +108,7 @@ static void relay_verdict(struct relay *relay, const struct notice *notice)
 static bool relay_redirect(struct relay *relay, const struct frame *frame)
 {
     struct redirect redirect;
-    if (relay->way != WAY_ASKED ||
+    if (relay->uplink != UPLINK_ASKED ||
         !redirect_decode(frame->data, frame->size, relay->control->membership.ranks, &redirect))
         return false;
     relay_go(relay, &redirect);
@@ -134,7 +134,7 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     struct notice notice;
     struct share result;
     switch (frame->type) {
-    case FRAME_PULSE:
+    case FRAME_HEARTBEAT:
         return true;
     case FRAME_REDIRECT:
         return relay_redirect(relay, frame);
@@ -155,7 +155,7 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     case FRAME_LATE:
         atomic_store(&relay->control->late, true);
         return frame->rank == 0;
-    case FRAME_ALONE:
+    case FRAME_ISOLATED:
         if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
             return false;
         relay_forsaken(relay, &notice);
@@ -176,7 +176,7 @@ bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
         if (frame.rank == 0 && wire == &relay->up)
             relay->parent_heard = relay->control->now;
         if (frame.rank == 0 && frame.type != FRAME_REDIRECT)
-            branches_send(&relay->branches, 0, frame.type, frame.data, frame.size);
+            child_links_send(&relay->children, 0, frame.type, frame.data, frame.size);
         if (!relay_handle(relay, &frame)) {
             state = FRAME_BAD;
             break;
@@ -191,58 +191,59 @@ bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
 /* ---- those below ---- */
 
 /* Rank 0 has judged who it sends here, but who comes need not have been sent. */
-static bool relay_can_admit(const struct relay *relay, const struct hello *hello)
+static bool relay_can_admit(const struct relay *relay, const struct join_request *request)
 {
     struct control *control = relay->control;
     char why[1024];
-    struct hello self;
-    hello_fill(&self, &control->membership, control->options);
-    return hello_check(&self, hello, why, sizeof why) == STATUS_OK && hello->rank > 0 &&
-           hello->rank != self.rank && !branches_find(&relay->branches, hello->rank);
+    struct join_request self;
+    join_request_fill(&self, &control->membership, control->options);
+    return join_request_check(&self, request, why, sizeof why) == STATUS_OK && request->rank > 0 &&
+           request->rank != self.rank && !child_links_find(&relay->children, request->rank);
 }
 
 /* Who was sent here, and is not taken in, is an orphan, and speaks to rank 0 itself. */
-static void relay_admit(void *argument, struct wire *wire, const struct hello *hello)
+static void relay_admit(void *argument, struct wire *wire, const struct join_request *request)
 {
     struct relay *relay = argument;
-    const struct branch branch = {.wire = *wire, .rank = hello->rank, .heard = relay->control->now};
-    if (relay->branches.count < relay->control->config.fan_out && relay_can_admit(relay, hello)) {
-        branches_add(&relay->branches, &branch);
+    const struct child_link child = {
+        .wire = *wire, .rank = request->rank, .heard = relay->control->now};
+    if (relay->children.count < relay->control->config.fan_out && relay_can_admit(relay, request)) {
+        child_links_add(&relay->children, &child);
     } else {
         atomic_fetch_add(&relay->control->strangers, 1);
         wire_close(wire);
     }
 }
 
-static bool relay_hear(void *argument, struct branch *branch, const struct frame *frame)
+static bool relay_hear(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct relay *relay = argument;
     const struct membership *membership = &relay->control->membership;
     if (frame->rank <= 0 || frame->rank >= membership->ranks || frame->rank == membership->rank)
         return false;
-    if (frame->type == FRAME_GOODBYE && frame->rank == branch->rank)
-        branch->through = true;
+    if (frame->type == FRAME_GOODBYE && frame->rank == child->rank)
+        child->through = true;
     relay_say(relay, frame->rank, frame->type, frame->data, frame->size);
     return true;
 }
 
-static void relay_lose(void *argument, struct branch *branch, bool nonsense)
+static void relay_lose(void *argument, struct child_link *child, bool nonsense)
 {
     struct relay *relay = argument;
     if (nonsense) {
         char why[120];
         snprintf(why, sizeof why, "it sent rank %d what makes no sense on the control plane",
                  relay->control->membership.rank);
-        relay_say_failure(relay, branch->rank, STATUS_ERROR, why);
+        relay_say_failure(relay, child->rank, STATUS_ERROR, why);
     }
-    if (branch->known && !branch->through)
-        relay_say(relay, branch->rank, FRAME_LOST, NULL, 0);
+    if (child->known && !child->through)
+        relay_say(relay, child->rank, FRAME_LOST, NULL, 0);
 }
 
-static const struct branch_hearer relay_hearer = {.hear = relay_hear, .lose = relay_lose};
+static const struct child_link_ops relay_hearer = {.hear = relay_hear, .lose = relay_lose};
 
 /* When all have joined, or none will any more, nobody is to come: the port is given back. */
-static void relay_tend_lobby(struct relay *relay)
+static void relay_tend_rank_acceptor(struct relay *relay)
 {
     struct control *control = relay->control;
     uint64_t strangers = control_strangers(control);
@@ -255,7 +256,7 @@ static void relay_tend_lobby(struct relay *relay)
         relay->strangers = strangers;
     }
     if (control->joined || atomic_load(&control->ended))
-        lobby_close(&relay->lobby);
+        rank_acceptor_close(&relay->rank_acceptor);
 }
 
 /* ---- the loop ---- */
@@ -284,7 +285,7 @@ static void relay_check_root(struct relay *relay)
 {
     bool placed = relay_is_placed(relay);
     double silence = relay->control->now - relay->heard;
-    if ((!placed && relay->way != WAY_ASKED) ||
+    if ((!placed && relay->uplink != UPLINK_ASKED) ||
         silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
         return;
     char why[120];
@@ -320,16 +321,17 @@ static void relay_take_leave(struct relay *relay)
 static void relay_tend(struct relay *relay)
 {
     struct control *control = relay->control;
-    struct letter *letter = control_take_outbox(control), *next;
+    struct queued_frame *queued = control_take_outbox(control), *next;
     if (control->joined && !atomic_load(&control->ended))
-        relay_pulse(relay, letter != NULL);
-    for (; letter; letter = next) {
-        next = letter->next;
-        relay_say_self(relay, letter->type, letter->data, letter->size);
-        free(letter);
+        relay_heartbeat(relay, queued != NULL);
+    for (; queued; queued = next) {
+        next = queued->next;
+        relay_say_self(relay, queued->type, queued->data, queued->size);
+        free(queued);
     }
-    relay_tend_lobby(relay);
-    if (relay->leave == LEAVE_DUE && branches_through(&relay->branches, control->now, DEAF_SECONDS))
+    relay_tend_rank_acceptor(relay);
+    if (relay->leave == LEAVE_DUE &&
+        child_links_through(&relay->children, control->now, DEAF_SECONDS))
         relay_take_leave(relay);
     if (atomic_load(&control->ended))
         return;
@@ -361,7 +363,7 @@ static void relay_flush(struct relay *relay)
         relay_read_up(relay); /* a verdict may have come before the connection broke */
     if (relay->voice.fd >= 0 && wire_pending(&relay->voice) && !wire_flush(&relay->voice))
         relay_read_voice(relay);
-    branches_flush(&relay->branches);
+    child_links_flush(&relay->children);
 }
 
 static struct pollfd wire_watch(const struct wire *wire, bool speaks)
@@ -373,25 +375,26 @@ static struct pollfd wire_watch(const struct wire *wire, bool speaks)
 static void relay_listen(struct relay *relay)
 {
     struct control *control = relay->control;
-    struct pollfd *set = relay->polls, *guests = set + OWN_POLLS;
+    struct pollfd *set = relay->polls, *pending = set + OWN_POLLS;
     control_advance_clock(control);
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
     set[2] = wire_watch(&relay->up, relay_is_placed(relay));
     set[3] = wire_watch(&relay->voice, true);
-    set[4] = call_watch(&relay->call);
-    struct pollfd *below = guests + door_watch(&relay->lobby.door, guests, control->now);
-    branches_watch(&relay->branches, below);
-    control_count_sockets(control, relay->branches.count, relay->lobby.door.count);
-    poll(set, (nfds_t)(below - set + relay->branches.count), (int)(control->look * 1000) + 1);
+    set[4] = connector_watch(&relay->call);
+    struct pollfd *below =
+        pending + acceptor_watch(&relay->rank_acceptor.acceptor, pending, control->now);
+    child_links_watch(&relay->children, below);
+    control_count_sockets(control, relay->children.count, relay->rank_acceptor.acceptor.count);
+    poll(set, (nfds_t)(below - set + relay->children.count), (int)(control->look * 1000) + 1);
     control_read_events(control);
     if (set[2].revents & ~POLLOUT)
         relay_read_up(relay);
     if (set[3].revents & ~POLLOUT)
         relay_read_voice(relay);
-    relay_tend_way(relay, set[4].revents);
-    door_serve(&relay->lobby.door, guests, control->now);
-    branches_serve(&relay->branches, below, control->now, &relay_hearer, relay);
+    relay_tend_uplink(relay, set[4].revents);
+    acceptor_serve(&relay->rank_acceptor.acceptor, pending, control->now);
+    child_links_serve(&relay->children, below, control->now, &relay_hearer, relay);
 }
 
 /* May it go? Not before those below know how the job ended, and it has said so of them. And
@@ -406,19 +409,19 @@ static bool relay_may_close(struct relay *relay)
         relay->closing_at = control->now;
     bool reported = relay->up.fd < 0 || control->verdict == STATUS_OK ||
                     control->now - control->ended_at > REPORTED_SECONDS;
-    if (relay->branches.count == 0 || control->now - relay->closing_at > LINGER_SECONDS)
+    if (relay->children.count == 0 || control->now - relay->closing_at > LINGER_SECONDS)
         return reported;
-    return reported && branches_through(&relay->branches, control->now, DEAF_SECONDS) &&
-           !branches_pending(&relay->branches) &&
+    return reported && child_links_through(&relay->children, control->now, DEAF_SECONDS) &&
+           !child_links_pending(&relay->children) &&
            (relay->up.fd < 0 || (relay->leave == LEAVE_TAKEN && !wire_pending(&relay->up)));
 }
 
 void control_relay_run(struct control *control)
 {
     struct relay relay = {.control = control, .up.fd = -1, .voice.fd = -1};
-    relay.polls =
-        calloc(OWN_POLLS + LOBBY_POLLS + (size_t)control->config.fan_out, sizeof *relay.polls);
-    bool open = lobby_open(&relay.lobby, control, relay_admit, &relay);
+    relay.polls = calloc(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
+                         sizeof *relay.polls);
+    bool open = rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
     control_advance_clock(control);
     if (!open || !relay.polls) {
         fail(STATUS_ERROR, "out of memory for the control plane");
@@ -432,11 +435,11 @@ void control_relay_run(struct control *control)
             control_watch_main(control);
         }
     }
-    call_drop(&relay.call);
+    connector_drop(&relay.call);
     wire_close(&relay.up);
     wire_close(&relay.voice);
-    branches_close(&relay.branches);
+    child_links_close(&relay.children);
     bytes_free(&relay.failure);
-    lobby_close(&relay.lobby);
+    rank_acceptor_close(&relay.rank_acceptor);
     free(relay.polls);
 }

@@ -31,16 +31,16 @@
  *
  * FIRST, AGAIN and ORPHAN call rank 0 again and again, BELOW does while the parent is silent; SENT
  * calls the parent. From DIRECT on, the rank is placed: it may speak, and is not sent elsewhere. */
-enum way {
-    WAY_FIRST,
-    WAY_ASKED,
-    WAY_SENT,
-    WAY_AGAIN,
-    WAY_DIRECT,
-    WAY_BELOW,
-    WAY_VOICE,
-    WAY_BACK,
-    WAY_ORPHAN
+enum uplink_state {
+    UPLINK_FIRST,
+    UPLINK_ASKED,
+    UPLINK_SENT,
+    UPLINK_AGAIN,
+    UPLINK_DIRECT,
+    UPLINK_BELOW,
+    UPLINK_VOICE,
+    UPLINK_BACK,
+    UPLINK_ORPHAN
 };
 
 /* GOODBYE, to be said by who is alone or knows how the job ended, once those below do. */
@@ -48,21 +48,21 @@ enum leave { LEAVE_NONE, LEAVE_DUE, LEAVE_TAKEN };
 
 struct relay {
     struct control *control;
-    struct branches branches;
-    struct lobby lobby;
+    struct child_links children;
+    struct rank_acceptor rank_acceptor;
     struct pollfd *polls;
 
-    enum way way;
-    struct wire up;    /* to its parent; fd -1: what it says waits until there is one */
-    struct wire voice; /* to rank 0, while the parent brings nothing of it; fd -1: none */
-    struct call call;  /* to rank 0, or in SENT to the parent */
-    double call_until; /* when rank 0 must have been reached */
-    double call_again; /* not sooner */
-    double wait;       /* before the call after the next failure */
-    unsigned seed;     /* of what chance takes off that */
-    int refusals;      /* calls in a row at which nobody listened */
-    const char *outcomes[HOME_ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
-    const char *parent_outcomes[HOME_ADDRESSES_MOST]; /* and at those of the parent */
+    enum uplink_state uplink;
+    struct wire up;        /* to its parent; fd -1: what it says waits until there is one */
+    struct wire voice;     /* to rank 0, while the parent brings nothing of it; fd -1: none */
+    struct connector call; /* to rank 0, or in SENT to the parent */
+    double call_until;     /* when rank 0 must have been reached */
+    double call_again;     /* not sooner */
+    double wait;           /* before the call after the next failure */
+    unsigned seed;         /* of what chance takes off that */
+    int refusals;          /* calls in a row at which nobody listened */
+    const char *outcomes[ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
+    const char *parent_outcomes[ADDRESSES_MOST]; /* and at those of the parent */
     int spare;          /* which of rank 0's spare ports is called; 0: its first */
     char stranger[160]; /* what was found at a port where rank 0 may be, but is not */
     bool forsaken;      /* the parent has said that it is alone: as ORPHAN, one more call to rank 0
@@ -77,21 +77,21 @@ struct relay {
     double pulsed;              /* when this rank last was, by rank 0 */
     double interrupted;         /* when a signal was passed on; 0: none */
     double closing_at;
-    struct reading sent;  /* the last pulse */
-    uint64_t strangers;   /* that rank 0 was told of */
+    struct progress_snapshot sent; /* the last pulse */
+    uint64_t strangers;            /* that rank 0 was told of */
     struct bytes failure; /* the content of FAILED, if this rank said it: a parent may not have
                              passed it on */
 };
 
 static inline bool relay_is_placed(const struct relay *relay)
 {
-    return relay->way >= WAY_DIRECT;
+    return relay->uplink >= UPLINK_DIRECT;
 }
 
 /* Is rank 0 its parent? */
 static inline bool relay_is_direct(const struct relay *relay)
 {
-    return relay->way == WAY_ASKED || relay->way == WAY_DIRECT;
+    return relay->uplink == UPLINK_ASKED || relay->uplink == UPLINK_DIRECT;
 }
 
 /* To rank 0, in the name of `rank`. */
@@ -109,6 +109,6 @@ void relay_lose_voice(struct relay *relay);
 /* Rank 0 cannot be reached any more: nobody will say so for this rank, and those below it. */
 void relay_is_alone(struct relay *relay, const char *why);
 /* Goes on with all of that, after poll(). */
-void relay_tend_way(struct relay *relay, short call_events);
+void relay_tend_uplink(struct relay *relay, short call_events);
 
 #endif

@@ -13,7 +13,7 @@
 
 void root_send_all(struct root *root, int type, const void *data, size_t size)
 {
-    branches_send(&root->branches, 0, type, data, size);
+    child_links_send(&root->children, 0, type, data, size);
 }
 
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
@@ -35,14 +35,15 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
     snprintf(cause->message, sizeof cause->message, "%s", message);
 }
 
-static void peer_heard(struct root *root, struct peer *peer, const struct reading *reading)
+static void peer_heard(struct root *root, struct peer *peer,
+                       const struct progress_snapshot *snapshot)
 {
-    if (reading->progress < peer->standing.reading.progress)
+    if (snapshot->progress < peer->standing.snapshot.progress)
         return; /* an old one, which a parent that was stopped passes on at last */
-    if (reading->progress > peer->standing.reading.progress && !peer->returned)
+    if (snapshot->progress > peer->standing.snapshot.progress && !peer->returned)
         root->progressed = root->control->now;
     peer->returned = false;
-    peer->standing.reading = *reading;
+    peer->standing.snapshot = *snapshot;
 }
 
 static bool peer_failed(struct root *root, int rank, const struct notice *notice)
@@ -79,7 +80,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
 {
     struct peer *peer = &root->peers[rank];
     struct notice notice;
-    struct reading reading;
+    struct progress_snapshot snapshot;
     uint64_t count;
     if (type == FRAME_LOST) {
         peer_lost(root, rank);
@@ -91,10 +92,10 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         return true;
     }
     switch (type) {
-    case FRAME_PULSE:
-        if (!reading_decode(data, size, &reading))
+    case FRAME_HEARTBEAT:
+        if (!snapshot_decode(data, size, &snapshot))
             return false;
-        peer_heard(root, peer, &reading);
+        peer_heard(root, peer, &snapshot);
         return true;
     case FRAME_FAILED:
         return notice_decode(data, size, &notice) && peer_failed(root, rank, &notice);
@@ -123,7 +124,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
 }
 
 /* A frame of any rank behind the branch. */
-static bool root_hear(void *argument, struct branch *branch, const struct frame *frame)
+static bool root_hear(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct root *root = argument;
     int rank = frame->rank;
@@ -134,12 +135,12 @@ static bool root_hear(void *argument, struct branch *branch, const struct frame 
         root_attach(root, rank);
         return true;
     }
-    if (frame->type == FRAME_BACK && branch->rank == rank && branch->voice) {
-        branches_drop(&root->branches, rank);
+    if (frame->type == FRAME_BACK && child->rank == rank && child->voice) {
+        child_links_drop(&root->children, rank);
         peer->adopted = false;
         return true;
     }
-    if (frame->type == FRAME_LOST && branches_find(&root->branches, rank))
+    if (frame->type == FRAME_LOST && child_links_find(&root->children, rank))
         return true; /* to its parent only: it speaks here itself */
     if (peer->state != PEER_JOINED)
         return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
@@ -148,24 +149,24 @@ static bool root_hear(void *argument, struct branch *branch, const struct frame 
         return true;
     root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
                "it sent rank 0 what makes no sense on the control plane");
-    return branch->rank != rank;
+    return child->rank != rank;
 }
 
-static void root_lose(void *argument, struct branch *branch, bool nonsense)
+static void root_lose(void *argument, struct child_link *child, bool nonsense)
 {
     struct root *root = argument;
     if (nonsense) {
-        root_blame(root, branch->rank, CAUSE_FAILED, STATUS_ERROR,
+        root_blame(root, child->rank, CAUSE_FAILED, STATUS_ERROR,
                    "it sent rank 0 what makes no sense on the control plane");
-    } else if (branch->voice && !branch->known) {
+    } else if (child->voice && !child->known) {
         /* It hung up before it knew that it was let in, as rank 0 took too long: it calls again. */
-        root->peers[branch->rank].adopted = false;
+        root->peers[child->rank].adopted = false;
         return;
     }
-    peer_lost(root, branch->rank);
+    peer_lost(root, child->rank);
 }
 
-static const struct branch_hearer root_hearer = {.hear = root_hear, .lose = root_lose};
+static const struct child_link_ops root_hearer = {.hear = root_hear, .lose = root_lose};
 
 /* ---- the end ---- */
 
@@ -176,7 +177,7 @@ void root_repeat(struct root *root)
     if (!bytes.failed)
         root_send_all(root, root->last_type, bytes.data, bytes.size);
     bytes_free(&bytes);
-    branches_flush(&root->branches);
+    child_links_flush(&root->children);
 }
 
 /* Is there a rank that must still come to learn how the job ended, as its parent is dead? */
@@ -193,10 +194,10 @@ static bool root_expects_orphans(const struct root *root)
 
 /* A script may run one job after the other in the same place: a rank that knows the verdict may be
  * back for the next one before rank 0 is gone. */
-static void root_tend_lobby(struct root *root)
+static void root_tend_rank_acceptor(struct root *root)
 {
     if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
-        lobby_close(&root->lobby);
+        rank_acceptor_close(&root->rank_acceptor);
 }
 
 void root_end(struct root *root, int type, enum status status, const char *text)
@@ -206,7 +207,7 @@ void root_end(struct root *root, int type, enum status status, const char *text)
     snprintf(root->last_word.text, sizeof root->last_word.text, "%s", text);
     root_repeat(root);
     control_conclude(root->control, status);
-    root_tend_lobby(root);
+    root_tend_rank_acceptor(root);
 }
 
 void root_pronounce(struct root *root, int type)
@@ -297,7 +298,7 @@ static void root_call_time(struct root *root, double stalled)
     root_send_all(root, FRAME_LATE, NULL, 0);
 }
 
-static bool root_must_beat(const struct root *root)
+static bool root_heartbeat_due(const struct root *root)
 {
     return root->control->now - root->beat >= root->control->heartbeat;
 }
@@ -305,32 +306,32 @@ static bool root_must_beat(const struct root *root)
 static void root_check_progress(struct root *root)
 {
     struct control *control = root->control;
-    struct reading reading;
-    pulse_read(&control->pulse, &reading);
-    peer_heard(root, &root->peers[0], &reading);
+    struct progress_snapshot snapshot;
+    progress_read(&control->progress, &snapshot);
+    peer_heard(root, &root->peers[0], &snapshot);
     double stalled = control->now - root->progressed;
     if (root->verdict_at > 0 && control->now >= root->verdict_at)
         root_judge(root);
     else if (root->verdict_at == 0 && stalled > control->config.timeout)
         root_call_time(root, stalled);
-    else if (root->verdict_at == 0 && root_must_beat(root) && root_misses_any(root))
+    else if (root->verdict_at == 0 && root_heartbeat_due(root) && root_misses_any(root))
         root_call_time(root, 0);
 }
 
 /* ---- the loop ---- */
 
-static void root_beat(struct root *root)
+static void root_heartbeat(struct root *root)
 {
-    if (!root_must_beat(root))
+    if (!root_heartbeat_due(root))
         return;
     root->beat = root->control->now;
-    root_send_all(root, FRAME_PULSE, NULL, 0);
+    root_send_all(root, FRAME_HEARTBEAT, NULL, 0);
 }
 
 /* Room for all sockets; false: out of memory. */
 static bool root_make_room(struct root *root)
 {
-    int room = 2 + LOBBY_POLLS + root->branches.count;
+    int room = 2 + RANK_ACCEPTOR_POLLS + root->children.count;
     if (root->polls_room >= room)
         return true;
     struct pollfd *polls = realloc(root->polls, 2 * (size_t)room * sizeof *polls);
@@ -346,36 +347,36 @@ static void root_listen(struct root *root)
 {
     struct control *control = root->control;
     if (!root_make_room(root)) {
-        fail(STATUS_ERROR, "rank 0 has no memory for %d connections", root->branches.count);
+        fail(STATUS_ERROR, "rank 0 has no memory for %d connections", root->children.count);
         control_conclude(control, STATUS_ERROR);
         return;
     }
     struct pollfd *set = root->polls;
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    int guests = door_watch(&root->lobby.door, set + 2, control->now);
-    branches_watch(&root->branches, set + 2 + guests);
-    control_count_sockets(control, root->branches.count, root->lobby.door.count);
+    int pending = acceptor_watch(&root->rank_acceptor.acceptor, set + 2, control->now);
+    child_links_watch(&root->children, set + 2 + pending);
+    control_count_sockets(control, root->children.count, root->rank_acceptor.acceptor.count);
     double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
     wait = wait > control->look ? control->look : wait;
     bool ended = atomic_load(&control->ended);
-    poll(set, (nfds_t)(2 + guests + root->branches.count),
+    poll(set, (nfds_t)(2 + pending + root->children.count),
          ended      ? 20
          : wait > 0 ? (int)(wait * 1000) + 1
                     : 0);
     control_read_events(control);
-    door_serve(&root->lobby.door, set + 2, control->now);
-    branches_serve(&root->branches, set + 2 + guests, control->now, &root_hearer, root);
+    acceptor_serve(&root->rank_acceptor.acceptor, set + 2, control->now);
+    child_links_serve(&root->children, set + 2 + pending, control->now, &root_hearer, root);
 }
 
 static void root_tend(struct root *root)
 {
     struct control *control = root->control;
-    for (struct letter *letter = control_take_outbox(control), *next; letter; letter = next) {
-        next = letter->next;
-        if (!root_handle(root, 0, letter->type, letter->data, letter->size))
+    for (struct queued_frame *queued = control_take_outbox(control), *next; queued; queued = next) {
+        next = queued->next;
+        if (!root_handle(root, 0, queued->type, queued->data, queued->size))
             root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "it used the control plane wrongly");
-        free(letter);
+        free(queued);
     }
     if (control->signal && !root->interrupted) {
         root->interrupted = true;
@@ -389,10 +390,10 @@ static void root_tend(struct root *root)
         else
             root_check_joining(root);
     } else {
-        root_tend_lobby(root);
+        root_tend_rank_acceptor(root);
     }
-    root_beat(root);
-    branches_flush(&root->branches);
+    root_heartbeat(root);
+    child_links_flush(&root->children);
 }
 
 /* May rank 0 close? Not before those who live know how the job ended. */
@@ -429,11 +430,11 @@ static bool root_create(struct root *root, struct control *control)
     root->standings = calloc(ranks, sizeof *root->standings);
     root->causes = calloc(ranks, sizeof *root->causes);
     root->order = calloc(ranks, sizeof *root->order);
-    bool open = lobby_open(&root->lobby, control, root_admit, root);
+    bool open = rank_acceptor_open(&root->rank_acceptor, control, root_admit, root);
     if (!open || !root->peers || !root->standings || !root->causes || !root->order)
         return false;
     for (size_t rank = 0; rank < ranks; rank++)
-        pulse_read(&control->pulse, &root->peers[rank].standing.reading); /* as all begin */
+        progress_read(&control->progress, &root->peers[rank].standing.snapshot); /* as all begin */
     return true;
 }
 
@@ -441,8 +442,8 @@ static void root_destroy(struct root *root)
 {
     for (int rank = 0; root->peers && rank < root->ranks; rank++)
         free(root->peers[rank].share);
-    branches_close(&root->branches);
-    lobby_close(&root->lobby);
+    child_links_close(&root->children);
+    rank_acceptor_close(&root->rank_acceptor);
     free(root->peers);
     free(root->standings);
     free(root->causes);

@@ -19,7 +19,7 @@ struct peer {
     enum peer_state state; /* rank 0 itself: JOINED */
     bool blamed;           /* it has a cause already */
     double heard;          /* when it last gave a sign of life */
-    struct hello hello;
+    struct join_request request;
     int parent;         /* where it was sent; 0: it stays with rank 0 */
     int children;       /* that were sent to it */
     int misses;         /* parents that it could not reach */
@@ -37,8 +37,8 @@ struct root {
     struct control *control;
     int ranks;
     struct peer *peers;
-    struct branches branches;
-    struct lobby lobby;
+    struct child_links children;
+    struct rank_acceptor rank_acceptor;
     struct pollfd *polls;
     int polls_room;
     int *order;           /* ranks in the order in which they came: */
@@ -75,7 +75,8 @@ void root_repeat(struct root *root); /* tells it again, for one who has come mea
 
 /* root_join.c */
 void root_begin(struct root *root);
-void root_admit(void *root, struct wire *wire, const struct hello *hello); /* a lobby_admit */
+void root_admit(void *root, struct wire *wire,
+                const struct join_request *request); /* a rank_acceptor_admit */
 void root_check_joining(struct root *root);
 /* A rank that was sent away has arrived. */
 void root_attach(struct root *root, int rank);

@@ -11,7 +11,7 @@
 #define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
 
 /* Says one thing to a process that does not stay, and closes its socket. */
-static void guest_dismiss(struct wire *wire, int type, const struct bytes *bytes)
+static void pending_dismiss(struct wire *wire, int type, const struct bytes *bytes)
 {
     if (!bytes->failed && wire_put(wire, 0, type, bytes->data, bytes->size))
         wire_flush(wire);
@@ -19,11 +19,11 @@ static void guest_dismiss(struct wire *wire, int type, const struct bytes *bytes
 }
 
 /* Tells it why it cannot join. */
-static void guest_refuse(struct wire *wire, int type, const struct notice *notice)
+static void pending_refuse(struct wire *wire, int type, const struct notice *notice)
 {
     struct bytes bytes = {0};
     notice_encode(notice, &bytes);
-    guest_dismiss(wire, type, &bytes);
+    pending_dismiss(wire, type, &bytes);
     bytes_free(&bytes);
 }
 
@@ -46,15 +46,15 @@ static void root_give_up(struct root *root, int rank, const char *host, enum sta
 /* ... because of rank 0 itself. */
 static void root_fail(struct root *root, enum status status, const char *sentence)
 {
-    root_give_up(root, 0, root->peers[0].hello.host, status, sentence);
+    root_give_up(root, 0, root->peers[0].request.host, status, sentence);
 }
 
 void root_begin(struct root *root)
 {
     struct control *control = root->control;
     struct peer *self = &root->peers[0];
-    hello_fill(&self->hello, &control->membership, control->options);
-    self->hello.home = control->home;
+    join_request_fill(&self->request, &control->membership, control->options);
+    self->request.home = control->home;
     self->state = PEER_JOINED;
     root->joined = 1;
     root->progressed = control->now;
@@ -63,7 +63,7 @@ void root_begin(struct root *root)
 /* 0: both are on one host. */
 static int hosts_compare(const struct root *root, int a, int b)
 {
-    const struct hello *one = &root->peers[a].hello, *other = &root->peers[b].hello;
+    const struct join_request *one = &root->peers[a].request, *other = &root->peers[b].request;
     int order = strcmp(one->host, other->host);
     return order ? order : strcmp(one->boot, other->boot);
 }
@@ -85,9 +85,9 @@ static bool members_fill(struct root *root)
     if (!sorted)
         return false;
     for (int rank = 0; rank < root->ranks; rank++) {
-        const struct hello *hello = &root->peers[rank].hello;
-        members[rank] = (struct member){.rank = rank, .pid = hello->pid};
-        memcpy(members[rank].host, hello->host, sizeof members[rank].host);
+        const struct join_request *request = &root->peers[rank].request;
+        members[rank] = (struct member){.rank = rank, .pid = request->pid};
+        memcpy(members[rank].host, request->host, sizeof members[rank].host);
         sorted[rank] = rank;
     }
     qsort_r(sorted, (size_t)root->ranks, sizeof *sorted, ranks_compare, root);
@@ -105,13 +105,13 @@ static bool members_fill(struct root *root)
 }
 
 /* Everybody, or the one rank of `branch`, learns who all are; false: out of memory. */
-static bool root_introduce(struct root *root, struct branch *branch)
+static bool root_introduce(struct root *root, struct child_link *child)
 {
     struct bytes bytes = {0};
     members_encode(root->control->members, root->ranks, &bytes);
     bool good = !bytes.failed;
-    if (good && branch)
-        good = wire_put(&branch->wire, 0, FRAME_WELCOME, bytes.data, bytes.size);
+    if (good && child)
+        good = wire_put(&child->wire, 0, FRAME_WELCOME, bytes.data, bytes.size);
     else if (good)
         root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
     bytes_free(&bytes);
@@ -132,17 +132,18 @@ static void root_welcome(struct root *root)
 }
 
 /* Why the process that says `hello` cannot join; STATUS_OK: it can. */
-static enum status guest_check(struct root *root, const struct hello *hello, char *why, size_t size)
+static enum status pending_check(struct root *root, const struct join_request *request, char *why,
+                                 size_t size)
 {
-    enum status status = hello_check(&root->peers[0].hello, hello, why, size);
+    enum status status = join_request_check(&root->peers[0].request, request, why, size);
     if (status != STATUS_OK)
         return status;
-    const struct peer *peer = &root->peers[hello->rank];
-    if (peer->state == PEER_ABSENT || hello_same(&peer->hello, hello))
+    const struct peer *peer = &root->peers[request->rank];
+    if (peer->state == PEER_ABSENT || join_request_same(&peer->request, request))
         return STATUS_OK; /* one process may call more than once */
-    const struct hello *first = &peer->hello;
+    const struct join_request *first = &peer->request;
     snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
-             hello->rank, first->pid, first->host, hello->pid, hello->host);
+             request->rank, first->pid, first->host, request->pid, request->host);
     return STATUS_USAGE;
 }
 
@@ -157,7 +158,7 @@ static void peer_set_joined(struct root *root, struct peer *peer, int rank)
     peer->state = PEER_JOINED;
     peer->heard = root->progressed = root->control->now;
     root->joined++;
-    say_verbose(2, "rank %d has joined from host %s", rank, peer->hello.host);
+    say_verbose(2, "rank %d has joined from host %s", rank, peer->request.host);
 }
 
 void root_attach(struct root *root, int rank)
@@ -185,7 +186,7 @@ static int root_find_parent(struct root *root, int rank)
     for (int i = root->parents; i < root->ordered; i++) {
         int found = root->order[i];
         const struct peer *parent = &root->peers[found];
-        bool open = parent->hello.home.count > 0 && parent->children < most && !parent->avoided;
+        bool open = parent->request.home.count > 0 && parent->children < most && !parent->avoided;
         if (open && !peer_is_below(root, found, rank))
             return found;
         root->parents += !open && root->parents == i;
@@ -194,9 +195,9 @@ static int root_find_parent(struct root *root, int rank)
 }
 
 /* It stays, or learns where else it has a place. */
-static void guest_place(struct root *root, struct wire *wire, const struct hello *hello)
+static void pending_place(struct root *root, struct wire *wire, const struct join_request *request)
 {
-    int rank = hello->rank;
+    int rank = request->rank;
     struct peer *peer = &root->peers[rank];
     if (peer->state == PEER_ABSENT) {
         root->order[root->ordered++] = rank;
@@ -205,43 +206,43 @@ static void guest_place(struct root *root, struct wire *wire, const struct hello
         root->parents = 0; /* that place is free again */
     }
     if (peer_is_counted(peer)) { /* it hung up, as rank 0 took too long: this is its call now */
-        branches_drop(&root->branches, rank);
+        child_links_drop(&root->children, rank);
         root->joined--;
     }
-    if (peer->state == PEER_SENT && hello->arrival == ARRIVAL_AGAIN) {
+    if (peer->state == PEER_SENT && request->reason == JOIN_AGAIN) {
         root->peers[peer->parent].avoided = true;
         peer->misses++;
         say_verbose(2, "rank %d could not reach rank %d", rank, peer->parent);
     }
-    peer->hello = *hello;
+    peer->request = *request;
     peer->parent = root_find_parent(root, rank);
     root->peers[peer->parent].children++;
     struct redirect redirect = {.parent = peer->parent};
     struct bytes bytes = {0};
     if (peer->parent > 0)
-        redirect.home = root->peers[peer->parent].hello.home;
+        redirect.home = root->peers[peer->parent].request.home;
     redirect_encode(&redirect, &bytes);
     if (peer->parent > 0) {
         peer->state = PEER_SENT;
-        guest_dismiss(wire, FRAME_REDIRECT, &bytes);
+        pending_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {
-        const struct branch new = {.wire = *wire, .rank = rank, .heard = root->control->now};
-        struct branch *branch = branches_add(&root->branches, &new);
+        const struct child_link new = {.wire = *wire, .rank = rank, .heard = root->control->now};
+        struct child_link *child = child_links_add(&root->children, &new);
         peer_set_joined(root, peer, rank);
-        if (!branch || bytes.failed ||
-            !wire_put(&branch->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
-            (root->control->joined && !root_introduce(root, branch)))
+        if (!child || bytes.failed ||
+            !wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
+            (root->control->joined && !root_introduce(root, child)))
             root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
     }
     bytes_free(&bytes);
 }
 
 /* Its parent does not speak any more: from now on it speaks here. */
-static void guest_adopt(struct root *root, struct wire *wire, const struct hello *hello)
+static void pending_adopt(struct root *root, struct wire *wire, const struct join_request *request)
 {
-    int rank = hello->rank;
+    int rank = request->rank;
     struct peer *peer = &root->peers[rank];
-    const struct branch branch = {
+    const struct child_link child = {
         .wire = *wire, .rank = rank, .voice = true, .heard = root->control->now};
     say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
     if (peer->state == PEER_SENT)
@@ -251,55 +252,55 @@ static void guest_adopt(struct root *root, struct wire *wire, const struct hello
     for (int other = 1; other < root->ranks; other++)
         root->peers[other].returned |= peer_is_below(root, other, rank);
     peer->heard = root->control->now;
-    branches_drop(&root->branches, rank);
-    if (!branches_add(&root->branches, &branch))
+    child_links_drop(&root->children, rank);
+    if (!child_links_add(&root->children, &child))
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
     else if (atomic_load(&root->control->ended))
         root_repeat(root);
 }
 
 /* It does not join; and if it should have, there is no job. */
-static void guest_turn_away(struct root *root, struct wire *wire, const struct hello *hello,
-                            const struct notice *why)
+static void pending_turn_away(struct root *root, struct wire *wire,
+                              const struct join_request *request, const struct notice *why)
 {
     root->joined += !root->control->joined;
-    guest_refuse(wire, FRAME_REFUSED, why);
+    pending_refuse(wire, FRAME_REFUSED, why);
     if (!root->control->joined && root->refusal == STATUS_OK)
-        root_give_up(root, hello->rank, hello->host, why->status, why->text);
+        root_give_up(root, request->rank, request->host, why->status, why->text);
     else
         say_verbose(1, "refused a process that came too late: %s", why->text);
 }
 
-void root_admit(void *argument, struct wire *wire, const struct hello *hello)
+void root_admit(void *argument, struct wire *wire, const struct join_request *request)
 {
     struct root *root = argument;
     struct control *control = root->control;
     struct notice notice = {.personal = true};
-    if (root->last_type == FRAME_VERDICT && hello->arrival != ARRIVAL_ORPHANED) {
+    if (root->last_type == FRAME_VERDICT && request->reason != JOIN_ORPHANED) {
         wire_close(wire); /* it is for the next job */
         return;
     }
-    notice.status = guest_check(root, hello, notice.text, sizeof notice.text);
+    notice.status = pending_check(root, request, notice.text, sizeof notice.text);
     if (notice.status != STATUS_OK) {
-        guest_turn_away(root, wire, hello, &notice);
+        pending_turn_away(root, wire, request, &notice);
         return;
     }
-    struct peer *peer = &root->peers[hello->rank];
-    bool orphan = hello->arrival == ARRIVAL_ORPHANED;
+    struct peer *peer = &root->peers[request->rank];
+    bool orphan = request->reason == JOIN_ORPHANED;
     if (orphan && peer->state != PEER_ABSENT) {
-        guest_adopt(root, wire, hello);
+        pending_adopt(root, wire, request);
     } else if (atomic_load(&control->ended)) {
         root->joined += !peer_is_counted(peer);
-        peer->hello = *hello;
+        peer->request = *request;
         peer->state = PEER_LEFT;
-        guest_refuse(wire, root->last_type, &root->last_word);
+        pending_refuse(wire, root->last_type, &root->last_word);
     } else if (orphan) { /* this job never had it, and does not end because of it */
         notice.status = STATUS_TIMEOUT;
         snprintf(notice.text, sizeof notice.text,
                  "the rank 0 that it spoke to is gone; the one there now is of another job");
-        guest_refuse(wire, FRAME_REFUSED, &notice);
+        pending_refuse(wire, FRAME_REFUSED, &notice);
     } else {
-        guest_place(root, wire, hello);
+        pending_place(root, wire, request);
     }
 }
 
@@ -310,13 +311,13 @@ static void tell_strayed(const struct root *root, char *text, size_t size)
     int strayed = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
-        const struct hello *parent = &root->peers[peer->parent].hello;
+        const struct join_request *parent = &root->peers[peer->parent].request;
         if (peer->state != PEER_SENT || ++strayed > STRAYED_TOLD)
             continue;
         size_t end = strlen(text);
         snprintf(text + end, size - end,
                  "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
-                 peer->hello.host, peer->hello.pid, peer->parent, parent->host, parent->pid);
+                 peer->request.host, peer->request.pid, peer->parent, parent->host, parent->pid);
         separator = ",";
     }
     size_t end = strlen(text);
@@ -327,7 +328,7 @@ static void tell_strayed(const struct root *root, char *text, size_t size)
 /* Names the ranks that are not here at the deadline; returns the first. */
 static int tell_missing(struct root *root, char *text, size_t size)
 {
-    char list[RANKS_TEXT_MOST] = "ranks";
+    char list[RANK_LIST_MOST] = "ranks";
     bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
     int first = 0;
     for (int rank = root->ranks - 1; rank >= 0; rank--) {
@@ -338,7 +339,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
         absent |= root->peers[rank].state == PEER_ABSENT;
     }
     if (missing)
-        ranks_text(missing, root->ranks, list, sizeof list);
+        rank_list_text(missing, root->ranks, list, sizeof list);
     free(missing);
     snprintf(text, size, "%d of %d ranks did not join within %.3g s: %s%s",
              root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
@@ -349,7 +350,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
     if (strangers > 0)
         snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
                  (unsigned long long)strangers, strangers == 1 ? " was" : "s were",
-                 root->lobby.door.last_stranger);
+                 root->rank_acceptor.acceptor.last_stranger);
     return first;
 }
 
@@ -362,14 +363,14 @@ void root_check_joining(struct root *root)
         const struct peer *peer = &root->peers[cause->rank];
         char who[100] = "";
         if (peer->state != PEER_ABSENT)
-            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->hello.host, peer->hello.pid);
+            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->request.host, peer->request.pid);
         snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
                  cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
                  cause->kind == CAUSE_LOST ? "lost" : cause->message, root->joined, root->ranks);
-        root_give_up(root, cause->rank, peer->hello.host, cause->status, text);
+        root_give_up(root, cause->rank, peer->request.host, cause->status, text);
     } else if (root->joined == root->ranks) {
         root_welcome(root);
-    } else if (root->lobby.door.exhausted && root->refusal == STATUS_OK) {
+    } else if (root->rank_acceptor.acceptor.exhausted && root->refusal == STATUS_OK) {
         snprintf(
             text, sizeof text,
             "out of file descriptors when %d of %d ranks had joined; raise the limit of open files "
@@ -378,6 +379,6 @@ void root_check_joining(struct root *root)
         root_fail(root, STATUS_ERROR, text);
     } else if (control->now - root->progressed > control->config.timeout) {
         int missing = tell_missing(root, text, sizeof text);
-        root_give_up(root, missing, root->peers[missing].hello.host, STATUS_TIMEOUT, text);
+        root_give_up(root, missing, root->peers[missing].request.host, STATUS_TIMEOUT, text);
     }
 }

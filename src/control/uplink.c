@@ -63,8 +63,8 @@ void relay_is_alone(struct relay *relay, const char *why)
     snprintf(notice.text, sizeof notice.text, "%s", why);
     notice_encode(&notice, &bytes);
     if (!bytes.failed)
-        branches_send(&relay->branches, control->membership.rank, FRAME_ALONE, bytes.data,
-                      bytes.size);
+        child_links_send(&relay->children, control->membership.rank, FRAME_ISOLATED, bytes.data,
+                         bytes.size);
     bytes_free(&bytes);
     if (atomic_load(&control->ended))
         return;
@@ -81,25 +81,25 @@ void relay_is_alone(struct relay *relay, const char *why)
 
 static void relay_call_root(struct relay *relay)
 {
-    static const enum arrival arrivals[] = {
-        [WAY_FIRST] = ARRIVAL_FIRST,
-        [WAY_AGAIN] = ARRIVAL_AGAIN,
-        [WAY_BELOW] = ARRIVAL_ORPHANED,
-        [WAY_ORPHAN] = ARRIVAL_ORPHANED,
+    static const enum join_reason reasons[] = {
+        [UPLINK_FIRST] = JOIN_FIRST,
+        [UPLINK_AGAIN] = JOIN_AGAIN,
+        [UPLINK_BELOW] = JOIN_ORPHANED,
+        [UPLINK_ORPHAN] = JOIN_ORPHANED,
     };
     struct control *control = relay->control;
-    struct hello hello;
-    hello_fill(&hello, &control->membership, control->options);
-    hello.home = control->home;
-    hello.arrival = arrivals[relay->way];
+    struct join_request request;
+    join_request_fill(&request, &control->membership, control->options);
+    request.home = control->home;
+    request.reason = reasons[relay->uplink];
     double seconds = fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->now, RETRY_SECONDS));
-    if (hello.arrival == ARRIVAL_ORPHANED)
+    if (request.reason == JOIN_ORPHANED)
         seconds = PARENT_SECONDS;
     int ways = control->route_count + (control->membership.spare_ports > 0);
     if (ways > 1) /* one that does not answer leaves time for the others */
         seconds = fmin(seconds, control->config.timeout / (2 * ways));
-    call_begin(&relay->call, control, 0, &hello, control->routes, relay->outcomes,
-               control->route_count, seconds);
+    connector_begin(&relay->call, control, 0, &request, control->routes, relay->outcomes,
+                    control->route_count, seconds);
 }
 
 void relay_begin(struct relay *relay)
@@ -113,49 +113,50 @@ void relay_begin(struct relay *relay)
 void relay_go(struct relay *relay, const struct redirect *redirect)
 {
     struct control *control = relay->control;
-    struct address routes[HOME_ADDRESSES_MOST];
-    struct hello hello;
+    struct address routes[ADDRESSES_MOST];
+    struct join_request request;
     if (redirect->parent == 0) {
-        relay->way = WAY_DIRECT;
+        relay->uplink = UPLINK_DIRECT;
         return;
     }
-    relay->way = WAY_SENT;
-    int count = home_routes(&control->home, &redirect->home, routes);
+    relay->uplink = UPLINK_SENT;
+    int count = addresses_routes(&control->home, &redirect->home, routes);
     if (relay->up.fd >= 0)
         close(relay->up.fd);
     relay->up.fd = -1;
-    hello_fill(&hello, &control->membership, control->options);
-    call_begin(&relay->call, control, redirect->parent, &hello, routes, relay->parent_outcomes,
-               count, fmin(PARENT_SECONDS, control->config.timeout / 4));
+    join_request_fill(&request, &control->membership, control->options);
+    connector_begin(&relay->call, control, redirect->parent, &request, routes,
+                    relay->parent_outcomes, count,
+                    fmin(PARENT_SECONDS, control->config.timeout / 4));
 }
 
 void relay_is_orphan(struct relay *relay, const char *why)
 {
     wire_close(&relay->up);
-    if (relay->way == WAY_VOICE) {
+    if (relay->uplink == UPLINK_VOICE) {
         relay->up = relay->voice;
         relay->voice = (struct wire){.fd = -1};
-        relay->way = WAY_DIRECT;
+        relay->uplink = UPLINK_DIRECT;
         relay->forsaken = false;
         return;
     }
     if (relay_is_direct(relay))
         relay_is_alone(relay, why);
-    if (relay->way == WAY_BACK) { /* rank 0 closes that one */
+    if (relay->uplink == UPLINK_BACK) { /* rank 0 closes that one */
         wire_flush(&relay->voice);
         wire_close(&relay->voice);
     }
-    relay->way = WAY_ORPHAN;
+    relay->uplink = UPLINK_ORPHAN;
 }
 
 void relay_lose_voice(struct relay *relay)
 {
-    bool spoke = relay->way == WAY_VOICE;
+    bool spoke = relay->uplink == UPLINK_VOICE;
     wire_close(&relay->voice);
-    relay->way = WAY_BELOW;
+    relay->uplink = UPLINK_BELOW;
     if (spoke && atomic_load(&relay->control->ended)) {
         wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
-        relay->way = WAY_ORPHAN;
+        relay->uplink = UPLINK_ORPHAN;
     }
 }
 
@@ -171,23 +172,24 @@ static void relay_repeat_failure(struct relay *relay, struct wire *wire)
 /* Who was called has answered. */
 static void relay_reached(struct relay *relay)
 {
-    static const enum way next[] = {
-        [WAY_FIRST] = WAY_ASKED, [WAY_AGAIN] = WAY_ASKED,   [WAY_SENT] = WAY_BELOW,
-        [WAY_BELOW] = WAY_VOICE, [WAY_ORPHAN] = WAY_DIRECT,
+    static const enum uplink_state next[] = {
+        [UPLINK_FIRST] = UPLINK_ASKED,   [UPLINK_AGAIN] = UPLINK_ASKED,
+        [UPLINK_SENT] = UPLINK_BELOW,    [UPLINK_BELOW] = UPLINK_VOICE,
+        [UPLINK_ORPHAN] = UPLINK_DIRECT,
     };
     struct control *control = relay->control;
-    bool voice = relay->way == WAY_BELOW;
+    bool voice = relay->uplink == UPLINK_BELOW;
     struct wire *wire = voice ? &relay->voice : &relay->up;
-    call_take(&relay->call, wire);
+    connector_take(&relay->call, wire);
     relay->refusals = 0;
     relay->wait = RETRY_SECONDS;
     relay->forsaken = false;
     relay->heard = control->now;
     if (!voice)
         relay->parent_heard = control->now;
-    if (relay->way == WAY_SENT)
+    if (relay->uplink == UPLINK_SENT)
         relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
-    relay->way = next[relay->way];
+    relay->uplink = next[relay->uplink];
     relay_repeat_failure(relay, wire);
 }
 
@@ -234,7 +236,7 @@ static bool relay_next_port(struct relay *relay)
 static void relay_missed_root(struct relay *relay, bool hopeless)
 {
     struct control *control = relay->control;
-    if (relay->way == WAY_FIRST && control->membership.spare_ports > 0) {
+    if (relay->uplink == UPLINK_FIRST && control->membership.spare_ports > 0) {
         hopeless = false;
         if (relay_next_port(relay)) {
             relay_call_root(relay);
@@ -260,14 +262,14 @@ static double relay_next_wait(struct relay *relay)
 static void relay_missed(struct relay *relay)
 {
     struct control *control = relay->control;
-    struct call *call = &relay->call;
+    struct connector *call = &relay->call;
     bool hopeless = call->state == CALL_HOPELESS;
     relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
-    call_drop(call);
+    connector_drop(call);
     relay->call_again = control->now + relay_next_wait(relay);
-    if (relay->way == WAY_SENT) {
+    if (relay->uplink == UPLINK_SENT) {
         relay->call_until = control->now + control->config.timeout;
-        relay->way = WAY_AGAIN;
+        relay->uplink = UPLINK_AGAIN;
         relay_call_root(relay);
     } else if (relay_is_placed(relay)) {
         if (relay->forsaken)
@@ -283,19 +285,19 @@ static void relay_missed(struct relay *relay)
 static bool relay_is_unheard(const struct relay *relay)
 {
     const struct control *control = relay->control;
-    if (relay->way != WAY_BELOW)
+    if (relay->uplink != UPLINK_BELOW)
         return relay->up.fd < 0;
     double patience = fmax(ORPHAN_BEATS * control->heartbeat,
                            fmin(ORPHAN_SECONDS, control->config.timeout / ORPHAN_SHARE));
     return control->now - relay->parent_heard > patience;
 }
 
-void relay_tend_way(struct relay *relay, short call_events)
+void relay_tend_uplink(struct relay *relay, short call_events)
 {
     struct control *control = relay->control;
-    enum call_state state = call_step(&relay->call, call_events);
+    enum connector_state state = connector_step(&relay->call, call_events);
     if (relay->alone) {
-        call_drop(&relay->call);
+        connector_drop(&relay->call);
         return;
     }
     if (state == CALL_DONE)
@@ -305,8 +307,8 @@ void relay_tend_way(struct relay *relay, short call_events)
     if (relay->call.state == CALL_NONE && control->now >= relay->call_again &&
         !atomic_load(&control->ended) && relay_is_unheard(relay))
         relay_call_root(relay);
-    if (relay->way == WAY_VOICE && control->now - relay->parent_heard < control->heartbeat) {
-        relay->way = WAY_BACK;
+    if (relay->uplink == UPLINK_VOICE && control->now - relay->parent_heard < control->heartbeat) {
+        relay->uplink = UPLINK_BACK;
         wire_put(&relay->voice, control->membership.rank, FRAME_BACK, NULL, 0);
     }
 }

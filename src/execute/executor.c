@@ -29,8 +29,8 @@ struct task {
     struct fault *fault; /* NULL but for the task that an injected fault strikes */
 };
 
-struct plan {
-    struct plan_config config;
+struct executor {
+    struct executor_config config;
     size_t count;
     struct task *tasks;
     size_t *passed; /* bytes of each operation that others may rely on */
@@ -46,7 +46,7 @@ struct plan {
 };
 
 /* The byte form of a message. */
-static struct layout layout_make(const struct plan_config *config, struct message message,
+static struct layout layout_make(const struct executor_config *config, struct message message,
                                  struct piece **room)
 {
     struct layout layout = {.pieces = *room, .count = message.count};
@@ -82,26 +82,27 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
 
 /* Results that no later operation touches are written past the cache, if it could not keep what the
  * plan touches. */
-static void plan_stream(struct plan *plan)
+static void executor_stream(struct executor *executor)
 {
-    const struct schedule *schedule = plan->config.schedule;
+    const struct schedule *schedule = executor->config.schedule;
     size_t bytes[BUFFERS], touched = 0;
-    schedule_bytes(schedule, plan->config.element, bytes);
+    schedule_bytes(schedule, executor->config.element, bytes);
     for (int b = 0; b < BUFFERS; b++)
         touched += bytes[b];
-    if (touched < plan->config.stream_least)
+    if (touched < executor->config.nontemporal_least)
         return;
-    for (size_t i = 0; i < plan->count; i++)
-        plan->tasks[i].transfer.to.streams = schedule->operations[i].to.count > 0;
-    for (size_t i = 0; i < plan->count; i++)
+    for (size_t i = 0; i < executor->count; i++)
+        executor->tasks[i].transfer.to.nontemporal = schedule->operations[i].to.count > 0;
+    for (size_t i = 0; i < executor->count; i++)
         for (size_t w = 0; w < schedule->operations[i].wait_count; w++)
-            plan->tasks[schedule->operations[i].waits[w].operation].transfer.to.streams = false;
+            executor->tasks[schedule->operations[i].waits[w].operation].transfer.to.nontemporal =
+                false;
 }
 
-static enum status task_make(struct plan *plan, struct task *task,
+static enum status task_make(struct executor *executor, struct task *task,
                              const struct operation *operation, struct piece **room)
 {
-    const struct plan_config *config = &plan->config;
+    const struct executor_config *config = &executor->config;
     task->operation = operation;
     task->transfer = (struct transfer){
         .kind = transfer_kind_of(operation->kind),
@@ -114,7 +115,7 @@ static enum status task_make(struct plan *plan, struct task *task,
         .element = config->element,
         .length = operation->length * config->element,
         .grain = operation->length * config->element,
-        .moved = &plan->moved,
+        .moved = &executor->moved,
         .profile = config->profile,
     };
     if (!operation_travels(operation->kind))
@@ -128,39 +129,39 @@ static enum status task_make(struct plan *plan, struct task *task,
 }
 
 /* A task that another one waits for is done step by step, so that the other can follow. */
-static void plan_grain(struct plan *plan)
+static void executor_grain(struct executor *executor)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct operation *operation = plan->tasks[i].operation;
+    for (size_t i = 0; i < executor->count; i++) {
+        const struct operation *operation = executor->tasks[i].operation;
         for (size_t w = 0; w < operation->wait_count; w++) {
-            struct transfer *awaited = &plan->tasks[operation->waits[w].operation].transfer;
-            awaited->grain = grain_of(plan->config.chunk, awaited->length);
+            struct transfer *awaited = &executor->tasks[operation->waits[w].operation].transfer;
+            awaited->grain = grain_of(executor->config.chunk, awaited->length);
         }
     }
 }
 
 /* Where each message is short, and the grain does not cut it, there is nothing to stream. */
-static enum status plan_make_eager(struct plan *plan)
+static enum status executor_make_eager(struct executor *executor)
 {
-    struct eager_step *steps = calloc(plan->count + 1, sizeof *steps);
+    struct eager_step *steps = calloc(executor->count + 1, sizeof *steps);
     if (!steps)
-        return fail(STATUS_ERROR, "out of memory for a plan of %zu operations", plan->count);
+        return fail(STATUS_ERROR, "out of memory for a plan of %zu operations", executor->count);
     bool serves = true;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < executor->count; i++) {
+        struct task *task = &executor->tasks[i];
         steps[i] = (struct eager_step){.transfer = &task->transfer, .channel = task->channel};
         if (task->channel)
             steps[i].move = task->channel->endpoint->transport->eager_move;
         serves &= task->transfer.length <= task->transfer.grain;
     }
-    const struct plan_config *config = &plan->config;
+    const struct executor_config *config = &executor->config;
     if (serves && eager_serves(config->schedule, steps, config->memory))
-        return eager_create(config->schedule, steps, config->memory, &plan->eager);
+        return eager_create(config->schedule, steps, config->memory, &executor->eager);
     free(steps);
     return STATUS_OK;
 }
 
-enum status plan_create(const struct plan_config *config, struct plan **made)
+enum status executor_create(const struct executor_config *config, struct executor **made)
 {
     const struct schedule *schedule = config->schedule;
     size_t pieces = 0;
@@ -168,203 +169,207 @@ enum status plan_create(const struct plan_config *config, struct plan **made)
         pieces += schedule->operations[i].to.count + schedule->operations[i].from.count +
                   schedule->operations[i].with.count;
 
-    struct plan *plan = calloc(1, sizeof *plan);
-    *made = plan;
-    if (!plan)
+    struct executor *executor = calloc(1, sizeof *executor);
+    *made = executor;
+    if (!executor)
         return fail(STATUS_ERROR, "out of memory for a plan");
-    plan->config = *config;
-    plan->count = schedule->count;
-    plan->tasks = calloc(plan->count + 1, sizeof *plan->tasks);
-    plan->passed = calloc(plan->count + 1, sizeof *plan->passed);
-    plan->epoch_left = calloc(schedule->epoch_count + 1, sizeof *plan->epoch_left);
-    plan->pieces = malloc((pieces + 1) * sizeof *plan->pieces);
+    executor->config = *config;
+    executor->count = schedule->count;
+    executor->tasks = calloc(executor->count + 1, sizeof *executor->tasks);
+    executor->passed = calloc(executor->count + 1, sizeof *executor->passed);
+    executor->epoch_left = calloc(schedule->epoch_count + 1, sizeof *executor->epoch_left);
+    executor->pieces = malloc((pieces + 1) * sizeof *executor->pieces);
     enum status status = STATUS_OK;
-    if (!plan->tasks || !plan->passed || !plan->epoch_left || !plan->pieces)
-        status = fail(STATUS_ERROR, "out of memory for a plan of %zu operations", plan->count);
-    struct piece *room = plan->pieces;
-    for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
-        status = task_make(plan, &plan->tasks[i], &schedule->operations[i], &room);
-    plan->completed = plan->earliest = plan->count;
+    if (!executor->tasks || !executor->passed || !executor->epoch_left || !executor->pieces)
+        status = fail(STATUS_ERROR, "out of memory for a plan of %zu operations", executor->count);
+    struct piece *room = executor->pieces;
+    for (size_t i = 0; i < executor->count && status == STATUS_OK; i++)
+        status = task_make(executor, &executor->tasks[i], &schedule->operations[i], &room);
+    executor->completed = executor->earliest = executor->count;
     if (status == STATUS_OK) {
-        plan_stream(plan);
-        plan_grain(plan);
-        status = plan_make_eager(plan);
+        executor_stream(executor);
+        executor_grain(executor);
+        status = executor_make_eager(executor);
     }
     if (status != STATUS_OK) {
-        plan_destroy(plan);
+        executor_destroy(executor);
         *made = NULL;
     }
     return status;
 }
 
-void plan_destroy(struct plan *plan)
+void executor_destroy(struct executor *executor)
 {
-    if (!plan)
+    if (!executor)
         return;
-    fault_end(&plan->fault);
-    eager_destroy(plan->eager);
-    free(plan->tasks);
-    free(plan->passed);
-    free(plan->epoch_left);
-    free(plan->pieces);
-    free(plan);
+    fault_end(&executor->fault);
+    eager_destroy(executor->eager);
+    free(executor->tasks);
+    free(executor->passed);
+    free(executor->epoch_left);
+    free(executor->pieces);
+    free(executor);
 }
 
 /* Finds how far a task may go now, and whom it has to watch to go further. */
-static void task_limit(struct plan *plan, struct task *task)
+static void task_limit(struct executor *executor, struct task *task)
 {
     uint32_t holder;
-    size_t limit = operation_limit(task->operation, plan->passed, plan->config.element,
+    size_t limit = operation_limit(task->operation, executor->passed, executor->config.element,
                                    &task->first_wait, &holder);
-    task->transfer.limit = limit - limit % plan->config.element;
+    task->transfer.limit = limit - limit % executor->config.element;
     if (holder != UINT32_MAX) {
-        task->next_watcher = plan->tasks[holder].watchers;
-        plan->tasks[holder].watchers = task;
+        task->next_watcher = executor->tasks[holder].watchers;
+        executor->tasks[holder].watchers = task;
     }
 }
 
-static void task_post(struct plan *plan, struct task *task)
+static void task_post(struct executor *executor, struct task *task)
 {
-    task_limit(plan, task);
+    task_limit(executor, task);
     if (task->channel) {
         channel_post(task->channel, &task->transfer);
     } else {
-        plan->config.memory->engine_post(plan->config.engine, &task->transfer);
-        plan->local_left++;
+        executor->config.memory->engine_post(executor->config.engine, &task->transfer);
+        executor->local_left++;
     }
 }
 
-static void epoch_open(struct plan *plan, int epoch)
+static void epoch_open(struct executor *executor, int epoch)
 {
-    const struct epoch *open = &plan->config.schedule->epochs[epoch];
+    const struct epoch *open = &executor->config.schedule->epochs[epoch];
     for (uint32_t i = 0; i < open->operations; i++)
-        task_post(plan, &plan->tasks[open->members[i]]);
+        task_post(executor, &executor->tasks[open->members[i]]);
 }
 
-enum status plan_start(struct plan *plan)
+enum status executor_start(struct executor *executor)
 {
-    const struct schedule *schedule = plan->config.schedule;
-    plan->is_eager = plan->eager && plan->fault.kind == PLAN_FAULT_NONE;
-    if (plan->is_eager) {
-        eager_start(plan->eager);
+    const struct schedule *schedule = executor->config.schedule;
+    executor->is_eager = executor->eager && executor->fault.kind == FAULT_NONE;
+    if (executor->is_eager) {
+        eager_start(executor->eager);
         return STATUS_OK;
     }
-    memset(plan->passed, 0, plan->count * sizeof *plan->passed);
-    plan->completed = plan->earliest = plan->local_left = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct task *task = &plan->tasks[i];
+    memset(executor->passed, 0, executor->count * sizeof *executor->passed);
+    executor->completed = executor->earliest = executor->local_left = 0;
+    for (size_t i = 0; i < executor->count; i++) {
+        struct task *task = &executor->tasks[i];
         task->transfer.limit = task->transfer.done = task->transfer.issued = 0;
         task->first_wait = 0;
         task->watchers = NULL;
         task->fault = NULL;
     }
     for (size_t e = 0; e < schedule->epoch_count; e++)
-        plan->epoch_left[e] = schedule->epochs[e].operations;
-    if (plan->fault.kind != PLAN_FAULT_NONE) {
-        for (size_t i = 0; i < plan->count; i++)
-            if (fault_strikes(&plan->fault, schedule->operations[i].kind))
-                plan->tasks[i].fault = &plan->fault;
-        for (size_t i = 0; i < plan->count; i++)
-            if (plan->tasks[i].fault && !fault_begin(&plan->fault, &plan->tasks[i].transfer))
+        executor->epoch_left[e] = schedule->epochs[e].operations;
+    if (executor->fault.kind != FAULT_NONE) {
+        for (size_t i = 0; i < executor->count; i++)
+            if (fault_strikes(&executor->fault, schedule->operations[i].kind))
+                executor->tasks[i].fault = &executor->fault;
+        for (size_t i = 0; i < executor->count; i++)
+            if (executor->tasks[i].fault &&
+                !fault_begin(&executor->fault, &executor->tasks[i].transfer))
                 return fail(STATUS_ERROR, "out of memory for an injected fault");
     }
     for (size_t e = 0; e < schedule->epoch_count; e++)
         if (schedule->epochs[e].previous < 0)
-            epoch_open(plan, (int)e);
+            epoch_open(executor, (int)e);
     return STATUS_OK;
 }
 
-static void task_complete(struct plan *plan, struct task *task)
+static void task_complete(struct executor *executor, struct task *task)
 {
-    const struct schedule *schedule = plan->config.schedule;
-    plan->completed++;
-    plan->local_left -= !task->channel;
-    while (plan->earliest < plan->count &&
-           plan->tasks[plan->earliest].transfer.done == plan->tasks[plan->earliest].transfer.length)
-        plan->earliest++;
+    const struct schedule *schedule = executor->config.schedule;
+    executor->completed++;
+    executor->local_left -= !task->channel;
+    while (executor->earliest < executor->count &&
+           executor->tasks[executor->earliest].transfer.done ==
+               executor->tasks[executor->earliest].transfer.length)
+        executor->earliest++;
     uint32_t epoch = task->operation->epoch;
-    if (--plan->epoch_left[epoch] == 0 && schedule->epochs[epoch].next >= 0)
-        epoch_open(plan, schedule->epochs[epoch].next);
+    if (--executor->epoch_left[epoch] == 0 && schedule->epochs[epoch].next >= 0)
+        epoch_open(executor, schedule->epochs[epoch].next);
 }
 
 /* A task has moved on: those whom it held back may follow. */
-static void task_moved(struct plan *plan, struct task *task)
+static void task_moved(struct executor *executor, struct task *task)
 {
-    size_t index = (size_t)(task - plan->tasks), done = task->transfer.done;
+    size_t index = (size_t)(task - executor->tasks), done = task->transfer.done;
     bool complete = done == task->transfer.length;
     if (complete && task->fault) {
         fault_finish(task->fault, &task->transfer);
         task->fault = NULL;
     }
     size_t visible = complete ? done : task->fault ? 0 : done - done % task->transfer.grain;
-    if (visible > plan->passed[index]) {
-        plan->passed[index] = visible;
+    if (visible > executor->passed[index]) {
+        executor->passed[index] = visible;
         struct task *watcher = task->watchers;
         task->watchers = NULL;
         while (watcher) {
             struct task *next = watcher->next_watcher;
-            task_limit(plan, watcher);
+            task_limit(executor, watcher);
             watcher = next;
         }
     }
     if (complete)
-        task_complete(plan, task);
+        task_complete(executor, task);
 }
 
-static enum status plan_progress_streaming(struct plan *plan, bool *moved, bool *complete)
+static enum status executor_progress_streaming(struct executor *executor, bool *moved,
+                                               bool *complete)
 {
-    enum status status = links_progress(plan->config.links);
-    if (status == STATUS_OK && plan->local_left)
-        status = plan->config.memory->engine_progress(plan->config.engine);
-    *moved = plan->moved.first != NULL;
+    enum status status = links_progress(executor->config.links);
+    if (status == STATUS_OK && executor->local_left)
+        status = executor->config.memory->engine_progress(executor->config.engine);
+    *moved = executor->moved.first != NULL;
     struct transfer *transfer;
-    while ((transfer = moved_take(&plan->moved)))
-        task_moved(plan, (struct task *)transfer);
-    *complete = plan->completed == plan->count;
+    while ((transfer = moved_take(&executor->moved)))
+        task_moved(executor, (struct task *)transfer);
+    *complete = executor->completed == executor->count;
     return status;
 }
 
-enum status plan_progress(struct plan *plan, bool *moved, bool *complete)
+enum status executor_progress(struct executor *executor, bool *moved, bool *complete)
 {
-    enum status status = plan->is_eager ? eager_progress(plan->eager, moved, complete)
-                                        : plan_progress_streaming(plan, moved, complete);
-    profile_look_end(plan->config.profile, *moved);
+    enum status status = executor->is_eager
+                             ? eager_progress(executor->eager, moved, complete)
+                             : executor_progress_streaming(executor, moved, complete);
+    profile_look_end(executor->config.profile, *moved);
     return status;
 }
 
-enum status plan_check(const struct plan *plan)
+enum status executor_check(const struct executor *executor)
 {
-    if (plan->is_eager)
-        eager_await(plan->eager);
-    return links_check(plan->config.links);
+    if (executor->is_eager)
+        eager_await(executor->eager);
+    return links_check(executor->config.links);
 }
 
-void plan_where(const struct plan *plan, struct whereabouts *where)
+void executor_position(const struct executor *executor, struct position *where)
 {
-    *where = (struct whereabouts){.operation = -1, .peer = -1};
-    int earliest = plan->is_eager                  ? eager_where(plan->eager)
-                   : plan->earliest == plan->count ? -1
-                                                   : (int)plan->earliest;
+    *where = (struct position){.operation = -1, .peer = -1};
+    int earliest = executor->is_eager                      ? eager_where(executor->eager)
+                   : executor->earliest == executor->count ? -1
+                                                           : (int)executor->earliest;
     if (earliest < 0)
         return;
-    const struct task *task = &plan->tasks[earliest];
-    *where = (struct whereabouts){
+    const struct task *task = &executor->tasks[earliest];
+    *where = (struct position){
         .operation = earliest,
         .kind = task->operation->kind,
         .peer = task->operation->peer,
         .lane = task->operation->lane,
         .step = task->operation->step,
-        .done = plan->is_eager ? 0 : task->transfer.done,
+        .done = executor->is_eager ? 0 : task->transfer.done,
         .length = task->transfer.length,
     };
 }
 
-void plan_inject(struct plan *plan, enum plan_fault fault, int nth)
+void executor_inject(struct executor *executor, enum fault_kind fault, int nth)
 {
-    plan->fault = (struct fault){.kind = fault, .countdown = nth};
+    executor->fault = (struct fault){.kind = fault, .countdown = nth};
 }
 
-bool plan_inject_pending(const struct plan *plan)
+bool executor_inject_pending(const struct executor *executor)
 {
-    return plan->fault.kind != PLAN_FAULT_NONE;
+    return executor->fault.kind != FAULT_NONE;
 }

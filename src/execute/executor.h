@@ -12,9 +12,9 @@
 #include "schedule/schedule.h"
 #include "transport/links.h"
 
-struct plan;
+struct executor;
 
-struct plan_config {
+struct executor_config {
     const struct schedule *schedule; /* must outlive the plan */
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
     size_t element;                  /* bytes */
@@ -22,7 +22,7 @@ struct plan_config {
     finish_function *finish;         /* NULL if nothing in it finishes a result */
     size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done);
                      GRAIN_AUTO: by their length */
-    size_t stream_least; /* bytes of all buffers together that no cache keeps */
+    size_t nontemporal_least; /* bytes of all buffers together that no cache keeps */
     const struct memory_kind *memory;
     struct engine *engine; /* for local operations; of that kind */
     struct links *links;
@@ -30,37 +30,37 @@ struct plan_config {
 };
 
 /* Channels that the schedule uses must be connected. */
-enum status plan_create(const struct plan_config *config, struct plan **plan);
-void plan_destroy(struct plan *plan); /* NULL is allowed */
+enum status executor_create(const struct executor_config *config, struct executor **executor);
+void executor_destroy(struct executor *executor); /* NULL is allowed */
 
 /* Begins a run; the last one must be complete. */
-enum status plan_start(struct plan *plan);
+enum status executor_start(struct executor *executor);
 
 /* Moves what can be moved, without waiting. *complete is set when the run is over; *moved when
  * anything moved in this call. */
-enum status plan_progress(struct plan *plan, bool *moved, bool *complete);
+enum status executor_progress(struct executor *executor, bool *moved, bool *complete);
 
 /* Called now and then while nothing moves: do the peers that the run waits for still live? */
-enum status plan_check(const struct plan *plan);
+enum status executor_check(const struct executor *executor);
 
 /* What the run waits in: the earliest operation in program order that is not complete. */
-struct whereabouts {
+struct position {
     int operation; /* index in the schedule; -1: none */
     enum operation_kind kind;
     int peer, lane, step;
     size_t done, length; /* bytes */
 };
-void plan_where(const struct plan *plan, struct whereabouts *where);
+void executor_position(const struct executor *executor, struct position *where);
 
 /* Injected faults, for testing the tester: the `nth` incoming message of the next run is treated
  * so. */
-enum plan_fault {
-    PLAN_FAULT_NONE,
-    PLAN_FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */
-    PLAN_FAULT_DROP,    /* it is received and ignored */
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */
+    FAULT_DROP,    /* it is received and ignored */
 };
-void plan_inject(struct plan *plan, enum plan_fault fault, int nth);
+void executor_inject(struct executor *executor, enum fault_kind fault, int nth);
 /* Is there still a fault that has struck nothing? */
-bool plan_inject_pending(const struct plan *plan);
+bool executor_inject_pending(const struct executor *executor);
 
 #endif

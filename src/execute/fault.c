@@ -14,7 +14,7 @@ bool fault_strikes(struct fault *fault, enum operation_kind kind)
 bool fault_begin(struct fault *fault, struct transfer *transfer)
 {
     fault->told = *transfer;
-    if (fault->kind != PLAN_FAULT_DROP)
+    if (fault->kind != FAULT_DROP)
         return true;
     fault->aside = malloc(transfer->length);
     fault->aside_piece = (struct piece){
@@ -41,7 +41,7 @@ static void drop_finish(const struct transfer *told)
 
 void fault_finish(struct fault *fault, struct transfer *transfer)
 {
-    if (fault->kind == PLAN_FAULT_CORRUPT) {
+    if (fault->kind == FAULT_CORRUPT) {
         /* A high bit of the first element: a low one of a float could be rounded away later, and
          * then nothing would be wrong. */
         size_t run, high = transfer->element > 1 ? transfer->element - 2 : 0;
@@ -60,5 +60,5 @@ void fault_finish(struct fault *fault, struct transfer *transfer)
 void fault_end(struct fault *fault)
 {
     free(fault->aside);
-    *fault = (struct fault){.kind = PLAN_FAULT_NONE};
+    *fault = (struct fault){.kind = FAULT_NONE};
 }

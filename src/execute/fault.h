@@ -10,7 +10,7 @@
 #include "execute/executor.h"
 
 struct fault {
-    enum plan_fault kind;
+    enum fault_kind kind;
     int countdown; /* incoming messages before the one that is struck */
     char *aside;   /* where a dropped message lands */
     struct piece aside_piece;

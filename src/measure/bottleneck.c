@@ -20,19 +20,19 @@
 #define COMPARABLE 4         /* one part in so many of the suspect's bytes */
 #define NEARLY     2         /* one part in so many of the suspect's own time is nearly as slow */
 
-static uint64_t link_own(const struct culprit_link *link)
+static uint64_t link_own(const struct bottleneck_link *link)
 {
     return link->busy < link->starved ? link->busy : link->starved;
 }
 
 /* Between hosts; where there is one host only, between its ranks. */
-static bool link_counts(const struct culprit_case *given, const struct culprit_link *link,
+static bool link_counts(const struct bottleneck_case *given, const struct bottleneck_link *link,
                         bool one_node)
 {
     return link->bytes > 0 && (one_node || given->node[link->from] != given->node[link->to]);
 }
 
-static bool is_one_node(const struct culprit_case *given)
+static bool is_one_node(const struct bottleneck_case *given)
 {
     for (int r = 1; r < given->ranks; r++)
         if (given->node[r] != given->node[0])
@@ -41,22 +41,22 @@ static bool is_one_node(const struct culprit_case *given)
 }
 
 /* Does the suspicion of this kind, which began with `worst`, take in `link`? */
-static bool suspects_hold(const struct culprit_case *given, enum culprit_kind kind, int node,
-                          bool one_node, const struct culprit_link *worst,
-                          const struct culprit_link *link)
+static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_kind kind, int node,
+                          bool one_node, const struct bottleneck_link *worst,
+                          const struct bottleneck_link *link)
 {
     if (one_node)
         return link == worst;
     int from = given->node[link->from], to = given->node[link->to];
     int a = given->node[worst->from], b = given->node[worst->to];
     switch (kind) {
-    case CULPRIT_LINK:
+    case BOTTLENECK_LINK:
         return from == a && to == b;
-    case CULPRIT_PAIR:
+    case BOTTLENECK_PAIR:
         return (from == a && to == b) || (from == b && to == a);
-    case CULPRIT_FROM:
+    case BOTTLENECK_FROM:
         return from == node;
-    case CULPRIT_TO:
+    case BOTTLENECK_TO:
         return to == node;
     default:
         return from == node || to == node;
@@ -76,21 +76,21 @@ static double rate_of(uint64_t bytes, uint64_t ns)
 }
 
 /* Is it those that the suspicion takes in, and only those? `rates`: room for one of each link. */
-static bool suspects_confirm(const struct culprit_case *given, bool one_node,
-                             const struct culprit_link *worst, struct culprit *culprit,
+static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
+                             const struct bottleneck_link *worst, struct bottleneck *bottleneck,
                              double *rates)
 {
     uint64_t longest = link_own(worst), bytes = 0, time = 0;
     int slow = 0, others = 0;
-    culprit->links = 0;
+    bottleneck->links = 0;
     for (int i = 0; i < given->link_count; i++) {
-        const struct culprit_link *link = &given->links[i];
+        const struct bottleneck_link *link = &given->links[i];
         if (!link_counts(given, link, one_node))
             continue;
         bool comparable = link->bytes >= worst->bytes / COMPARABLE;
         uint64_t own = link_own(link);
-        if (suspects_hold(given, culprit->kind, culprit->node, one_node, worst, link)) {
-            culprit->links++;
+        if (suspects_hold(given, bottleneck->kind, bottleneck->node, one_node, worst, link)) {
+            bottleneck->links++;
             slow += own >= longest / PRONOUNCED;
             bytes += link->bytes;
             time += own;
@@ -100,22 +100,22 @@ static bool suspects_confirm(const struct culprit_case *given, bool one_node,
             rates[others++] = rate_of(link->bytes, link->busy);
         }
     }
-    if (others == 0 || slow * 3 < culprit->links * 2)
+    if (others == 0 || slow * 3 < bottleneck->links * 2)
         return false;
     qsort(rates, (size_t)others, sizeof *rates, compare_rates);
-    culprit->rate = rate_of(bytes, time);
-    culprit->others = rates[(others - 1) / 2];
-    return culprit->others >= PRONOUNCED * culprit->rate;
+    bottleneck->rate = rate_of(bytes, time);
+    bottleneck->others = rates[(others - 1) / 2];
+    return bottleneck->others >= PRONOUNCED * bottleneck->rate;
 }
 
 /* Do all bytes to or from a host have no more to share its links with than those of another host?
  * Of an algorithm's root that is not so, and its links are slower for it. */
-static bool node_is_comparable(const struct culprit_case *given, int node, bool sends)
+static bool node_is_comparable(const struct bottleneck_case *given, int node, bool sends)
 {
     uint64_t mine = 0, most = 0;
     uint64_t *bytes = calloc((size_t)given->ranks, sizeof *bytes); /* of each node */
     for (int i = 0; bytes && i < given->link_count; i++) {
-        const struct culprit_link *link = &given->links[i];
+        const struct bottleneck_link *link = &given->links[i];
         if (link_counts(given, link, false))
             bytes[given->node[sends ? link->from : link->to]] += link->bytes;
     }
@@ -130,70 +130,72 @@ static bool node_is_comparable(const struct culprit_case *given, int node, bool 
     return known && mine <= most + most / 2;
 }
 
-static bool step_is_fair(const struct culprit_case *given, enum culprit_kind kind, int node)
+static bool step_is_fair(const struct bottleneck_case *given, enum bottleneck_kind kind, int node)
 {
-    return node < 0 || ((kind == CULPRIT_TO || node_is_comparable(given, node, true)) &&
-                        (kind == CULPRIT_FROM || node_is_comparable(given, node, false)));
+    return node < 0 || ((kind == BOTTLENECK_TO || node_is_comparable(given, node, true)) &&
+                        (kind == BOTTLENECK_FROM || node_is_comparable(given, node, false)));
 }
 
-static const struct culprit_link *link_worst(const struct culprit_case *given, bool one_node)
+static const struct bottleneck_link *link_worst(const struct bottleneck_case *given, bool one_node)
 {
-    const struct culprit_link *worst = NULL;
+    const struct bottleneck_link *worst = NULL;
     for (int i = 0; i < given->link_count; i++) {
-        const struct culprit_link *link = &given->links[i];
+        const struct bottleneck_link *link = &given->links[i];
         if (link_counts(given, link, one_node) && (!worst || link_own(link) > link_own(worst)))
             worst = link;
     }
     return worst;
 }
 
-static bool find_links(const struct culprit_case *given, struct culprit *culprit)
+static bool find_links(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
     bool one_node = is_one_node(given);
-    const struct culprit_link *worst = link_worst(given, one_node);
+    const struct bottleneck_link *worst = link_worst(given, one_node);
     uint64_t own = worst ? link_own(worst) : 0;
     if (given->ranks < 3 || own < LEAST || own < given->time / SHARE)
         return false;
     double *rates = malloc((size_t)given->link_count * sizeof *rates);
     const int from = given->node[worst->from], to = given->node[worst->to];
     const struct {
-        enum culprit_kind kind;
+        enum bottleneck_kind kind;
         int node;
-    } steps[] = {{CULPRIT_LINK, -1}, {CULPRIT_PAIR, -1},   {CULPRIT_FROM, from},
-                 {CULPRIT_TO, to},   {CULPRIT_HOST, from}, {CULPRIT_HOST, to}};
+    } steps[] = {{BOTTLENECK_LINK, -1}, {BOTTLENECK_PAIR, -1},   {BOTTLENECK_FROM, from},
+                 {BOTTLENECK_TO, to},   {BOTTLENECK_HOST, from}, {BOTTLENECK_HOST, to}};
     bool found = false;
     for (int i = 0; rates && !found && i < (one_node ? 1 : 6); i++) {
-        culprit->kind = steps[i].kind;
-        culprit->node = steps[i].node;
-        found = step_is_fair(given, culprit->kind, culprit->node) &&
-                suspects_confirm(given, one_node, worst, culprit, rates);
+        bottleneck->kind = steps[i].kind;
+        bottleneck->node = steps[i].node;
+        found = step_is_fair(given, bottleneck->kind, bottleneck->node) &&
+                suspects_confirm(given, one_node, worst, bottleneck, rates);
     }
     free(rates);
-    culprit->from = worst->from;
-    culprit->to = worst->to;
-    culprit->share = given->time > own ? (double)own / (double)given->time : 1;
+    bottleneck->from = worst->from;
+    bottleneck->to = worst->to;
+    bottleneck->share = given->time > own ? (double)own / (double)given->time : 1;
     return found;
 }
 
-static bool find_rank(const struct culprit_case *given, struct culprit *culprit)
+static bool find_rank(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
-    culprit->rank = measure_late_rank(given->late, given->ranks, given->duration);
-    if (culprit->rank < 0)
+    bottleneck->rank = statistics_late_rank(given->late, given->ranks, given->duration);
+    if (bottleneck->rank < 0)
         return false;
-    culprit->kind = CULPRIT_RANK;
-    culprit->late = given->late[culprit->rank];
+    bottleneck->kind = BOTTLENECK_RANK;
+    bottleneck->late = given->late[bottleneck->rank];
     for (int r = 0; r < given->ranks; r++)
-        if (r != culprit->rank && given->late[r] > culprit->next)
-            culprit->next = given->late[r];
-    culprit->share =
-        given->duration > culprit->late ? (double)culprit->late / (double)given->duration : 1;
+        if (r != bottleneck->rank && given->late[r] > bottleneck->next)
+            bottleneck->next = given->late[r];
+    bottleneck->share =
+        given->duration > bottleneck->late ? (double)bottleneck->late / (double)given->duration : 1;
     return true;
 }
 
-void culprit_find(const struct culprit_case *given, struct culprit *culprit)
+void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
-    const struct culprit nobody = {.rank = -1, .from = -1, .to = -1, .node = -1};
-    struct culprit rank = nobody, links = nobody;
+    const struct bottleneck nobody = {.rank = -1, .from = -1, .to = -1, .node = -1};
+    struct bottleneck rank = nobody, links = nobody;
     bool is_rank = find_rank(given, &rank), is_link = find_links(given, &links);
-    *culprit = is_link && !(is_rank && rank.share >= links.share) ? links : is_rank ? rank : nobody;
+    *bottleneck = is_link && !(is_rank && rank.share >= links.share) ? links
+                  : is_rank                                          ? rank
+                                                                     : nobody;
 }

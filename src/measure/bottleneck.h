@@ -16,40 +16,40 @@
 
 #include <stdint.h>
 
-enum culprit_kind {
-    CULPRIT_NOBODY,
-    CULPRIT_RANK, /* it begins late */
-    CULPRIT_LINK, /* from one rank to another, or all links from its host to the other's */
-    CULPRIT_PAIR, /* the links between two hosts, in both directions */
-    CULPRIT_FROM, /* all links from a host */
-    CULPRIT_TO,   /* all links to a host */
-    CULPRIT_HOST, /* all links from and to a host */
+enum bottleneck_kind {
+    BOTTLENECK_NOBODY,
+    BOTTLENECK_RANK, /* it begins late */
+    BOTTLENECK_LINK, /* from one rank to another, or all links from its host to the other's */
+    BOTTLENECK_PAIR, /* the links between two hosts, in both directions */
+    BOTTLENECK_FROM, /* all links from a host */
+    BOTTLENECK_TO,   /* all links to a host */
+    BOTTLENECK_HOST, /* all links from and to a host */
 };
 
 /* What one link carried in the timed iterations of a line. */
-struct culprit_link {
+struct bottleneck_link {
     int from, to;     /* ranks */
     uint64_t bytes;   /* of messages */
     uint64_t busy;    /* ns in which bytes were on their way */
     uint64_t starved; /* ns in which the receiver waited for them */
 };
 
-struct culprit_case {
+struct bottleneck_case {
     int ranks;
     const int *node;      /* of each rank, from 0 */
     const uint64_t *late; /* of each rank: the median of the time from its release to its
                              beginning, ns */
     uint64_t duration;    /* p50 of an iteration, ns */
     uint64_t time;        /* all iterations together, ns */
-    const struct culprit_link *links;
+    const struct bottleneck_link *links;
     int link_count;
 };
 
-struct culprit {
-    enum culprit_kind kind;
+struct bottleneck {
+    enum bottleneck_kind kind;
     int rank;            /* the late one; -1 */
     int from, to;        /* of the links, the one that was waited for longest; -1 */
-    int node;            /* CULPRIT_FROM, TO, HOST; -1 */
+    int node;            /* BOTTLENECK_FROM, TO, HOST; -1 */
     int links;           /* how many are to blame */
     double share;        /* of the time */
     double rate, others; /* bytes per second: of a link to blame; the median of the others, each at
@@ -58,6 +58,6 @@ struct culprit {
 };
 
 /* Nothing is allocated or kept. Where memory is short, nobody is named. */
-void culprit_find(const struct culprit_case *given, struct culprit *culprit);
+void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include "measure/results.h"
 
-/* Fills in result->culprit, accusation and samples. `tallies`: a struct tally_wire of each rank;
+/* Fills in result->culprit, accusation and samples. `tallies`: a struct rank_result_wire of each rank;
  * `duration`: p50 of an iteration, `time`: of all of them together, ns. */
-enum status accuse(struct result *result, const struct member *members, const struct blobs *tallies,
-                   uint64_t duration, uint64_t time);
-void accuse_free(struct result *result);
+enum status bottleneck_report(struct result *result, const struct member *members,
+                              const struct blobs *rank_results, uint64_t duration, uint64_t time);
+void bottleneck_report_free(struct result *result);
 
 #endif

@@ -16,10 +16,11 @@
 #include "run/start_barrier.h"
 #include "transport/links.h"
 
-static struct link_class *class_find(struct connections *connections, const struct link_class *like)
+static struct link_class *class_find(struct connectivity *connectivity,
+                                     const struct link_class *like)
 {
-    for (int i = 0; i < connections->class_count; i++) {
-        struct link_class *class = &connections->classes[i];
+    for (int i = 0; i < connectivity->class_count; i++) {
+        struct link_class *class = &connectivity->classes[i];
         if (strcmp(class->transport, like->transport) == 0 &&
             strcmp(class->words, like->words) == 0)
             return class;
@@ -40,15 +41,15 @@ static void class_merge(struct link_class *class, const struct link_class *more)
     }
 }
 
-void connections_add(struct connections *connections, const struct link_class *more)
+void connectivity_add(struct connectivity *connectivity, const struct link_class *more)
 {
-    struct link_class link = *more, *class = class_find(connections, more);
-    struct link_class *end = &connections->classes[connections->class_count];
-    bool summed_up = connections->class_count > 0 && strcmp(end[-1].transport, LINK_OTHERS) == 0;
-    if (!class && connections->class_count - summed_up == LINK_CLASSES_MOST) {
+    struct link_class link = *more, *class = class_find(connectivity, more);
+    struct link_class *end = &connectivity->classes[connectivity->class_count];
+    bool summed_up = connectivity->class_count > 0 && strcmp(end[-1].transport, LINK_OTHERS) == 0;
+    if (!class && connectivity->class_count - summed_up == LINK_CLASSES_MOST) {
         snprintf(link.transport, sizeof link.transport, LINK_OTHERS);
         snprintf(link.words, sizeof link.words, LINK_OTHERS_WORDS);
-        class = class_find(connections, &link);
+        class = class_find(connectivity, &link);
     }
     if (class) {
         class_merge(class, &link);
@@ -59,7 +60,7 @@ void connections_add(struct connections *connections, const struct link_class *m
         end--;
     }
     *end = link;
-    connections->class_count++;
+    connectivity->class_count++;
 }
 
 /* What a rank says of itself. */
@@ -68,7 +69,7 @@ struct summary {
     struct link_class classes[LINK_CLASSES_MOST + 1]; /* the first so many of them */
 };
 
-static void connections_sum_up(struct links *links, int rank, int ranks, struct connections *own)
+static void connectivity_sum_up(struct links *links, int rank, int ranks, struct connectivity *own)
 {
     for (int peer = 0; peer < ranks; peer++) {
         struct link_class link = {.count = 1, .from = rank, .to = peer};
@@ -78,34 +79,36 @@ static void connections_sum_up(struct links *links, int rank, int ranks, struct 
         snprintf(link.transport, sizeof link.transport, "%s", links_transport(links, peer)->name);
         snprintf(link.words, sizeof link.words, "%s", words);
         link.most_ns = link.least_ns;
-        connections_add(own, &link);
+        connectivity_add(own, &link);
     }
 }
 
 /* Ranks that meet nobody at a gate though others are on their host. */
-static enum status connections_note(struct connections *connections, const struct member *members)
+static enum status connectivity_note(struct connectivity *connectivity,
+                                     const struct member *members)
 {
-    int ranks = connections->ranks, count = 0;
+    int ranks = connectivity->ranks, count = 0;
     int *on_node = calloc((size_t)ranks, sizeof *on_node);
-    int *at_gate = calloc((size_t)ranks, sizeof *at_gate);
+    int *at_node_barrier = calloc((size_t)ranks, sizeof *at_node_barrier);
     bool *listed = calloc((size_t)ranks, sizeof *listed);
     enum status status = STATUS_OK;
-    if (!on_node || !at_gate || !listed)
+    if (!on_node || !at_node_barrier || !listed)
         status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     for (int r = 0; r < ranks && !status; r++) {
         on_node[members[r].node]++;
-        at_gate[connections->gate[r]]++;
+        at_node_barrier[connectivity->node_barrier[r]]++;
     }
     for (int r = 0; r < ranks && !status; r++)
-        count += listed[r] = at_gate[connections->gate[r]] == 1 && on_node[members[r].node] > 1;
-    char list[RANKS_TEXT_MOST];
+        count += listed[r] =
+            at_node_barrier[connectivity->node_barrier[r]] == 1 && on_node[members[r].node] > 1;
+    char list[RANK_LIST_MOST];
     if (count > 0)
-        snprintf(connections->note, sizeof connections->note,
+        snprintf(connectivity->note, sizeof connectivity->note,
                  "%s can share no memory with others of the same host: the start barrier takes the "
                  "links there, so iterations begin less evenly",
-                 ranks_text(listed, ranks, list, sizeof list));
+                 rank_list_text(listed, ranks, list, sizeof list));
     free(listed);
-    free(at_gate);
+    free(at_node_barrier);
     free(on_node);
     return status;
 }
@@ -123,18 +126,19 @@ static bool classes_check(const struct link_class *classes, size_t count, int ra
     return true;
 }
 
-enum status connections_gather(struct control *control, struct links *links,
-                               const struct start *start, struct connections *connections)
+enum status connectivity_gather(struct control *control, struct links *links,
+                                const struct start_barrier *start,
+                                struct connectivity *connectivity)
 {
     int ranks = control_ranks(control);
-    struct connections own = {0};
+    struct connectivity own = {0};
     struct blobs blobs;
-    connections_sum_up(links, control_rank(control), ranks, &own);
+    connectivity_sum_up(links, control_rank(control), ranks, &own);
     struct summary summary = {.strangers = links_strangers(links)};
     memcpy(summary.classes, own.classes, sizeof own.classes);
     const size_t head = offsetof(struct summary, classes);
-    *connections =
-        (struct connections){.ranks = ranks, .gates = start->gates, .gate = start->gate_of};
+    *connectivity = (struct connectivity){
+        .ranks = ranks, .gates = start->gates, .node_barrier = start->node_barrier_of};
     enum status status = control_gather(
         control, &summary, head + (size_t)own.class_count * sizeof summary.classes[0], &blobs);
     for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
@@ -149,11 +153,11 @@ enum status connections_gather(struct control *control, struct links *links,
                           r);
             break;
         }
-        connections->strangers += theirs->strangers;
+        connectivity->strangers += theirs->strangers;
         for (size_t i = 0; i < count; i++)
-            connections_add(connections, &theirs->classes[i]);
+            connectivity_add(connectivity, &theirs->classes[i]);
     }
     bool root = status == STATUS_OK && blobs.count > 0;
     blobs_free(&blobs);
-    return root ? connections_note(connections, control_members(control)) : status;
+    return root ? connectivity_note(connectivity, control_members(control)) : status;
 }

@@ -12,7 +12,7 @@
 
 struct control;
 struct links;
-struct start;
+struct start_barrier;
 
 #define LINK_CLASSES_MOST 16 /* beside a last one that sums up those for which there is no room: */
 #define LINK_OTHERS       "others"
@@ -27,21 +27,22 @@ struct link_class {
     int from, to;               /* the ranks of the slowest */
 };
 
-struct connections {
+struct connectivity {
     struct link_class classes[LINK_CLASSES_MOST + 1];
     int class_count;
     int ranks, gates;
-    const int *gate;    /* of each rank, 0 .. gates-1: those with the same one share memory */
-    uint64_t strangers; /* connections that were none of the job's, dropped by its links */
-    char note[256];     /* a sentence about ranks that fell back to the links; "" */
+    const int *node_barrier; /* of each rank, 0 .. gates-1: those with the same one share memory */
+    uint64_t strangers;      /* connections that were none of the job's, dropped by its links */
+    char note[256];          /* a sentence about ranks that fell back to the links; "" */
 };
 
 /* Adds links to those that are like them. */
-void connections_add(struct connections *connections, const struct link_class *more);
+void connectivity_add(struct connectivity *connectivity, const struct link_class *more);
 
 /* Called by all ranks together when they are connected; fills *connections at rank 0, as long as
  * `start` is open. */
-enum status connections_gather(struct control *control, struct links *links,
-                               const struct start *start, struct connections *connections);
+enum status connectivity_gather(struct control *control, struct links *links,
+                                const struct start_barrier *start,
+                                struct connectivity *connectivity);
 
 #endif

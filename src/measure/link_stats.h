@@ -11,13 +11,13 @@
 #include "transport/transport.h"
 
 struct job;
-struct line;
+struct test_case;
 struct links;
 struct runner;
 
 /* What a rank says of one peer, as it travels to rank 0. Times in ns, over all timed iterations; of
  * several lanes the longest. */
-struct peer_flow {
+struct peer_stats {
     int32_t peer;
     int32_t lanes;
     uint64_t sent, received; /* bytes of messages */
@@ -28,23 +28,24 @@ struct peer_flow {
     uint64_t resent;         /* packets */
 };
 
-struct flows {
+struct link_stats {
     int count;
-    struct peer_flow *peers;
-    struct strain *before; /* of each peer and lane, of the channel that sends and of the other */
+    struct peer_stats *peers;
+    struct wait_stats
+        *before; /* of each peer and lane, of the channel that sends and of the other */
 };
 
-enum status flows_create(const struct job *job, const struct line *line,
-                         const struct runner *runner, struct flows **flows);
-void flows_free(struct flows *flows); /* NULL is allowed */
+enum status link_stats_create(const struct job *job, const struct test_case *test_case,
+                              const struct runner *runner, struct link_stats **flows);
+void link_stats_free(struct link_stats *flows); /* NULL is allowed */
 
-#define FLOWS_TOLD 64
+#define LINK_STATS_MOST 64
 
 /* How many peers a rank tells of: the first so many of them, which are put in order here: those who
  * were waited for longest, or to whom bytes were on their way longest, come first. NULL: 0. */
-int flows_told(struct flows *flows);
+int link_stats_sort(struct link_stats *flows);
 
 /* Before (sign -1) and after (+1) the timed iterations. NULL is allowed. */
-void flows_count(struct flows *flows, struct links *links, int sign);
+void link_stats_count(struct link_stats *flows, struct links *links, int sign);
 
 #endif

@@ -22,7 +22,7 @@ struct rank_sample {
     double late_us; /* median */
     double time_us; /* p50 of an iteration, from release to end */
     int peers;
-    const struct peer_flow *flows; /* of those peers, those that were waited for longest first */
+    const struct peer_stats *flows; /* of those peers, those that were waited for longest first */
 };
 
 /* One line of the table: one collective, algorithm and size. */
@@ -42,7 +42,7 @@ struct result {
     int late_rank;       /* -1: nobody stands out */
     double late_us;      /* its median lateness */
     int ranks;
-    struct culprit culprit;       /* who is to blame for the time */
+    struct bottleneck bottleneck; /* who is to blame for the time */
     char accusation[320];         /* the same as words; "": nobody, or it was not asked for */
     struct rank_sample *samples;  /* of each rank, the ledger's, which frees them after
                                      report->result(); NULL: not asked for */
@@ -50,15 +50,15 @@ struct result {
 };
 
 /* Who takes part. */
-struct lineup {
+struct participants {
     int ranks;
-    const struct member *members; /* of each rank, */
-    const struct place *places;   /* likewise: what became of the job's binding */
+    const struct member *members;     /* of each rank, */
+    const struct cpu_binding *places; /* likewise: what became of the job's binding */
     const char *bootstrap;
 };
 
 /* How it ended. */
-struct ending {
+struct job_end {
     enum status status;
     const struct job_error *errors;
     int error_count;
@@ -68,13 +68,14 @@ struct ending {
 
 /* All calls come from rank 0's main thread. */
 struct report {
-    void (*begin)(struct report *report, const struct job *job, const struct lineup *lineup);
+    void (*begin)(struct report *report, const struct job *job,
+                  const struct participants *participants);
     /* When the ranks are connected. NULL is allowed. */
     void (*connected)(struct report *report, const struct job *job,
-                      const struct connections *connections);
+                      const struct connectivity *connectivity);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
-    void (*end)(struct report *report, const struct job *job, const struct ending *ending);
+    void (*end)(struct report *report, const struct job *job, const struct job_end *end);
     const char *_Atomic writing; /* what a call writes to just now, for a human; NULL: nothing */
 };
 

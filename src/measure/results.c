@@ -14,28 +14,28 @@
 #include "measure/bottleneck_report.h"
 #include "measure/rank_result.h"
 
-#define STORIES_MOST 8  /* different stories that are told for one line */
-#define RANKS_TOLD   16 /* ranks that are listed for one story */
+#define HYPOTHESES_MOST 8  /* different stories that are told for one line */
+#define RANKS_TOLD      16 /* ranks that are listed for one story */
 
-static void error_add(struct ledger *ledger, const struct job_error *error)
+static void error_add(struct results *results, const struct job_error *error)
 {
     struct job_error *more =
-        realloc(ledger->errors, ((size_t)ledger->error_count + 1) * sizeof *more);
+        realloc(results->errors, ((size_t)results->error_count + 1) * sizeof *more);
     if (!more)
         return; /* it has been said on stderr */
-    ledger->errors = more;
-    more[ledger->error_count++] = *error;
+    results->errors = more;
+    more[results->error_count++] = *error;
 }
 
 /* "0, 1, 2 and 5 more" of the ranks from `first` on that tell the same story. */
-static void ranks_write(const struct blobs *tallies, int first, char *text, size_t size)
+static void ranks_write(const struct blobs *rank_results, int first, char *text, size_t size)
 {
-    const struct tally_wire *model = tallies->data[first];
+    const struct rank_result_wire *model = rank_results->data[first];
     int count = 0;
     size_t used = 0;
-    for (int r = first; r < tallies->count; r++) {
-        const struct tally_wire *wire = tallies->data[r];
-        if (wire->wrong == 0 || strcmp(wire->story, model->story) != 0)
+    for (int r = first; r < rank_results->count; r++) {
+        const struct rank_result_wire *wire = rank_results->data[r];
+        if (wire->wrong == 0 || strcmp(wire->explanation, model->explanation) != 0)
             continue;
         if (count++ < RANKS_TOLD)
             used += (size_t)snprintf(text + used, size - used, "%s%d", count > 1 ? ", " : "", r);
@@ -44,25 +44,25 @@ static void ranks_write(const struct blobs *tallies, int first, char *text, size
         snprintf(text + used, size - used, " and %d more", count - RANKS_TOLD);
 }
 
-static bool story_is_new(const struct blobs *tallies, int rank)
+static bool story_is_new(const struct blobs *rank_results, int rank)
 {
     for (int r = 0; r < rank; r++)
-        if (strcmp(((const struct tally_wire *)tallies->data[r])->story,
-                   ((const struct tally_wire *)tallies->data[rank])->story) == 0)
+        if (strcmp(((const struct rank_result_wire *)rank_results->data[r])->explanation,
+                   ((const struct rank_result_wire *)rank_results->data[rank])->explanation) == 0)
             return false;
     return true;
 }
 
 /* A fault spreads from hop to hop: where a wrong rank got its first wrong element from one whose
  * own result is right, it began between these two. */
-static void origins_tell(const struct blobs *tallies, const struct member *members)
+static void origins_tell(const struct blobs *rank_results, const struct member *members)
 {
     int told = 0;
-    for (int r = 0; r < tallies->count && told < STORIES_MOST; r++) {
-        const struct tally_wire *wire = tallies->data[r];
+    for (int r = 0; r < rank_results->count && told < HYPOTHESES_MOST; r++) {
+        const struct rank_result_wire *wire = rank_results->data[r];
         if (wire->wrong == 0 || wire->hop_peer < 0)
             continue;
-        if (((const struct tally_wire *)tallies->data[wire->hop_peer])->wrong)
+        if (((const struct rank_result_wire *)rank_results->data[wire->hop_peer])->wrong)
             continue;
         told++;
         say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and was "
@@ -72,41 +72,42 @@ static void origins_tell(const struct blobs *tallies, const struct member *membe
 }
 
 /* Says on stderr, and notes for JSON, which ranks hold wrong data and what the blame made of it. */
-static void stories_tell(const struct tally *mine, struct ledger *ledger, const struct job *job,
-                         const struct member *members, const struct blobs *tallies)
+static void stories_tell(const struct rank_result *mine, struct results *results,
+                         const struct job *job, const struct member *members,
+                         const struct blobs *rank_results)
 {
     int told = 0;
-    for (int r = 0; r < tallies->count; r++) {
-        const struct tally_wire *wire = tallies->data[r];
+    for (int r = 0; r < rank_results->count; r++) {
+        const struct rank_result_wire *wire = rank_results->data[r];
         if (wire->wrong == 0)
             continue;
         struct job_error error = {.rank = r, .phase = "check"};
         snprintf(error.host, sizeof error.host, "%s", members[r].host);
         snprintf(error.message, sizeof error.message, "%s %s, %zu bytes: %s", job->collective->name,
                  job->candidates[mine->choice].text,
-                 collective_bytes(&mine->problem, job->datatype->size), wire->story);
-        error_add(ledger, &error);
-        if (!story_is_new(tallies, r) || told++ >= STORIES_MOST)
+                 collective_bytes(&mine->problem, job->datatype->size), wire->explanation);
+        error_add(results, &error);
+        if (!story_is_new(rank_results, r) || told++ >= HYPOTHESES_MOST)
             continue;
         char ranks[200];
-        ranks_write(tallies, r, ranks, sizeof ranks);
+        ranks_write(rank_results, r, ranks, sizeof ranks);
         bool several = strchr(ranks, ',') != NULL;
         say("wrong data at rank%s %s (%s%s): %s", several ? "s" : "", ranks, members[r].host,
             several ? ", ..." : "", error.message);
     }
-    if (told > STORIES_MOST)
-        say("wrong data at other ranks: %d more stories", told - STORIES_MOST);
-    origins_tell(tallies, members);
+    if (told > HYPOTHESES_MOST)
+        say("wrong data at other ranks: %d more stories", told - HYPOTHESES_MOST);
+    origins_tell(rank_results, members);
 }
 
 /* The traffic of all ranks by transport, and the name of what carried the line. */
-static void result_traffic(struct result *result, const struct blobs *tallies, char *name,
+static void result_traffic(struct result *result, const struct blobs *rank_results, char *name,
                            size_t size)
 {
     int names = 0;
     bool used[TRANSPORTS_MOST] = {false};
-    for (int r = 0; r < tallies->count; r++) {
-        const struct tally_wire *wire = tallies->data[r];
+    for (int r = 0; r < rank_results->count; r++) {
+        const struct rank_result_wire *wire = rank_results->data[r];
         for (int i = 0; i < TRANSPORTS_MOST && wire->transport[i][0]; i++) {
             int at = 0;
             while (at < names && strcmp(result->transport_names[at], wire->transport[i]) != 0)
@@ -128,18 +129,19 @@ static void result_traffic(struct result *result, const struct blobs *tallies, c
 
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
 static enum status result_times(struct result *result, const struct job *job,
-                                const struct blobs *tallies, uint64_t *duration, uint64_t *time)
+                                const struct blobs *rank_results, uint64_t *duration,
+                                uint64_t *time)
 {
     size_t count = (size_t)result->iterations;
     uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
     uint64_t *slowest = calloc(count + 1, sizeof *slowest);
-    uint64_t *late = calloc((size_t)tallies->count, sizeof *late);
+    uint64_t *late = calloc((size_t)rank_results->count, sizeof *late);
     enum status status = STATUS_OK;
     if (!slowest || !late) {
         status = fail(STATUS_ERROR, "out of memory for %zu samples", count);
     } else {
-        for (int r = 0; r < tallies->count; r++) {
-            const struct tally_wire *wire = tallies->data[r];
+        for (int r = 0; r < rank_results->count; r++) {
+            const struct rank_result_wire *wire = rank_results->data[r];
             for (size_t i = 0; i < count; i++)
                 slowest[i] = wire->samples[i] > slowest[i] ? wire->samples[i] : slowest[i];
             late[r] = wire->late;
@@ -150,9 +152,9 @@ static enum status result_times(struct result *result, const struct job *job,
         }
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
-        result->busbw = result->algbw * collective_bus_factor(job->collective, tallies->count);
+        result->busbw = result->algbw * collective_bus_factor(job->collective, rank_results->count);
         *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
-        result->late_rank = measure_late_rank(late, tallies->count, *duration);
+        result->late_rank = statistics_late_rank(late, rank_results->count, *duration);
         result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     }
     free(slowest);
@@ -162,15 +164,15 @@ static enum status result_times(struct result *result, const struct job *job,
 
 /* Where each rank's time went; nothing where nobody asked, or nothing was timed. */
 static enum status result_profile(struct result *result, const struct job *job,
-                                  const struct blobs *tallies)
+                                  const struct blobs *rank_results)
 {
     if (!job->profile || result->iterations == 0)
         return STATUS_OK;
-    struct rank_profile *profile = calloc((size_t)tallies->count, sizeof *profile);
+    struct rank_profile *profile = calloc((size_t)rank_results->count, sizeof *profile);
     if (!profile)
-        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", tallies->count);
-    for (int r = 0; r < tallies->count; r++) {
-        const struct tally_wire *wire = tallies->data[r];
+        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", rank_results->count);
+    for (int r = 0; r < rank_results->count; r++) {
+        const struct rank_result_wire *wire = rank_results->data[r];
         for (int a = 0; a < ACTIVITIES; a++)
             profile[r].share[a] = wire->shares[a] / (double)result->iterations;
         profile[r].time_us = wire->duration;
@@ -180,35 +182,35 @@ static enum status result_profile(struct result *result, const struct job *job,
 }
 
 /* Texts have an end, names are known, and ranks are ranks of this job. */
-static bool wire_makes_sense(const struct tally_wire *wire, long iterations, int ranks)
+static bool wire_makes_sense(const struct rank_result_wire *wire, long iterations, int ranks)
 {
-    bool good = memchr(wire->story, '\0', sizeof wire->story) && wire->hop_peer < ranks;
+    bool good = memchr(wire->explanation, '\0', sizeof wire->explanation) && wire->hop_peer < ranks;
     for (int i = 0; good && i < TRANSPORTS_MOST; i++) {
         const char *name = wire->transport[i];
         good = memchr(name, '\0', sizeof wire->transport[i]) && (!*name || transport_find(name));
     }
-    const struct peer_flow *flows = tally_wire_flows(wire, iterations);
+    const struct peer_stats *flows = rank_result_wire_peers(wire, iterations);
     for (int i = 0; good && i < wire->peers; i++)
         good = flows[i].peer >= 0 && flows[i].peer < ranks;
     return good;
 }
 
-enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                            const struct member *members, const struct blobs *tallies,
-                            struct report *report)
+enum status results_add_line(struct results *results, const struct rank_result *mine,
+                             const struct job *job, const struct member *members,
+                             const struct blobs *rank_results, struct report *report)
 {
-    for (int r = 0; r < tallies->count; r++)
-        if (!wire_makes_sense(tallies->data[r], job->iterations, tallies->count))
+    for (int r = 0; r < rank_results->count; r++)
+        if (!wire_makes_sense(rank_results->data[r], job->iterations, rank_results->count))
             return fail(STATUS_ERROR,
                         "rank %d sent a result that makes no sense: do all ranks run the same "
                         "cctest?",
                         r);
     struct result *more =
-        realloc(ledger->results, ((size_t)ledger->result_count + 1) * sizeof *more);
+        realloc(results->results, ((size_t)results->result_count + 1) * sizeof *more);
     if (!more)
         return fail(STATUS_ERROR, "out of memory for results");
-    ledger->results = more;
-    struct result *result = &more[ledger->result_count++];
+    results->results = more;
+    struct result *result = &more[results->result_count++];
     *result = (struct result){
         .choice = mine->choice,
         .asked = mine->bytes,
@@ -218,41 +220,41 @@ enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, con
         .iterations = job->iterations,
         .checked = mine->checked,
         .late_rank = -1,
-        .ranks = tallies->count,
+        .ranks = rank_results->count,
     };
-    for (int r = 0; r < tallies->count; r++)
-        result->wrong += ((const struct tally_wire *)tallies->data[r])->wrong;
-    ledger->wrong += result->wrong;
-    result_traffic(result, tallies, result->transport, sizeof result->transport);
+    for (int r = 0; r < rank_results->count; r++)
+        result->wrong += ((const struct rank_result_wire *)rank_results->data[r])->wrong;
+    results->wrong += result->wrong;
+    result_traffic(result, rank_results, result->transport, sizeof result->transport);
     uint64_t duration = 0, time = 0;
-    enum status status = result_times(result, job, tallies, &duration, &time);
+    enum status status = result_times(result, job, rank_results, &duration, &time);
     if (status == STATUS_OK && job->watches && result->iterations > 0)
-        status = accuse(result, members, tallies, duration, time);
+        status = bottleneck_report(result, members, rank_results, duration, time);
     if (status == STATUS_OK)
-        status = result_profile(result, job, tallies);
+        status = result_profile(result, job, rank_results);
     if (status != STATUS_OK)
         return status;
     if (result->wrong)
-        stories_tell(mine, ledger, job, members, tallies);
+        stories_tell(mine, results, job, members, rank_results);
     report->result(report, job, result);
-    accuse_free(result); /* as large as all ranks and their peers */
+    bottleneck_report_free(result); /* as large as all ranks and their peers */
     return STATUS_OK;
 }
 
-void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count)
+void results_add_errors(struct results *results, const struct job_error *errors, int count)
 {
     for (int i = 0; i < count; i++)
-        error_add(ledger, &errors[i]);
+        error_add(results, &errors[i]);
 }
 
-enum status ledger_status(const struct ledger *ledger, const struct job *job)
+enum status results_status(const struct results *results, const struct job *job)
 {
-    if (ledger->wrong)
+    if (results->wrong)
         return STATUS_WRONG_DATA;
-    if (ledger->result_count == 0)
+    if (results->result_count == 0)
         return STATUS_OK;
     double best;
-    if (job_fast_enough(job, ledger->results, ledger->result_count, &best))
+    if (job_fast_enough(job, results->results, results->result_count, &best))
         return STATUS_OK;
     say("the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that --min-busbw "
         "asks for",
@@ -260,12 +262,12 @@ enum status ledger_status(const struct ledger *ledger, const struct job *job)
     return STATUS_SLOW;
 }
 
-void ledger_free(struct ledger *ledger)
+void results_free(struct results *results)
 {
-    for (int i = 0; i < ledger->result_count; i++) {
-        accuse_free(&ledger->results[i]); /* of a line that failed */
-        free(ledger->results[i].profile);
+    for (int i = 0; i < results->result_count; i++) {
+        bottleneck_report_free(&results->results[i]); /* of a line that failed */
+        free(results->results[i].profile);
     }
-    free(ledger->results);
-    free(ledger->errors);
+    free(results->results);
+    free(results->errors);
 }

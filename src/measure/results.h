@@ -7,10 +7,10 @@
 #include "measure/link_stats.h"
 #include "measure/report.h"
 
-struct tally;
+struct rank_result;
 
 /* A tally as it travels to rank 0. */
-struct tally_wire {
+struct rank_result_wire {
     uint64_t wrong; /* elements */
     uint64_t late;  /* median, ns */
     int32_t hop_peer, hop_step;
@@ -19,20 +19,20 @@ struct tally_wire {
     double duration;           /* median, us; 0 if nobody reads it */
     char transport[TRANSPORTS_MOST][16];
     uint8_t used[TRANSPORTS_MOST]; /* 0 or 1 */
-    char story[768];
+    char explanation[768];
     int32_t peers;
-    uint64_t samples[]; /* one for each timed iteration, ns; behind them a struct peer_flow of each
+    uint64_t samples[]; /* one for each timed iteration, ns; behind them a struct peer_stats of each
                            of the `peers` */
 };
 
-static inline const struct peer_flow *tally_wire_flows(const struct tally_wire *wire,
-                                                       long iterations)
+static inline const struct peer_stats *rank_result_wire_peers(const struct rank_result_wire *wire,
+                                                              long iterations)
 {
-    return (const struct peer_flow *)(const void *)&wire->samples[iterations];
+    return (const struct peer_stats *)(const void *)&wire->samples[iterations];
 }
 
 /* Zeroed at the start; stays empty at other ranks. */
-struct ledger {
+struct results {
     struct result *results;
     int result_count;
     struct job_error *errors;
@@ -41,18 +41,18 @@ struct ledger {
 };
 
 /* Adds a line: says on stderr which ranks hold wrong data and why, and reports the result.
- * `tallies` holds a struct tally_wire of each rank, with the samples of job->iterations and its
+ * `tallies` holds a struct rank_result_wire of each rank, with the samples of job->iterations and its
  * peers; what stands in it is checked. */
-enum status ledger_add_line(struct ledger *ledger, const struct tally *mine, const struct job *job,
-                            const struct member *members, const struct blobs *tallies,
-                            struct report *report);
+enum status results_add_line(struct results *results, const struct rank_result *mine,
+                             const struct job *job, const struct member *members,
+                             const struct blobs *rank_results, struct report *report);
 
 /* Adds what the control plane had to report. */
-void ledger_add_errors(struct ledger *ledger, const struct job_error *errors, int count);
+void results_add_errors(struct results *results, const struct job_error *errors, int count);
 
 /* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other
  * ranks. */
-enum status ledger_status(const struct ledger *ledger, const struct job *job);
-void ledger_free(struct ledger *ledger);
+enum status results_status(const struct results *results, const struct job *job);
+void results_free(struct results *results);
 
 #endif

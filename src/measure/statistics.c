@@ -43,7 +43,7 @@ double bandwidth_algorithm(size_t bytes, double microseconds)
     return microseconds > 0 ? (double)bytes / (microseconds * 1e3) : 0;
 }
 
-int measure_late_rank(const uint64_t *late, int ranks, uint64_t duration)
+int statistics_late_rank(const uint64_t *late, int ranks, uint64_t duration)
 {
     if (ranks < 2)
         return -1;

@@ -23,6 +23,6 @@ double bandwidth_algorithm(size_t bytes, double microseconds);
  * the start barrier's release and rank r's own beginning; `duration` the p50 of the iterations.
  * Returns the rank, or -1 where none stands out (twice the others' largest, and at least a tenth of
  * the duration and 20 microseconds). */
-int measure_late_rank(const uint64_t *late, int ranks, uint64_t duration);
+int statistics_late_rank(const uint64_t *late, int ranks, uint64_t duration);
 
 #endif

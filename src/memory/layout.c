@@ -12,8 +12,9 @@
 
 void cursor_start(struct cursor *cursor, struct layout layout)
 {
-    *cursor = (struct cursor){
-        .piece = layout.pieces, .end = layout.pieces + layout.count, .streams = layout.streams};
+    *cursor = (struct cursor){.piece = layout.pieces,
+                              .end = layout.pieces + layout.count,
+                              .nontemporal = layout.nontemporal};
 }
 
 char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
@@ -68,8 +69,8 @@ static inline void copy_flat(char *to, const char *from, size_t bytes)
 
 static inline void place(const struct cursor *cursor, char *to, const char *from, size_t bytes)
 {
-    if (cursor->streams)
-        stream_copy(to, from, bytes);
+    if (cursor->nontemporal)
+        nontemporal_copy(to, from, bytes);
     else
         copy_flat(to, from, bytes);
 }
@@ -77,8 +78,8 @@ static inline void place(const struct cursor *cursor, char *to, const char *from
 static inline void combine(const struct cursor *cursor, char *to, const char *a, const char *b,
                            size_t elements, reduce_function *reduce, size_t element)
 {
-    if (cursor->streams)
-        stream_reduce(reduce, element, to, a, b, elements);
+    if (cursor->nontemporal)
+        nontemporal_reduce(reduce, element, to, a, b, elements);
     else
         reduce(to, a, b, elements);
 }
@@ -114,8 +115,8 @@ void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes)
     for (size_t run; bytes > 0; bytes -= run) {
         char *target = cursor_peek(to, bytes, &run);
         const char *source = cursor_peek(from, run, &run);
-        if (target != source && to->streams)
-            stream_copy(target, source, run);
+        if (target != source && to->nontemporal)
+            nontemporal_copy(target, source, run);
         else if (target != source)
             memcpy(target, source, run);
         cursor_advance(to, run);

@@ -20,7 +20,7 @@ struct piece {
 struct layout {
     const struct piece *pieces; /* none empty */
     size_t count;
-    bool streams; /* written: past the cache (nontemporal.h), since nobody reads it soon */
+    bool nontemporal; /* written: past the cache (nontemporal.h), since nobody reads it soon */
 };
 
 /* A place in a layout, moving forward only. */
@@ -28,7 +28,7 @@ struct cursor {
     const struct piece *piece, *end;
     size_t time;   /* run within the piece */
     size_t offset; /* byte within the run */
-    bool streams;
+    bool nontemporal;
 };
 
 void cursor_start(struct cursor *cursor, struct layout layout);

@@ -80,7 +80,7 @@ static size_t stream_head(const void *to, size_t bytes)
     return head < bytes ? head : bytes;
 }
 
-void stream_copy(void *to, const void *from, size_t bytes)
+void nontemporal_copy(void *to, const void *from, size_t bytes)
 {
     char *out = to;
     const char *in = from;
@@ -91,8 +91,8 @@ void stream_copy(void *to, const void *from, size_t bytes)
     stream_fence();
 }
 
-void stream_reduce(reduce_function *reduce, size_t element, void *to, const void *a, const void *b,
-                   size_t elements)
+void nontemporal_reduce(reduce_function *reduce, size_t element, void *to, const void *a,
+                        const void *b, size_t elements)
 {
     if (to == a || to == b || LINE % element != 0) {
         reduce(to, a, b, elements);

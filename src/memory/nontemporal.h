@@ -18,12 +18,12 @@
 #include "memory/datatype.h"
 
 /* Copies `bytes` bytes, of any alignment and number. The two do not overlap. */
-void stream_copy(void *to, const void *from, size_t bytes);
+void nontemporal_copy(void *to, const void *from, size_t bytes);
 
 /* What reduce(to, a, b, elements) does, on elements of `element` bytes: the same alignment and
  * aliasing are allowed. In place (`to` equal to `a` or `b`) the lines are in the cache by the time
  * that they are stored to, so there it is nothing but that call. */
-void stream_reduce(reduce_function *reduce, size_t element, void *to, const void *a, const void *b,
-                   size_t elements);
+void nontemporal_reduce(reduce_function *reduce, size_t element, void *to, const void *a,
+                        const void *b, size_t elements);
 
 #endif

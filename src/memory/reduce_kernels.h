@@ -53,7 +53,7 @@ extern const struct kernels kernels_double_int64, kernels_int64_int64;
     {                                                                                              \
         type *out = to;                                                                            \
         const type *left = a, *right = b;                                                          \
-        INDEPENDENT UNROLLED for (size_t i = 0; i < elements; i++)                                 \
+        VECTORIZE UNROLLED for (size_t i = 0; i < elements; i++)                                   \
         {                                                                                          \
             const type x = left[i], y = right[i];                                                  \
             out[i] = (type)(expression);                                                           \
@@ -81,7 +81,7 @@ extern const struct kernels kernels_double_int64, kernels_int64_int64;
         type *out = to;                                                                            \
         const type *in = from;                                                                     \
         const divisor n = (divisor)ranks;                                                          \
-        INDEPENDENT for (size_t i = 0; i < elements; i++)                                          \
+        VECTORIZE for (size_t i = 0; i < elements; i++)                                            \
         {                                                                                          \
             const type x = in[i];                                                                  \
             out[i] = (type)(expression);                                                           \

@@ -14,7 +14,7 @@
     {                                                                                              \
         word *out = to;                                                                            \
         const word *left = a, *right = b;                                                          \
-        INDEPENDENT UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                          \
+        VECTORIZE UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                            \
         {                                                                                          \
             const word x = left[i], y = right[i], at = left[i + 1], other = right[i + 1];          \
             /* Numbers, not conditions: of those compilers make branches, or warn. */              \

@@ -10,10 +10,10 @@
 
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* of loops that AddressSanitizer keeps scalar */
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 #else
 #pragma GCC optimize("O3")
-#define INDEPENDENT _Pragma("GCC ivdep")
+#define VECTORIZE _Pragma("GCC ivdep")
 #endif
 
 #endif

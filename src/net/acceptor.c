@@ -15,156 +15,159 @@
 #define YIELD_SECONDS 0.1 /* that a guest has when others wait at the door */
 #define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
 
-struct guest {
+struct pending {
     int fd;
     struct handshake *handshake;
     double since;
     struct address from;
 };
 
-bool door_open(struct door *door, double now)
+bool acceptor_open(struct acceptor *acceptor, double now)
 {
-    struct guest *guests = realloc(door->guests, (size_t)door->most * sizeof *guests);
-    if (!guests)
+    struct pending *pending = realloc(acceptor->pending, (size_t)acceptor->most * sizeof *pending);
+    if (!pending)
         return false;
-    door->guests = guests;
-    for (int i = 0; i < door->count; i++)
-        guests[i].since = now;
+    acceptor->pending = pending;
+    for (int i = 0; i < acceptor->count; i++)
+        pending[i].since = now;
     return true;
 }
 
 /* May the oldest be turned out? */
-static bool door_yields(const struct door *door, double now)
+static bool acceptor_yields(const struct acceptor *acceptor, double now)
 {
-    return door->count > 0 && now - door->guests[0].since > YIELD_SECONDS;
+    return acceptor->count > 0 && now - acceptor->pending[0].since > YIELD_SECONDS;
 }
 
-int door_watch(const struct door *door, struct pollfd *set, double now)
+int acceptor_watch(const struct acceptor *acceptor, struct pollfd *set, double now)
 {
-    bool open = door->most > 0 && now >= door->pause_until &&
-                (door->count < door->most || door_yields(door, now));
-    for (int i = 0; i < door->listeners->count; i++)
-        *set++ = (struct pollfd){.fd = open ? door->listeners->fd[i] : -1, .events = POLLIN};
-    for (int i = 0; i < door->count; i++)
-        *set++ = (struct pollfd){.fd = door->guests[i].fd,
-                                 .events = handshake_events(door->guests[i].handshake)};
-    return door->listeners->count + door->count;
+    bool open = acceptor->most > 0 && now >= acceptor->pause_until &&
+                (acceptor->count < acceptor->most || acceptor_yields(acceptor, now));
+    for (int i = 0; i < acceptor->listeners->count; i++)
+        *set++ = (struct pollfd){.fd = open ? acceptor->listeners->fd[i] : -1, .events = POLLIN};
+    for (int i = 0; i < acceptor->count; i++)
+        *set++ = (struct pollfd){.fd = acceptor->pending[i].fd,
+                                 .events = handshake_events(acceptor->pending[i].handshake)};
+    return acceptor->listeners->count + acceptor->count;
 }
 
-static struct guest door_take(struct door *door, int index)
+static struct pending acceptor_take(struct acceptor *acceptor, int index)
 {
-    struct guest *guest = &door->guests[index], taken = *guest;
-    memmove(guest, guest + 1, (size_t)(--door->count - index) * sizeof *guest);
+    struct pending *pending = &acceptor->pending[index], taken = *pending;
+    memmove(pending, pending + 1, (size_t)(--acceptor->count - index) * sizeof *pending);
     return taken;
 }
 
-static void guest_drop(struct door *door, const struct guest *guest, const char *why)
+static void pending_drop(struct acceptor *acceptor, const struct pending *pending, const char *why)
 {
-    atomic_fetch_add(door->strangers, 1);
+    atomic_fetch_add(acceptor->strangers, 1);
     char from[ADDRESS_TEXT];
-    bool mapped = !strncmp(address_text(&guest->from, from), "::ffff:", 7);
-    snprintf(door->last_stranger, sizeof door->last_stranger, "%s, which %s",
+    bool mapped = !strncmp(address_text(&pending->from, from), "::ffff:", 7);
+    snprintf(acceptor->last_stranger, sizeof acceptor->last_stranger, "%s, which %s",
              mapped ? from + 7 : from, why);
-    say_verbose(2, "dropped a connection from %s", door->last_stranger);
-    close(guest->fd);
+    say_verbose(2, "dropped a connection from %s", acceptor->last_stranger);
+    close(pending->fd);
 }
 
-bool door_turn_out(struct door *door, const char *why)
+bool acceptor_turn_out(struct acceptor *acceptor, const char *why)
 {
-    if (door->count == 0)
+    if (acceptor->count == 0)
         return false;
-    struct guest guest = door_take(door, 0);
-    guest_drop(door, &guest, why);
-    handshake_free(guest.handshake);
+    struct pending pending = acceptor_take(acceptor, 0);
+    pending_drop(acceptor, &pending, why);
+    handshake_free(pending.handshake);
     return true;
 }
 
 /* For who knocks; false: the oldest has not had its moment. */
-static bool door_make_room(struct door *door, double now)
+static bool acceptor_make_room(struct acceptor *acceptor, double now)
 {
-    return door_yields(door, now) && door_turn_out(door, "said nothing while others waited");
+    return acceptor_yields(acceptor, now) &&
+           acceptor_turn_out(acceptor, "said nothing while others waited");
 }
 
 /* Returns whether the guest stays. */
-static bool guest_serve(struct door *door, int index, bool ready, double now)
+static bool pending_serve(struct acceptor *acceptor, int index, bool ready, double now)
 {
-    struct guest guest = door->guests[index];
-    enum handshake_state state = ready ? handshake_step(guest.handshake) : HANDSHAKE_PENDING;
-    if (state == HANDSHAKE_PENDING && now - guest.since < door->seconds)
+    struct pending pending = acceptor->pending[index];
+    enum handshake_state state = ready ? handshake_step(pending.handshake) : HANDSHAKE_PENDING;
+    if (state == HANDSHAKE_PENDING && now - pending.since < acceptor->seconds)
         return true;
-    door_take(door, index);
+    acceptor_take(acceptor, index);
     const char *why = state == HANDSHAKE_DONE
-                          ? door->admit(door->argument, guest.fd, guest.handshake)
-                          : handshake_reason(guest.handshake);
+                          ? acceptor->admit(acceptor->argument, pending.fd, pending.handshake)
+                          : handshake_reason(pending.handshake);
     if (why)
-        guest_drop(door, &guest, why);
-    handshake_free(guest.handshake);
+        pending_drop(acceptor, &pending, why);
+    handshake_free(pending.handshake);
     return false;
 }
 
 /* No descriptor for one more guest. Strangers must not be able to end a job, so they go first; when
  * nobody is left to go, it is the job that needs more than it may have. Returns whether to try
  * again. */
-static bool door_find_descriptor(struct door *door, double now)
+static bool acceptor_find_descriptor(struct acceptor *acceptor, double now)
 {
-    if (door->count > 0)
-        return door_make_room(door, now);
-    door->exhausted = true;
-    if (door->spare < 0)
+    if (acceptor->count > 0)
+        return acceptor_make_room(acceptor, now);
+    acceptor->exhausted = true;
+    if (acceptor->spare < 0)
         return false;
-    close(door->spare);
-    door->spare = -1;
+    close(acceptor->spare);
+    acceptor->spare = -1;
     return true;
 }
 
-static void door_accept(struct door *door, int listener, double now)
+static void acceptor_accept(struct acceptor *acceptor, int listener, double now)
 {
     struct pollfd knock = {.fd = listener, .events = POLLIN};
-    while (poll(&knock, 1, 0) > 0 && (door->count < door->most || door_make_room(door, now))) {
-        struct guest guest = {.since = now};
+    while (poll(&knock, 1, 0) > 0 &&
+           (acceptor->count < acceptor->most || acceptor_make_room(acceptor, now))) {
+        struct pending pending = {.since = now};
         struct sockaddr_storage address;
         socklen_t size = sizeof address;
-        guest.fd =
+        pending.fd =
             accept4(listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         int error = errno;
-        if (guest.fd < 0 && (error == EMFILE || error == ENFILE) && door_find_descriptor(door, now))
+        if (pending.fd < 0 && (error == EMFILE || error == ENFILE) &&
+            acceptor_find_descriptor(acceptor, now))
             continue;
-        if (guest.fd < 0) {
+        if (pending.fd < 0) {
             if (error != EAGAIN && error != EWOULDBLOCK && error != ECONNABORTED && error != EINTR)
-                door->pause_until = now + PAUSE_SECONDS;
+                acceptor->pause_until = now + PAUSE_SECONDS;
             return;
         }
-        socket_set_prompt(guest.fd);
-        address_of((struct sockaddr *)&address, &guest.from);
-        guest.handshake = handshake_create(guest.fd, true, door->secret, door->purpose, door->hello,
-                                           door->hello_size);
-        if (guest.handshake)
-            door->guests[door->count++] = guest;
+        socket_set_prompt(pending.fd);
+        address_of((struct sockaddr *)&address, &pending.from);
+        pending.handshake = handshake_create(pending.fd, true, acceptor->secret, acceptor->purpose,
+                                             acceptor->hello, acceptor->hello_size);
+        if (pending.handshake)
+            acceptor->pending[acceptor->count++] = pending;
         else
-            close(guest.fd);
+            close(pending.fd);
     }
 }
 
-void door_serve(struct door *door, const struct pollfd *set, double now)
+void acceptor_serve(struct acceptor *acceptor, const struct pollfd *set, double now)
 {
-    const struct pollfd *polled = set + door->listeners->count;
-    for (int i = 0; i < door->count; polled++)
-        i += guest_serve(door, i, polled->revents, now);
-    for (int i = 0; i < door->listeners->count; i++)
+    const struct pollfd *polled = set + acceptor->listeners->count;
+    for (int i = 0; i < acceptor->count; polled++)
+        i += pending_serve(acceptor, i, polled->revents, now);
+    for (int i = 0; i < acceptor->listeners->count; i++)
         if (set[i].revents)
-            door_accept(door, door->listeners->fd[i], now);
+            acceptor_accept(acceptor, acceptor->listeners->fd[i], now);
 }
 
-void door_close(struct door *door)
+void acceptor_close(struct acceptor *acceptor)
 {
-    if (door->spare >= 0)
-        close(door->spare);
-    door->spare = -1;
-    while (door->count > 0) {
-        struct guest guest = door_take(door, door->count - 1);
-        close(guest.fd);
-        handshake_free(guest.handshake);
+    if (acceptor->spare >= 0)
+        close(acceptor->spare);
+    acceptor->spare = -1;
+    while (acceptor->count > 0) {
+        struct pending pending = acceptor_take(acceptor, acceptor->count - 1);
+        close(pending.fd);
+        handshake_free(pending.handshake);
     }
-    free(door->guests);
-    door->guests = NULL;
+    free(acceptor->pending);
+    acceptor->pending = NULL;
 }

@@ -16,9 +16,9 @@
 
 /* Takes the socket of who has proved itself, and returns NULL; or says why it is a stranger all the
  * same, in the past tense ("sent nonsense"). The handshake is the door's. */
-typedef const char *door_admit(void *argument, int fd, const struct handshake *handshake);
+typedef const char *acceptor_admit(void *argument, int fd, const struct handshake *handshake);
 
-struct door {
+struct acceptor {
     struct listeners *listeners; /* stay the owner's */
     const unsigned char *secret;
     const char *purpose; /* as in handshake_create() */
@@ -27,11 +27,11 @@ struct door {
     double seconds; /* that a guest has */
     int most;       /* guests at the same time; 0: nobody else comes in */
     int spare;      /* a descriptor to give up when there are no more, for one last guest; or -1 */
-    door_admit *admit;
+    acceptor_admit *admit;
     void *argument;
     _Atomic uint64_t *strangers; /* counts those who were dropped */
 
-    struct guest *guests; /* in the order in which they came */
+    struct pending *pending; /* in the order in which they came */
     int count;
     bool exhausted; /* there was no descriptor for who knocked, and no guest to turn out */
     double pause_until;
@@ -41,14 +41,14 @@ struct door {
 /* All above `guests` is set, and there will be room for `most`, which may be lowered later. Allowed
  * again after a while without service, with a `most` of no less than there are guests: their time
  * begins anew. False: out of memory. `now`: in seconds, by any clock, but always by the same. */
-bool door_open(struct door *door, double now);
+bool acceptor_open(struct acceptor *acceptor, double now);
 /* Adds what it waits for to `set`; returns how many: one for each listener and guest. */
-int door_watch(const struct door *door, struct pollfd *set, double now);
+int acceptor_watch(const struct acceptor *acceptor, struct pollfd *set, double now);
 /* Serves them after poll(). */
-void door_serve(struct door *door, const struct pollfd *set, double now);
+void acceptor_serve(struct acceptor *acceptor, const struct pollfd *set, double now);
 /* Drops the oldest guest; false: there is none. */
-bool door_turn_out(struct door *door, const char *why);
-/* Drops all, without a count. Allowed more than once, also in door_admit. */
-void door_close(struct door *door);
+bool acceptor_turn_out(struct acceptor *acceptor, const char *why);
+/* Drops all, without a count. Allowed more than once, also in acceptor_admit. */
+void acceptor_close(struct acceptor *acceptor);
 
 #endif

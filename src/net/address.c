@@ -173,15 +173,16 @@ static enum status device_missed(const char *interface, const struct ifaddrs *de
 }
 
 /* All addresses of this host, those that `interface` names, or those of loopback. */
-static enum status home_explore(const char *interface, bool loopback, struct home *home)
+static enum status addresses_explore(const char *interface, bool loopback,
+                                     struct address_list *home)
 {
     struct ifaddrs *devices;
-    *home = (struct home){.host = host_hash()};
+    *home = (struct address_list){.host = host_hash()};
     if (getifaddrs(&devices))
         return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
     for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
         struct address address;
-        if (home->count < HOME_ADDRESSES_MOST && address_of_device(device, &address) &&
+        if (home->count < ADDRESSES_MOST && address_of_device(device, &address) &&
             (!interface || address_is_named(device, &address, interface)) &&
             (!loopback || address_is_loopback(&address)))
             home->list[home->count++] = address;
@@ -234,7 +235,7 @@ int listen_anywhere(struct address *anywhere)
 }
 
 /* One socket for everything. */
-static int listen_everywhere(struct home *home)
+static int listen_everywhere(struct address_list *home)
 {
     struct address anywhere = {0};
     int fd = listen_anywhere(&anywhere), kept = 0;
@@ -248,7 +249,7 @@ static int listen_everywhere(struct home *home)
     return fd;
 }
 
-bool listeners_open(struct home *home, struct listeners *listeners)
+bool listeners_open(struct address_list *home, struct listeners *listeners)
 {
     int kept = 0, error = 0;
     *listeners = (struct listeners){.count = 0};
@@ -268,12 +269,12 @@ bool listeners_open(struct home *home, struct listeners *listeners)
     return listeners->count > 0;
 }
 
-enum status home_open(const char *interface, bool loopback, struct listeners *listeners,
-                      struct home *home)
+enum status addresses_listen(const char *interface, bool loopback, struct listeners *listeners,
+                             struct address_list *home)
 {
     loopback = loopback && !interface;
     *listeners = (struct listeners){.count = 0};
-    enum status status = home_explore(interface, loopback, home);
+    enum status status = addresses_explore(interface, loopback, home);
     if (status != STATUS_OK)
         return status;
     if (interface || loopback) {
@@ -292,15 +293,15 @@ enum status home_open(const char *interface, bool loopback, struct listeners *li
     return STATUS_OK;
 }
 
-enum status home_here(const char *interface, struct home *home)
+enum status addresses_find(const char *interface, struct address_list *home)
 {
-    return home_explore(interface, false, home);
+    return addresses_explore(interface, false, home);
 }
 
-enum status home_check(const char *interface)
+enum status interface_check(const char *interface)
 {
-    struct home here;
-    return interface ? home_here(interface, &here) : STATUS_OK;
+    struct address_list here;
+    return interface ? addresses_find(interface, &here) : STATUS_OK;
 }
 
 void listeners_close(struct listeners *listeners)
@@ -312,10 +313,10 @@ void listeners_close(struct listeners *listeners)
 /* The blob: host (8 bytes), then for each address its family (4 or 6), prefix, port and bytes. */
 #define BLOB_HEAD    8
 #define BLOB_ADDRESS 20
-_Static_assert(BLOB_HEAD + BLOB_ADDRESS * HOME_ADDRESSES_MOST == HOME_BLOB_MOST,
+_Static_assert(BLOB_HEAD + BLOB_ADDRESS * ADDRESSES_MOST == ADDRESSES_BLOB_MOST,
                "the header says how long a blob can be");
 
-size_t home_write(const struct home *home, void *blob)
+size_t addresses_encode(const struct address_list *home, void *blob)
 {
     unsigned char *at = blob;
     memcpy(at, &home->host, BLOB_HEAD);
@@ -330,13 +331,13 @@ size_t home_write(const struct home *home, void *blob)
     return (size_t)(at - (unsigned char *)blob);
 }
 
-bool home_read(const void *blob, size_t size, struct home *home)
+bool addresses_decode(const void *blob, size_t size, struct address_list *home)
 {
     const unsigned char *at = blob;
     if (size < BLOB_HEAD || (size - BLOB_HEAD) % BLOB_ADDRESS ||
-        (size - BLOB_HEAD) / BLOB_ADDRESS > HOME_ADDRESSES_MOST)
+        (size - BLOB_HEAD) / BLOB_ADDRESS > ADDRESSES_MOST)
         return false;
-    *home = (struct home){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
+    *home = (struct address_list){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
     memcpy(&home->host, at, BLOB_HEAD);
     at += BLOB_HEAD;
     for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
@@ -352,7 +353,7 @@ bool home_read(const void *blob, size_t size, struct home *home)
 }
 
 /* 0: do not try; else the larger, the sooner. */
-static int route_merit(const struct home *here, const struct home *there,
+static int route_merit(const struct address_list *here, const struct address_list *there,
                        const struct address *address)
 {
     if (here->host == there->host)
@@ -369,8 +370,8 @@ static int route_merit(const struct home *here, const struct home *there,
     return merit;
 }
 
-int home_routes(const struct home *here, const struct home *there,
-                struct address routes[HOME_ADDRESSES_MOST])
+int addresses_routes(const struct address_list *here, const struct address_list *there,
+                     struct address routes[ADDRESSES_MOST])
 {
     int count = 0;
     for (int merit = 3; merit > 0; merit--) {

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-#define HOME_ADDRESSES_MOST 16
+#define ADDRESSES_MOST 16
 
 struct address {
     sa_family_t family;      /* AF_INET or AF_INET6 */
@@ -22,22 +22,22 @@ struct address {
 };
 
 /* Where a rank listens. */
-struct home {
+struct address_list {
     uint64_t host; /* a hash that ranks have in common if they share one loopback device */
     int count;
-    struct address list[HOME_ADDRESSES_MOST];
+    struct address list[ADDRESSES_MOST];
 };
 
 struct listeners {
-    int fd[HOME_ADDRESSES_MOST]; /* non-blocking */
+    int fd[ADDRESSES_MOST]; /* non-blocking */
     int count;
 };
 
 /* Listens on `interface` (a device, or an address of one), at ports that the kernel gives. NULL: on
  * all, or with `loopback` on loopback alone, for where all ranks are on this host. Finds out under
  * which addresses that is. On errors nothing is left open. */
-enum status home_open(const char *interface, bool loopback, struct listeners *listeners,
-                      struct home *home);
+enum status addresses_listen(const char *interface, bool loopback, struct listeners *listeners,
+                             struct address_list *home);
 void listeners_close(struct listeners *listeners);
 
 /* A listening socket, non-blocking; its port, which the kernel gives for 0, is put into `address`.
@@ -48,25 +48,25 @@ int listen_at(struct address *address, bool both_families);
 int listen_anywhere(struct address *anywhere);
 
 /* Finds out which addresses this host has, or has on `interface` if that is not NULL, without
- * listening: what home_routes() goes by. */
-enum status home_here(const char *interface, struct home *home);
+ * listening: what addresses_routes() goes by. */
+enum status addresses_find(const char *interface, struct address_list *home);
 /* STATUS_USAGE, with the reason, if `interface` is not NULL and not here. */
-enum status home_check(const char *interface);
+enum status interface_check(const char *interface);
 
 /* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at
  * which it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */
-bool listeners_open(struct home *home, struct listeners *listeners);
+bool listeners_open(struct address_list *home, struct listeners *listeners);
 
-/* To and from the blob that ranks exchange, at most HOME_BLOB_MOST bytes; home_read() returns false
+/* To and from the blob that ranks exchange, at most ADDRESSES_BLOB_MOST bytes; addresses_decode() returns false
  * on nonsense. */
-#define HOME_BLOB_MOST (8 + 20 * HOME_ADDRESSES_MOST)
-size_t home_write(const struct home *home, void *blob);
-bool home_read(const void *blob, size_t size, struct home *home);
+#define ADDRESSES_BLOB_MOST (8 + 20 * ADDRESSES_MOST)
+size_t addresses_encode(const struct address_list *home, void *blob);
+bool addresses_decode(const void *blob, size_t size, struct address_list *home);
 
 /* The addresses of `there` that are worth a try from `here`, the most promising first; returns how
  * many. */
-int home_routes(const struct home *here, const struct home *there,
-                struct address routes[HOME_ADDRESSES_MOST]);
+int addresses_routes(const struct address_list *here, const struct address_list *there,
+                     struct address routes[ADDRESSES_MOST]);
 
 /* For connect() and bind(); returns the size. */
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);

@@ -5,19 +5,19 @@
 
 #include <sodium.h>
 
-_Static_assert(SEAL_KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES, "the key fits");
-_Static_assert(SEAL_BYTES == crypto_aead_chacha20poly1305_ietf_ABYTES, "the tag fits");
+_Static_assert(AEAD_KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES, "the key fits");
+_Static_assert(AEAD_TAG_BYTES == crypto_aead_chacha20poly1305_ietf_ABYTES, "the tag fits");
 
 #define NONCE_BYTES crypto_aead_chacha20poly1305_ietf_NPUBBYTES
 
 /* The key is fresh, so the count alone is never the same again. */
-static void seal_nonce(const struct seal *seal, unsigned char nonce[NONCE_BYTES])
+static void seal_nonce(const struct aead_key *seal, unsigned char nonce[NONCE_BYTES])
 {
     for (size_t i = 0; i < NONCE_BYTES; i++)
         nonce[i] = i < sizeof seal->count ? (unsigned char)(seal->count >> (8 * i)) : 0;
 }
 
-void seal_close(struct seal *seal, unsigned char *message, size_t size)
+void aead_seal(struct aead_key *seal, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
     seal_nonce(seal, nonce);
@@ -26,12 +26,12 @@ void seal_close(struct seal *seal, unsigned char *message, size_t size)
     seal->count++;
 }
 
-bool seal_open(struct seal *seal, unsigned char *message, size_t size)
+bool aead_open(struct aead_key *seal, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
     seal_nonce(seal, nonce);
-    if (crypto_aead_chacha20poly1305_ietf_decrypt(message, NULL, NULL, message, size + SEAL_BYTES,
-                                                  NULL, 0, nonce, seal->key) != 0)
+    if (crypto_aead_chacha20poly1305_ietf_decrypt(
+            message, NULL, NULL, message, size + AEAD_TAG_BYTES, NULL, 0, nonce, seal->key) != 0)
         return false;
     seal->count++;
     return true;

@@ -12,23 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SEAL_KEY_BYTES 32
-#define SEAL_BYTES     16 /* that stand behind a sealed message */
+#define AEAD_KEY_BYTES 32
+#define AEAD_TAG_BYTES 16 /* that stand behind a sealed message */
 
 /* Of one direction. */
-struct seal {
-    unsigned char key[SEAL_KEY_BYTES];
+struct aead_key {
+    unsigned char key[AEAD_KEY_BYTES];
     uint64_t count; /* messages so far */
 };
 
 /* Of one end. */
-struct seals {
-    struct seal out, in;
+struct aead_keys {
+    struct aead_key out, in;
 };
 
-/* Enciphers `size` bytes in place and writes SEAL_BYTES behind them. */
-void seal_close(struct seal *seal, unsigned char *message, size_t size);
+/* Enciphers `size` bytes in place and writes AEAD_TAG_BYTES behind them. */
+void aead_seal(struct aead_key *seal, unsigned char *message, size_t size);
 /* Deciphers them in place; false: they are not the other end's next message, and are of no use. */
-bool seal_open(struct seal *seal, unsigned char *message, size_t size);
+bool aead_open(struct aead_key *seal, unsigned char *message, size_t size);
 
 #endif

@@ -66,7 +66,7 @@ struct handshake {
     size_t out_size, out_sent;
     enum stage stage;
     bool proved; /* the peer has */
-    struct seals seals;
+    struct aead_keys seals;
     const char *reason;
 };
 
@@ -328,7 +328,7 @@ const void *handshake_hello(const struct handshake *handshake, size_t *size)
     return theirs->bytes + HEAD_BYTES;
 }
 
-const struct seals *handshake_seals(const struct handshake *handshake)
+const struct aead_keys *handshake_seals(const struct handshake *handshake)
 {
     return &handshake->seals;
 }

@@ -39,7 +39,7 @@ const void *handshake_hello(const struct handshake *handshake, size_t *size);
 /* With what the two ends seal what they say from now on, once DONE. A proof says who is there, and
  * not that nobody is between: what is not sealed, as on the tcp transport's data sockets, may be
  * another's words. */
-const struct seals *handshake_seals(const struct handshake *handshake);
+const struct aead_keys *handshake_seals(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */
 const char *handshake_reason(const struct handshake *handshake);

@@ -82,10 +82,11 @@ static enum status interface_missed(const char *interface, const char *host)
 }
 
 /* The addresses of `interface`, where rank 0 is to listen if the others go to `host`. */
-static enum status interface_find(const char *interface, const char *host, struct home *home)
+static enum status interface_find(const char *interface, const char *host,
+                                  struct address_list *home)
 {
     struct address named;
-    enum status status = home_here(interface, home);
+    enum status status = addresses_find(interface, home);
     if (status != STATUS_OK)
         return status;
     bool found = !address_parse(host, 0, &named) || address_is_loopback(&named);
@@ -94,13 +95,13 @@ static enum status interface_find(const char *interface, const char *host, struc
     return found ? STATUS_OK : interface_missed(interface, host);
 }
 
-enum status socket_check_told(const char *interface, const char *host)
+enum status rendezvous_check_interface(const char *interface, const char *host)
 {
     struct address named;
-    struct home home;
+    struct address_list home;
     if (!interface || !address_parse(host, 0, &named) || !address_is_loopback(&named))
         return STATUS_OK;
-    enum status status = home_here(interface, &home);
+    enum status status = addresses_find(interface, &home);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < home.count; i++)
@@ -110,12 +111,12 @@ enum status socket_check_told(const char *interface, const char *host)
 }
 
 /* At one port; false with errno. `home`: of an interface, or NULL. */
-static bool listen_on(const struct home *home, const char *host, int port,
+static bool listen_on(const struct address_list *home, const char *host, int port,
                       struct listeners *listeners)
 {
     struct address address;
     if (home) {
-        struct home there = *home;
+        struct address_list there = *home;
         for (int i = 0; i < there.count; i++)
             there.list[i].port = htons((uint16_t)port);
         return listeners_open(&there, listeners);
@@ -131,10 +132,10 @@ static bool listen_on(const struct home *home, const char *host, int port,
     return fd >= 0;
 }
 
-enum status socket_listen(const char *interface, const char *host, int port, int spare,
-                          struct listeners *listeners)
+enum status rendezvous_listen(const char *interface, const char *host, int port, int spare,
+                              struct listeners *listeners)
 {
-    struct home home;
+    struct address_list home;
     enum status status = interface ? interface_find(interface, host, &home) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
@@ -149,9 +150,9 @@ enum status socket_listen(const char *interface, const char *host, int port, int
 
 /* Puts the addresses of `interface` in the place of those of loopback. */
 static enum status routes_leave_loopback(const char *interface, int port,
-                                         struct address routes[HOME_ADDRESSES_MOST], int *count)
+                                         struct address routes[ADDRESSES_MOST], int *count)
 {
-    struct home home;
+    struct address_list home;
     int kept = 0;
     for (int i = 0; i < *count; i++) {
         if (!address_is_loopback(&routes[i]))
@@ -159,8 +160,8 @@ static enum status routes_leave_loopback(const char *interface, int port,
     }
     if (kept == *count)
         return STATUS_OK;
-    enum status status = home_here(interface, &home);
-    for (int i = 0; status == STATUS_OK && i < home.count && kept < HOME_ADDRESSES_MOST; i++) {
+    enum status status = addresses_find(interface, &home);
+    for (int i = 0; status == STATUS_OK && i < home.count && kept < ADDRESSES_MOST; i++) {
         routes[kept] = home.list[i];
         routes[kept++].port = htons((uint16_t)port);
     }
@@ -194,7 +195,7 @@ static const char *lookup_error(const struct lookup *lookup)
     return lookup->result == EAI_SYSTEM ? strerror(lookup->error) : gai_strerror(lookup->result);
 }
 
-/* Returns what errand_run() did. *lookup: to be freed by the caller; NULL where it is left, as its
+/* Returns what timed_call_run() did. *lookup: to be freed by the caller; NULL where it is left, as its
  * thread still uses it. */
 static int lookup_run(const char *host, int port, double seconds, struct lookup **lookup)
 {
@@ -203,8 +204,8 @@ static int lookup_run(const char *host, int port, double seconds, struct lookup 
         return ENOMEM;
     snprintf((*lookup)->host, sizeof(*lookup)->host, "%s", host);
     snprintf((*lookup)->service, sizeof(*lookup)->service, "%d", port);
-    int end = errand_run(lookup_work, *lookup, seconds);
-    if (errand_is_left(end))
+    int end = timed_call_run(lookup_work, *lookup, seconds);
+    if (timed_call_is_abandoned(end))
         *lookup = NULL;
     return end;
 }
@@ -216,15 +217,15 @@ static void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
-static int lookup_addresses(const struct lookup *lookup, struct address list[HOME_ADDRESSES_MOST])
+static int lookup_addresses(const struct lookup *lookup, struct address list[ADDRESSES_MOST])
 {
     int count = 0;
-    for (struct addrinfo *a = lookup->addresses; a && count < HOME_ADDRESSES_MOST; a = a->ai_next)
+    for (struct addrinfo *a = lookup->addresses; a && count < ADDRESSES_MOST; a = a->ai_next)
         count += address_of(a->ai_addr, &list[count]);
     return count;
 }
 
-/* `end`: what errand_run() returned. */
+/* `end`: what timed_call_run() returned. */
 static enum status lookup_unfinished(const char *host, int end, double seconds)
 {
     if (end < 0)
@@ -241,7 +242,7 @@ static enum status lookup_unfinished(const char *host, int end, double seconds)
 }
 
 static enum status lookup_routes(const char *host, int port, double seconds,
-                                 struct address routes[HOME_ADDRESSES_MOST], int *count)
+                                 struct address routes[ADDRESSES_MOST], int *count)
 {
     struct lookup *lookup;
     enum status status = STATUS_OK;
@@ -261,7 +262,7 @@ static enum status lookup_routes(const char *host, int port, double seconds,
 
 /* Is one of the addresses of `host` this host's, or at loopback, where many a host has its own
  * name? */
-static bool leads_home(const struct address *addresses, int count, const struct home *home)
+static bool leads_home(const struct address *addresses, int count, const struct address_list *home)
 {
     bool leads = false;
     for (int i = 0; i < count; i++) {
@@ -273,7 +274,7 @@ static bool leads_home(const struct address *addresses, int count, const struct 
 }
 
 /* "10.0.0.7 port 29500, fd00::7 port 29500": where others may find who listens there. */
-static void places_text(const struct home *home, int listener, char *text, size_t size)
+static void places_text(const struct address_list *home, int listener, char *text, size_t size)
 {
     struct sockaddr_storage bound = {0};
     struct address address = {0};
@@ -291,12 +292,12 @@ static void places_text(const struct home *home, int listener, char *text, size_
     }
 }
 
-enum status socket_doubt(const char *interface, const char *host, int port, int listener)
+enum status rendezvous_warn(const char *interface, const char *host, int port, int listener)
 {
-    struct address named[HOME_ADDRESSES_MOST];
-    struct home home;
+    struct address named[ADDRESSES_MOST];
+    struct address_list home;
     struct lookup *lookup;
-    if (address_parse(host, port, &named[0]) || home_here(interface, &home) != STATUS_OK)
+    if (address_parse(host, port, &named[0]) || addresses_find(interface, &home) != STATUS_OK)
         return STATUS_OK;
     char places[PLACES_TOLD * (ADDRESS_TEXT + 2)], first[ADDRESS_TEXT];
     places_text(&home, listener, places, sizeof places);
@@ -314,8 +315,8 @@ enum status socket_doubt(const char *interface, const char *host, int port, int 
     return end < 0 ? lookup_unfinished(host, end, DOUBT_SECONDS) : STATUS_OK;
 }
 
-enum status socket_resolve(const char *interface, const char *host, int port, double seconds,
-                           struct address routes[HOME_ADDRESSES_MOST], int *count)
+enum status rendezvous_resolve(const char *interface, const char *host, int port, double seconds,
+                               struct address routes[ADDRESSES_MOST], int *count)
 {
     /* A number needs no name server; "localhost" may mean two. */
     *count = strcmp(host, "localhost") != 0 && address_parse(host, port, &routes[0]);

@@ -21,12 +21,12 @@ struct index {
 };
 
 /* A set of operations, in no order. */
-struct awake {
+struct runnable_set {
     uint32_t *items;
     uint32_t count;
 };
 
-struct ensemble {
+struct joint_schedule {
     const struct schedule *const *schedules;
     int ranks;
     struct arena *memory; /* owns everything here */
@@ -56,55 +56,55 @@ struct ensemble {
     size_t *done;         /* elements that an operation has moved past */
     uint32_t *epoch_left; /* incomplete operations of an epoch */
     unsigned char *lazy;  /* which of the two sets an operation is in when it is awake */
-    struct awake awake[2];
+    struct runnable_set runnable[2];
     uint32_t *seat; /* its index there; NOBODY: asleep */
 };
 
 /* Checks each schedule by itself (lengths, extents, waits, epochs, peers) and pairs the messages of
  * all. NULL: something is wrong, and `error` says what. */
-struct ensemble *ensemble_create(const struct schedule *const *schedules, int ranks, char *error,
-                                 size_t size);
-void ensemble_free(struct ensemble *ensemble); /* NULL is allowed */
+struct joint_schedule *joint_create(const struct schedule *const *schedules, int ranks, char *error,
+                                    size_t size);
+void joint_free(struct joint_schedule *joint); /* NULL is allowed */
 
 /* Writes the one sentence; returns false. */
-bool ensemble_fail(struct ensemble *ensemble, const char *format, ...)
+bool joint_fail(struct joint_schedule *joint, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* "rank 1's operation 3 (recv from rank 0, lane 2)". Valid as long as `text`. */
 struct title {
     char text[96];
 };
-struct title ensemble_title(const struct ensemble *ensemble, uint32_t operation);
+struct title joint_title(const struct joint_schedule *joint, uint32_t operation);
 
-static inline const struct operation *ensemble_operation(const struct ensemble *ensemble,
-                                                         uint32_t operation)
+static inline const struct operation *joint_operation(const struct joint_schedule *joint,
+                                                      uint32_t operation)
 {
-    return ensemble->operation[operation];
+    return joint->operation[operation];
 }
 
-static inline bool ensemble_complete(const struct ensemble *ensemble, uint32_t operation)
+static inline bool joint_complete(const struct joint_schedule *joint, uint32_t operation)
 {
-    return ensemble->done[operation] == ensemble->length[operation];
+    return joint->done[operation] == joint->length[operation];
 }
 
 /* Back to the start: nothing done, everything awake. */
-void ensemble_reset(struct ensemble *ensemble);
+void joint_reset(struct joint_schedule *joint);
 
 /* An incomplete operation that must be complete before this one may begin, by fences and by the
  * order of messages on a lane; NOBODY: it is open. */
-uint32_t ensemble_closed_by(const struct ensemble *ensemble, uint32_t operation);
+uint32_t joint_closed_by(const struct joint_schedule *joint, uint32_t operation);
 
-void ensemble_wake(struct ensemble *ensemble, uint32_t operation); /* unless it is complete */
-void ensemble_sleep(struct ensemble *ensemble, uint32_t operation);
+void joint_wake(struct joint_schedule *joint, uint32_t operation); /* unless it is complete */
+void joint_sleep(struct joint_schedule *joint, uint32_t operation);
 
 /* After done[operation] grew: wakes whom that may concern, at both ends of the lane. */
-void ensemble_advanced(struct ensemble *ensemble, uint32_t operation);
+void joint_advanced(struct joint_schedule *joint, uint32_t operation);
 
 /* Nothing moves any more: says who waits for whom, in a circle, after the words `how`. `holds_back`
  * names an incomplete operation that the given incomplete one waits for. Returns false. */
 typedef uint32_t holds_back_function(void *context, uint32_t operation);
-bool ensemble_fail_deadlock(struct ensemble *ensemble, const char *how,
-                            holds_back_function *holds_back, void *context);
+bool joint_fail_deadlock(struct joint_schedule *joint, const char *how,
+                         holds_back_function *holds_back, void *context);
 
 /* Takes the elements of a message one by one, as places in the flat memory. */
 struct walk {
@@ -113,10 +113,10 @@ struct walk {
     size_t time, offset;
 };
 
-static inline struct walk ensemble_walk(const struct ensemble *ensemble, int rank,
-                                        const struct message *message)
+static inline struct walk joint_walk(const struct joint_schedule *joint, int rank,
+                                     const struct message *message)
 {
-    return (struct walk){.span = message->spans, .start = &ensemble->start[rank * BUFFERS]};
+    return (struct walk){.span = message->spans, .start = &joint->start[rank * BUFFERS]};
 }
 
 static inline size_t walk_next(struct walk *walk)

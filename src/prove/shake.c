@@ -28,7 +28,7 @@ struct channel {
 };
 
 struct shaker {
-    struct ensemble *e;
+    struct joint_schedule *e;
     const struct shaking *shaking;
     uint64_t random;
     unsigned char *bytes, *reference; /* the memory of all ranks in either run */
@@ -63,35 +63,35 @@ static uint64_t draw_below(uint64_t *state, uint64_t bound)
 
 static void walks_start(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
 
     for (uint32_t g = 0; g < e->count; g++) {
-        const struct operation *operation = ensemble_operation(e, g);
+        const struct operation *operation = joint_operation(e, g);
         struct walk *walks = &s->walks[(size_t)g * SIDES];
 
-        walks[TO] = ensemble_walk(e, e->rank[g], &operation->to);
-        walks[FROM] = ensemble_walk(e, e->rank[g], &operation->from);
-        walks[WITH] = ensemble_walk(e, e->rank[g], &operation->with);
+        walks[TO] = joint_walk(e, e->rank[g], &operation->to);
+        walks[FROM] = joint_walk(e, e->rank[g], &operation->from);
+        walks[WITH] = joint_walk(e, e->rank[g], &operation->with);
     }
 }
 
 static bool prepare_channels(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
     size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
 
     s->channels = arena_take(e->memory, (e->channels + 1) * sizeof(*s->channels));
     if (!s->channels)
-        return ensemble_fail(e, OUT_OF_MEMORY);
+        return joint_fail(e, OUT_OF_MEMORY);
     for (uint32_t c = 0; c < e->channels; c++) {
         s->channels[c] = (struct channel){.sending = NOBODY,
                                           .bytes = arena_take(e->memory, slots * bytes),
                                           .filled = arena_take(e->memory, slots * sizeof(size_t))};
         if (!s->channels[c].bytes || !s->channels[c].filled)
-            return ensemble_fail(e, OUT_OF_MEMORY);
+            return joint_fail(e, OUT_OF_MEMORY);
     }
     for (uint32_t g = 0; g < e->count; g++)
-        if (ensemble_operation(e, g)->kind == OPERATION_SEND && e->previous[g] == NOBODY)
+        if (joint_operation(e, g)->kind == OPERATION_SEND && e->previous[g] == NOBODY)
             s->channels[e->channel[g]].sending = g;
     return true;
 }
@@ -100,7 +100,7 @@ static bool prepare_channels(struct shaker *s)
  * what should have been written in 255 of 256 cases. */
 static bool prepare(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
     size_t count = e->count + 1, sent = 0;
 
     s->bytes = arena_take(e->memory, e->places + sizeof(uint64_t)); /* filled by eights */
@@ -110,7 +110,7 @@ static bool prepare(struct shaker *s)
     s->sent_start = arena_take(e->memory, count * sizeof(*s->sent_start));
     for (uint32_t g = 0; s->sent_start && g < e->count; g++) {
         s->sent_start[g] = sent;
-        if (ensemble_operation(e, g)->kind == OPERATION_SEND)
+        if (joint_operation(e, g)->kind == OPERATION_SEND)
             sent += e->length[g];
     }
     s->sent_bytes = arena_take(e->memory, sent + 1);
@@ -119,7 +119,7 @@ static bool prepare(struct shaker *s)
     s->at = arena_take(e->memory, (size_t)e->ranks * sizeof(*s->at));
     if (!s->bytes || !s->reference || !s->ahead || !s->sent || !s->sent_start || !s->sent_bytes ||
         !s->walks || !s->waits_past || !s->at)
-        return ensemble_fail(e, OUT_OF_MEMORY);
+        return joint_fail(e, OUT_OF_MEMORY);
     memset(s->sent, 0, count * sizeof(*s->sent));
     memset(s->waits_past, 0, count * sizeof(*s->waits_past));
     for (size_t i = 0; i < e->places; i += sizeof(uint64_t)) {
@@ -137,7 +137,7 @@ static bool prepare(struct shaker *s)
 static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
                        const unsigned char *incoming, unsigned char *outgoing)
 {
-    enum operation_kind kind = ensemble_operation(s->e, g)->kind;
+    enum operation_kind kind = joint_operation(s->e, g)->kind;
     struct walk *walks = &s->walks[(size_t)g * SIDES];
 
     for (size_t i = 0; i < length; i++) {
@@ -157,8 +157,8 @@ static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size
 /* Executes an operation whole; false: it receives what was not sent yet. */
 static bool execute(struct shaker *s, uint32_t g)
 {
-    struct ensemble *e = s->e;
-    const struct operation *operation = ensemble_operation(e, g);
+    struct joint_schedule *e = s->e;
+    const struct operation *operation = joint_operation(e, g);
     bool receives = operation_travels(operation->kind) && operation->kind != OPERATION_SEND;
     unsigned char *incoming = receives ? s->sent[e->partner[g]] : NULL;
 
@@ -176,7 +176,7 @@ enum { WILL_READ = 1, WILL_WRITE = 2 };
 /* Does a message touch what operations that were passed over will touch in a way of `ways`? */
 static bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
 {
-    struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
+    struct walk walk = joint_walk(s->e, s->e->rank[g], message);
 
     for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
         if (s->ahead[walk_next(&walk)] & ways)
@@ -186,7 +186,7 @@ static bool conflicts(const struct shaker *s, uint32_t g, const struct message *
 
 static void pass_over(struct shaker *s, uint32_t g, const struct message *message, int way)
 {
-    struct walk walk = ensemble_walk(s->e, s->e->rank[g], message);
+    struct walk walk = joint_walk(s->e, s->e->rank[g], message);
 
     for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
         s->ahead[walk_next(&walk)] |= (unsigned char)way;
@@ -197,14 +197,14 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
  * which changes nothing of the program's meaning. */
 static bool run_ahead(struct shaker *s, int rank)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
     bool moved = false;
 
     memset(s->ahead, 0, e->places);
     for (uint32_t g = s->at[rank]; g < e->first[rank + 1]; g++) {
-        const struct operation *operation = ensemble_operation(e, g);
+        const struct operation *operation = joint_operation(e, g);
 
-        if (ensemble_complete(e, g))
+        if (joint_complete(e, g))
             continue;
         if (!conflicts(s, g, &operation->from, WILL_WRITE) &&
             !conflicts(s, g, &operation->with, WILL_WRITE) &&
@@ -222,14 +222,14 @@ static bool run_ahead(struct shaker *s, int rank)
 static uint32_t held_back_in_order(void *context, uint32_t g)
 {
     struct shaker *s = context;
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
 
     return s->at[e->rank[g]] == g ? e->partner[g] : s->at[e->rank[g]];
 }
 
 static bool run_in_order(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
     bool moved = true, complete = false;
 
     walks_start(s);
@@ -240,15 +240,14 @@ static bool run_in_order(struct shaker *s)
         for (int r = 0; r < e->ranks; r++) {
             uint32_t *at = &s->at[r];
 
-            for (; *at < e->first[r + 1] && (ensemble_complete(e, *at) || execute(s, *at)); ++*at)
+            for (; *at < e->first[r + 1] && (joint_complete(e, *at) || execute(s, *at)); ++*at)
                 moved = true;
             complete = complete && *at == e->first[r + 1];
         }
         for (int r = 0; r < e->ranks && !moved && !complete; r++)
             moved = run_ahead(s, r);
     }
-    return complete ||
-           ensemble_fail_deadlock(e, "deadlock in program order", held_back_in_order, s);
+    return complete || joint_fail_deadlock(e, "deadlock in program order", held_back_in_order, s);
 }
 
 /* The shaken run. */
@@ -256,8 +255,8 @@ static bool run_in_order(struct shaker *s)
 /* How far an operation may move now, by its waits and its lane. */
 static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
 {
-    struct ensemble *e = s->e;
-    const struct operation *operation = ensemble_operation(e, g);
+    struct joint_schedule *e = s->e;
+    const struct operation *operation = joint_operation(e, g);
     uint32_t first = e->first[e->rank[g]];
     size_t room =
         operation_limit(operation, &e->done[first], 1, &s->waits_past[g], waits_for) - e->done[g];
@@ -280,11 +279,11 @@ static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
 
 static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
     struct channel *channel = &s->channels[e->channel[g]];
     size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
 
-    if (ensemble_operation(e, g)->kind == OPERATION_SEND) {
+    if (joint_operation(e, g)->kind == OPERATION_SEND) {
         size_t slot = (channel->head + channel->used++) % slots;
 
         channel->filled[slot] = length;
@@ -299,20 +298,20 @@ static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
         channel->used--;
         channel->taken = 0;
         if (channel->sending != NOBODY)
-            ensemble_wake(e, channel->sending);
+            joint_wake(e, channel->sending);
     }
 }
 
 /* Moves an operation by a random piece; one that cannot move falls asleep. */
 static void move(struct shaker *s, uint32_t g)
 {
-    struct ensemble *e = s->e;
-    const struct operation *operation = ensemble_operation(e, g);
+    struct joint_schedule *e = s->e;
+    const struct operation *operation = joint_operation(e, g);
     uint32_t waits_for;
-    size_t room = ensemble_closed_by(e, g) == NOBODY ? room_for(s, g, &waits_for) : 0;
+    size_t room = joint_closed_by(e, g) == NOBODY ? room_for(s, g, &waits_for) : 0;
 
     if (!room) {
-        ensemble_sleep(e, g);
+        joint_sleep(e, g);
         return;
     }
     if (room > s->shaking->most)
@@ -324,16 +323,16 @@ static void move(struct shaker *s, uint32_t g)
     else
         move_bytes(s, s->bytes, g, length, NULL, NULL);
     e->done[g] += length;
-    if (operation->kind == OPERATION_SEND && ensemble_complete(e, g))
+    if (operation->kind == OPERATION_SEND && joint_complete(e, g))
         s->channels[e->channel[g]].sending = e->next[g];
-    ensemble_advanced(e, g);
+    joint_advanced(e, g);
 }
 
 static uint32_t held_back(void *context, uint32_t g)
 {
     struct shaker *s = context;
-    struct ensemble *e = s->e;
-    uint32_t waits_for = ensemble_closed_by(e, g);
+    struct joint_schedule *e = s->e;
+    uint32_t waits_for = joint_closed_by(e, g);
 
     if (waits_for != NOBODY)
         return waits_for;
@@ -341,7 +340,7 @@ static uint32_t held_back(void *context, uint32_t g)
     /* A full lane may be full of earlier messages: the first receive that is incomplete is to
      * blame. */
     while (waits_for != NOBODY && waits_for == e->partner[g] && e->previous[waits_for] != NOBODY &&
-           !ensemble_complete(e, e->previous[waits_for]))
+           !joint_complete(e, e->previous[waits_for]))
         waits_for = e->previous[waits_for];
     return waits_for;
 }
@@ -349,7 +348,7 @@ static uint32_t held_back(void *context, uint32_t g)
 static void choose_lazy(struct shaker *s)
 {
     const struct shaking *shaking = s->shaking;
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
 
     for (uint32_t g = 0; g < e->count; g++) {
         bool named = e->rank[g] == shaking->lazy_rank &&
@@ -362,37 +361,37 @@ static void choose_lazy(struct shaker *s)
 
 static bool run_shaken(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
 
     choose_lazy(s);
-    ensemble_reset(e);
+    joint_reset(e);
     walks_start(s);
-    while (e->awake[0].count || e->awake[1].count) {
-        const struct awake *awake = &e->awake[e->awake[0].count ? 0 : 1];
+    while (e->runnable[0].count || e->runnable[1].count) {
+        const struct runnable_set *runnable = &e->runnable[e->runnable[0].count ? 0 : 1];
 
-        move(s, awake->items[draw_below(&s->random, awake->count)]);
+        move(s, runnable->items[draw_below(&s->random, runnable->count)]);
     }
     for (uint32_t g = 0; g < e->count; g++)
-        if (!ensemble_complete(e, g))
-            return ensemble_fail_deadlock(e, "deadlock in a shaken order", held_back, s);
+        if (!joint_complete(e, g))
+            return joint_fail_deadlock(e, "deadlock in a shaken order", held_back, s);
     return true;
 }
 
 static bool compare(struct shaker *s)
 {
-    struct ensemble *e = s->e;
+    struct joint_schedule *e = s->e;
 
     for (int r = 0; r < e->ranks; r++) {
         size_t start = e->start[r * BUFFERS + BUFFER_DESTINATION];
 
         for (size_t i = 0; i < e->schedules[r]->extent[BUFFER_DESTINATION]; i++)
             if (s->bytes[start + i] != s->reference[start + i])
-                return ensemble_fail(e,
-                                     "rank %d's destination element %zu depends on the order in "
-                                     "which operations are served: 0x%02x in program order, 0x%02x "
-                                     "when shaken with seed %llu",
-                                     r, i, s->reference[start + i], s->bytes[start + i],
-                                     (unsigned long long)s->shaking->seed);
+                return joint_fail(e,
+                                  "rank %d's destination element %zu depends on the order in "
+                                  "which operations are served: 0x%02x in program order, 0x%02x "
+                                  "when shaken with seed %llu",
+                                  r, i, s->reference[start + i], s->bytes[start + i],
+                                  (unsigned long long)s->shaking->seed);
     }
     return true;
 }
@@ -400,15 +399,15 @@ static bool compare(struct shaker *s)
 bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
               char *error, size_t size)
 {
-    struct shaker s = {.e = ensemble_create(schedules, ranks, error, size),
+    struct shaker s = {.e = joint_create(schedules, ranks, error, size),
                        .shaking = shaking,
                        .random = shaking->seed};
 
     if (!s.e)
         return false;
-    ensemble_reset(s.e);
+    joint_reset(s.e);
     bool right = prepare(&s) && run_in_order(&s) && run_shaken(&s) && compare(&s);
-    ensemble_free(s.e);
+    joint_free(s.e);
     return right;
 }
 

@@ -15,7 +15,7 @@ struct pair {
     uint32_t a, b, result; /* a is 0 where the place is free */
 };
 
-struct values {
+struct symbols {
     struct arena *arena;
     uint32_t contributions;
     bool idempotent;
@@ -27,7 +27,7 @@ struct values {
     size_t union_count, union_room;
     struct entry *merged; /* the union that is being made */
     size_t merged_room;
-    struct entry single; /* what value_entries() shows for a single contribution */
+    struct entry single; /* what symbol_entries() shows for a single contribution */
 };
 
 static uint64_t mix(uint64_t x)
@@ -44,9 +44,9 @@ static void *take_zeroed(struct arena *arena, size_t bytes)
     return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-struct values *values_create(struct arena *arena, uint32_t contributions, bool idempotent)
+struct symbols *symbols_create(struct arena *arena, uint32_t contributions, bool idempotent)
 {
-    struct values *values = take_zeroed(arena, sizeof(*values));
+    struct symbols *values = take_zeroed(arena, sizeof(*values));
 
     if (!values)
         return NULL;
@@ -63,7 +63,7 @@ struct values *values_create(struct arena *arena, uint32_t contributions, bool i
     return values;
 }
 
-const struct entry *value_entries(struct values *values, uint32_t value, size_t *count)
+const struct entry *symbol_entries(struct symbols *values, uint32_t value, size_t *count)
 {
     if (value <= values->contributions) {
         values->single = (struct entry){.contribution = value, .times = 1};
@@ -76,7 +76,7 @@ const struct entry *value_entries(struct values *values, uint32_t value, size_t 
     return list->entries;
 }
 
-static uint32_t *index_place(const struct values *values, const struct list *wanted)
+static uint32_t *index_place(const struct symbols *values, const struct list *wanted)
 {
     size_t mask = values->index_room - 1;
 
@@ -93,7 +93,7 @@ static uint32_t *index_place(const struct values *values, const struct list *wan
 }
 
 /* Doubles the room for lists, and keeps the index at most half full. */
-static bool grow_lists(struct values *values)
+static bool grow_lists(struct symbols *values)
 {
     size_t room = 2 * values->room;
     struct list *lists = arena_take(values->arena, room * sizeof(*lists));
@@ -112,7 +112,7 @@ static bool grow_lists(struct values *values)
 }
 
 /* The value with these entries, which may be temporary. */
-static uint32_t value_of(struct values *values, struct entry *entries, size_t count)
+static uint32_t value_of(struct symbols *values, struct entry *entries, size_t count)
 {
     struct list wanted = {.entries = entries, .count = count, .hash = count};
 
@@ -122,15 +122,15 @@ static uint32_t value_of(struct values *values, struct entry *entries, size_t co
         wanted.hash =
             mix(wanted.hash ^ ((uint64_t)entries[i].times << 32 | entries[i].contribution));
     if (values->count == values->room && !grow_lists(values))
-        return VALUE_FAILED;
+        return SYMBOL_FAILED;
 
     uint32_t *place = index_place(values, &wanted);
     if (!*place) {
         size_t bytes = count * sizeof(*entries);
 
         wanted.entries = arena_take(values->arena, bytes);
-        if (!wanted.entries || values->count >= VALUE_FAILED - values->contributions - 2)
-            return VALUE_FAILED;
+        if (!wanted.entries || values->count >= SYMBOL_FAILED - values->contributions - 2)
+            return SYMBOL_FAILED;
         memcpy(wanted.entries, entries, bytes);
         values->lists[values->count++] = wanted;
         *place = (uint32_t)values->count;
@@ -138,7 +138,7 @@ static uint32_t value_of(struct values *values, struct entry *entries, size_t co
     return values->contributions + *place;
 }
 
-static struct pair *union_place(const struct values *values, uint32_t a, uint32_t b)
+static struct pair *union_place(const struct symbols *values, uint32_t a, uint32_t b)
 {
     size_t mask = values->union_room - 1;
 
@@ -150,7 +150,7 @@ static struct pair *union_place(const struct values *values, uint32_t a, uint32_
     }
 }
 
-static bool grow_unions(struct values *values)
+static bool grow_unions(struct symbols *values)
 {
     struct pair *old = values->unions;
     size_t old_room = values->union_room;
@@ -166,31 +166,31 @@ static bool grow_unions(struct values *values)
     return true;
 }
 
-static uint32_t times_sum(const struct values *values, uint32_t a, uint32_t b)
+static uint32_t times_sum(const struct symbols *values, uint32_t a, uint32_t b)
 {
     if (values->idempotent)
         return 1;
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static uint32_t merge(struct values *values, uint32_t a, uint32_t b)
+static uint32_t merge(struct symbols *values, uint32_t a, uint32_t b)
 {
     size_t a_count, b_count, count = 0;
     struct entry a_single;
-    const struct entry *a_entries = value_entries(values, a, &a_count);
+    const struct entry *a_entries = symbol_entries(values, a, &a_count);
 
     if (a_entries == &values->single) {
         a_single = values->single;
         a_entries = &a_single;
     }
-    const struct entry *b_entries = value_entries(values, b, &b_count);
+    const struct entry *b_entries = symbol_entries(values, b, &b_count);
 
     if (a_count + b_count > values->merged_room) {
         values->merged_room = 2 * (a_count + b_count);
         values->merged = arena_take(values->arena, values->merged_room * sizeof(*values->merged));
         if (!values->merged) {
             values->merged_room = 0;
-            return VALUE_FAILED;
+            return SYMBOL_FAILED;
         }
     }
     for (size_t i = 0, j = 0; i < a_count || j < b_count; count++) {
@@ -209,7 +209,7 @@ static uint32_t merge(struct values *values, uint32_t a, uint32_t b)
     return value_of(values, values->merged, count);
 }
 
-uint32_t value_union(struct values *values, uint32_t a, uint32_t b)
+uint32_t symbol_union(struct symbols *values, uint32_t a, uint32_t b)
 {
     if (a > b) {
         uint32_t smaller = b;
@@ -218,14 +218,14 @@ uint32_t value_union(struct values *values, uint32_t a, uint32_t b)
         a = smaller;
     }
     if (2 * values->union_count >= values->union_room && !grow_unions(values))
-        return VALUE_FAILED;
+        return SYMBOL_FAILED;
 
     struct pair *pair = union_place(values, a, b);
     if (!pair->a) {
         uint32_t result = merge(values, a, b);
 
-        if (result == VALUE_FAILED)
-            return VALUE_FAILED;
+        if (result == SYMBOL_FAILED)
+            return SYMBOL_FAILED;
         *pair = (struct pair){.a = a, .b = b, .result = result};
         values->union_count++;
     }

@@ -15,25 +15,25 @@
 
 #include "base/arena.h"
 
-/* Numbers 1 .. contributions are the single contributions; larger ones are made by value_union().
+/* Numbers 1 .. contributions are the single contributions; larger ones are made by symbol_union().
  */
-#define VALUE_UNWRITTEN 0
-#define VALUE_FAILED    UINT32_MAX /* out of memory */
+#define SYMBOL_UNWRITTEN 0
+#define SYMBOL_FAILED    UINT32_MAX /* out of memory */
 
 struct entry {
     uint32_t contribution; /* as the value that holds it alone */
     uint32_t times;        /* stays at its largest number rather than wrap */
 };
 
-struct values;
+struct symbols;
 
 /* All memory is the arena's. `idempotent`: x with x is x. NULL: out of memory. */
-struct values *values_create(struct arena *arena, uint32_t contributions, bool idempotent);
+struct symbols *symbols_create(struct arena *arena, uint32_t contributions, bool idempotent);
 
-/* What an element holds after combining two. Neither may be VALUE_UNWRITTEN. */
-uint32_t value_union(struct values *values, uint32_t a, uint32_t b);
+/* What an element holds after combining two. Neither may be SYMBOL_UNWRITTEN. */
+uint32_t symbol_union(struct symbols *values, uint32_t a, uint32_t b);
 
 /* The entries of a value in ascending order; valid until the next call on `values`. */
-const struct entry *value_entries(struct values *values, uint32_t value, size_t *count);
+const struct entry *symbol_entries(struct symbols *values, uint32_t value, size_t *count);
 
 #endif

@@ -18,8 +18,8 @@
 #define OUT_OF_MEMORY "out of memory while a schedule was verified"
 
 struct verifier {
-    struct ensemble *e;
-    struct values *values;
+    struct joint_schedule *e;
+    struct symbols *values;
     uint32_t *sources;    /* [rank]: the contribution of its source's element 0 */
     uint32_t *memory;     /* what each place holds */
     uint32_t *in[2];      /* an operation's inputs */
@@ -33,7 +33,7 @@ struct verifier {
 
 static bool prepare_sources(struct verifier *v)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
     uint64_t next = 1;
 
     for (int r = 0; r < e->ranks; r++) {
@@ -41,8 +41,8 @@ static bool prepare_sources(struct verifier *v)
         size_t place = e->start[r * BUFFERS + BUFFER_SOURCE];
 
         v->sources[r] = (uint32_t)next;
-        if (extent >= VALUE_FAILED / 2 - next)
-            return ensemble_fail(e, "too many elements to be verified: use a smaller count");
+        if (extent >= SYMBOL_FAILED / 2 - next)
+            return joint_fail(e, "too many elements to be verified: use a smaller count");
         for (size_t i = 0; i < extent; i++)
             v->memory[place + i] = (uint32_t)next++;
     }
@@ -52,7 +52,7 @@ static bool prepare_sources(struct verifier *v)
 
 static bool prepare(struct verifier *v, bool idempotent)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
     size_t longest = 0, source = 0;
 
     for (uint32_t g = 0; g < e->count; g++)
@@ -65,8 +65,8 @@ static bool prepare(struct verifier *v, bool idempotent)
     uint32_t *word = arena_take(e->memory, words * sizeof(*word));
     v->position = arena_take(e->memory, e->places * sizeof(*v->position));
     if (!word || !v->position)
-        return ensemble_fail(e, OUT_OF_MEMORY);
-    memset(word, 0, words * sizeof(*word)); /* VALUE_UNWRITTEN everywhere */
+        return joint_fail(e, OUT_OF_MEMORY);
+    memset(word, 0, words * sizeof(*word)); /* SYMBOL_UNWRITTEN everywhere */
     v->sources = word;
     v->memory = v->sources + e->ranks + 1;
     v->mark = v->memory + e->places;
@@ -76,8 +76,8 @@ static bool prepare(struct verifier *v, bool idempotent)
     v->combined = v->waits_past + e->count;
     if (!prepare_sources(v))
         return false;
-    v->values = values_create(e->memory, v->sources[e->ranks] - 1, idempotent);
-    return v->values || ensemble_fail(e, OUT_OF_MEMORY);
+    v->values = symbols_create(e->memory, v->sources[e->ranks] - 1, idempotent);
+    return v->values || joint_fail(e, OUT_OF_MEMORY);
 }
 
 /* Which element of which buffer a place is, for messages: "destination element 5". */
@@ -101,15 +101,15 @@ static struct title place_title(const struct message *message, size_t element)
 static bool read_message(struct verifier *v, uint32_t g, const struct message *message,
                          uint32_t *to)
 {
-    struct ensemble *e = v->e;
-    struct walk walk = ensemble_walk(e, e->rank[g], message);
+    struct joint_schedule *e = v->e;
+    struct walk walk = joint_walk(e, e->rank[g], message);
     size_t length = e->length[g];
 
     for (size_t i = 0; i < length; i++) {
         to[i] = v->memory[walk_next(&walk)];
-        if (to[i] == VALUE_UNWRITTEN)
-            return ensemble_fail(e, "%s reads %s, which was never written",
-                                 ensemble_title(e, g).text, place_title(message, i).text);
+        if (to[i] == SYMBOL_UNWRITTEN)
+            return joint_fail(e, "%s reads %s, which was never written", joint_title(e, g).text,
+                              place_title(message, i).text);
     }
     return true;
 }
@@ -117,9 +117,9 @@ static bool read_message(struct verifier *v, uint32_t g, const struct message *m
 static bool combine_inputs(struct verifier *v, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        v->in[0][i] = value_union(v->values, v->in[0][i], v->in[1][i]);
-        if (v->in[0][i] == VALUE_FAILED)
-            return ensemble_fail(v->e, OUT_OF_MEMORY);
+        v->in[0][i] = symbol_union(v->values, v->in[0][i], v->in[1][i]);
+        if (v->in[0][i] == SYMBOL_FAILED)
+            return joint_fail(v->e, OUT_OF_MEMORY);
     }
     return true;
 }
@@ -128,8 +128,8 @@ static bool combine_inputs(struct verifier *v, size_t length)
 static bool target_apart(struct verifier *v, uint32_t g, const struct message *input,
                          const char *name)
 {
-    struct ensemble *e = v->e;
-    struct walk walk = ensemble_walk(e, e->rank[g], input);
+    struct joint_schedule *e = v->e;
+    struct walk walk = joint_walk(e, e->rank[g], input);
     size_t length = e->length[g], shared = 0;
 
     if (!input->count)
@@ -141,36 +141,35 @@ static bool target_apart(struct verifier *v, uint32_t g, const struct message *i
             continue;
         shared++;
         if (v->position[place] != i)
-            return ensemble_fail(e,
-                                 "%s writes over its own input: %s is element %zu of its target "
-                                 "and element %zu of its '%s'",
-                                 ensemble_title(e, g).text, place_title(input, i).text,
-                                 v->position[place], i, name);
+            return joint_fail(e,
+                              "%s writes over its own input: %s is element %zu of its target "
+                              "and element %zu of its '%s'",
+                              joint_title(e, g).text, place_title(input, i).text,
+                              v->position[place], i, name);
     }
     if (shared && shared < length)
-        return ensemble_fail(e,
-                             "%s has a target that is partly its '%s': it must be all or nothing",
-                             ensemble_title(e, g).text, name);
+        return joint_fail(e, "%s has a target that is partly its '%s': it must be all or nothing",
+                          joint_title(e, g).text, name);
     return true;
 }
 
 static bool write_target(struct verifier *v, uint32_t g)
 {
-    struct ensemble *e = v->e;
-    const struct operation *operation = ensemble_operation(e, g);
-    struct walk walk = ensemble_walk(e, e->rank[g], &operation->to);
+    struct joint_schedule *e = v->e;
+    const struct operation *operation = joint_operation(e, g);
+    struct walk walk = joint_walk(e, e->rank[g], &operation->to);
 
     for (size_t i = 0; i < operation->to.count; i++)
         if (operation->to.spans[i].buffer == BUFFER_SOURCE)
-            return ensemble_fail(
+            return joint_fail(
                 e, "%s writes source element %zu, but only the destination is for results",
-                ensemble_title(e, g).text, operation->to.spans[i].offset);
+                joint_title(e, g).text, operation->to.spans[i].offset);
     for (size_t i = 0; i < operation->length; i++) {
         size_t place = walk_next(&walk);
 
         if (v->mark[place] == g + 1)
-            return ensemble_fail(e, "%s writes %s twice", ensemble_title(e, g).text,
-                                 place_title(&operation->to, i).text);
+            return joint_fail(e, "%s writes %s twice", joint_title(e, g).text,
+                              place_title(&operation->to, i).text);
         v->mark[place] = g + 1;
         v->position[place] = i;
         v->memory[place] = v->in[0][i];
@@ -182,14 +181,14 @@ static bool write_target(struct verifier *v, uint32_t g)
 /* Executes an operation that is ready; a send together with its receive. */
 static bool execute(struct verifier *v, uint32_t g)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
     uint32_t partner = e->partner[g];
-    bool sends = ensemble_operation(e, g)->kind == OPERATION_SEND;
+    bool sends = joint_operation(e, g)->kind == OPERATION_SEND;
     uint32_t reader = partner == NOBODY || sends ? g : partner;
     uint32_t writer = partner == NOBODY || !sends ? g : partner;
-    const struct operation *target = ensemble_operation(e, writer);
+    const struct operation *target = joint_operation(e, writer);
 
-    if (!read_message(v, reader, &ensemble_operation(e, reader)->from, v->in[0]))
+    if (!read_message(v, reader, &joint_operation(e, reader)->from, v->in[0]))
         return false;
     if (target->with.count &&
         (!read_message(v, writer, &target->with, v->in[1]) || !combine_inputs(v, target->length)))
@@ -199,23 +198,23 @@ static bool execute(struct verifier *v, uint32_t g)
     e->done[g] = target->length;
     if (partner != NOBODY)
         e->done[partner] = target->length;
-    ensemble_advanced(e, g);
+    joint_advanced(e, g);
     if (partner != NOBODY)
-        ensemble_advanced(e, partner);
+        joint_advanced(e, partner);
     return true;
 }
 
 /* What keeps an operation from being ready, the other end of its message aside. */
 static uint32_t held_back_here(struct verifier *v, uint32_t g)
 {
-    struct ensemble *e = v->e;
-    const struct operation *operation = ensemble_operation(e, g);
-    uint32_t closed_by = ensemble_closed_by(e, g), first = e->first[e->rank[g]];
+    struct joint_schedule *e = v->e;
+    const struct operation *operation = joint_operation(e, g);
+    uint32_t closed_by = joint_closed_by(e, g), first = e->first[e->rank[g]];
 
     if (closed_by != NOBODY)
         return closed_by;
     for (uint32_t *i = &v->waits_past[g]; *i < operation->wait_count; ++*i)
-        if (!ensemble_complete(e, first + operation->waits[*i].operation))
+        if (!joint_complete(e, first + operation->waits[*i].operation))
             return first + operation->waits[*i].operation;
     return NOBODY;
 }
@@ -230,14 +229,14 @@ static uint32_t held_back(void *context, uint32_t g)
 
 static bool run(struct verifier *v)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
     uint32_t complete = 0;
 
-    ensemble_reset(e);
-    while (e->awake[0].count) {
-        uint32_t g = e->awake[0].items[e->awake[0].count - 1], partner = e->partner[g];
+    joint_reset(e);
+    while (e->runnable[0].count) {
+        uint32_t g = e->runnable[0].items[e->runnable[0].count - 1], partner = e->partner[g];
 
-        ensemble_sleep(e, g);
+        joint_sleep(e, g);
         if (held_back_here(v, g) != NOBODY ||
             (partner != NOBODY && held_back_here(v, partner) != NOBODY))
             continue;
@@ -245,7 +244,7 @@ static bool run(struct verifier *v)
             return false;
         complete += partner == NOBODY ? 1 : 2;
     }
-    return complete == e->count || ensemble_fail_deadlock(e, "deadlock", held_back, v);
+    return complete == e->count || joint_fail_deadlock(e, "deadlock", held_back, v);
 }
 
 /* The contract. */
@@ -275,40 +274,39 @@ static struct title contribution_title(const struct verifier *v, uint32_t contri
 static bool fail_element(struct verifier *v, int rank, size_t element, uint32_t missing,
                          uint32_t foreign)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
 
     if (!foreign)
-        return ensemble_fail(e,
-                             "rank %d's destination element %zu: the contribution of rank %d is "
-                             "missing (%s)",
-                             rank, element, contribution_rank(v, missing),
-                             contribution_title(v, missing).text);
+        return joint_fail(e,
+                          "rank %d's destination element %zu: the contribution of rank %d is "
+                          "missing (%s)",
+                          rank, element, contribution_rank(v, missing),
+                          contribution_title(v, missing).text);
     if (!missing)
-        return ensemble_fail(e,
-                             "rank %d's destination element %zu holds %s, which does not belong "
-                             "there",
-                             rank, element, contribution_title(v, foreign).text);
+        return joint_fail(e,
+                          "rank %d's destination element %zu holds %s, which does not belong "
+                          "there",
+                          rank, element, contribution_title(v, foreign).text);
     bool element_only = contribution_rank(v, missing) == contribution_rank(v, foreign);
-    return ensemble_fail(e,
-                         "rank %d's destination element %zu holds %s, of the wrong %s: the "
-                         "contract wants %s",
-                         rank, element, contribution_title(v, foreign).text,
-                         element_only ? "element" : "rank", contribution_title(v, missing).text);
+    return joint_fail(e,
+                      "rank %d's destination element %zu holds %s, of the wrong %s: the "
+                      "contract wants %s",
+                      rank, element, contribution_title(v, foreign).text,
+                      element_only ? "element" : "rank", contribution_title(v, missing).text);
 }
 
 /* Compares one element with ranks first .. last's source element `from`, each once. */
 static bool check_element(struct verifier *v, int rank, size_t element, int first, int last,
                           size_t from)
 {
-    struct ensemble *e = v->e;
+    struct joint_schedule *e = v->e;
     uint32_t value = v->memory[e->start[rank * BUFFERS + BUFFER_DESTINATION] + element];
     uint32_t missing = 0, foreign = 0;
     size_t count, i = 0;
 
-    if (value == VALUE_UNWRITTEN)
-        return ensemble_fail(e, "rank %d's destination element %zu was never written", rank,
-                             element);
-    const struct entry *entries = value_entries(v->values, value, &count);
+    if (value == SYMBOL_UNWRITTEN)
+        return joint_fail(e, "rank %d's destination element %zu was never written", rank, element);
+    const struct entry *entries = symbol_entries(v->values, value, &count);
     for (int r = first; r <= last || i < count;) {
         uint32_t wanted = r <= last ? v->sources[r] + (uint32_t)from : UINT32_MAX;
         uint32_t held = i < count ? entries[i].contribution : UINT32_MAX;
@@ -320,11 +318,11 @@ static bool check_element(struct verifier *v, int rank, size_t element, int firs
         } else if (held < wanted) {
             foreign = foreign ? foreign : held;
         } else if (entries[i].times > 1) {
-            return ensemble_fail(e,
-                                 "rank %d's destination element %zu: the contribution of rank %d "
-                                 "is in it %u times (%s)",
-                                 rank, element, contribution_rank(v, held), entries[i].times,
-                                 contribution_title(v, held).text);
+            return joint_fail(e,
+                              "rank %d's destination element %zu: the contribution of rank %d "
+                              "is in it %u times (%s)",
+                              rank, element, contribution_rank(v, held), entries[i].times,
+                              contribution_title(v, held).text);
         }
         r += wanted <= held;
         i += held <= wanted;
@@ -386,13 +384,13 @@ void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
         return;
     }
     struct verifier v = {
-        .e = ensemble_create(schedules, ranks, verification->error, sizeof(verification->error))};
+        .e = joint_create(schedules, ranks, verification->error, sizeof(verification->error))};
     if (!v.e)
         return;
     verification->right = prepare(&v, idempotent) && run(&v);
     for (int r = 0; r < ranks && verification->right; r++)
         verification->right = check_contract(&v, r);
-    ensemble_free(v.e);
+    joint_free(v.e);
 }
 
 void verification_free(struct verification *verification)

@@ -98,21 +98,21 @@ static int core_threads(const cpu_set_t *masks, int count, hwloc_obj_t core)
     return threads;
 }
 
-static void place_bind(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
-                       struct place *place)
+static void binding_bind(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
+                         struct cpu_binding *binding)
 {
     int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), mine = -1;
     int *ranks_on = cores > 0 ? calloc((size_t)cores, sizeof *ranks_on) : NULL;
     if (ranks_on && cores_deal(topology, masks, count, me, ranks_on, cores, &mine) && mine >= 0) {
         hwloc_obj_t core = core_of(topology, mine);
-        place->core = bind_in(topology, &masks[me], core) ? mine : -1;
-        place->sharing = ranks_on[mine];
-        place->threads = core_threads(masks, count, core);
+        binding->core = bind_in(topology, &masks[me], core) ? mine : -1;
+        binding->sharing = ranks_on[mine];
+        binding->threads = core_threads(masks, count, core);
     }
     free(ranks_on);
 }
 
-static void place_caches(hwloc_topology_t topology, struct place *place)
+static void binding_caches(hwloc_topology_t topology, struct cpu_binding *binding)
 {
     int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE), reached = 0;
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -121,17 +121,18 @@ static void place_caches(hwloc_topology_t topology, struct place *place)
             hwloc_obj_t cache = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, (unsigned)i);
             if (!hwloc_bitmap_intersects(cache->cpuset, set))
                 continue;
-            place->cache = reached++ ? -1 : i;
-            place->cache_bytes += cache->attr->cache.size;
+            binding->cache = reached++ ? -1 : i;
+            binding->cache_bytes += cache->attr->cache.size;
         }
     }
     hwloc_bitmap_free(set);
 }
 
-void place_find(const cpu_set_t *masks, int count, int me, bool binds, struct place *place)
+void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
+                      struct cpu_binding *binding)
 {
     hwloc_topology_t topology;
-    *place = (struct place){.core = -1, .cache = -1};
+    *binding = (struct cpu_binding){.core = -1, .cache = -1};
     if (hwloc_topology_init(&topology) != 0)
         return;
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -141,8 +142,8 @@ void place_find(const cpu_set_t *masks, int count, int me, bool binds, struct pl
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(topology) == 0) {
         if (binds)
-            place_bind(topology, masks, count, me, place);
-        place_caches(topology, place);
+            binding_bind(topology, masks, count, me, binding);
+        binding_caches(topology, binding);
     }
     hwloc_topology_destroy(topology);
 }

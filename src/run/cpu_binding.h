@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Where a rank runs on its host. */
-struct place {
+struct cpu_binding {
     size_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
     int core;           /* to which it is bound, counted in the topology's order; -1: it is not */
     int sharing;        /* ranks that are bound to that core, itself among them, */
@@ -21,6 +21,7 @@ struct place {
  * the thread to what it was dealt; where that is not possible nothing has changed. `masks`: what
  * each of the `count` ranks may use, in the order of ranks; all of them call it with the same ones,
  * so that all deal alike. `me`: the caller's. */
-void place_find(const cpu_set_t *masks, int count, int me, bool binds, struct place *place);
+void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
+                      struct cpu_binding *binding);
 
 #endif

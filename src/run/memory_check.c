@@ -12,11 +12,11 @@
 #include "base/log.h"
 
 /* What a rank says of itself. */
-struct want {
+struct memory_request {
     uint64_t bytes;
     uint64_t group; /* memory_left.which */
 };
-_Static_assert(sizeof(struct want) == 2 * sizeof(uint64_t),
+_Static_assert(sizeof(struct memory_request) == 2 * sizeof(uint64_t),
                "no padding travels, which would be bytes of who knows what");
 
 /* Of several ranks together. */
@@ -42,24 +42,25 @@ static enum status sum_check(const struct sum *sum, const struct memory_kind *me
                 (size_t)(sum->bytes >> 20), memory->name, sum->ranks, left >> 20);
 }
 
-enum status room_check(struct control *control, const struct memory_kind *memory, size_t bytes)
+enum status memory_check_host(struct control *control, const struct memory_kind *memory,
+                              size_t bytes)
 {
     const struct member *members = control_members(control), *me = &members[control_rank(control)];
     struct memory_left left;
     struct blobs blobs;
     memory_look(&left); /* nobody allocates before all have looked */
-    struct want want = {.bytes = bytes, .group = left.which};
-    enum status status = control_allgather(control, &want, sizeof want, &blobs);
+    struct memory_request request = {.bytes = bytes, .group = left.which};
+    enum status status = control_allgather(control, &request, sizeof request, &blobs);
     if (status != STATUS_OK)
         return status;
     struct sum host = {0}, group = {0};
     for (int r = 0; r < blobs.count; r++) {
-        if (members[r].node != me->node || blobs.size[r] != sizeof want)
+        if (members[r].node != me->node || blobs.size[r] != sizeof request)
             continue;
-        memcpy(&want, blobs.data[r], sizeof want);
-        sum_add(&host, want.bytes);
-        if (left.which && want.group == left.which)
-            sum_add(&group, want.bytes);
+        memcpy(&request, blobs.data[r], sizeof request);
+        sum_add(&host, request.bytes);
+        if (left.which && request.group == left.which)
+            sum_add(&group, request.bytes);
     }
     blobs_free(&blobs);
     status = sum_check(&host, memory, left.machine);

@@ -10,6 +10,7 @@
 /* All ranks call it, before any of them allocates: this one will take `bytes` bytes of memory of
  * that kind. STATUS_ERROR where the ranks of this host together will find less than that; else what
  * one rank alone cannot have is for allocate() to say. */
-enum status room_check(struct control *control, const struct memory_kind *memory, size_t bytes);
+enum status memory_check_host(struct control *control, const struct memory_kind *memory,
+                              size_t bytes);
 
 #endif

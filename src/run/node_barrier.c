@@ -4,11 +4,11 @@
 #include "run/node_barrier.h"
 
 /* Two lines each: cores fetch lines in pairs. */
-struct gate_flag {
+struct node_barrier_flag {
     _Atomic uint32_t meeting; /* the last one in which somebody raised it */
 } __attribute__((aligned(128)));
 
-static int gate_rounds(int ranks)
+static int node_barrier_rounds(int ranks)
 {
     int rounds = 0;
     while (rounds < 31 && 1 << rounds < ranks)
@@ -16,53 +16,58 @@ static int gate_rounds(int ranks)
     return rounds;
 }
 
-size_t gate_bytes(int ranks)
+size_t node_barrier_bytes(int ranks)
 {
-    return ((size_t)gate_rounds(ranks) * (size_t)ranks + 1) * sizeof(struct gate_flag);
+    return ((size_t)node_barrier_rounds(ranks) * (size_t)ranks + 1) *
+           sizeof(struct node_barrier_flag);
 }
 
-void gate_open(struct gate *gate, void *memory, int rank, int ranks)
+void node_barrier_open(struct node_barrier *node_barrier, void *memory, int rank, int ranks)
 {
-    *gate =
-        (struct gate){.flags = memory, .rank = rank, .ranks = ranks, .rounds = gate_rounds(ranks)};
-    gate->round = gate->rounds;
+    *node_barrier = (struct node_barrier){
+        .flags = memory, .rank = rank, .ranks = ranks, .rounds = node_barrier_rounds(ranks)};
+    node_barrier->round = node_barrier->rounds;
 }
 
-static struct gate_flag *gate_flag(const struct gate *gate, int rank)
+static struct node_barrier_flag *node_barrier_flag(const struct node_barrier *node_barrier,
+                                                   int rank)
 {
-    return &gate->flags[(size_t)gate->round * (size_t)gate->ranks + (size_t)rank];
+    return &node_barrier
+                ->flags[(size_t)node_barrier->round * (size_t)node_barrier->ranks + (size_t)rank];
 }
 
 /* Raises the flag of this round at the rank that waits for it. */
-static void gate_raise(const struct gate *gate)
+static void node_barrier_raise(const struct node_barrier *node_barrier)
 {
-    int other = (int)(((int64_t)gate->rank + ((int64_t)1 << gate->round)) % gate->ranks);
-    atomic_store_explicit(&gate_flag(gate, other)->meeting, gate->meeting, memory_order_release);
+    int other = (int)(((int64_t)node_barrier->rank + ((int64_t)1 << node_barrier->round)) %
+                      node_barrier->ranks);
+    atomic_store_explicit(&node_barrier_flag(node_barrier, other)->meeting, node_barrier->meeting,
+                          memory_order_release);
 }
 
-void gate_arrive(struct gate *gate)
+void node_barrier_arrive(struct node_barrier *node_barrier)
 {
-    gate->meeting++;
-    gate->round = 0;
-    if (gate->rounds > 0)
-        gate_raise(gate);
+    node_barrier->meeting++;
+    node_barrier->round = 0;
+    if (node_barrier->rounds > 0)
+        node_barrier_raise(node_barrier);
 }
 
-bool gate_passed(struct gate *gate)
+bool node_barrier_passed(struct node_barrier *node_barrier)
 {
-    while (gate->round < gate->rounds) {
-        uint32_t raised =
-            atomic_load_explicit(&gate_flag(gate, gate->rank)->meeting, memory_order_acquire);
-        if ((int32_t)(raised - gate->meeting) < 0)
+    while (node_barrier->round < node_barrier->rounds) {
+        uint32_t raised = atomic_load_explicit(
+            &node_barrier_flag(node_barrier, node_barrier->rank)->meeting, memory_order_acquire);
+        if ((int32_t)(raised - node_barrier->meeting) < 0)
             return false;
-        if (++gate->round < gate->rounds)
-            gate_raise(gate);
+        if (++node_barrier->round < node_barrier->rounds)
+            node_barrier_raise(node_barrier);
     }
     return true;
 }
 
-int gate_awaited(const struct gate *gate)
+int node_barrier_awaited(const struct node_barrier *node_barrier)
 {
-    int64_t distance = ((int64_t)1 << gate->round) % gate->ranks;
-    return (int)((gate->rank - distance + gate->ranks) % gate->ranks);
+    int64_t distance = ((int64_t)1 << node_barrier->round) % node_barrier->ranks;
+    return (int)((node_barrier->rank - distance + node_barrier->ranks) % node_barrier->ranks);
 }

@@ -15,31 +15,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gate_flag;
+struct node_barrier_flag;
 
 /* One rank's view of a gate. */
-struct gate {
-    struct gate_flag *flags; /* in the shared memory, zero at first: one a round and rank */
-    int rank, ranks;         /* place among those who meet, and how many they are */
+struct node_barrier {
+    struct node_barrier_flag *flags; /* in the shared memory, zero at first: one a round and rank */
+    int rank, ranks;                 /* place among those who meet, and how many they are */
     int rounds;
     int round;        /* of the meeting that is under way */
     uint32_t meeting; /* number of the meeting */
 };
 
 /* Bytes of shared memory that a gate for `ranks` ranks needs. */
-size_t gate_bytes(int ranks);
+size_t node_barrier_bytes(int ranks);
 
-/* `memory`: gate_bytes(ranks) bytes, aligned to a cache line, zero before anyone arrives. The
+/* `memory`: node_barrier_bytes(ranks) bytes, aligned to a cache line, zero before anyone arrives. The
  * caller keeps it until all ranks are through. */
-void gate_open(struct gate *gate, void *memory, int rank, int ranks);
+void node_barrier_open(struct node_barrier *node_barrier, void *memory, int rank, int ranks);
 
 /* This rank has come: the next meeting begins for it. */
-void gate_arrive(struct gate *gate);
+void node_barrier_arrive(struct node_barrier *node_barrier);
 
-/* Whose flag this rank waits for, as its place: while gate_passed() says no. */
-int gate_awaited(const struct gate *gate);
+/* Whose flag this rank waits for, as its place: while node_barrier_passed() says no. */
+int node_barrier_awaited(const struct node_barrier *node_barrier);
 
 /* Has everybody come? Never waits; to be asked again until it says so. */
-bool gate_passed(struct gate *gate);
+bool node_barrier_passed(struct node_barrier *node_barrier);
 
 #endif

@@ -17,52 +17,56 @@
 
 /* Lines. */
 
-struct plan *line_plan(const struct line *line, int root, int set)
+struct executor *test_case_executor(const struct test_case *test_case, int root, int set)
 {
-    return line->plan[set * line->plans + root];
+    return test_case->executor[set * test_case->plans + root];
 }
 
-enum status line_schedules(const struct runner *runner, const struct choice *choice, size_t bytes,
-                           struct line *line)
+enum status test_case_schedules(const struct runner *runner, const struct choice *choice,
+                                size_t bytes, struct test_case *test_case)
 {
     const struct job *job = runner->job;
     bool rotates = job->collective->rooted && job->root == ROOT_ALL;
-    *line = (struct line){.choice = choice, .plans = rotates ? runner->ranks : 1, .sets = 1};
+    *test_case =
+        (struct test_case){.choice = choice, .plans = rotates ? runner->ranks : 1, .sets = 1};
     enum status status = job_problem(job, choice, bytes, runner->ranks, runner->shape,
-                                     &line->problem, &line->counts);
+                                     &test_case->problem, &test_case->counts);
     if (status != STATUS_OK)
         return status;
-    line->schedules = calloc((size_t)line->plans, sizeof *line->schedules);
-    line->plan = calloc((size_t)line->plans * BURST_MOST, sizeof *line->plan);
-    if (!line->schedules || !line->plan)
-        status = fail(STATUS_ERROR, "out of memory for %d schedules", line->plans);
-    for (int i = 0; i < line->plans && status == STATUS_OK; i++) {
-        struct problem problem = line->problem;
+    test_case->schedules = calloc((size_t)test_case->plans, sizeof *test_case->schedules);
+    test_case->executor =
+        calloc((size_t)test_case->plans * BUFFER_SETS_MOST, sizeof *test_case->executor);
+    if (!test_case->schedules || !test_case->executor)
+        status = fail(STATUS_ERROR, "out of memory for %d schedules", test_case->plans);
+    for (int i = 0; i < test_case->plans && status == STATUS_OK; i++) {
+        struct problem problem = test_case->problem;
         problem.root += i;
-        status = schedule_build(choice, &problem, runner->rank, job->channels, &line->schedules[i]);
+        status =
+            schedule_build(choice, &problem, runner->rank, job->channels, &test_case->schedules[i]);
     }
     if (status != STATUS_OK)
-        line_close(line);
+        test_case_close(test_case);
     return status;
 }
 
-void line_close(struct line *line)
+void test_case_close(struct test_case *test_case)
 {
-    for (int i = 0; line->plan && i < line->plans * BURST_MOST; i++)
-        plan_destroy(line->plan[i]);
-    for (int i = 0; line->schedules && i < line->plans; i++)
-        schedule_free(line->schedules[i]);
-    free(line->plan);
-    free(line->schedules);
-    counts_free(line->counts);
-    *line = (struct line){0};
+    for (int i = 0; test_case->executor && i < test_case->plans * BUFFER_SETS_MOST; i++)
+        executor_destroy(test_case->executor[i]);
+    for (int i = 0; test_case->schedules && i < test_case->plans; i++)
+        schedule_free(test_case->schedules[i]);
+    free(test_case->executor);
+    free(test_case->schedules);
+    counts_free(test_case->counts);
+    *test_case = (struct test_case){0};
 }
 
-static bool set_is_enough(const struct buffers *set, const struct line *line, size_t element)
+static bool set_is_enough(const struct buffers *set, const struct test_case *test_case,
+                          size_t element)
 {
-    for (int i = 0; i < line->plans; i++) {
+    for (int i = 0; i < test_case->plans; i++) {
         size_t bytes[BUFFERS];
-        schedule_bytes(line->schedules[i], element, bytes);
+        schedule_bytes(test_case->schedules[i], element, bytes);
         for (int b = 0; b < BUFFERS; b++)
             if (bytes[b] > set->bytes[b])
                 return false;
@@ -70,11 +74,11 @@ static bool set_is_enough(const struct buffers *set, const struct line *line, si
     return true;
 }
 
-struct plan_config runner_plan_config(const struct runner *runner)
+struct executor_config runner_executor_config(const struct runner *runner)
 {
-    return (struct plan_config){
+    return (struct executor_config){
         .chunk = runner->chunk,
-        .stream_least = runner->stream_least,
+        .nontemporal_least = runner->nontemporal_least,
         .memory = runner->job->memory,
         .engine = runner->engine,
         .links = runner->links,
@@ -87,11 +91,11 @@ static struct profile *runner_profile(struct runner *runner)
     return runner->job->profile ? &runner->profile : NULL;
 }
 
-static enum status line_open_plan(struct runner *runner, const struct schedule *schedule,
-                                  const struct buffers *set, struct plan **plan)
+static enum status test_case_open_executor(struct runner *runner, const struct schedule *schedule,
+                                           const struct buffers *set, struct executor **executor)
 {
     const struct job *job = runner->job;
-    struct plan_config config = runner_plan_config(runner);
+    struct executor_config config = runner_executor_config(runner);
     config.schedule = schedule;
     config.element = job->datatype->size;
     if (job->collective->reduces)
@@ -101,70 +105,70 @@ static enum status line_open_plan(struct runner *runner, const struct schedule *
     config.profile = runner_profile(runner);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
-    return plan_create(&config, plan);
+    return executor_create(&config, executor);
 }
 
-enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
-                      const struct buffers *sets, int count, struct line *line)
+enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
+                           const struct buffers *sets, int count, struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    enum status status = line_schedules(runner, choice, bytes, line);
+    enum status status = test_case_schedules(runner, choice, bytes, test_case);
     if (status != STATUS_OK)
         return status;
-    while (line->sets < count && set_is_enough(&sets[line->sets], line, job->datatype->size))
-        line->sets++;
-    for (int i = 0; i < line->plans * line->sets && status == STATUS_OK; i++)
-        status = line_open_plan(runner, line->schedules[i % line->plans], &sets[i / line->plans],
-                                &line->plan[i]);
+    while (test_case->sets < count &&
+           set_is_enough(&sets[test_case->sets], test_case, job->datatype->size))
+        test_case->sets++;
+    for (int i = 0; i < test_case->plans * test_case->sets && status == STATUS_OK; i++)
+        status = test_case_open_executor(runner, test_case->schedules[i % test_case->plans],
+                                         &sets[i / test_case->plans], &test_case->executor[i]);
     if (status != STATUS_OK)
-        line_close(line);
+        test_case_close(test_case);
     return status;
 }
 
 /* Running. */
 
-static void pulse_where(struct pulse *pulse, const struct whereabouts *where)
+static void progress_set_position(struct progress *progress, const struct position *where)
 {
-    atomic_store_explicit(&pulse->operation, where->operation, memory_order_relaxed);
-    atomic_store_explicit(&pulse->kind, (int)where->kind, memory_order_relaxed);
-    atomic_store_explicit(&pulse->peer, where->peer, memory_order_relaxed);
-    atomic_store_explicit(&pulse->lane, where->lane, memory_order_relaxed);
-    atomic_store_explicit(&pulse->step, where->step, memory_order_relaxed);
-    atomic_store_explicit(&pulse->done, where->done, memory_order_relaxed);
-    atomic_store_explicit(&pulse->length, where->length, memory_order_relaxed);
+    atomic_store_explicit(&progress->operation, where->operation, memory_order_relaxed);
+    atomic_store_explicit(&progress->kind, (int)where->kind, memory_order_relaxed);
+    atomic_store_explicit(&progress->peer, where->peer, memory_order_relaxed);
+    atomic_store_explicit(&progress->lane, where->lane, memory_order_relaxed);
+    atomic_store_explicit(&progress->step, where->step, memory_order_relaxed);
+    atomic_store_explicit(&progress->done, where->done, memory_order_relaxed);
+    atomic_store_explicit(&progress->length, where->length, memory_order_relaxed);
 }
 
 /* Outside of a plan, waiting for `peer`. */
-static struct whereabouts whereabouts_at(int peer)
+static struct position position_at(int peer)
 {
-    return (struct whereabouts){
-        .operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
+    return (struct position){.operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
 }
 
 void runner_await(struct runner *runner, int peer)
 {
-    struct whereabouts where = whereabouts_at(peer);
-    pulse_where(runner->pulse, &where);
+    struct position where = position_at(peer);
+    progress_set_position(runner->progress, &where);
 }
 
 /* This rank is at its next iteration, or at the start barrier before it. */
-static void pulse_begin(const struct runner *runner, bool starting)
+static void progress_set_iteration(const struct runner *runner, bool starting)
 {
-    atomic_store_explicit(&runner->pulse->iteration, runner->iteration, memory_order_relaxed);
-    atomic_store_explicit(&runner->pulse->starting, starting, memory_order_relaxed);
+    atomic_store_explicit(&runner->progress->iteration, runner->iteration, memory_order_relaxed);
+    atomic_store_explicit(&runner->progress->starting, starting, memory_order_relaxed);
 }
 
 /* Only this thread writes it, so no read-modify-write is needed. */
-static void pulse_progress(struct pulse *pulse)
+static void progress_advance(struct progress *progress)
 {
-    uint64_t progress = atomic_load_explicit(&pulse->progress, memory_order_relaxed);
-    atomic_store_explicit(&pulse->progress, progress + 1, memory_order_relaxed);
+    uint64_t count = atomic_load_explicit(&progress->progress, memory_order_relaxed);
+    atomic_store_explicit(&progress->progress, count + 1, memory_order_relaxed);
 }
 
 static bool runner_ticks(void *argument)
 {
     struct runner *runner = argument;
-    pulse_progress(runner->pulse);
+    progress_advance(runner->progress);
     return !control_ended(runner->control);
 }
 
@@ -176,24 +180,24 @@ void runner_tick_open(struct runner *runner)
 /* Nothing has moved for a while. What arrives all the same, for later, is progress. */
 static void runner_look_at_network(struct runner *runner)
 {
-    struct stillness now = links_still(runner->links);
+    struct idle_report now = links_idle_report(runner->links);
     if (runner->arrived && now.arrived != runner->arrived)
-        pulse_progress(runner->pulse);
+        progress_advance(runner->progress);
     runner->arrived = now.arrived;
     runner->unheard = now.unheard;
 }
 
 /* What this rank waits in; but first of all for a peer that does not get what was sent to it. */
-static void runner_tell(struct runner *runner, struct whereabouts where)
+static void runner_tell(struct runner *runner, struct position where)
 {
     if (runner->still == 0)
         runner->still = runner->last_look;
     if (runner->last_look - runner->still > STILL_NS)
         runner_look_at_network(runner);
     if (runner->unheard >= 0)
-        where = (struct whereabouts){
+        where = (struct position){
             .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
-    pulse_where(runner->pulse, &where);
+    progress_set_position(runner->progress, &where);
 }
 
 /* Nothing moved: the `idle`th time in a row. Sets *look when the world is to be looked at. */
@@ -220,52 +224,55 @@ static enum status runner_idle(struct runner *runner, long idle, bool *look)
     return STATUS_OK;
 }
 
-static enum status runner_idle_in_plan(struct runner *runner, const struct plan *plan, long idle)
+static enum status runner_idle_in_executor(struct runner *runner, const struct executor *executor,
+                                           long idle)
 {
     bool look;
     enum status status = runner_idle(runner, idle, &look);
     if (!look)
         return status;
-    struct whereabouts where;
-    plan_where(plan, &where);
+    struct position where;
+    executor_position(executor, &where);
     runner_tell(runner, where);
-    return plan_check(plan);
+    return executor_check(executor);
 }
 
-enum status runner_run(struct runner *runner, struct plan *plan)
+enum status runner_run(struct runner *runner, struct executor *executor)
 {
     /* Where nothing ever has to wait long, this is the only place that learns of the job's end. */
-    enum status status = control_ended(runner->control) ? STATUS_ERROR : plan_start(plan);
+    enum status status = control_ended(runner->control) ? STATUS_ERROR : executor_start(executor);
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
-        status = plan_progress(plan, &moved, &complete);
+        status = executor_progress(executor, &moved, &complete);
         if (moved) {
             idle = 0;
-            pulse_progress(runner->pulse);
+            progress_advance(runner->progress);
         } else if (!complete && status == STATUS_OK) {
-            status = runner_idle_in_plan(runner, plan, ++idle);
+            status = runner_idle_in_executor(runner, executor, ++idle);
         }
     }
     if (status == STATUS_OK) /* a failing rank's report says what it was in */
-        atomic_store_explicit(&runner->pulse->operation, -1, memory_order_relaxed);
+        atomic_store_explicit(&runner->progress->operation, -1, memory_order_relaxed);
     return status;
 }
 
 /* Meets the ranks of this host. */
 static enum status runner_meet(struct runner *runner)
 {
-    struct gate *gate = &runner->start.gate;
+    struct node_barrier *node_barrier = &runner->start_barrier.node_barrier;
     enum status status = control_ended(runner->control) ? STATUS_ERROR : STATUS_OK;
     bool look;
-    gate_arrive(gate);
-    for (long idle = 0; status == STATUS_OK && !gate_passed(gate);) {
+    node_barrier_arrive(node_barrier);
+    for (long idle = 0; status == STATUS_OK && !node_barrier_passed(node_barrier);) {
         status = runner_idle(runner, ++idle, &look);
         if (look)
-            runner_tell(runner, whereabouts_at(runner->start.members[gate_awaited(gate)]));
+            runner_tell(
+                runner,
+                position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));
     }
-    pulse_progress(runner->pulse);
+    progress_advance(runner->progress);
     if (status == STATUS_OK)
-        atomic_store_explicit(&runner->pulse->operation, -1, memory_order_relaxed);
+        atomic_store_explicit(&runner->progress->operation, -1, memory_order_relaxed);
     return status;
 }
 
@@ -303,36 +310,36 @@ static void start_count(struct runner *runner, int sign)
 
 enum status runner_settle(struct runner *runner, uint64_t *released)
 {
-    pulse_begin(runner, true);
+    progress_set_iteration(runner, true);
     enum status status = runner_meet(runner);
-    if (runner->start.plan && status == STATUS_OK) {
+    if (runner->start_barrier.executor && status == STATUS_OK) {
         start_count(runner, -1);
-        status = runner_run(runner, runner->start.plan);
+        status = runner_run(runner, runner->start_barrier.executor);
         start_count(runner, +1);
     }
-    if (runner->start.gates > 1 && status == STATUS_OK)
+    if (runner->start_barrier.gates > 1 && status == STATUS_OK)
         status = runner_meet(runner);
     if (status == STATUS_OK)
-        pulse_begin(runner, false);
+        progress_set_iteration(runner, false);
     *released = clock_ns();
     return status;
 }
 
-enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
+enum status runner_iterate(struct runner *runner, struct executor *executor, uint64_t *released,
                            uint64_t *late, uint64_t *duration)
 {
     enum status status = STATUS_OK;
     if (runner->job->start == START_BARRIER)
         status = runner_settle(runner, released);
     else
-        pulse_begin(runner, false);
+        progress_set_iteration(runner, false);
     profile_open(runner_profile(runner));
     runner_suffer(runner);
     if (runner->job->watches)
         links_watch(runner->links, true);
     uint64_t begun = clock_ns();
     if (status == STATUS_OK)
-        status = runner_run(runner, plan);
+        status = runner_run(runner, executor);
     uint64_t ended = clock_ns();
     profile_close(runner_profile(runner));
     if (runner->job->watches)

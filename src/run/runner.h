@@ -17,60 +17,60 @@
 struct runner {
     const struct job *job;
     struct control *control;
-    struct pulse *pulse;
+    struct progress *progress;
     int rank, ranks;
     struct shape *shape; /* owned by the session */
     struct links *links;
     struct engine *engine;
-    size_t chunk;        /* bytes; 0: whole messages; GRAIN_AUTO */
-    size_t stream_least; /* as in struct plan_config */
-    int spins;           /* idle looks before the core is given to somebody else */
-    struct tick tick;    /* for long work between runs */
-    long iteration;      /* over everything that this rank has run */
-    uint64_t last_look;  /* when an idle wait last looked at the world, ns */
-    uint64_t still;      /* when it first did so since anything moved, ns; 0: not yet */
-    int unheard;         /* as in struct stillness */
-    uint64_t arrived;    /* likewise, at the last look; 0: not known */
-    struct start start;
+    size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
+    size_t nontemporal_least; /* as in struct executor_config */
+    int spins;                /* idle looks before the core is given to somebody else */
+    struct tick tick;         /* for long work between runs */
+    long iteration;           /* over everything that this rank has run */
+    uint64_t last_look;       /* when an idle wait last looked at the world, ns */
+    uint64_t still;           /* when it first did so since anything moved, ns; 0: not yet */
+    int unheard;              /* as in struct idle_report */
+    uint64_t arrived;         /* likewise, at the last look; 0: not known */
+    struct start_barrier start_barrier;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
     struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */
 };
 
-#define BURST_MOST 4 /* sets of buffers that a line may run on */
+#define BUFFER_SETS_MOST 4 /* sets of buffers that a line may run on */
 
 /* One size of one algorithm, on one or more sets of buffers. Rooted collectives with `-r all` have
  * a schedule for each root. */
-struct line {
+struct test_case {
     const struct choice *choice;
     struct problem problem; /* of the first schedule */
     struct counts *counts;  /* what it refers to, or NULL */
     int plans;              /* schedules */
     int sets;
     struct schedule **schedules;
-    struct plan **plan; /* sets x plans */
+    struct executor **executor; /* sets x plans */
 };
 
 /* Sets runner->tick: it raises the pulse, and tells whether the job has ended. */
 void runner_tick_open(struct runner *runner);
 
 /* The plan of root number `root` (of line->plans) on set `set`. */
-struct plan *line_plan(const struct line *line, int root, int set);
+struct executor *test_case_executor(const struct test_case *test_case, int root, int set);
 
 /* Ready to run on as many of the `count` sets as are large enough, but at least the first. */
-enum status line_open(struct runner *runner, const struct choice *choice, size_t bytes,
-                      const struct buffers *sets, int count, struct line *line);
-void line_close(struct line *line);
+enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
+                           const struct buffers *sets, int count, struct test_case *test_case);
+void test_case_close(struct test_case *test_case);
 
 /* The schedules of a line without the plans: what memory, peers and lanes it will need. */
-enum status line_schedules(const struct runner *runner, const struct choice *choice, size_t bytes,
-                           struct line *line);
+enum status test_case_schedules(const struct runner *runner, const struct choice *choice,
+                                size_t bytes, struct test_case *test_case);
 
 /* What all plans of this rank have in common; the rest is zero. */
-struct plan_config runner_plan_config(const struct runner *runner);
+struct executor_config runner_executor_config(const struct runner *runner);
 
 /* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a
  * peer has died, and tells the pulse what it waits in. */
-enum status runner_run(struct runner *runner, struct plan *plan);
+enum status runner_run(struct runner *runner, struct executor *executor);
 
 /* Outside of a plan: tells the pulse that this rank waits for `peer`; -1: for none any more. */
 void runner_await(struct runner *runner, int peer);
@@ -82,7 +82,7 @@ enum status runner_settle(struct runner *runner, uint64_t *released);
  * release to its beginning; *duration: ns from its release to its end on this rank. *released is
  * the end of the last iteration when it starts back to back (ns), and is set to the end of this
  * one. */
-enum status runner_iterate(struct runner *runner, struct plan *plan, uint64_t *released,
+enum status runner_iterate(struct runner *runner, struct executor *executor, uint64_t *released,
                            uint64_t *late, uint64_t *duration);
 
 #endif

@@ -13,26 +13,27 @@
 #include "execute/executor.h"
 #include "run/node_barrier.h"
 
-struct start {
-    struct gate gate;
+struct start_barrier {
+    struct node_barrier node_barrier;
     void *memory; /* the gate's; mapped by all of its ranks */
     size_t bytes;
     int *members;              /* world ranks of those who meet at the gate, ascending */
     struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one gate */
     struct region region;      /* the schedule's three bytes, each in a place of its own */
-    struct plan *plan;         /* the schedule, when there are links */
+    struct executor *executor; /* the schedule, when there are links */
     int gates;
-    int *gate_of; /* by world rank: at which gate it is, counted by their first ranks */
+    int *node_barrier_of; /* by world rank: at which gate it is, counted by their first ranks */
 };
 
 /* Called by all ranks together, before there are links. `kind`: the job's kind of memory, so that
  * its links reach start->region; `lane`: on which the barrier's messages go. */
-enum status start_open(struct start *start, struct control *control, const struct memory_kind *kind,
-                       int lane);
+enum status start_barrier_open(struct start_barrier *barrier, struct control *control,
+                               const struct memory_kind *kind, int lane);
 
 /* When there are links: makes the plan. `config` holds what all plans of this rank share. */
-enum status start_link(struct start *start, const struct plan_config *config);
+enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *config);
 
-void start_close(struct start *start); /* one that was never opened is allowed: all zero */
+void start_barrier_close(
+    struct start_barrier *barrier); /* one that was never opened is allowed: all zero */
 
 #endif

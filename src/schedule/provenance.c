@@ -33,7 +33,7 @@ static void message_locate(const struct schedule *schedule, struct message messa
              position % span->run;
 }
 
-int trace_arrival(const struct schedule *schedule, size_t element)
+int provenance_of(const struct schedule *schedule, size_t element)
 {
     int storage = schedule->storage[BUFFER_DESTINATION];
     size_t place = schedule->base[BUFFER_DESTINATION] + element;

@@ -19,37 +19,40 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum status burst_open(struct burst *burst, struct runner *runner, const size_t need[BUFFERS])
+enum status checked_run_open(struct checked_run *checked, struct runner *runner,
+                             const size_t need[BUFFERS])
 {
     const struct job *job = runner->job;
     size_t less[BUFFERS], all = 0;
-    int sets = job->checked < 1 ? 1 : job->checked < BURST_MOST ? (int)job->checked : BURST_MOST;
-    burst->runner = runner;
+    int sets = job->checked < 1                  ? 1
+               : job->checked < BUFFER_SETS_MOST ? (int)job->checked
+                                                 : BUFFER_SETS_MOST;
+    checked->runner = runner;
     for (int b = 0; b < BUFFERS; b++) {
         less[b] = smaller(need[b], SET_BYTES);
         if (__builtin_add_overflow(all, need[b], &all) ||
             __builtin_add_overflow(all, (size_t)(sets - 1) * less[b], &all))
             all = SIZE_MAX;
     }
-    enum status status = room_check(runner->control, job->memory, all);
-    while (status == STATUS_OK && burst->set_count < sets) {
-        status = buffers_allocate(job->memory, burst->set_count ? less : need, &runner->tick,
-                                  &burst->sets[burst->set_count]);
+    enum status status = memory_check_host(runner->control, job->memory, all);
+    while (status == STATUS_OK && checked->set_count < sets) {
+        status = buffers_allocate(job->memory, checked->set_count ? less : need, &runner->tick,
+                                  &checked->sets[checked->set_count]);
         if (status == STATUS_OK)
-            burst->set_count++;
+            checked->set_count++;
     }
     return status;
 }
 
-void burst_close(struct burst *burst)
+void checked_run_close(struct checked_run *checked)
 {
-    while (burst->set_count)
-        buffers_release(&burst->sets[--burst->set_count]);
+    while (checked->set_count)
+        buffers_release(&checked->sets[--checked->set_count]);
 }
 
 /* One checked iteration: what it runs, on which set, and what must come. */
 struct check {
-    struct plan *plan;
+    struct executor *executor;
     const struct schedule *schedule;
     struct buffers *set;
     struct pattern pattern;
@@ -62,21 +65,21 @@ static char *check_buffer(const struct check *check, enum buffer buffer)
 }
 
 /* Poison everywhere, then the input. */
-static void check_prepare(struct burst *burst, const struct line *line, int set,
+static void check_prepare(struct checked_run *checked, const struct test_case *test_case, int set,
                           struct check *check)
 {
-    const struct job *job = burst->runner->job;
-    int root = (int)(burst->checks % (uint64_t)line->plans);
+    const struct job *job = checked->runner->job;
+    int root = (int)(checked->checks % (uint64_t)test_case->plans);
     *check = (struct check){
-        .plan = line_plan(line, root, set),
-        .schedule = line->schedules[root],
-        .set = &burst->sets[set],
-        .pattern = {.problem = line->schedules[root]->problem,
+        .executor = test_case_executor(test_case, root, set),
+        .schedule = test_case->schedules[root],
+        .set = &checked->sets[set],
+        .pattern = {.problem = test_case->schedules[root]->problem,
                     .datatype = job->datatype,
                     .reduction = job->collective->reduces ? job->reduction : NULL,
                     .seed = job->seed,
-                    .iteration = burst->checks++,
-                    .tick = &burst->runner->tick},
+                    .iteration = checked->checks++,
+                    .tick = &checked->runner->tick},
     };
     schedule_bytes(check->schedule, job->datatype->size, check->used);
     for (int b = 0; b < BUFFERS; b++)
@@ -89,7 +92,7 @@ static void check_prepare(struct burst *burst, const struct line *line, int set,
     size_t size = job->datatype->size, count = check->schedule->extent[BUFFER_SOURCE];
     for (size_t at = 0, step; at < count; at += step) {
         step = smaller(STEP_BYTES / size, count - at);
-        pattern_fill(&check->pattern, burst->runner->rank, at, step,
+        pattern_fill(&check->pattern, checked->runner->rank, at, step,
                      check_buffer(check, BUFFER_SOURCE) + at * size);
         tick_on(check->pattern.tick);
     }
@@ -109,87 +112,89 @@ static size_t source_changes(const struct check *check, int rank)
            check_source(&check->pattern, rank, source, end - begin - after, after);
 }
 
-static void check_look(const struct check *check, int rank, struct tally *tally)
+static void check_look(const struct check *check, int rank, struct rank_result *rank_result)
 {
     struct finding finding;
     char overrun[200];
     long iteration = (long)check->pattern.iteration;
     check_result(&check->pattern, rank, check_buffer(check, BUFFER_DESTINATION), &finding);
-    tally_note_finding(tally, &finding, check->schedule, iteration);
-    tally_note_source(tally, source_changes(check, rank), iteration);
+    rank_result_note_finding(rank_result, &finding, check->schedule, iteration);
+    rank_result_note_source(rank_result, source_changes(check, rank), iteration);
     if (buffers_overrun(check->set, check->used, overrun, sizeof overrun))
-        tally_note_overrun(tally, overrun, iteration);
+        rank_result_note_overrun(rank_result, overrun, iteration);
 }
 
 /* Which injected fault is for this rank and this checked iteration? -1: none. */
-static int injection_for(const struct burst *burst, uint64_t iteration)
+static int injection_for(const struct checked_run *checked, uint64_t iteration)
 {
-    const struct job *job = burst->runner->job;
+    const struct job *job = checked->runner->job;
     for (int i = 0; i < job->injection_count; i++) {
         const struct injection *injection = &job->injections[i];
         bool data = injection->kind == INJECT_CORRUPT || injection->kind == INJECT_DROP;
-        if (data && injection->rank == burst->runner->rank &&
+        if (data && injection->rank == checked->runner->rank &&
             (uint64_t)injection->iteration == iteration)
             return i;
     }
     return -1;
 }
 
-static enum status check_run(struct burst *burst, struct check *check, uint64_t *released)
+static enum status check_run(struct checked_run *checked, struct check *check, uint64_t *released)
 {
-    const struct job *job = burst->runner->job;
-    int injection = injection_for(burst, check->pattern.iteration);
+    const struct job *job = checked->runner->job;
+    int injection = injection_for(checked, check->pattern.iteration);
     uint64_t late, duration;
     if (injection >= 0)
-        plan_inject(check->plan,
-                    job->injections[injection].kind == INJECT_DROP ? PLAN_FAULT_DROP
-                                                                   : PLAN_FAULT_CORRUPT,
-                    0);
-    enum status status = runner_iterate(burst->runner, check->plan, released, &late, &duration);
+        executor_inject(check->executor,
+                        job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
+                        0);
+    enum status status =
+        runner_iterate(checked->runner, check->executor, released, &late, &duration);
     if (injection >= 0 && status == STATUS_OK) {
-        burst->struck[injection] = !plan_inject_pending(check->plan);
-        plan_inject(check->plan, PLAN_FAULT_NONE, 0);
+        checked->struck[injection] = !executor_inject_pending(check->executor);
+        executor_inject(check->executor, FAULT_NONE, 0);
     }
     return status;
 }
 
-enum status burst_run(struct burst *burst, const struct line *line, struct tally *tally)
+enum status checked_run_run(struct checked_run *checked, const struct test_case *test_case,
+                            struct rank_result *rank_result)
 {
-    struct check checks[BURST_MOST];
+    struct check checks[BUFFER_SETS_MOST];
     uint64_t released;
     enum status status = STATUS_OK;
-    for (long done = 0, count; done < tally->checked && status == STATUS_OK; done += count) {
-        count = tally->checked - done < line->sets ? tally->checked - done : line->sets;
+    for (long done = 0, count; done < rank_result->checked && status == STATUS_OK; done += count) {
+        count = rank_result->checked - done < test_case->sets ? rank_result->checked - done
+                                                              : test_case->sets;
         for (int i = 0; i < count; i++)
-            check_prepare(burst, line, i, &checks[i]);
-        status = runner_settle(burst->runner, &released);
+            check_prepare(checked, test_case, i, &checks[i]);
+        status = runner_settle(checked->runner, &released);
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_run(burst, &checks[i], &released);
+            status = check_run(checked, &checks[i], &released);
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            check_look(&checks[i], burst->runner->rank, tally);
+            check_look(&checks[i], checked->runner->rank, rank_result);
     }
     return status;
 }
 
-enum status burst_check_injections(const struct burst *burst)
+enum status checked_run_check_injections(const struct checked_run *checked)
 {
-    const struct job *job = burst->runner->job;
+    const struct job *job = checked->runner->job;
     for (int i = 0; i < job->injection_count; i++) {
         const struct injection *injection = &job->injections[i];
-        if (injection->rank != burst->runner->rank || injection->kind == INJECT_DELAY ||
-            burst->struck[i])
+        if (injection->rank != checked->runner->rank || injection->kind == INJECT_DELAY ||
+            checked->struck[i])
             continue;
         if (injection->kind == INJECT_KILL || injection->kind == INJECT_STOP)
             return fail(
                 STATUS_ERROR,
                 "--inject: this rank should have been hit at iteration %ld, but it ran only "
                 "%ld",
-                injection->iteration, burst->runner->iteration);
+                injection->iteration, checked->runner->iteration);
         return fail(STATUS_ERROR,
                     "--inject: there was no message to %s in checked iteration %ld: this rank had "
                     "%llu checked iterations, or received nothing in that one",
                     injection->kind == INJECT_DROP ? "drop" : "corrupt", injection->iteration,
-                    (unsigned long long)burst->checks);
+                    (unsigned long long)checked->checks);
     }
     return STATUS_OK;
 }

@@ -12,9 +12,9 @@
 #include "measure/rank_result.h"
 #include "run/runner.h"
 
-struct burst {
+struct checked_run {
     struct runner *runner;
-    struct buffers sets[BURST_MOST];
+    struct buffers sets[BUFFER_SETS_MOST];
     int set_count;
     uint64_t checks; /* checked iterations so far in the job: the patterns' iteration */
     bool struck[INJECTIONS_MOST]; /* injected faults of this rank that found a message */
@@ -22,13 +22,15 @@ struct burst {
 
 /* Allocates the sets: the first with `need` bytes of each buffer, the others with what is
  * sensible. */
-enum status burst_open(struct burst *burst, struct runner *runner, const size_t need[BUFFERS]);
-void burst_close(struct burst *burst);
+enum status checked_run_open(struct checked_run *checked, struct runner *runner,
+                             const size_t need[BUFFERS]);
+void checked_run_close(struct checked_run *checked);
 
 /* Runs the checked iterations of a line, and notes in the tally what they found. */
-enum status burst_run(struct burst *burst, const struct line *line, struct tally *tally);
+enum status checked_run_run(struct checked_run *checked, const struct test_case *test_case,
+                            struct rank_result *rank_result);
 
 /* A fault that was asked for and never struck is an error, not a silence. */
-enum status burst_check_injections(const struct burst *burst);
+enum status checked_run_check_injections(const struct checked_run *checked);
 
 #endif

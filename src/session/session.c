@@ -28,15 +28,15 @@ struct session {
     struct report *report; /* rank 0; else NULL */
     struct control *control;
     struct runner runner;
-    struct burst burst; /* the buffers, and the checked iterations on them */
-    struct ledger ledger;
+    struct checked_run checked; /* the buffers, and the checked iterations on them */
+    struct results results;
     size_t need[BUFFERS];  /* bytes, the most of any line */
     unsigned char *wishes; /* of each rank, as for links_connect() */
     int lanes;
-    struct place *places; /* by rank */
-    int local_ranks;      /* on this host */
-    bool has_core;        /* that no other rank runs on */
-    uint64_t strangers;   /* rank 0: that came while all ranks connected to each other */
+    struct cpu_binding *places; /* by rank */
+    int local_ranks;            /* on this host */
+    bool has_core;              /* that no other rank runs on */
+    uint64_t strangers;         /* rank 0: that came while all ranks connected to each other */
 };
 
 /* Setting up. */
@@ -60,14 +60,15 @@ static enum status session_survey_size(struct session *session, size_t bytes)
     const struct job *job = &session->job;
     enum status status = STATUS_OK;
     for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
-        struct line line;
+        struct test_case test_case;
         if (!job_runs_at(job, c, bytes))
             continue;
-        status = line_schedules(&session->runner, &job->candidates[c].choice, bytes, &line);
-        for (int i = 0; status == STATUS_OK && i < line.plans; i++)
-            schedule_needs(session, line.schedules[i]);
+        status =
+            test_case_schedules(&session->runner, &job->candidates[c].choice, bytes, &test_case);
+        for (int i = 0; status == STATUS_OK && i < test_case.plans; i++)
+            schedule_needs(session, test_case.schedules[i]);
         if (status == STATUS_OK)
-            line_close(&line);
+            test_case_close(&test_case);
         tick_on(&session->runner.tick);
     }
     return status;
@@ -91,9 +92,9 @@ static enum status session_survey(struct session *session)
      * barrier's. */
     bool apart = job->watches;
     if (status == STATUS_OK)
-        status = start_open(&session->runner.start, session->control, job->memory,
-                            apart ? session->lanes : 0);
-    const struct schedule *start = session->runner.start.schedule;
+        status = start_barrier_open(&session->runner.start_barrier, session->control, job->memory,
+                                    apart ? session->lanes : 0);
+    const struct schedule *start = session->runner.start_barrier.schedule;
     for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
         if (start->operations[i].peer >= 0)
             session->wishes[start->operations[i].peer] |= apart ? LINKS_ONE_MORE : LINKS_WISHED;
@@ -131,17 +132,17 @@ static cpu_set_t *session_masks(struct session *session, const struct blobs *blo
 }
 
 /* What a rank says of itself: where it runs, and does it read what the links waited for? */
-struct seat {
-    struct place place;
+struct rank_setup {
+    struct cpu_binding place;
     uint64_t watches; /* 0: no */
 };
-_Static_assert(sizeof(struct seat) == sizeof(size_t) + 4 * sizeof(int) + sizeof(uint64_t),
+_Static_assert(sizeof(struct rank_setup) == sizeof(size_t) + 4 * sizeof(int) + sizeof(uint64_t),
                "no padding travels, which would be bytes of who knows what");
 
 /* Everybody learns where everybody runs, and whether rank 0, which reports, wants all to watch.
  * What is large for this rank follows: its buffers have to share the third-level cache with those
  * of the other ranks below it, and with all else. */
-static enum status session_share_places(struct session *session, const struct place *place)
+static enum status session_share_places(struct session *session, const struct cpu_binding *place)
 {
     const struct member *members = control_members(session->control);
     int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 1;
@@ -149,26 +150,26 @@ static enum status session_share_places(struct session *session, const struct pl
     if (!session->places)
         return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
     struct blobs blobs;
-    struct seat seat = {.place = *place,
-                        .watches = session->job.verbosity >= 1 || session->job.json};
-    enum status status = control_allgather(session->control, &seat, sizeof seat, &blobs);
+    struct rank_setup setup = {.place = *place,
+                               .watches = session->job.verbosity >= 1 || session->job.json};
+    enum status status = control_allgather(session->control, &setup, sizeof setup, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int r = 0; r < ranks; r++) {
-        struct place *other = &session->places[r];
-        *other = (struct place){.core = -1, .cache = -1};
-        if (blobs.size[r] == sizeof seat) {
-            memcpy(&seat, blobs.data[r], sizeof seat);
-            *other = seat.place;
+        struct cpu_binding *other = &session->places[r];
+        *other = (struct cpu_binding){.core = -1, .cache = -1};
+        if (blobs.size[r] == sizeof setup) {
+            memcpy(&setup, blobs.data[r], sizeof setup);
+            *other = setup.place;
         }
         if (r == 0)
-            session->job.watches = seat.watches != 0;
+            session->job.watches = setup.watches != 0;
         sharing += r != rank && members[r].node == members[rank].node &&
                    (place->cache == other->cache || place->cache < 0 || other->cache < 0);
     }
     blobs_free(&blobs);
     size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
-    session->runner.stream_least = bytes / 2 / (size_t)sharing;
+    session->runner.nontemporal_least = bytes / 2 / (size_t)sharing;
     return STATUS_OK;
 }
 
@@ -192,8 +193,8 @@ static enum status session_bind(struct session *session)
     CPU_ZERO(&all);
     for (int i = 0; i < session->local_ranks; i++)
         CPU_OR(&all, &all, &masks[i]);
-    struct place place;
-    place_find(masks, session->local_ranks, me, session->job.bind == BIND_CORE, &place);
+    struct cpu_binding place;
+    cpu_binding_find(masks, session->local_ranks, me, session->job.bind == BIND_CORE, &place);
     free(masks);
     session->has_core =
         place.core >= 0 ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
@@ -205,9 +206,9 @@ static enum status session_link(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    struct region regions[BURST_MOST + 1] = {runner->start.region};
-    for (int i = 0; i < session->burst.set_count; i++)
-        regions[i + 1] = session->burst.sets[i].region;
+    struct region regions[BUFFER_SETS_MOST + 1] = {runner->start_barrier.region};
+    for (int i = 0; i < session->checked.set_count; i++)
+        regions[i + 1] = session->checked.sets[i].region;
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
@@ -220,7 +221,7 @@ static enum status session_link(struct session *session)
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
         .regions = regions,
-        .region_count = session->burst.set_count + 1,
+        .region_count = session->checked.set_count + 1,
         .interface = job->interface,
         .watches = job->watches,
         .secret = session->membership->secret,
@@ -236,18 +237,18 @@ static enum status session_link(struct session *session)
     if (status != STATUS_OK)
         return status;
     runner_await(runner, -1);
-    struct plan_config shared = runner_plan_config(runner);
-    return start_link(&runner->start, &shared);
+    struct executor_config shared = runner_executor_config(runner);
+    return start_barrier_link(&runner->start_barrier, &shared);
 }
 
 static enum status session_connected(struct session *session)
 {
-    struct connections connections;
-    enum status status = connections_gather(session->control, session->runner.links,
-                                            &session->runner.start, &connections);
-    session->strangers = connections.strangers;
+    struct connectivity connectivity;
+    enum status status = connectivity_gather(session->control, session->runner.links,
+                                             &session->runner.start_barrier, &connectivity);
+    session->strangers = connectivity.strangers;
     if (status == STATUS_OK && session->report)
-        session->report->connected(session->report, &session->job, &connections);
+        session->report->connected(session->report, &session->job, &connectivity);
     return status;
 }
 
@@ -289,7 +290,7 @@ static enum status session_set_up(struct session *session)
     struct runner *runner = &session->runner;
     runner->job = job;
     runner->control = session->control;
-    runner->pulse = control_pulse(session->control);
+    runner->progress = control_progress(session->control);
     runner->rank = control_rank(session->control);
     runner->ranks = control_ranks(session->control);
     runner_tick_open(runner);
@@ -309,15 +310,15 @@ static enum status session_set_up(struct session *session)
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
         control_name_algorithm(session->control, c, name);
     }
-    const struct lineup lineup = {.ranks = runner->ranks,
-                                  .members = control_members(session->control),
-                                  .places = session->places,
-                                  .bootstrap = session->membership->bootstrap};
+    const struct participants participants = {.ranks = runner->ranks,
+                                              .members = control_members(session->control),
+                                              .places = session->places,
+                                              .bootstrap = session->membership->bootstrap};
     if (session->report)
-        session->report->begin(session->report, job, &lineup);
+        session->report->begin(session->report, job, &participants);
     status = session_survey(session);
     if (status == STATUS_OK)
-        status = burst_open(&session->burst, runner, session->need);
+        status = checked_run_open(&session->checked, runner, session->need);
     if (status == STATUS_OK)
         status = job->memory->engine_open(&runner->engine);
     if (status == STATUS_OK)
@@ -328,11 +329,11 @@ static enum status session_set_up(struct session *session)
 static void session_close(struct session *session)
 {
     links_close(session->runner.links); /* first: a plan's transfers live until then */
-    start_close(&session->runner.start);
+    start_barrier_close(&session->runner.start_barrier);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
-    burst_close(&session->burst);
-    ledger_free(&session->ledger);
+    checked_run_close(&session->checked);
+    results_free(&session->results);
     free(session->wishes);
     free(session->places);
     shape_free(session->runner.shape);
@@ -341,37 +342,40 @@ static void session_close(struct session *session)
 
 /* One size of one algorithm. */
 
-static enum status line_warm_up(struct session *session, const struct line *line)
+static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
 {
     uint64_t released, late, duration;
     enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
+        status = runner_iterate(&session->runner,
+                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
                                 &released, &late, &duration);
     return status;
 }
 
-static enum status line_time(struct session *session, const struct line *line, struct tally *tally)
+static enum status test_case_time(struct session *session, const struct test_case *test_case,
+                                  struct rank_result *rank_result)
 {
     uint64_t released;
-    tally_begin(tally, &session->runner);
+    rank_result_begin(rank_result, &session->runner);
     enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, line_plan(line, (int)(i % line->plans), 0),
-                                &released, &tally->late[i], &tally->samples[i]);
-    tally_end(tally, &session->runner);
-    return status == STATUS_OK ? tally_check_copy(tally, &session->job) : status;
+        status = runner_iterate(&session->runner,
+                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
+                                &released, &rank_result->late[i], &rank_result->samples[i]);
+    rank_result_end(rank_result, &session->runner);
+    return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 
 /* On how many sets of buffers can all ranks run the line? Ranks may need buffers of different
  * sizes, but must check the same iterations together. */
-static enum status line_agree(struct session *session, struct line *line)
+static enum status test_case_agree(struct session *session, struct test_case *test_case)
 {
     struct blobs blobs;
-    if (session->burst.set_count == 1)
+    if (session->checked.set_count == 1)
         return STATUS_OK;
     enum status status =
-        control_allgather(session->control, &line->sets, sizeof line->sets, &blobs);
+        control_allgather(session->control, &test_case->sets, sizeof test_case->sets, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
@@ -383,46 +387,47 @@ static enum status line_agree(struct session *session, struct line *line)
                           "rank %d told nonsense about its buffers: do all ranks run the same "
                           "cctest?",
                           r);
-        else if (sets < line->sets)
-            line->sets = sets;
+        else if (sets < test_case->sets)
+            test_case->sets = sets;
     }
     blobs_free(&blobs);
     return status;
 }
 
-static enum status session_line(struct session *session, int choice, size_t bytes)
+static enum status session_test_case(struct session *session, int choice, size_t bytes)
 {
     struct runner *runner = &session->runner;
-    struct line line;
-    struct tally *tally = NULL;
-    atomic_store(&runner->pulse->algorithm, choice);
-    atomic_store(&runner->pulse->bytes, bytes);
-    enum status status = line_open(runner, &session->job.candidates[choice].choice, bytes,
-                                   session->burst.sets, session->burst.set_count, &line);
+    struct test_case test_case;
+    struct rank_result *rank_result = NULL;
+    atomic_store(&runner->progress->algorithm, choice);
+    atomic_store(&runner->progress->bytes, bytes);
+    enum status status =
+        test_case_open(runner, &session->job.candidates[choice].choice, bytes,
+                       session->checked.sets, session->checked.set_count, &test_case);
     if (status != STATUS_OK)
         return status;
-    status = line_agree(session, &line);
+    status = test_case_agree(session, &test_case);
     if (status == STATUS_OK)
-        status = tally_create(&session->job, &line, choice, bytes, runner, &tally);
+        status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_WARMUP);
-        status = line_warm_up(session, &line);
+        status = test_case_warm_up(session, &test_case);
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_CHECK);
-        status = burst_run(&session->burst, &line, tally);
+        status = checked_run_run(&session->checked, &test_case, rank_result);
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_TIME);
-        status = line_time(session, &line, tally);
+        status = test_case_time(session, &test_case, rank_result);
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_GATHER);
-        status =
-            tally_gather(tally, &session->ledger, session->control, &session->job, session->report);
+        status = rank_result_gather(rank_result, &session->results, session->control, &session->job,
+                                    session->report);
     }
-    tally_free(tally);
-    line_close(&line);
+    rank_result_free(rank_result);
+    test_case_close(&test_case);
     return status;
 }
 
@@ -433,7 +438,7 @@ static enum status session_sweep(struct session *session)
     for (;;) {
         for (int c = 0; c < job->candidate_count; c++) {
             enum status status =
-                job_runs_at(job, c, bytes) ? session_line(session, c, bytes) : STATUS_OK;
+                job_runs_at(job, c, bytes) ? session_test_case(session, c, bytes) : STATUS_OK;
             if (status != STATUS_OK)
                 return status;
         }
@@ -452,16 +457,16 @@ static void session_report(struct session *session, enum status status)
         return;
     const struct job_error *errors = NULL;
     int count = session->control ? control_errors(session->control, &errors) : 0;
-    ledger_add_errors(&session->ledger, errors, count);
-    struct ending ending = {.status = status,
-                            .errors = session->ledger.errors,
-                            .error_count = session->ledger.error_count,
-                            .strangers = (long long)session->strangers};
+    results_add_errors(&session->results, errors, count);
+    struct job_end end = {.status = status,
+                          .errors = session->results.errors,
+                          .error_count = session->results.error_count,
+                          .strangers = (long long)session->strangers};
     if (session->control)
-        ending.strangers += (long long)control_strangers(session->control);
-    if (ending.strangers > 0)
-        say_verbose(1, "dropped %lld connections that were none of this job's", ending.strangers);
-    session->report->end(session->report, &session->job, &ending);
+        end.strangers += (long long)control_strangers(session->control);
+    if (end.strangers > 0)
+        say_verbose(1, "dropped %lld connections that were none of this job's", end.strangers);
+    session->report->end(session->report, &session->job, &end);
 }
 
 enum status session_run(const struct job *job, const struct membership *membership, void *report)
@@ -485,12 +490,12 @@ enum status session_run(const struct job *job, const struct membership *membersh
         if (status == STATUS_OK)
             status = session_sweep(session);
         if (status == STATUS_OK)
-            status = burst_check_injections(&session->burst);
+            status = checked_run_check_injections(&session->checked);
         if (status != STATUS_OK)
             status = control_fail(session->control, status);
         else
             status =
-                control_finish(session->control, ledger_status(&session->ledger, &session->job));
+                control_finish(session->control, results_status(&session->results, &session->job));
     }
     session_report(session, status);
     session_close(session);

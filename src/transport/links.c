@@ -32,7 +32,7 @@ struct links {
 };
 
 /* What a rank says of one transport: its address, or why it has none. */
-struct card {
+struct transport_offer {
     uint16_t size;
     uint16_t is_reason;
     char data[REASON_MOST];
@@ -40,35 +40,35 @@ struct card {
 
 /* Opens what can be opened, and writes a card for each. */
 static enum status links_introduce(struct links *links, const struct transport_config *config,
-                                   struct card *cards)
+                                   struct transport_offer *offers)
 {
     for (int i = 0; i < links->count; i++) {
         struct link *link = &links->link[i];
         const char *reason = link->transport->unavailable();
-        memset(&cards[i], 0, sizeof(cards[i]));
+        memset(&offers[i], 0, sizeof(offers[i]));
         if (reason) {
-            snprintf(cards[i].data, sizeof(cards[i].data), "%s", reason);
-            cards[i].size = (uint16_t)strlen(cards[i].data);
-            cards[i].is_reason = true;
+            snprintf(offers[i].data, sizeof(offers[i].data), "%s", reason);
+            offers[i].size = (uint16_t)strlen(offers[i].data);
+            offers[i].is_reason = true;
             continue;
         }
         enum status status = link->transport->open(config, &link->endpoint);
         if (status != STATUS_OK)
             return status;
-        cards[i].size = (uint16_t)link->transport->address(link->endpoint, cards[i].data);
+        offers[i].size = (uint16_t)link->transport->address(link->endpoint, offers[i].data);
     }
     return STATUS_OK;
 }
 
 /* Those of who allows other transports are not looked at further. */
-static enum status cards_check(const struct links *links, const struct blobs *blobs)
+static enum status offers_check(const struct links *links, const struct blobs *blobs)
 {
-    size_t size = (size_t)links->count * sizeof(struct card);
+    size_t size = (size_t)links->count * sizeof(struct transport_offer);
     for (int r = 0; r < blobs->count; r++) {
-        const struct card *cards = blobs->data[r];
+        const struct transport_offer *offers = blobs->data[r];
         bool good = blobs->size[r] == size || r != links->rank;
         for (int i = 0; good && blobs->size[r] == size && i < links->count; i++)
-            good = cards[i].size <= sizeof(cards[i].data);
+            good = offers[i].size <= sizeof(offers[i].data);
         if (!good)
             return fail(STATUS_ERROR,
                         "rank %d told nonsense about its addresses: do all ranks run the same "
@@ -82,25 +82,25 @@ static enum status cards_check(const struct links *links, const struct blobs *bl
 static const char *links_attach(struct links *links, int i, int peer, const struct blobs *blobs,
                                 char text[REASON_MOST + 64])
 {
-    const struct card *cards = blobs->data[links->rank];
+    const struct transport_offer *offers = blobs->data[links->rank];
     const struct link *link = &links->link[i];
     if (!link->endpoint) {
-        snprintf(text, REASON_MOST + 64, "%.*s", (int)cards[i].size, cards[i].data);
+        snprintf(text, REASON_MOST + 64, "%.*s", (int)offers[i].size, offers[i].data);
         return text;
     }
     if (blobs->size[peer] != blobs->size[links->rank])
         return "it allows other transports";
-    cards = blobs->data[peer];
-    if (!cards[i].is_reason)
-        return link->transport->attach(link->endpoint, peer, cards[i].data, cards[i].size);
-    snprintf(text, REASON_MOST + 64, "rank %d cannot use it: %.*s", peer, (int)cards[i].size,
-             cards[i].data);
+    offers = blobs->data[peer];
+    if (!offers[i].is_reason)
+        return link->transport->attach(link->endpoint, peer, offers[i].data, offers[i].size);
+    snprintf(text, REASON_MOST + 64, "rank %d cannot use it: %.*s", peer, (int)offers[i].size,
+             offers[i].data);
     return text;
 }
 
 /* No transport reaches `peer` from here and back: says why not, for each. */
 static enum status links_unreachable(struct links *links, int peer, unsigned mine,
-                                     const struct blobs *cards, const struct member *members)
+                                     const struct blobs *offers, const struct member *members)
 {
     char story[900] = "", text[REASON_MOST + 64];
     size_t end = 0;
@@ -111,7 +111,7 @@ static enum status links_unreachable(struct links *links, int peer, unsigned min
             snprintf(text, sizeof(text), "rank %d cannot reach back", peer);
             reason = text;
         } else {
-            reason = links_attach(links, i, peer, cards, text);
+            reason = links_attach(links, i, peer, offers, text);
         }
         int size =
             snprintf(story + end, sizeof(story) - end, "; %s: %s", links->link[i].transport->name,
@@ -128,7 +128,7 @@ static enum status links_unreachable(struct links *links, int peer, unsigned min
 
 /* Attaches all peers, and agrees with each on the first transport that works both ways. */
 static enum status links_agree(struct links *links, struct control *control,
-                               const struct blobs *cards)
+                               const struct blobs *offers)
 {
     char text[REASON_MOST + 64];
     struct blobs reach = {0};
@@ -138,7 +138,7 @@ static enum status links_agree(struct links *links, struct control *control,
         return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
     for (int peer = 0; peer < links->ranks; peer++) {
         for (int i = 0; i < links->count && peer != links->rank; i++) {
-            if (!links_attach(links, i, peer, cards, text))
+            if (!links_attach(links, i, peer, offers, text))
                 mine[peer] |= (unsigned char)(1u << i);
         }
     }
@@ -158,7 +158,7 @@ static enum status links_agree(struct links *links, struct control *control,
         if (both)
             links->serves[peer] = (signed char)__builtin_ctz(both);
         else
-            status = links_unreachable(links, peer, mine[peer], cards, control_members(control));
+            status = links_unreachable(links, peer, mine[peer], offers, control_members(control));
     }
     blobs_free(&reach);
     free(mine);
@@ -169,7 +169,7 @@ enum status links_open(const struct transport *const *allowed,
                        const struct transport_config *config, struct control *control,
                        struct links **result)
 {
-    struct card cards[LINKS_TRANSPORTS_MOST];
+    struct transport_offer offers[LINKS_TRANSPORTS_MOST];
     struct blobs blobs = {0};
     struct links *links = calloc(1, sizeof(*links));
     if (!links)
@@ -182,14 +182,15 @@ enum status links_open(const struct transport *const *allowed,
     }
     links->serves = malloc((size_t)config->ranks);
     enum status status = links->serves
-                             ? links_introduce(links, config, cards)
+                             ? links_introduce(links, config, offers)
                              : fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
     if (status == STATUS_OK) {
         memset(links->serves, -1, (size_t)config->ranks);
-        status = control_allgather(control, cards, sizeof(cards[0]) * (size_t)links->count, &blobs);
+        status =
+            control_allgather(control, offers, sizeof(offers[0]) * (size_t)links->count, &blobs);
     }
     if (status == STATUS_OK)
-        status = cards_check(links, &blobs);
+        status = offers_check(links, &blobs);
     if (status == STATUS_OK)
         status = links_agree(links, control, &blobs);
     blobs_free(&blobs);
@@ -318,15 +319,15 @@ enum status links_check(struct links *links)
     return status;
 }
 
-struct stillness links_still(const struct links *links)
+struct idle_report links_idle_report(const struct links *links)
 {
-    struct stillness stillness = {.unheard = -1};
+    struct idle_report idle = {.unheard = -1};
     for (int i = 0; i < links->count; i++) {
         const struct link *link = &links->link[i];
-        if (link->used && link->transport->still)
-            link->transport->still(link->endpoint, &stillness);
+        if (link->used && link->transport->idle_report)
+            link->transport->idle_report(link->endpoint, &idle);
     }
-    return stillness;
+    return idle;
 }
 
 const char *links_describe(struct links *links, int peer, uint64_t *ns)

@@ -36,7 +36,7 @@ struct channel *links_channel(struct links *links, int peer, int lane, bool send
 enum status links_progress(struct links *links); /* of all endpoints in use */
 enum status links_check(struct links *links);
 /* What the network is at while nothing moves. */
-struct stillness links_still(const struct links *links);
+struct idle_report links_idle_report(const struct links *links);
 
 /* What the transport says of the link to `peer`, as its describe(); "" if it says nothing; NULL:
  * the peer is not connected. */

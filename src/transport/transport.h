@@ -49,12 +49,12 @@ struct traffic {
 
 /* Bytes of the shortest message that says something of its link: what shorter ones wait for are the
  * delays of everything else, and to look closer would be a delay of its own. */
-#define STRAIN_LEAST ((size_t)64 << 10)
+#define WAIT_STATS_LEAST ((size_t)64 << 10)
 
 /* What a channel had to wait for since it was made. */
-struct strain {
+struct wait_stats {
     /* One that receives: bytes were awaited and had room to go, and none came; ns, counted only
-     * while its endpoint is watched, and for messages of STRAIN_LEAST and more. */
+     * while its endpoint is watched, and for messages of WAIT_STATS_LEAST and more. */
     uint64_t starved;
     /* One that sends: bytes were on their way, and the peer had room for them; ns. */
     uint64_t busy;
@@ -62,7 +62,7 @@ struct strain {
 };
 
 /* What the network is at while a rank moves nothing. */
-struct stillness {
+struct idle_report {
     int unheard;      /* a peer to which bytes were sent that the network does not deliver, however
                          often they are sent again; -1: none that is known */
     uint64_t arrived; /* bytes that have come for this rank, asked for or not */
@@ -154,7 +154,7 @@ struct transport {
     const char *(*describe)(const struct endpoint *endpoint, int peer, uint64_t *ns);
 
     /* What the channel had to wait for until now. NULL: the transport does not know. */
-    void (*strain)(const struct channel *channel, struct strain *strain);
+    void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
 
     /* Called by channel_post() when a transfer was put behind channel->last; and for a channel on
      * which an eager_move() is waited for, before check(). */
@@ -177,7 +177,7 @@ struct transport {
     enum status (*check)(struct endpoint *endpoint);
 
     /* Called while nothing has moved for a good while: adds what the network is at. May be NULL. */
-    void (*still)(const struct endpoint *endpoint, struct stillness *stillness);
+    void (*idle_report)(const struct endpoint *endpoint, struct idle_report *idle);
 
     /* Drops what is still posted and leaves nothing behind. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);

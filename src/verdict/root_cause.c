@@ -26,7 +26,7 @@
 /* What the rank waits in. */
 static void put_wait(const struct standing *standing, char *text, size_t size)
 {
-    const struct reading *r = &standing->reading;
+    const struct progress_snapshot *r = &standing->snapshot;
     if (standing->finished)
         append(text, size, "has finished and waits for the others");
     else if (standing->exchange)
@@ -46,38 +46,38 @@ static void put_wait(const struct standing *standing, char *text, size_t size)
         append(text, size, "waits for no other rank");
 }
 
-static bool graph_silent(const struct graph *graph, int rank)
+static bool graph_silent(const struct wait_graph *graph, int rank)
 {
     return graph->silent[rank];
 }
 
 /* Silent, and not only because the rank is that it speaks through. */
-static bool begins_silence(const struct graph *graph, int rank)
+static bool begins_silence(const struct wait_graph *graph, int rank)
 {
     int parent = graph->situation->standings[rank].parent;
     return graph_silent(graph, rank) && (parent == 0 || !graph_silent(graph, parent));
 }
 
 /* Whom the rank waits for; NOBODY when it waits for no one rank. */
-static int waits_for(const struct graph *graph, int rank)
+static int waits_for(const struct wait_graph *graph, int rank)
 {
     return graph->awaited[rank];
 }
 
 /* It waits for nobody, and is not at the end of its way either. */
-static bool is_busy(const struct graph *graph, int rank)
+static bool is_busy(const struct wait_graph *graph, int rank)
 {
     return !graph_silent(graph, rank) && !is_ahead(&graph->situation->standings[rank]) &&
            waits_for(graph, rank) == NOBODY;
 }
 
 /* One end sends what the other receives, or is not heard, or both want to be connected. */
-static bool is_link(const struct graph *graph, int from, int to)
+static bool is_link(const struct wait_graph *graph, int from, int to)
 {
     if (from == NOBODY || to == NOBODY || waits_for(graph, from) != to)
         return false;
-    const struct reading *a = &graph->situation->standings[from].reading;
-    const struct reading *b = &graph->situation->standings[to].reading;
+    const struct progress_snapshot *a = &graph->situation->standings[from].snapshot;
+    const struct progress_snapshot *b = &graph->situation->standings[to].snapshot;
     if (a->step == STEP_UNHEARD)
         return true;
     if (waits_for(graph, to) != from)
@@ -89,7 +89,8 @@ static bool is_link(const struct graph *graph, int from, int to)
 }
 
 /* Of the ranks for which `is` holds, the one that most others wait for. */
-static int most_awaited(const struct graph *graph, bool (*is)(const struct graph *graph, int rank))
+static int most_awaited(const struct wait_graph *graph,
+                        bool (*is)(const struct wait_graph *graph, int rank))
 {
     int found = NOBODY;
     for (int rank = 0; rank < graph->situation->ranks; rank++)
@@ -98,35 +99,35 @@ static int most_awaited(const struct graph *graph, bool (*is)(const struct graph
     return found;
 }
 
-static bool begins_link(const struct graph *graph, int rank)
+static bool begins_link(const struct wait_graph *graph, int rank)
 {
     return is_link(graph, rank, waits_for(graph, rank));
 }
 
-static bool went_ahead(const struct graph *graph, int rank)
+static bool went_ahead(const struct wait_graph *graph, int rank)
 {
     return is_ahead(&graph->situation->standings[rank]) && graph->direct[rank] > 0;
 }
 
-static bool in_circle(const struct graph *graph, int rank)
+static bool in_circle(const struct wait_graph *graph, int rank)
 {
     return graph->circles[rank];
 }
 
 /* Lists those of `listed` that are silent, but for `rank`; returns how many. */
-static int list_silent(struct graph *graph, int rank, char list[RANKS_TEXT_MOST])
+static int list_silent(struct wait_graph *graph, int rank, char list[RANK_LIST_MOST])
 {
     int count = 0;
     for (int other = 0; other < graph->situation->ranks; other++) {
         graph->listed[other] = other != rank && graph_silent(graph, other);
         count += graph->listed[other];
     }
-    ranks_text(graph->listed, graph->situation->ranks, list, RANKS_TEXT_MOST);
+    rank_list_text(graph->listed, graph->situation->ranks, list, RANK_LIST_MOST);
     return count;
 }
 
 /* Are all ranks of a node silent, or (NOBODY) of all nodes but rank 0's? */
-static bool node_silent(const struct graph *graph, int node)
+static bool node_silent(const struct wait_graph *graph, int node)
 {
     const struct situation *s = graph->situation;
     for (int rank = 0; rank < s->ranks; rank++) {
@@ -147,12 +148,12 @@ static int nodes_of(const struct situation *s)
 }
 
 /* Where all of several other hosts are silent, it is more likely rank 0's own that is cut off. */
-static bool hears_nobody(const struct graph *graph, int rank)
+static bool hears_nobody(const struct wait_graph *graph, int rank)
 {
     return rank == 0 && nodes_of(graph->situation) > 2 && node_silent(graph, NOBODY);
 }
 
-static void tell_deaf(struct graph *graph, int rank, char *text, size_t size)
+static void tell_deaf(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     append(text, size,
@@ -162,11 +163,11 @@ static void tell_deaf(struct graph *graph, int rank, char *text, size_t size)
     put_place(s, rank, text, size);
 }
 
-static void tell_silent(struct graph *graph, int rank, char *text, size_t size)
+static void tell_silent(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     const struct member *member = &s->members[rank];
-    char list[RANKS_TEXT_MOST];
+    char list[RANK_LIST_MOST];
     int others = list_silent(graph, rank, list);
     bool host =
         others > 0 && member->node != s->members[0].node && node_silent(graph, member->node);
@@ -185,7 +186,7 @@ static void tell_silent(struct graph *graph, int rank, char *text, size_t size)
         append(text, size, "; so %s %s", others == 1 ? "is" : "are", list);
 }
 
-static void tell_busy(struct graph *graph, int rank, char *text, size_t size)
+static void tell_busy(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     put_name(s, rank, text, size);
@@ -196,12 +197,12 @@ static void tell_busy(struct graph *graph, int rank, char *text, size_t size)
     put_place(s, rank, text, size);
 }
 
-static void tell_link(struct graph *graph, int rank, char *text, size_t size)
+static void tell_link(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     int to = waits_for(graph, rank);
-    const struct reading *sender = &s->standings[rank].reading;
-    const struct reading *receiver = &s->standings[to].reading;
+    const struct progress_snapshot *sender = &s->standings[rank].snapshot;
+    const struct progress_snapshot *receiver = &s->standings[to].snapshot;
     append(text, size, "the link from ");
     put_name(s, rank, text, size);
     append(text, size, " to ");
@@ -221,7 +222,7 @@ static void tell_link(struct graph *graph, int rank, char *text, size_t size)
     put_place(s, rank, text, size);
 }
 
-static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
+static void tell_ahead(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     put_name(s, rank, text, size);
@@ -229,8 +230,8 @@ static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
            s->standings[rank].finished ? "has finished" : "went on to an exchange with all ranks");
     for (int other = 0; other < s->ranks; other++)
         graph->listed[other] = waits_for(graph, other) == rank;
-    char list[RANKS_TEXT_MOST];
-    ranks_text(graph->listed, s->ranks, list, sizeof list);
+    char list[RANK_LIST_MOST];
+    rank_list_text(graph->listed, s->ranks, list, sizeof list);
     append(
         text, size,
         "%s still wait%s for its messages: they were lost on the way, or the ranks do not run the "
@@ -238,7 +239,7 @@ static void tell_ahead(struct graph *graph, int rank, char *text, size_t size)
         list, strncmp(list, "ranks", 5) == 0 ? "" : "s");
 }
 
-static void tell_circle(struct graph *graph, int rank, char *text, size_t size)
+static void tell_circle(struct wait_graph *graph, int rank, char *text, size_t size)
 {
     append(text, size, "ranks wait for each other in a circle: %d", rank);
     int shown = 1;
@@ -255,9 +256,9 @@ static void tell_circle(struct graph *graph, int rank, char *text, size_t size)
 }
 
 static const struct {
-    bool (*is)(const struct graph *graph, int rank);
+    bool (*is)(const struct wait_graph *graph, int rank);
     bool awaited; /* only if somebody waits for it */
-    void (*tell)(struct graph *graph, int rank, char *text, size_t size);
+    void (*tell)(struct wait_graph *graph, int rank, char *text, size_t size);
 } roots[] = {
     {hears_nobody, false, tell_deaf}, {begins_silence, false, tell_silent},
     {is_busy, true, tell_busy},       {begins_link, false, tell_link},
@@ -265,7 +266,7 @@ static const struct {
 };
 
 /* Words the headline; returns the rank that it names first, or NOBODY. */
-static int tell_root(struct graph *graph, char *text, size_t size)
+static int tell_root(struct wait_graph *graph, char *text, size_t size)
 {
     text[0] = '\0';
     if (graph->situation->stalled > 0)
@@ -285,7 +286,7 @@ static int tell_root(struct graph *graph, char *text, size_t size)
 
 /* How near each rank is to the root: 0 the silent, and those on the way that begins at the root;
  * else how many ranks further it waits; at the end those whose way leads elsewhere. */
-static void graph_measure(const struct graph *graph, int root, int *distance)
+static void graph_measure(const struct wait_graph *graph, int root, int *distance)
 {
     int ranks = graph->situation->ranks;
     for (int rank = 0; rank < ranks; rank++)
@@ -316,7 +317,7 @@ static int farthest_told(const int *distance, int ranks)
     return reach;
 }
 
-static void tell_rank(const struct graph *graph, int rank, char *text, size_t size)
+static void tell_rank(const struct wait_graph *graph, int rank, char *text, size_t size)
 {
     const struct situation *s = graph->situation;
     const struct cause *cause = NULL;
@@ -335,7 +336,7 @@ static void tell_rank(const struct graph *graph, int rank, char *text, size_t si
 }
 
 /* One line for each rank, of many for those that are nearest to the root. */
-static void tell_ranks(const struct graph *graph, int root, struct verdict *verdict)
+static void tell_ranks(const struct wait_graph *graph, int root, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;
     int *distance = malloc((size_t)s->ranks * sizeof *distance), told = 0;
@@ -366,18 +367,18 @@ static void tell_ranks(const struct graph *graph, int root, struct verdict *verd
     free(distance);
 }
 
-bool graph_has_silent(const struct graph *graph)
+bool graph_has_silent(const struct wait_graph *graph)
 {
     return graph->situation && most_awaited(graph, graph_silent) != NOBODY;
 }
 
-bool graph_has_busy(const struct graph *graph)
+bool graph_has_busy(const struct wait_graph *graph)
 {
     int rank = graph->situation ? most_awaited(graph, is_busy) : NOBODY;
     return rank != NOBODY && graph->waiters[rank] > 0;
 }
 
-void graph_tell(struct graph *graph, const struct situation *s, struct verdict *verdict)
+void graph_tell(struct wait_graph *graph, const struct situation *s, struct verdict *verdict)
 {
     verdict->status = STATUS_TIMEOUT;
     if (!graph->situation) {

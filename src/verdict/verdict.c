@@ -23,7 +23,7 @@ const char *const phase_names[PHASES] = {
 
 static const char *phase_of(const struct standing *standing)
 {
-    int phase = standing->reading.phase;
+    int phase = standing->snapshot.phase;
     return phase >= 0 && phase < PHASES ? phase_names[phase] : "unknown";
 }
 
@@ -44,7 +44,7 @@ void put_name(const struct situation *s, int rank, char *text, size_t size)
 
 void put_place(const struct situation *s, int rank, char *text, size_t size)
 {
-    const struct reading *r = &s->standings[rank].reading;
+    const struct progress_snapshot *r = &s->standings[rank].snapshot;
     append(text, size, "phase %s", phase_of(&s->standings[rank]));
     if (r->phase != PHASE_WARMUP && r->phase != PHASE_CHECK && r->phase != PHASE_TIME)
         return;
@@ -83,7 +83,7 @@ static bool any_is_reason(const struct situation *s)
 }
 
 /* Lists the ranks that have waited for another in vain, and say no more. */
-static void list_waiters(const struct situation *s, struct graph *graph)
+static void list_waiters(const struct situation *s, struct wait_graph *graph)
 {
     if (!graph->situation)
         return;
@@ -94,7 +94,7 @@ static void list_waiters(const struct situation *s, struct graph *graph)
 }
 
 /* Has it waited for one that waited for a third? */
-static bool cause_follows(const struct graph *graph, const struct cause *cause)
+static bool cause_follows(const struct wait_graph *graph, const struct cause *cause)
 {
     if (!graph->situation || !graph->listed[cause->rank] || graph->circles[cause->rank])
         return false;
@@ -103,7 +103,7 @@ static bool cause_follows(const struct graph *graph, const struct cause *cause)
 }
 
 /* The lower, the earlier it is told; 3: it is a consequence. */
-static int cause_order(const struct graph *graph, const struct cause *cause, bool has_reason)
+static int cause_order(const struct wait_graph *graph, const struct cause *cause, bool has_reason)
 {
     if (cause->kind == CAUSE_INTERRUPTED)
         return 0;
@@ -174,13 +174,13 @@ static void put_alike(const struct situation *s, const struct cause *cause, char
             alike[s->causes[i].rank] = true;
             count++;
         }
-    char list[RANKS_TEXT_MOST];
+    char list[RANK_LIST_MOST];
     if (count > 0)
-        append(text, size, "; likewise %s", ranks_text(alike, s->ranks, list, sizeof list));
+        append(text, size, "; likewise %s", rank_list_text(alike, s->ranks, list, sizeof list));
     free(alike);
 }
 
-static void reach_from_causes(const struct situation *s, struct graph *graph,
+static void reach_from_causes(const struct situation *s, struct wait_graph *graph,
                               struct verdict *verdict)
 {
     int told = 0;
@@ -209,7 +209,7 @@ static void reach_from_causes(const struct situation *s, struct graph *graph,
 
 /* Do the causes only say that a peer was waited for too long, and is a rank silent, or (where nobody
  * progressed) does one keep the others waiting? Then it is that one, whoever lost patience first. */
-static bool graph_explains(const struct situation *s, const struct graph *graph)
+static bool graph_explains(const struct situation *s, const struct wait_graph *graph)
 {
     for (int i = 0; i < s->cause_count; i++)
         if (s->causes[i].kind != CAUSE_FAILED || s->causes[i].status != STATUS_TIMEOUT)
@@ -219,7 +219,7 @@ static bool graph_explains(const struct situation *s, const struct graph *graph)
 
 void verdict_reach(const struct situation *situation, struct verdict *verdict)
 {
-    struct graph graph;
+    struct wait_graph graph;
     memset(verdict, 0, sizeof *verdict);
     graph_open(&graph, situation);
     if (situation->cause_count == 0 || graph_explains(situation, &graph))

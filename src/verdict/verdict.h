@@ -11,7 +11,7 @@
 #include "control/control.h"
 
 /* A pulse as it was read at one moment. */
-struct reading {
+struct progress_snapshot {
     uint64_t progress;
     int phase, collective, algorithm, starting;
     uint64_t bytes;
@@ -22,7 +22,7 @@ struct reading {
 
 /* What rank 0 knows of a rank. */
 struct standing {
-    struct reading reading;
+    struct progress_snapshot snapshot;
     double silent;        /* seconds since its last sign of life, */
     int parent;           /* which came through this rank; 0: through none */
     bool finished;        /* it is through and waits for the others */

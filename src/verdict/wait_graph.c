@@ -13,9 +13,9 @@
 
 bool in_message(const struct standing *standing)
 {
-    return standing->reading.operation >= 0 &&
-           (standing->reading.kind == OPERATION_SEND || standing->reading.kind == OPERATION_RECV ||
-            standing->reading.kind == OPERATION_RECV_REDUCE);
+    return standing->snapshot.operation >= 0 && (standing->snapshot.kind == OPERATION_SEND ||
+                                                 standing->snapshot.kind == OPERATION_RECV ||
+                                                 standing->snapshot.kind == OPERATION_RECV_REDUCE);
 }
 
 bool is_ahead(const struct standing *standing)
@@ -23,17 +23,17 @@ bool is_ahead(const struct standing *standing)
     return standing->finished || standing->exchange;
 }
 
-static int find_awaited(const struct graph *graph, int rank)
+static int find_awaited(const struct wait_graph *graph, int rank)
 {
     const struct standing *standing = &graph->situation->standings[rank];
     if (graph->silent[rank] || is_ahead(standing) || !in_message(standing))
         return NOBODY;
-    int peer = standing->reading.peer;
+    int peer = standing->snapshot.peer;
     return peer >= 0 && peer < graph->situation->ranks && peer != rank ? peer : NOBODY;
 }
 
 /* Who waits for each rank itself. */
-static void count_direct(struct graph *graph)
+static void count_direct(struct wait_graph *graph)
 {
     int ranks = graph->situation->ranks;
     memset(graph->direct, 0, (size_t)ranks * sizeof *graph->direct);
@@ -44,7 +44,7 @@ static void count_direct(struct graph *graph)
 
 /* Puts into an order, one after the other, those for whom nobody waits but who is in it already,
  * and each passes its waiters on. Who is left then is in a circle. */
-static void graph_order(struct graph *graph)
+static void graph_order(struct wait_graph *graph)
 {
     int ranks = graph->situation->ranks;
     count_direct(graph);
@@ -64,7 +64,7 @@ static void graph_order(struct graph *graph)
 }
 
 /* All of a circle wait for each of it, and so does whoever waits for one of it. */
-static void circle_count(struct graph *graph, int first)
+static void circle_count(struct wait_graph *graph, int first)
 {
     int waiters = -1, at = first; /* not itself */
     for (; !graph->listed[at]; at = graph->awaited[at]) {
@@ -77,7 +77,7 @@ static void circle_count(struct graph *graph, int first)
     } while (at != first);
 }
 
-static void graph_fill(struct graph *graph)
+static void graph_fill(struct wait_graph *graph)
 {
     const struct situation *s = graph->situation;
     int ahead = 0;
@@ -98,7 +98,7 @@ static void graph_fill(struct graph *graph)
     }
 }
 
-void graph_free(struct graph *graph)
+void graph_free(struct wait_graph *graph)
 {
     free(graph->silent);
     free(graph->awaited);
@@ -109,22 +109,22 @@ void graph_free(struct graph *graph)
     free(graph->listed);
 }
 
-void graph_open(struct graph *graph, const struct situation *situation)
+void graph_open(struct wait_graph *graph, const struct situation *situation)
 {
     size_t ranks = (size_t)situation->ranks;
-    *graph = (struct graph){.situation = situation,
-                            .silent = calloc(ranks, sizeof(bool)),
-                            .awaited = calloc(ranks, sizeof(int)),
-                            .waiters = calloc(ranks, sizeof(int)),
-                            .direct = calloc(ranks, sizeof(int)),
-                            .order = calloc(ranks, sizeof(int)),
-                            .circles = calloc(ranks, sizeof(bool)),
-                            .listed = calloc(ranks, sizeof(bool))};
+    *graph = (struct wait_graph){.situation = situation,
+                                 .silent = calloc(ranks, sizeof(bool)),
+                                 .awaited = calloc(ranks, sizeof(int)),
+                                 .waiters = calloc(ranks, sizeof(int)),
+                                 .direct = calloc(ranks, sizeof(int)),
+                                 .order = calloc(ranks, sizeof(int)),
+                                 .circles = calloc(ranks, sizeof(bool)),
+                                 .listed = calloc(ranks, sizeof(bool))};
     if (graph->silent && graph->awaited && graph->waiters && graph->direct && graph->order &&
         graph->circles && graph->listed) {
         graph_fill(graph);
         return;
     }
     graph_free(graph);
-    *graph = (struct graph){.situation = NULL};
+    *graph = (struct wait_graph){.situation = NULL};
 }

@@ -25,7 +25,7 @@ bool in_message(const struct standing *standing);
 bool is_ahead(const struct standing *standing);
 
 /* Each rank has at most one edge: to the peer of the operation that it waits in. */
-struct graph {
+struct wait_graph {
     const struct situation *situation; /* NULL: there was no memory for it */
     bool *silent;                      /* by rank */
     int *awaited;                      /* by rank: whom it waits for; NOBODY: no one rank */
@@ -36,11 +36,12 @@ struct graph {
     bool *circles;                     /* by rank: it is in a circle */
     bool *listed;                      /* scratch for lists */
 };
-void graph_open(struct graph *graph, const struct situation *situation);
-void graph_free(struct graph *graph);
-bool graph_has_silent(const struct graph *graph);
-bool graph_has_busy(const struct graph *graph); /* that others wait for */
+void graph_open(struct wait_graph *graph, const struct situation *situation);
+void graph_free(struct wait_graph *graph);
+bool graph_has_silent(const struct wait_graph *graph);
+bool graph_has_busy(const struct wait_graph *graph); /* that others wait for */
 /* Names the root of it all, then tells what each rank waits in. */
-void graph_tell(struct graph *graph, const struct situation *situation, struct verdict *verdict);
+void graph_tell(struct wait_graph *graph, const struct situation *situation,
+                struct verdict *verdict);
 
 #endif

@@ -9,9 +9,9 @@
  *
  * First the reductions: each kernel as compiled for the baseline of the architecture and as cctest
  * uses it on this machine, on operands that are in the cache and on operands that are not, in place
- * (the result replaces an operand) and apart; with stores past the cache (stream_reduce); and a
+ * (the result replaces an operand) and apart; with stores past the cache (nontemporal_reduce); and a
  * loop by hand that adds floats so, as a limit of what memory gives. Then copies: memcpy and
- * stream_copy, in small and in huge pages, onto the same target again and again, and onto
+ * nontemporal_copy, in small and in huge pages, onto the same target again and again, and onto
  * another part of 256 MiB each time, as a message that lands in a large buffer.
  *
  * All are measured in one process, then in two, each on a core of its own, which begin
@@ -128,8 +128,8 @@ static void run_reduce(const struct work *work, size_t at)
 
 static void run_stream_reduce(const struct work *work, size_t at)
 {
-    stream_reduce(work->reduce, work->element, work->to + at, work->a, work->b,
-                  work->bytes / work->element);
+    nontemporal_reduce(work->reduce, work->element, work->to + at, work->a, work->b,
+                       work->bytes / work->element);
 }
 
 static void run_finish(const struct work *work, size_t at)
@@ -160,7 +160,7 @@ static void run_memcpy(const struct work *work, size_t at)
 
 static void run_stream_copy(const struct work *work, size_t at)
 {
-    stream_copy(work->to + at, work->a, work->bytes);
+    nontemporal_copy(work->to + at, work->a, work->bytes);
 }
 
 /* Memory that begins at a huge page, consists of such or does not, and is there. */

@@ -40,8 +40,8 @@ void process_idle(const struct process *process, long looks)
 
 void process_meet(struct process *process)
 {
-    gate_arrive(&process->gate);
-    for (long looks = 0; !gate_passed(&process->gate); looks++)
+    node_barrier_arrive(&process->node_barrier);
+    for (long looks = 0; !node_barrier_passed(&process->node_barrier); looks++)
         process_idle(process, looks);
 }
 
@@ -90,7 +90,7 @@ static void processes_reap(const pid_t *pids, int count)
 void processes_run(const struct limits *limits, int ranks,
                    void (*part)(struct process *process, void *argument), void *argument)
 {
-    size_t room = gate_bytes(ranks), bytes = room + (size_t)ranks * sizeof(double);
+    size_t room = node_barrier_bytes(ranks), bytes = room + (size_t)ranks * sizeof(double);
     char *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         die("mmap");
@@ -113,7 +113,7 @@ void processes_run(const struct limits *limits, int ranks,
             .seconds = (double *)(shared + room),
         };
         process_bind(&process);
-        gate_open(&process.gate, shared, rank, ranks);
+        node_barrier_open(&process.node_barrier, shared, rank, ranks);
         part(&process, argument);
         exit(0);
     }

@@ -27,7 +27,7 @@ struct process {
     const struct limits *limits;
     int rank, ranks;
     long spins; /* looks before the core is given to others */
-    struct gate gate;
+    struct node_barrier node_barrier;
     double *seconds; /* of each process, in memory that all share */
 };
 

@@ -132,7 +132,7 @@ struct bench {
     bool starts[STARTS];
     size_t back_to_back_most; /* larger sizes begin with a barrier only */
     const struct collective *collective;
-    struct gate gate;
+    struct node_barrier node_barrier;
     uint64_t *samples, *slowest; /* nanoseconds, `most` of each */
 };
 
@@ -184,10 +184,10 @@ static void memory_unmap(float *elements, size_t bytes)
 
 /* The memory of the gate: rank 0's memfd, which the others open through /proc. It has no name that
  * could be left behind. */
-static void gate_share(struct bench *bench)
+static void node_barrier_share(struct bench *bench)
 {
     int where[2] = {(int)getpid(), -1};
-    size_t bytes = gate_bytes(bench->ranks);
+    size_t bytes = node_barrier_bytes(bench->ranks);
     if (bench->rank == 0) {
         where[1] = memfd_create("cctest-bench-gate", MFD_CLOEXEC);
         if (where[1] < 0 || ftruncate(where[1], (off_t)bytes) < 0)
@@ -206,13 +206,13 @@ static void gate_share(struct bench *bench)
         die("mapping the start barrier");
     MPI_Barrier(MPI_COMM_WORLD);
     close(fd);
-    gate_open(&bench->gate, memory, bench->rank, bench->ranks);
+    node_barrier_open(&bench->node_barrier, memory, bench->rank, bench->ranks);
 }
 
-static void gate_wait(struct bench *bench)
+static void node_barrier_wait(struct bench *bench)
 {
-    gate_arrive(&bench->gate);
-    for (long looks = 0; !gate_passed(&bench->gate); looks++) {
+    node_barrier_arrive(&bench->node_barrier);
+    for (long looks = 0; !node_barrier_passed(&bench->node_barrier); looks++) {
         if (looks < bench->spins)
             cpu_relax();
         else
@@ -225,11 +225,11 @@ static void gate_wait(struct bench *bench)
 static void iterate(struct bench *bench, const struct problem *problem, enum start start,
                     uint64_t *samples, long count)
 {
-    gate_wait(bench);
+    node_barrier_wait(bench);
     uint64_t begun = clock_ns();
     for (long i = 0; i < count; i++) {
         if (start == START_BARRIER && i > 0) {
-            gate_wait(bench);
+            node_barrier_wait(bench);
             begun = clock_ns();
         }
         bench->collective->call(problem);
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
     bench.slowest = calloc((size_t)room, sizeof(*bench.slowest));
     if (!bench.samples || !bench.slowest)
         die("memory for samples");
-    gate_share(&bench);
+    node_barrier_share(&bench);
     for (char *text = argv[optind + 1]; *text;) {
         size_t bytes = strtoull(text, &text, 10);
         if (*text && *text++ != ',')

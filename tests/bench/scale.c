@@ -78,9 +78,9 @@ enum status links_check(struct links *links)
 /* Measuring. */
 
 struct cost {
-    double ms, plan_ms;
+    double ms, executor_ms;
     size_t operations, messages, spans, waits; /* messages: those that it sends */
-    size_t bytes, plan_bytes;
+    size_t bytes, executor_bytes;
     int rank;
 };
 
@@ -135,25 +135,26 @@ static void count_operations(const struct schedule *schedule, struct cost *cost)
     }
 }
 
-static void measure_plan(const struct schedule *schedule, struct links *links, struct cost *cost)
+static void measure_executor(const struct schedule *schedule, struct links *links,
+                             struct cost *cost)
 {
-    struct plan_config config = {
+    struct executor_config config = {
         .schedule = schedule,
         .element = sizeof(float),
         .reduce = reduce_kernel(datatype_find("float"), reduction_find("sum")),
         .chunk = GRAIN_AUTO,
-        .stream_least = SIZE_MAX,
+        .nontemporal_least = SIZE_MAX,
         .memory = memory_kinds[0],
         .links = links,
     };
-    struct plan *plan;
+    struct executor *executor;
     size_t before = bytes_in_use();
     uint64_t begun = clock_ns();
-    if (plan_create(&config, &plan) != STATUS_OK)
+    if (executor_create(&config, &executor) != STATUS_OK)
         die("plan");
-    cost->plan_ms = (double)(clock_ns() - begun) * 1e-6;
-    cost->plan_bytes = bytes_in_use() - before;
-    plan_destroy(plan);
+    cost->executor_ms = (double)(clock_ns() - begun) * 1e-6;
+    cost->executor_bytes = bytes_in_use() - before;
+    executor_destroy(executor);
 }
 
 /* The worst of a few ranks, of each number by itself. */
@@ -166,13 +167,14 @@ static struct cost measure(const struct choice *choice, const struct problem *pr
         struct cost cost = {0};
         struct schedule *schedule = measure_build(choice, problem, ranks[i], &cost);
         count_operations(schedule, &cost);
-        measure_plan(schedule, links, &cost);
+        measure_executor(schedule, links, &cost);
         schedule_free(schedule);
         malloc_trim(0);
 #define WORSE(field) worst.field = cost.field > worst.field ? cost.field : worst.field
         worst.rank = cost.ms > worst.ms ? ranks[i] : worst.rank;
-        WORSE(ms), WORSE(plan_ms), WORSE(operations), WORSE(messages), WORSE(spans), WORSE(waits);
-        WORSE(bytes), WORSE(plan_bytes);
+        WORSE(ms), WORSE(executor_ms), WORSE(operations), WORSE(messages), WORSE(spans),
+            WORSE(waits);
+        WORSE(bytes), WORSE(executor_bytes);
 #undef WORSE
     }
     return worst;
@@ -237,7 +239,7 @@ static void measure_algorithm(const struct algorithm *algorithm, const struct li
                "\"waits\": %zu, \"schedule_bytes\": %zu, \"plan_ms\": %.4f, \"plan_bytes\": %zu, "
                "\"rank\": %d}\n",
                costs[i].ms, costs[i].operations, costs[i].messages, costs[i].spans, costs[i].waits,
-               costs[i].bytes, costs[i].plan_ms, costs[i].plan_bytes, costs[i].rank);
+               costs[i].bytes, costs[i].executor_ms, costs[i].executor_bytes, costs[i].rank);
         fflush(stdout);
     }
 }

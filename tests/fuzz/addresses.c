@@ -22,21 +22,22 @@ static struct transport_config config_make(int rank)
 
 static void try_home(const unsigned char *data, size_t size, unsigned number)
 {
-    struct home home, here = {.host = number, .count = 1, .list = {{.family = 2, .prefix = 8}}};
-    struct address routes[HOME_ADDRESSES_MOST];
-    unsigned char blob[HOME_BLOB_MOST];
+    struct address_list home,
+        here = {.host = number, .count = 1, .list = {{.family = 2, .prefix = 8}}};
+    struct address routes[ADDRESSES_MOST];
+    unsigned char blob[ADDRESSES_BLOB_MOST];
     struct sockaddr_storage place;
     char text[ADDRESS_TEXT];
-    if (!home_read(data, size, &home))
+    if (!addresses_decode(data, size, &home))
         return;
-    require(home.count >= 0 && home.count <= HOME_ADDRESSES_MOST);
-    int count = home_routes(&here, &home, routes);
+    require(home.count >= 0 && home.count <= ADDRESSES_MOST);
+    int count = addresses_routes(&here, &home, routes);
     require(count >= 0 && count <= home.count);
     for (int i = 0; i < count; i++) {
         require(address_socket(&routes[i], &place) <= sizeof place);
         require(address_text(&routes[i], text)[0]);
     }
-    require(home_write(&home, blob) == size && memcmp(blob, data, size) == 0);
+    require(addresses_encode(&home, blob) == size && memcmp(blob, data, size) == 0);
 }
 
 static void try_hello(const unsigned char *data, size_t size, unsigned number)
@@ -75,16 +76,16 @@ static void try_segment(const unsigned char *data, size_t size, unsigned number)
     transport_shm.close(ends[1]);
 }
 
-static void try_desk(const unsigned char *data, size_t size, unsigned number)
+static void try_connect_slot(const unsigned char *data, size_t size, unsigned number)
 {
-    struct shm_desk desk = {0};
-    memcpy(&desk, data, size < sizeof desk ? size : sizeof desk);
+    struct shm_connect_slot connect_slot = {0};
+    memcpy(&connect_slot, data, size < sizeof connect_slot ? size : sizeof connect_slot);
     uint64_t bytes = number * 4096;
-    if (!shm_desk_fits(&desk, bytes))
+    if (!shm_connect_slot_fits(&connect_slot, bytes))
         return;
-    require(desk.offset <= bytes && desk.lanes <= bytes / SHM_CACHE_LINE);
+    require(connect_slot.offset <= bytes && connect_slot.lanes <= bytes / SHM_CACHE_LINE);
     for (int ring = 0; ring < SHM_RINGS; ring++)
-        require(desk.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
+        require(connect_slot.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
 }
 
 static void try_meeting(const unsigned char *data, size_t size)
@@ -105,7 +106,7 @@ static void try_meeting(const unsigned char *data, size_t size)
     free(text);
 }
 
-enum { HOME, HELLO, SEGMENT, DESK, MEETING, KINDS };
+enum { HOME, HELLO, SEGMENT, CONNECT_SLOT, MEETING, KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -121,8 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case SEGMENT:
         try_segment(input.at, input.left, number);
         break;
-    case DESK:
-        try_desk(input.at, input.left, number);
+    case CONNECT_SLOT:
+        try_connect_slot(input.at, input.left, number);
         break;
     case MEETING:
         try_meeting(input.at, input.left);
@@ -143,21 +144,21 @@ static void seed(const char *name, int kind, unsigned number, const void *data, 
 
 void fuzz_seeds(void)
 {
-    struct home home;
+    struct address_list home;
     struct listeners listeners;
-    unsigned char blob[HOME_BLOB_MOST];
-    if (home_open(NULL, false, &listeners, &home) == STATUS_OK) {
+    unsigned char blob[ADDRESSES_BLOB_MOST];
+    if (addresses_listen(NULL, false, &listeners, &home) == STATUS_OK) {
         listeners_close(&listeners);
-        seed("home", HOME, 3, blob, home_write(&home, blob));
+        seed("home", HOME, 3, blob, addresses_encode(&home, blob));
         char text[MANAGER_TEXT_MOST];
         const struct membership root = {.root_host = "n1", .root_home = home};
         const unsigned char word[SECRET_BYTES] = "seed";
         require(meeting_encode(&root, word, text));
         seed("meeting", MEETING, 0, text, strlen(text));
     }
-    unsigned char many[HOME_BLOB_MOST + 20];
+    unsigned char many[ADDRESSES_BLOB_MOST + 20];
     memset(many, 4, sizeof many);
-    seed("home-full", HOME, 0, many, HOME_BLOB_MOST);
+    seed("home-full", HOME, 0, many, ADDRESSES_BLOB_MOST);
     seed("home-many", HOME, 0, many, sizeof many);
     const uint32_t hello[] = {0x02000000, 0x01000000, 0};
     seed("hello", HELLO, 0, hello, sizeof hello);
@@ -166,10 +167,11 @@ void fuzz_seeds(void)
     seed("segment-host", SEGMENT, 0,
          "0123456789012345678901234567890123456789012345678901234567890123456789", 70);
     seed("segment-pid", SEGMENT, offsetof(struct shm_address, pid) / 8, "\1\0\0\0", 4);
-    const struct shm_desk desk = {.offset = 4096,
-                                  .first_lane = 0,
-                                  .lanes = 2,
-                                  .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
-    seed("desk", DESK, 9, &desk, sizeof desk);
-    seed("desk-small", DESK, 2, &desk, sizeof desk);
+    const struct shm_connect_slot connect_slot = {
+        .offset = 4096,
+        .first_lane = 0,
+        .lanes = 2,
+        .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
+    seed("desk", CONNECT_SLOT, 9, &connect_slot, sizeof connect_slot);
+    seed("desk-small", CONNECT_SLOT, 2, &connect_slot, sizeof connect_slot);
 }

@@ -30,7 +30,7 @@ enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
 struct control {
     int rank, ranks;
     struct member members[3];
-    struct pulse pulse;
+    struct progress progress;
     unsigned exchanges;
     bool ended;
     struct reader edits;
@@ -136,14 +136,14 @@ bool control_ended(const struct control *control)
     return control->ended;
 }
 
-struct pulse *control_pulse(struct control *control)
+struct progress *control_progress(struct control *control)
 {
-    return &control->pulse;
+    return &control->progress;
 }
 
 void control_enter(struct control *control, enum phase phase)
 {
-    atomic_store(&control->pulse.phase, phase);
+    atomic_store(&control->progress.phase, phase);
 }
 
 void control_name_algorithm(struct control *control, int index, const char *text)
@@ -286,29 +286,30 @@ static void seed_all(struct bytes *out)
     }
 }
 
-static void seed_tallies(struct bytes *out)
+static void seed_rank_results(struct bytes *out)
 {
     const uint64_t wrong = 3;
     const int32_t hop = 7000;
-    struct tally_wire *wire;
+    struct rank_result_wire *wire;
     seed_begin(out, 0);
-    edit_put(out, 10, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
+    edit_put(out, 10, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
     fuzz_seed("wrong", out->data, out->size);
-    edit_put(out, 10, 0, offsetof(struct tally_wire, hop_peer), &hop, sizeof hop);
+    edit_put(out, 10, 0, offsetof(struct rank_result_wire, hop_peer), &hop, sizeof hop);
     fuzz_seed("wrong-hop", out->data, out->size);
     seed_begin(out, 0);
-    edit_put(out, 10, 0, offsetof(struct tally_wire, wrong), &wrong, sizeof wrong);
-    edit_fill(out, 10, 0, offsetof(struct tally_wire, story),
-              sizeof wire->story + 2 * sizeof wire->samples[0]);
+    edit_put(out, 10, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
+    edit_fill(out, 10, 0, offsetof(struct rank_result_wire, story),
+              sizeof wire->explanation + 2 * sizeof wire->samples[0]);
     fuzz_seed("wrong-story", out->data, out->size);
     seed_begin(out, JSON);
     edit_put(out, 10, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
     fuzz_seed("strange-peer", out->data, out->size);
-    edit_put(out, 10, 0, offsetof(struct tally_wire, peers), &hop, sizeof hop);
+    edit_put(out, 10, 0, offsetof(struct rank_result_wire, peers), &hop, sizeof hop);
     fuzz_seed("too-many-peers", out->data, out->size);
     for (int known = 0; known < 2; known++) {
         seed_begin(out, JSON);
-        edit_put(out, 10, 0, offsetof(struct tally_wire, transport), known ? "shm" : "rdm", 4);
+        edit_put(out, 10, 0, offsetof(struct rank_result_wire, transport), known ? "shm" : "rdm",
+                 4);
         fuzz_seed(known ? "carrier" : "carrier-unknown", out->data, out->size);
     }
 }
@@ -319,7 +320,7 @@ void fuzz_seeds(void)
     const struct link_class link = {
         .transport = "shm", .words = "near", .count = INT32_MAX, .most_ns = 9};
     seed_all(&out);
-    seed_tallies(&out);
+    seed_rank_results(&out);
     seed_begin(&out, 0);
     const size_t first = sizeof(uint64_t); /* behind the strangers that it has seen */
     edit_put(&out, 8, 0, first, &link, sizeof link);
@@ -327,11 +328,11 @@ void fuzz_seeds(void)
     edit_put(&out, 8, 0, first + sizeof link, &link, sizeof link);
     fuzz_seed("links", out.data, out.size);
     /* A card for each transport: a size of 2 bytes, whether it is a reason, and the data. */
-    size_t cards = 0;
-    while (transports[cards / (4 + TRANSPORT_ADDRESS_MOST)])
-        cards += 4 + TRANSPORT_ADDRESS_MOST;
+    size_t offers = 0;
+    while (transports[offers / (4 + TRANSPORT_ADDRESS_MOST)])
+        offers += 4 + TRANSPORT_ADDRESS_MOST;
     seed_begin(&out, THREE);
-    edit_fill(&out, 5, 1, 0, cards);
+    edit_fill(&out, 5, 1, 0, offers);
     fuzz_seed("cards-endless", out.data, out.size);
     bytes_free(&out);
 }

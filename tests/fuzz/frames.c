@@ -38,7 +38,7 @@ static void open_pair(int pair[2])
 /* What leaves when all of the input is said. */
 static void speech_read(struct speech *speech, struct reader *input)
 {
-    const struct seals seals = {0};
+    const struct aead_keys seals = {0};
     struct wire wire = {0};
     int pair[2];
     open_pair(pair);
@@ -95,7 +95,7 @@ static enum frame_state take_all(struct wire *wire, const struct speech *speech,
 static void hear(const struct speech *speech, const struct bytes *stream, size_t piece,
                  size_t changed)
 {
-    const struct seals seals = {0};
+    const struct aead_keys seals = {0};
     struct wire wire = {0};
     enum frame_state last = FRAME_PART;
     int pair[2], taken = 0, expected = 0;

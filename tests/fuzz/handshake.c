@@ -100,10 +100,10 @@ static void way_read(struct way ways[2], struct reader *input)
 static void hello_judge(struct handshake *end, const void *sent, size_t size)
 {
     size_t length;
-    struct hello hello;
+    struct join_request hello;
     const void *said = handshake_hello(end, &length);
     require(length == size && memcmp(said, sent, size) == 0);
-    hello_decode(said, length, &hello);
+    join_request_decode(said, length, &hello);
 }
 
 static void judge(unsigned flags, const struct way ways[2], struct handshake *const ends[2],
@@ -173,12 +173,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static void seed(const char *name, unsigned flags, const void *changes, size_t size)
 {
-    struct hello hello;
+    struct join_request hello;
     unsigned char encoded[HANDSHAKE_HELLO_MOST];
     const struct membership membership = {.rank = 1, .ranks = 2};
     struct bytes bytes = {0};
-    hello_fill(&hello, &membership, "allreduce");
-    size_t length = hello_encode(&hello, encoded);
+    join_request_fill(&hello, &membership, "allreduce");
+    size_t length = join_request_encode(&hello, encoded);
     const unsigned char head[] = {(unsigned char)flags, (unsigned char)(length & 255),
                                   (unsigned char)(length >> 8)};
     bytes_put(&bytes, head, sizeof head);

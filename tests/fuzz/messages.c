@@ -57,8 +57,8 @@ static void try_readings(struct reader *input, int ranks)
         size_t size = input_u8(input);
         unsigned char *message = input_copy(input, &size);
         snprintf(members[r].host, sizeof members[r].host, "host%d", r);
-        if (!reading_decode(message, size, &standings[r].reading))
-            standings[r].reading = (struct reading){.operation = -1, .peer = -1};
+        if (!snapshot_decode(message, size, &standings[r].snapshot))
+            standings[r].snapshot = (struct progress_snapshot){.operation = -1, .peer = -1};
         standings[r].finished = state & 1;
         standings[r].exchange = state & 2 ? "a gather of the control plane" : NULL;
         standings[r].silent = state & 4 ? 9 : 0;
@@ -124,23 +124,23 @@ static void try_strangers(const unsigned char *data, size_t size)
     bytes_free(&bytes);
 }
 
-static void hello_make(struct hello *hello, int rank, int ranks)
+static void hello_make(struct join_request *request, int rank, int ranks)
 {
     const struct membership membership = {.rank = rank, .ranks = ranks};
-    hello_fill(hello, &membership, "allreduce -a ring --np 4 -b 8 -e 64M");
+    join_request_fill(request, &membership, "allreduce -a ring --np 4 -b 8 -e 64M");
 }
 
 static void try_hello(const unsigned char *data, size_t size, int ranks)
 {
-    struct hello root, guest;
+    struct join_request root, pending;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     char refusal[1024];
-    if (!hello_decode(data, size, &guest))
+    if (!join_request_decode(data, size, &pending))
         return;
     hello_make(&root, 0, ranks);
-    if (hello_check(&root, &guest, refusal, sizeof refusal) == STATUS_OK) {
-        require(guest.rank >= 0 && guest.rank < ranks);
-        require(hello_encode(&guest, bytes) <= sizeof bytes);
+    if (join_request_check(&root, &pending, refusal, sizeof refusal) == STATUS_OK) {
+        require(pending.rank >= 0 && pending.rank < ranks);
+        require(join_request_encode(&pending, bytes) <= sizeof bytes);
     } else {
         require(refusal[0]);
     }
@@ -193,18 +193,19 @@ static void seed_readings(struct bytes *bytes)
 {
     seed_begin(bytes, READINGS, 3);
     for (int r = 0; r < 3; r++) {
-        const struct reading reading = {.phase = PHASE_TIME,
-                                        .operation = r,
-                                        .kind = 2 + r % 2,
-                                        .peer = (r + 1) % 3,
-                                        .length = 8,
-                                        .progress = 7};
-        struct bytes pulse = {0};
-        reading_encode(&reading, &pulse);
-        const unsigned char head[] = {(unsigned char)(r == 2 ? 2 : 0), (unsigned char)pulse.size};
+        const struct progress_snapshot snapshot = {.phase = PHASE_TIME,
+                                                   .operation = r,
+                                                   .kind = 2 + r % 2,
+                                                   .peer = (r + 1) % 3,
+                                                   .length = 8,
+                                                   .progress = 7};
+        struct bytes progress = {0};
+        snapshot_encode(&snapshot, &progress);
+        const unsigned char head[] = {(unsigned char)(r == 2 ? 2 : 0),
+                                      (unsigned char)progress.size};
         bytes_put(bytes, head, sizeof head);
-        bytes_put(bytes, pulse.data, pulse.size);
-        bytes_free(&pulse);
+        bytes_put(bytes, progress.data, progress.size);
+        bytes_free(&progress);
     }
     fuzz_seed("readings", bytes->data, bytes->size);
 }
@@ -248,15 +249,15 @@ void fuzz_seeds(void)
         blobs_encode_next("abcdef", 3 * r, &bytes);
     fuzz_seed("blobs", bytes.data, bytes.size);
 
-    struct hello hello;
+    struct join_request request;
     unsigned char encoded[HANDSHAKE_HELLO_MOST];
-    hello_make(&hello, 3, 4);
+    hello_make(&request, 3, 4);
     seed_begin(&bytes, HELLO, 4);
-    bytes_put(&bytes, encoded, hello_encode(&hello, encoded));
+    bytes_put(&bytes, encoded, join_request_encode(&request, encoded));
     fuzz_seed("hello", bytes.data, bytes.size);
-    snprintf(hello.version, sizeof hello.version, "0.0.9");
+    snprintf(request.version, sizeof request.version, "0.0.9");
     seed_begin(&bytes, HELLO, 4);
-    bytes_put(&bytes, encoded, hello_encode(&hello, encoded));
+    bytes_put(&bytes, encoded, join_request_encode(&request, encoded));
     fuzz_seed("hello-old", bytes.data, bytes.size);
 
     const struct redirect redirect = {

@@ -20,17 +20,17 @@
 
 static void step_call(struct reader *input)
 {
-    struct hello hello = world.hello;
-    hello.rank = (signed char)input_u8(input);
+    struct join_request request = world.request;
+    request.rank = (signed char)input_u8(input);
     unsigned flags = input_u8(input);
-    hello.arrival = (flags & ARRIVAL) % ARRIVALS;
-    hello.pid = 100 + hello.rank + (flags & OTHER_PROCESS);
-    hello.digest[0] ^= flags & OTHER_OPTIONS;
+    request.reason = (flags & ARRIVAL) % JOIN_REASONS;
+    request.pid = 100 + request.rank + (flags & OTHER_PROCESS);
+    request.digest[0] ^= flags & OTHER_OPTIONS;
     if (flags & LISTENS)
-        hello.home = (struct home){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
-    int guest = line_open(&hello);
-    if (guest >= 0)
-        world.lines[world.count - 1].guest = guest;
+        request.home = (struct address_list){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
+    int pending = test_case_open(&request);
+    if (pending >= 0)
+        world.lines[world.count - 1].pending = pending;
 }
 
 static void step_say(struct reader *input)
@@ -57,19 +57,19 @@ static void step_babble(struct reader *input)
 }
 
 /* Who waits for an exchange is to get its result. */
-static void step_letter(struct reader *input)
+static void step_queued(struct reader *input)
 {
     struct control *control = world.control;
     struct share share;
-    int type = letter_types[input_u8(input) % (sizeof letter_types / sizeof letter_types[0])];
+    int type = queued_types[input_u8(input) % (sizeof queued_types / sizeof queued_types[0])];
     size_t size = input_u16(input);
     unsigned char *content = input_copy(input, &size);
-    struct letter *letter = letter_create(type, content, size);
+    struct queued_frame *queued = queued_frame_create(type, content, size);
     free(content);
-    require(letter);
-    *control->outbox_end = letter;
-    control->outbox_end = &letter->next;
-    if (type != FRAME_SHARE || !share_decode(letter->data, letter->size, &share))
+    require(queued);
+    *control->outbox_end = queued;
+    control->outbox_end = &queued->next;
+    if (type != FRAME_SHARE || !share_decode(queued->data, queued->size, &share))
         return;
     control->awaits = true;
     control->awaited = share.number;
@@ -99,8 +99,8 @@ static bool step_take(void)
     case WAIT:
         world.waits = input_u8(input) % WAITS_MOST;
         break;
-    case LETTER:
-        step_letter(input);
+    case QUEUED:
+        step_queued(input);
         break;
     case INTERRUPT:
         control->signal = SIGTERM;
@@ -167,16 +167,16 @@ static void root_judge_counts(const struct root *root)
 static void relay_judge(const struct relay *relay)
 {
     const struct control *control = relay->control;
-    require(relay->branches.count <= control->config.fan_out);
-    for (int i = 0; i < relay->branches.count; i++) {
-        const struct branch *branch = &relay->branches.list[i];
-        require(branch->rank > 0 && branch->rank < control->membership.ranks);
-        require(branch->rank != control->membership.rank);
+    require(relay->children.count <= control->config.fan_out);
+    for (int i = 0; i < relay->children.count; i++) {
+        const struct child_link *child = &relay->children.list[i];
+        require(child->rank > 0 && child->rank < control->membership.ranks);
+        require(child->rank != control->membership.rank);
         for (int other = 0; other < i; other++)
-            require(relay->branches.list[other].rank != branch->rank || branch->wire.fd < 0 ||
-                    relay->branches.list[other].wire.fd < 0);
+            require(relay->children.list[other].rank != child->rank || child->wire.fd < 0 ||
+                    relay->children.list[other].wire.fd < 0);
     }
-    require(relay->way <= WAY_ORPHAN && (!relay->alone || relay->leave != LEAVE_NONE));
+    require(relay->uplink <= UPLINK_ORPHAN && (!relay->alone || relay->leave != LEAVE_NONE));
     require(!relay->alone || atomic_load(&control->ended));
 }
 
@@ -225,7 +225,7 @@ static void world_go_on(void)
         require(control->now - world.quiet < END_SECONDS);
     }
     main_thread_live();
-    lobby_let_in();
+    rank_acceptor_let_in();
 }
 
 /* In place of the system's. The log calls it too, for one descriptor. */
@@ -259,13 +259,13 @@ static struct control *control_make(int ranks, int fan_out, int rank)
     control->outbox_end = &control->outbox;
     pthread_mutex_init(&control->lock, NULL);
     pthread_cond_init(&control->changed, NULL);
-    atomic_store(&control->pulse.operation, -1);
-    atomic_store(&control->pulse.peer, -1);
+    atomic_store(&control->progress.operation, -1);
+    atomic_store(&control->progress.peer, -1);
     control->look = TIMEOUT / 20;
     control->heartbeat = TIMEOUT / 5;
     control->gap = 0; /* the clock stands still but for what poll() makes of it */
     control->now = 1;
-    control->home = (struct home){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
+    control->home = (struct address_list){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
     control->routes[0] = control->home.list[0];
     control->route_count = 1;
     return control;
@@ -273,9 +273,9 @@ static struct control *control_make(int ranks, int fan_out, int rank)
 
 static void control_free(struct control *control)
 {
-    for (struct letter *letter = control->outbox, *next; letter; letter = next) {
-        next = letter->next;
-        free(letter);
+    for (struct queued_frame *queued = control->outbox, *next; queued; queued = next) {
+        next = queued->next;
+        free(queued);
     }
     free(control->answer);
     free(control->members);
@@ -293,7 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct control *control = world.control = control_make(ranks, fan_out, rank);
     log_init(&world.log, rank, 2);
     log_attach(&world.log);
-    hello_fill(&world.hello, &control->membership, control->options);
+    join_request_fill(&world.request, &control->membership, control->options);
     if (rank == 0)
         control_root_run(control);
     else
@@ -302,8 +302,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(atomic_load(&control->ended));
     for (int i = 0; i < world.count; i++) {
         struct line *line = &world.lines[i];
-        if (line->guest >= 0)
-            close(line->guest);
+        if (line->pending >= 0)
+            close(line->pending);
         line_hear(line);
         require(line->wire.fd < 0 || !wire_fill(&line->wire)); /* the helper has closed its end */
         wire_close(&line->wire);

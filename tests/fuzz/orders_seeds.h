@@ -34,12 +34,12 @@ static void put_say(struct bytes *out, unsigned line, unsigned rank, unsigned ty
     put_content(out, &content);
 }
 
-static void put_letter(struct bytes *out, unsigned type, struct bytes content)
+static void put_queued(struct bytes *out, unsigned type, struct bytes content)
 {
     unsigned which = 0;
-    while (letter_types[which] != (int)type)
+    while (queued_types[which] != (int)type)
         which++;
-    put_two(out, LETTER, which);
+    put_two(out, QUEUED, which);
     put_content(out, &content);
 }
 
@@ -62,12 +62,12 @@ static struct bytes share_bytes(enum exchange kind, uint32_t number, const char 
     return bytes;
 }
 
-static struct bytes reading_bytes(uint64_t progress)
+static struct bytes snapshot_bytes(uint64_t progress)
 {
     struct bytes bytes = {0};
-    const struct reading reading = {
+    const struct progress_snapshot snapshot = {
         .progress = progress, .phase = PHASE_TIME, .operation = 1, .kind = 2, .peer = 1};
-    reading_encode(&reading, &bytes);
+    snapshot_encode(&snapshot, &bytes);
     return bytes;
 }
 
@@ -108,7 +108,7 @@ static void seed_joined(struct bytes *out)
     seed_begin(out, 3, 2, 0);
     put(out, CALL, 1, LISTENS);
     put(out, CALL, 2, LISTENS);
-    put_say(out, 0, 1, FRAME_PULSE, reading_bytes(1));
+    put_say(out, 0, 1, FRAME_HEARTBEAT, snapshot_bytes(1));
 }
 
 static void seed_goodbyes(struct bytes *out)
@@ -125,14 +125,14 @@ static void seed_whole_job(struct bytes *out)
     seed_joined(out);
     for (uint32_t number = 0; number < 2; number++) {
         put_say(out, 0, 1, FRAME_SHARE, share_bytes(kinds[number], number, "one"));
-        put_letter(out, FRAME_SHARE, share_bytes(kinds[number], number, ""));
+        put_queued(out, FRAME_SHARE, share_bytes(kinds[number], number, ""));
         put_say(out, 1, 2, FRAME_SHARE, share_bytes(kinds[number], number, "the third"));
     }
-    put_letter(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
+    put_queued(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
     for (unsigned rank = 1; rank < 3; rank++)
         put_say(out, rank - 1, rank, FRAME_FINISHED, notice_bytes(STATUS_WRONG_DATA, ""));
     seed_goodbyes(out);
-    put(out, CALL, 1, ARRIVAL_FIRST); /* it is for the next job */
+    put(out, CALL, 1, JOIN_FIRST); /* it is for the next job */
     seed_end(out, "whole-job");
 }
 
@@ -148,7 +148,7 @@ static void seed_failures(struct bytes *out)
     seed_joined(out);
     put_say(out, 1, 2, FRAME_SHARE, share_bytes(EXCHANGE_GATHER, 0, "two"));
     put_two(out, WAIT, 10);
-    put_say(out, 0, 1, FRAME_PULSE, reading_bytes(2));
+    put_say(out, 0, 1, FRAME_HEARTBEAT, snapshot_bytes(2));
     put_two(out, WAIT, 13);
     put_say(out, 0, 1, FRAME_FAILED, notice_bytes(STATUS_TIMEOUT, "no word of rank 2"));
     seed_end(out, "silence");
@@ -176,7 +176,7 @@ static void seed_tree(struct bytes *out)
     put(out, CALL, 2, LISTENS); /* line 1: it is sent to rank 1 */
     put_say(out, 0, 2, FRAME_ATTACHED, nothing);
     put(out, CALL, 3, LISTENS);
-    put(out, CALL, 3, LISTENS | ARRIVAL_AGAIN); /* rank 2 cannot be reached */
+    put(out, CALL, 3, LISTENS | JOIN_AGAIN); /* rank 2 cannot be reached */
     put_say(out, 0, 3, FRAME_ATTACHED, nothing);
     put_say(out, 0, 3, FRAME_STRANGERS, share_bytes(1, 0, ""));
 }
@@ -184,18 +184,18 @@ static void seed_tree(struct bytes *out)
 static void seed_orphans(struct bytes *out)
 {
     seed_tree(out);
-    put(out, CALL, 2, LISTENS | ARRIVAL_ORPHANED); /* line 4 */
-    put_say(out, 4, 2, FRAME_PULSE, reading_bytes(3));
+    put(out, CALL, 2, LISTENS | JOIN_ORPHANED); /* line 4 */
+    put_say(out, 4, 2, FRAME_HEARTBEAT, snapshot_bytes(3));
     put_say(out, 4, 2, FRAME_BACK, nothing);
     put_say(out, 0, 3, FRAME_LOST, nothing);
-    put(out, CALL, 2, LISTENS | ARRIVAL_ORPHANED);
+    put(out, CALL, 2, LISTENS | JOIN_ORPHANED);
     put_two(out, HANG_UP, 0);
     put_two(out, WAIT, 5);
-    put(out, CALL, 3, LISTENS | ARRIVAL_ORPHANED);
+    put(out, CALL, 3, LISTENS | JOIN_ORPHANED);
     seed_end(out, "orphans");
 
     seed_begin(out, 4, 1, 0);
-    put(out, CALL, 1, LISTENS | ARRIVAL_ORPHANED); /* of another job */
+    put(out, CALL, 1, LISTENS | JOIN_ORPHANED); /* of another job */
     put(out, CALL, 1, LISTENS);
     seed_end(out, "orphan-first");
 
@@ -215,7 +215,7 @@ static void seed_relay_joined(struct bytes *out)
     put(out, CALL, 3, LISTENS);        /* line 2: below it */
     put_say(out, 2, 3, FRAME_ATTACHED, nothing);
     put_say(out, 1, 0, FRAME_WELCOME, members_bytes(4));
-    put_say(out, 2, 3, FRAME_PULSE, reading_bytes(3));
+    put_say(out, 2, 3, FRAME_HEARTBEAT, snapshot_bytes(3));
 }
 
 static void seed_relays(struct bytes *out)
@@ -227,21 +227,21 @@ static void seed_relays(struct bytes *out)
     seed_end(out, "relay-refused");
 
     seed_relay_joined(out);
-    put_letter(out, FRAME_SHARE, share_bytes(EXCHANGE_ALLGATHER, 0, "two"));
+    put_queued(out, FRAME_SHARE, share_bytes(EXCHANGE_ALLGATHER, 0, "two"));
     put_say(out, 1, 0, FRAME_RESULT, share_bytes(EXCHANGE_ALLGATHER, 0, "all"));
-    put_letter(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
+    put_queued(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
     put_say(out, 1, 0, FRAME_VERDICT, notice_bytes(STATUS_OK, ""));
     put_say(out, 2, 3, FRAME_GOODBYE, nothing);
     seed_end(out, "relay-whole-job");
 
     seed_relay_joined(out);
-    put_letter(out, FRAME_FAILED, notice_bytes(STATUS_ERROR, "no memory"));
+    put_queued(out, FRAME_FAILED, notice_bytes(STATUS_ERROR, "no memory"));
     put_two(out, WAIT, 13);
     put_two(out, ANSWERED, CALL_DONE); /* line 3: rank 0 again */
     put_say(out, 3, 0, FRAME_LATE, nothing);
-    put_say(out, 1, 0, FRAME_PULSE, nothing);
+    put_say(out, 1, 0, FRAME_HEARTBEAT, nothing);
     put_two(out, HANG_UP, 2);
-    put_say(out, 1, 2, FRAME_ALONE, notice_bytes(STATUS_TIMEOUT, "rank 0 is silent"));
+    put_say(out, 1, 2, FRAME_ISOLATED, notice_bytes(STATUS_TIMEOUT, "rank 0 is silent"));
     put_two(out, WAIT, 15);
     put_two(out, ANSWERED, CALL_FAILED);
     put_two(out, INTERRUPT, WAIT);

@@ -18,10 +18,10 @@ enum step {
     BABBLE, /* line, length, content: no frame */
     HANG_UP, /* line */
     WAIT,    /* so many times WAIT_SECONDS */
-    LETTER,  /* which of letter_types, length (16 bits), content: from this rank's main thread */
+    QUEUED,  /* which of queued_types, length (16 bits), content: from this rank's main thread */
     INTERRUPT,
     DIED,     /* a rank: the supervisor says so */
-    ANSWERED, /* enum call_state: what becomes of this rank's own call; if it is DONE: a line */
+    ANSWERED, /* enum connector_state: what becomes of this rank's own call; if it is DONE: a line */
     STEPS,
     AT_ONCE = 0x80 /* nothing is served between this step and the next */
 };
@@ -35,13 +35,13 @@ enum call_flags { ARRIVAL = 3, OTHER_OPTIONS = 4, OTHER_PROCESS = 8, LISTENS = 1
 #define HEAR_EACH    8    /* polls: what lies in a socket meanwhile is no harm */
 #define END_SECONDS  15.0 /* in which the helper ends when nothing comes any more */
 
-static const int letter_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED};
+static const int queued_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED};
 
 /* The other end of a connection with the helper. */
 struct line {
     struct wire wire;
-    struct hello hello;
-    int guest; /* the helper's end, as long as it stands in the lobby; -1: it is in, or out */
+    struct join_request request;
+    int pending; /* the helper's end, as long as it stands in the lobby; -1: it is in, or out */
 };
 
 /* All there is beside the helper; made anew for each input. */
@@ -49,19 +49,19 @@ static struct world {
     struct reader input;
     struct control *control;
     struct log log;
-    struct hello hello;
+    struct join_request request;
     struct line lines[LINES_MOST];
     int count;
     unsigned polls, waits;
-    struct lobby *lobby; /* NULL: it is closed */
-    void *side;          /* struct root or struct relay */
-    enum call_state answer;
+    struct rank_acceptor *rank_acceptor; /* NULL: it is closed */
+    void *side;                          /* struct root or struct relay */
+    enum connector_state answer;
     double quiet, ended; /* since when there are no steps, and the job has ended */
 } world;
 
 /* ---- lines ---- */
 
-static const struct seals no_seals;
+static const struct aead_keys no_seals;
 
 /* With room for what comes at once: growing costs most of an input's time. */
 static void wire_begin(struct wire *wire, int fd)
@@ -71,7 +71,7 @@ static void wire_begin(struct wire *wire, int fd)
 }
 
 /* Returns the helper's end; -1: there are enough. */
-static int line_open(const struct hello *hello)
+static int test_case_open(const struct join_request *request)
 {
     int pair[2];
     if (world.count == LINES_MOST)
@@ -79,7 +79,7 @@ static int line_open(const struct hello *hello)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) != 0)
         abort();
     struct line *line = &world.lines[world.count++];
-    *line = (struct line){.hello = *hello, .guest = -1};
+    *line = (struct line){.request = *request, .pending = -1};
     wire_begin(&line->wire, pair[0]);
     return pair[1];
 }
@@ -103,7 +103,7 @@ static void frame_judge(const struct frame *frame)
     if (control->membership.rank > 0)
         return; /* it passes on the words of others */
     switch (frame->type) {
-    case FRAME_PULSE:
+    case FRAME_HEARTBEAT:
     case FRAME_LATE:
         require(frame->size == 0);
         break;
@@ -142,63 +142,65 @@ static void line_hear(struct line *line)
 /* ---- in place of the lobby and of calls ---- */
 
 /* Its door has no listeners, so nobody comes by itself. */
-bool lobby_open(struct lobby *lobby, struct control *control, lobby_admit *admit, void *argument)
+bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+                        rank_acceptor_admit *admit, void *argument)
 {
-    *lobby = (struct lobby){.admit = admit, .argument = argument};
-    lobby->door.listeners = &control->listeners;
-    lobby->door.spare = -1;
-    world.lobby = lobby;
+    *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
+    rank_acceptor->acceptor.listeners = &control->listeners;
+    rank_acceptor->acceptor.spare = -1;
+    world.rank_acceptor = rank_acceptor;
     world.side = argument;
     return true;
 }
 
-void lobby_close(struct lobby *lobby)
+void rank_acceptor_close(struct rank_acceptor *rank_acceptor)
 {
-    (void)lobby;
-    world.lobby = NULL;
+    (void)rank_acceptor;
+    world.rank_acceptor = NULL;
 }
 
 /* Lets those in who wait. */
-static void lobby_let_in(void)
+static void rank_acceptor_let_in(void)
 {
-    for (int i = 0; i < world.count && world.lobby; i++) {
+    for (int i = 0; i < world.count && world.rank_acceptor; i++) {
         struct line *line = &world.lines[i];
         struct wire wire = {0};
-        if (line->guest < 0)
+        if (line->pending < 0)
             continue;
-        wire_begin(&wire, line->guest);
-        line->guest = -1;
-        world.lobby->admit(world.side, &wire, &line->hello);
+        wire_begin(&wire, line->pending);
+        line->pending = -1;
+        world.rank_acceptor->admit(world.side, &wire, &line->request);
     }
 }
 
-void call_begin(struct call *call, struct control *control, int rank, const struct hello *hello,
-                const struct address *routes, const char **outcomes, int count, double seconds)
+void connector_begin(struct connector *call, struct control *control, int rank,
+                     const struct join_request *request, const struct address *routes,
+                     const char **outcomes, int count, double seconds)
 {
     (void)routes;
     (void)outcomes;
-    *call = (struct call){.control = control,
-                          .state = count > 0 ? CALL_PENDING : CALL_FAILED,
-                          .rank = rank,
-                          .count = count,
-                          .until = control->now + seconds,
-                          .fd = -1};
-    call->hello_size = hello_encode(hello, call->hello);
+    *call = (struct connector){.control = control,
+                               .state = count > 0 ? CALL_PENDING : CALL_FAILED,
+                               .rank = rank,
+                               .count = count,
+                               .until = control->now + seconds,
+                               .fd = -1};
+    call->hello_size = join_request_encode(request, call->request);
     require(call->hello_size > 0);
 }
 
-struct pollfd call_watch(const struct call *call)
+struct pollfd connector_watch(const struct connector *call)
 {
     (void)call;
     return (struct pollfd){.fd = -1};
 }
 
-enum call_state call_step(struct call *call, short events)
+enum connector_state connector_step(struct connector *call, short events)
 {
     (void)events;
     if (call->state != CALL_PENDING)
         return call->state;
-    if (world.answer == CALL_DONE && (call->fd = line_open(&world.hello)) >= 0)
+    if (world.answer == CALL_DONE && (call->fd = test_case_open(&world.request)) >= 0)
         call->state = CALL_DONE;
     else if (world.answer == CALL_FAILED || world.answer == CALL_HOPELESS)
         call->state = world.answer;
@@ -209,14 +211,14 @@ enum call_state call_step(struct call *call, short events)
     return call->state;
 }
 
-void call_take(struct call *call, struct wire *wire)
+void connector_take(struct connector *call, struct wire *wire)
 {
     wire_begin(wire, call->fd);
     call->fd = -1;
-    call_drop(call);
+    connector_drop(call);
 }
 
-void call_drop(struct call *call)
+void connector_drop(struct connector *call)
 {
     if (call->state != CALL_NONE && call->fd >= 0)
         close(call->fd);

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct reader input = {.at = data, .left = size};
     int pair[2];
     char fd[16], why[256] = "", said[MANAGER_TEXT_MOST] = "said", text[MANAGER_TEXT_MOST];
-    struct manager *manager;
+    struct process_manager *manager;
     struct log log;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         abort();

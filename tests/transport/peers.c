@@ -297,19 +297,19 @@ enum { DOORS_MOST = 16 };
 static int doors_find(in_port_t ports[DOORS_MOST])
 {
     int count = 0;
-    for (int door = 3; door < 200 && count < DOORS_MOST; door++) {
+    for (int acceptor = 3; acceptor < 200 && count < DOORS_MOST; acceptor++) {
         struct sockaddr_storage name;
         socklen_t size = sizeof(name);
         int listens = 0;
         socklen_t listens_size = sizeof(listens);
-        if (!getsockopt(door, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) && listens &&
-            !getsockname(door, (struct sockaddr *)&name, &size) && name.ss_family == AF_INET)
+        if (!getsockopt(acceptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) && listens &&
+            !getsockname(acceptor, (struct sockaddr *)&name, &size) && name.ss_family == AF_INET)
             ports[count++] = ((struct sockaddr_in *)&name)->sin_port;
     }
     return count;
 }
 
-static int door_knock(in_port_t port, const char *words)
+static int acceptor_knock(in_port_t port, const char *words)
 {
     struct sockaddr_in place = {
         .sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -346,7 +346,7 @@ static void among_strangers(struct rank *me)
         if (me->endpoint->transport->settle && doors == 0)
             rank_fail(me, __FILE__, __LINE__, "it listens nowhere, so nothing is tested");
         for (; count < 3 * doors; count++)
-            fd[count] = door_knock(ports[count / 3], words[count % 3]);
+            fd[count] = acceptor_knock(ports[count / 3], words[count % 3]);
     }
     pthread_barrier_wait(&me->world->barrier);
     connect_among(me, 2);
@@ -374,7 +374,7 @@ static pid_t flood_begin(struct rank *me)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(line[0]);
         for (int i = 0; i < FLOOD; i++)
-            door_knock(ports[i % doors], "");
+            acceptor_knock(ports[i % doors], "");
         if (write(line[1], "r", 1) == 1)
             pause();
         _exit(0);

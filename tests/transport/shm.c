@@ -186,12 +186,12 @@ static void described(struct rank *me)
         uint64_t ns = UINT64_MAX;
         if (peer == me->number)
             continue;
-        const char *words = me->world->transport->describe(me->endpoint, peer, &ns);
+        const char *ll = me->world->transport->describe(me->endpoint, peer, &ns);
         bool shared = (coreless >> me->number | coreless >> peer) & 1;
-        require(me, shared == (strstr(words, "cores shared") != NULL));
+        require(me, shared == (strstr(ll, "cores shared") != NULL));
         require(me, shared == (ns == 0));
-        require(me, (ns > 0 && ns <= NEAR_MOST_NS) == (strstr(words, "near") != NULL));
-        require(me, (ns == 0 || ns > NEAR_MOST_NS) == (strstr(words, "far") != NULL));
+        require(me, (ns > 0 && ns <= NEAR_MOST_NS) == (strstr(ll, "near") != NULL));
+        require(me, (ns == 0 || ns > NEAR_MOST_NS) == (strstr(ll, "far") != NULL));
     }
 }
 

@@ -9,10 +9,10 @@
 
 enum { REGION = 64, TORN = 36 }; /* bytes of a region; of a message that leaves words of it alone */
 
-static struct shm_ring *words_of(struct rank *me, bool sends)
+static struct shm_ring *ll_of(struct rank *me, bool sends)
 {
     struct channel *channel = me->endpoint->transport->channel(me->endpoint, !me->number, 0, sends);
-    return &((struct shm_channel *)channel)->rings[SHM_WORDS];
+    return &((struct shm_channel *)channel)->rings[SHM_LL];
 }
 
 /* The ranks are at the same place. False: one has failed. */
@@ -31,7 +31,7 @@ static bool begin_at(struct rank *me, uint32_t epoch)
     if (!meet(me))
         return false;
     for (int sends = 0; sends < 2; sends++)
-        shm_words_reset(words_of(me, sends), epoch);
+        shm_ll_reset(ll_of(me, sends), epoch);
     return meet(me);
 }
 
@@ -39,7 +39,7 @@ static bool begin_at(struct rank *me, uint32_t epoch)
 static bool is_in_step(struct rank *me)
 {
     for (int sends = 0; sends < 2; sends++) {
-        const struct shm_ring *ring = words_of(me, sends);
+        const struct shm_ring *ring = ll_of(me, sends);
         if (ring->count != 2 || ring->payload != REGION || ring->epoch < 2 ||
             ring->index != ring->epoch % 2)
             rank_fail(me, __FILE__, __LINE__, "an epoch stands in the wrong region");
@@ -47,14 +47,14 @@ static bool is_in_step(struct rank *me)
     return !me->world->failed;
 }
 
-struct words_message {
+struct ll_message {
     struct transfer transfer;
     struct piece piece;
     char *data;
 };
 
 /* From rank 0 to rank 1; with `back` the other way. */
-static void message_make(struct rank *me, struct words_message *message, bool back, size_t bytes,
+static void message_make(struct rank *me, struct ll_message *message, bool back, size_t bytes,
                          uint64_t seed)
 {
     bool sends = (me->number == 0) != back;
@@ -69,7 +69,7 @@ static void message_make(struct rank *me, struct words_message *message, bool ba
 
 static bool message_travels(struct rank *me, size_t bytes, uint64_t seed)
 {
-    struct words_message message;
+    struct ll_message message;
     message_make(me, &message, false, bytes, seed);
     rank_post(me, !me->number, 0, &message.transfer);
     if (!rank_complete(me, &message.transfer, 1))
@@ -80,7 +80,7 @@ static bool message_travels(struct rank *me, size_t bytes, uint64_t seed)
 }
 
 /* A try to receive it without posting. */
-static bool message_try(struct rank *me, const struct words_message *message, bool *moved)
+static bool message_try(struct rank *me, const struct ll_message *message, bool *moved)
 {
     const struct transport *transport = me->endpoint->transport;
     struct channel *channel = transport->channel(me->endpoint, !me->number, 0, false);
@@ -91,9 +91,9 @@ static bool message_try(struct rank *me, const struct words_message *message, bo
 
 /* The sender stops where words of the same epoch stand from before the wrap; so does the
  * receiver. */
-static void stops_at_old_words(struct rank *me, bool eager, uint64_t seed)
+static void stops_at_old_ll(struct rank *me, bool eager, uint64_t seed)
 {
-    struct words_message message;
+    struct ll_message message;
     bool posts = me->number == 0 || !eager, moved = false;
     message_make(me, &message, false, REGION, seed);
     if (me->number == 0)
@@ -129,16 +129,16 @@ static void nothing_old_is_new(struct rank *me, bool eager)
         if (!message_travels(me, REGION, i))
             return;
     }
-    require(me, words_of(me, me->number == 0)->epoch == 4);
+    require(me, ll_of(me, me->number == 0)->epoch == 4);
     if (!begin_at(me, UINT32_MAX - 3))
         return;
     for (uint64_t i = 0; i < 4; i++) {
         if (!message_travels(me, TORN, i))
             return;
     }
-    require(me, words_of(me, me->number == 0)->epoch == 2);
+    require(me, ll_of(me, me->number == 0)->epoch == 2);
     for (uint64_t i = 0; i < 2 && !me->world->failed; i++)
-        stops_at_old_words(me, eager, 10 + i);
+        stops_at_old_ll(me, eager, 10 + i);
 }
 
 static void nothing_old_is_new_posted(struct rank *me)
@@ -158,7 +158,7 @@ static void over_the_wrap(struct rank *me)
     if (!begin_at(me, UINT32_MAX - 300))
         return;
     for (uint64_t i = 0; i < 600; i++) {
-        struct words_message messages[2];
+        struct ll_message messages[2];
         size_t bytes = 1 + random_below(&random, i % 20 ? REGION : 10 * REGION);
         for (int back = 0; back < 2; back++) {
             message_make(me, &messages[back], back, bytes, 2 * i + (uint64_t)back);
@@ -170,13 +170,13 @@ static void over_the_wrap(struct rank *me)
             require(me, text_is(2 * i + (uint64_t)back, messages[back].data, bytes));
         }
     }
-    require(me, words_of(me, true)->epoch < UINT32_MAX / 2);
+    require(me, ll_of(me, true)->epoch < UINT32_MAX / 2);
 }
 
 /* A sender fills two regions ahead of its receiver and no more. */
 static void two_regions_ahead(struct rank *me)
 {
-    struct words_message message;
+    struct ll_message message;
     message_make(me, &message, false, 10 * REGION, 1);
     if (me->number)
         message.transfer.limit = 0;
@@ -208,7 +208,7 @@ static void a_word_is_cut(struct rank *me)
 {
     for (size_t limit = 1; limit < 12; limit++) {
         for (int who = 0; who < 2; who++) {
-            struct words_message message;
+            struct ll_message message;
             message_make(me, &message, false, 12, limit);
             if (me->number == who)
                 message.transfer.limit = limit;
@@ -234,7 +234,7 @@ static void a_word_is_cut(struct rank *me)
     }
 }
 
-static void words_run(void **state, void (*body)(struct rank *))
+static void ll_run(void **state, void (*body)(struct rank *))
 {
     struct world *world = malloc(sizeof(*world));
     *world = world_make(*state, 0, 2);
@@ -245,37 +245,37 @@ static void words_run(void **state, void (*body)(struct rank *))
     free(world);
 }
 
-static void test_old_words(void **state)
+static void test_old_ll(void **state)
 {
-    words_run(state, nothing_old_is_new_posted);
+    ll_run(state, nothing_old_is_new_posted);
 }
 
-static void test_old_words_eager(void **state)
+static void test_old_ll_eager(void **state)
 {
-    words_run(state, nothing_old_is_new_eager);
+    ll_run(state, nothing_old_is_new_eager);
 }
 
 static void test_wrap(void **state)
 {
-    words_run(state, over_the_wrap);
+    ll_run(state, over_the_wrap);
 }
 
 static void test_two_regions(void **state)
 {
-    words_run(state, two_regions_ahead);
+    ll_run(state, two_regions_ahead);
 }
 
 static void test_cut(void **state)
 {
-    words_run(state, a_word_is_cut);
+    ll_run(state, a_word_is_cut);
 }
 
 int main(void)
 {
     const struct transport *shm = transport_find("shm");
     struct CMUnitTest list[] = {
-        cmocka_unit_test(test_old_words), cmocka_unit_test(test_old_words_eager),
-        cmocka_unit_test(test_wrap),      cmocka_unit_test(test_two_regions),
+        cmocka_unit_test(test_old_ll), cmocka_unit_test(test_old_ll_eager),
+        cmocka_unit_test(test_wrap),   cmocka_unit_test(test_two_regions),
         cmocka_unit_test(test_cut),
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {

@@ -17,10 +17,10 @@
 /* Rank 1's first try, by hand: it proves itself to rank 0, and is gone. */
 static void give_up(struct rank *me)
 {
-    struct home home;
+    struct address_list home;
     struct sockaddr_storage place;
     uint32_t hello[3] = {htonl(1), htonl(0), htonl(0)}; /* from, to, lane */
-    require(me, home_read(me->world->blob[0], me->world->blob_size[0], &home));
+    require(me, addresses_decode(me->world->blob[0], me->world->blob_size[0], &home));
     socklen_t size = address_socket(&home.list[0], &place);
     int fd = socket(home.list[0].family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     require(me, connect(fd, (struct sockaddr *)&place, size) == 0);
@@ -59,19 +59,19 @@ static bool line_make(const char *from, const char *to, int ends[2])
     socklen_t size = sizeof(there);
     inet_pton(AF_INET, from, &here.sin_addr);
     inet_pton(AF_INET, to, &there.sin_addr);
-    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int acceptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ends[1] = -1;
-    if (!bind(door, (struct sockaddr *)&there, sizeof(there)) && !listen(door, 1) &&
-        !getsockname(door, (struct sockaddr *)&there, &size) &&
+    if (!bind(acceptor, (struct sockaddr *)&there, sizeof(there)) && !listen(acceptor, 1) &&
+        !getsockname(acceptor, (struct sockaddr *)&there, &size) &&
         !bind(ends[0], (struct sockaddr *)&here, sizeof(here)) &&
         !connect(ends[0], (struct sockaddr *)&there, sizeof(there)))
-        ends[1] = accept4(door, NULL, NULL, SOCK_CLOEXEC);
-    close(door);
+        ends[1] = accept4(acceptor, NULL, NULL, SOCK_CLOEXEC);
+    close(acceptor);
     return ends[1] >= 0;
 }
 
-static void line_close(const int ends[2])
+static void test_case_close(const int ends[2])
 {
     close(ends[0]);
     close(ends[1]);
@@ -83,10 +83,10 @@ static void test_stays_here(void **state)
     int ends[2];
     assert_true(line_make("127.0.0.1", "127.0.0.1", ends));
     assert_true(socket_stays_here(ends[0]) && socket_stays_here(ends[1]));
-    line_close(ends);
+    test_case_close(ends);
     assert_true(line_make("127.0.0.1", "127.0.0.2", ends));
     assert_false(socket_stays_here(ends[0]) || socket_stays_here(ends[1]));
-    line_close(ends);
+    test_case_close(ends);
     int alone = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_false(socket_stays_here(alone));
     close(alone);
@@ -140,8 +140,8 @@ static void strained(struct rank *me)
     for (size_t turn = 0; turn < 4; turn++) {
         struct transfer transfer;
         struct piece piece;
-        struct strain in, out;
-        size_t bytes = turn == 2 ? STRAIN_LEAST - 1 : STRAIN_LEAST;
+        struct wait_stats in, out;
+        size_t bytes = turn == 2 ? WAIT_STATS_LEAST - 1 : WAIT_STATS_LEAST;
         me->endpoint->watched = turn != 1;
         transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
                                  rank_take(me, bytes), bytes);
@@ -156,8 +156,8 @@ static void strained(struct rank *me)
             me->world->shared[0] = turn + 1;
         if (!rank_complete(me, &transfer, 1))
             return;
-        tcp_strain(transport_tcp.channel(me->endpoint, !me->number, 0, false), &in);
-        tcp_strain(transport_tcp.channel(me->endpoint, !me->number, 0, true), &out);
+        tcp_wait_stats(transport_tcp.channel(me->endpoint, !me->number, 0, false), &in);
+        tcp_wait_stats(transport_tcp.channel(me->endpoint, !me->number, 0, true), &out);
         require(me, in.busy == 0 && in.resent == 0 && out.starved == 0);
         if (me->number == 0)
             require(me, in.starved == 0);
@@ -169,10 +169,10 @@ static void strained(struct rank *me)
     }
 }
 
-static void test_strain(void **state)
+static void test_wait_stats(void **state)
 {
     struct world world = world_make(*state, 0, 2);
-    world.bytes = 4 * STRAIN_LEAST;
+    world.bytes = 4 * WAIT_STATS_LEAST;
     world.body = strained;
     assert_true(world_run(&world));
 }
@@ -183,15 +183,15 @@ static void unasked(struct rank *me)
     enum { BYTES = 5000 };
     struct transfer transfer;
     struct piece piece;
-    struct stillness before = {.unheard = -1}, now;
+    struct idle_report before = {.unheard = -1}, now;
     char *place = rank_take(me, BYTES);
-    tcp_still(me->endpoint, &before);
+    tcp_idle_report(me->endpoint, &before);
     pthread_barrier_wait(&me->world->barrier);
     transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, place, BYTES);
     if (me->number == 1) {
         do {
-            now = (struct stillness){.unheard = -1};
-            tcp_still(me->endpoint, &now);
+            now = (struct idle_report){.unheard = -1};
+            tcp_idle_report(me->endpoint, &now);
         } while (now.arrived < before.arrived + BYTES && rank_turn(me));
         require(me, now.arrived == before.arrived + BYTES && now.unheard == -1);
     }
@@ -212,7 +212,7 @@ int main(void)
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
                                 cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_strain), cmocka_unit_test(test_unasked)};
+                                cmocka_unit_test(test_wait_stats), cmocka_unit_test(test_unasked)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);

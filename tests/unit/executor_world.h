@@ -248,10 +248,10 @@ struct world {
     uint64_t random;
     struct links *links;
     struct schedule *schedule[RANKS_MOST];
-    struct plan *plan[RANKS_MOST];
+    struct executor *executor[RANKS_MOST];
     struct engine *engine[RANKS_MOST];
     char *memory[RANKS_MOST][BUFFERS];
-    struct plan_config config[RANKS_MOST];
+    struct executor_config config[RANKS_MOST];
 };
 
 static inline const char *world_reduction(const struct problem *problem)
@@ -264,7 +264,7 @@ static inline const char *world_reduction(const struct problem *problem)
 static inline void world_open_rank(struct world *world, int r, const struct choice *choice)
 {
     const struct world_config *told = &world->links_config;
-    struct plan_config *config = &world->config[r];
+    struct executor_config *config = &world->config[r];
     struct links *links = &world->links[r];
     links->endpoint.transport = told->eager_most ? &transport_eager : &transport_stepped;
     links->config = told;
@@ -279,7 +279,7 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         schedule_build(choice, &world->problem, r, told->channels, &world->schedule[r]), STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
     assert_int_equal(told->memory->engine_open(&world->engine[r]), STATUS_OK);
-    *config = (struct plan_config){
+    *config = (struct executor_config){
         .schedule = world->schedule[r],
         .element = sizeof(int32_t),
         .reduce =
@@ -296,7 +296,7 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
     for (int b = 0; b < BUFFERS; b++)
         config->buffer[b] = world->memory[r][world->schedule[r]->storage[b]] +
                             world->schedule[r]->base[b] * sizeof(int32_t);
-    assert_int_equal(plan_create(config, &world->plan[r]), STATUS_OK);
+    assert_int_equal(executor_create(config, &world->executor[r]), STATUS_OK);
 }
 
 static inline void world_open(struct world *world, const struct choice *choice,
@@ -322,7 +322,7 @@ static inline void world_open(struct world *world, const struct choice *choice,
 static inline void world_close(struct world *world)
 {
     for (int r = 0; r < world->ranks; r++) {
-        plan_destroy(world->plan[r]);
+        executor_destroy(world->executor[r]);
         schedule_free(world->schedule[r]);
         world->links_config.memory->engine_close(world->engine[r]);
         for (int b = 0; b < BUFFERS; b++)
@@ -346,7 +346,7 @@ static inline void world_start(struct world *world, uint64_t iteration)
     for (int r = 0; r < world->ranks; r++) {
         pattern_fill(&pattern, r, 0, world->schedule[r]->extent[BUFFER_SOURCE],
                      world->config[r].buffer[BUFFER_SOURCE]);
-        assert_int_equal(plan_start(world->plan[r]), STATUS_OK);
+        assert_int_equal(executor_start(world->executor[r]), STATUS_OK);
     }
 }
 
@@ -362,7 +362,8 @@ static inline bool world_step(struct world *world)
     }
     for (int i = 0; i < world->ranks; i++) {
         bool moved, complete;
-        assert_int_equal(plan_progress(world->plan[order[i]], &moved, &complete), STATUS_OK);
+        assert_int_equal(executor_progress(world->executor[order[i]], &moved, &complete),
+                         STATUS_OK);
         all &= complete;
     }
     return !all;
@@ -459,10 +460,10 @@ static inline void drop_run(struct world *world, uint64_t run, bool dropped)
     int32_t expected[40], without[40];
     unsigned char how[4] = {0, CONTRIBUTION_MISSING, 0, 0};
     if (dropped)
-        plan_inject(world->plan[2], PLAN_FAULT_DROP, 0);
+        executor_inject(world->executor[2], FAULT_DROP, 0);
     world_start(world, run);
     world_finish(world);
-    assert_false(plan_inject_pending(world->plan[2]));
+    assert_false(executor_inject_pending(world->executor[2]));
     pattern_expect(&pattern, 0, 0, 40, expected);
     pattern_combine(&pattern, how, 0, 40, without);
     if (dropped) /* rank 2 ignored rank 1's part of block 0 */

@@ -20,7 +20,7 @@
 
 #include "control/mailbox.h"
 
-#define GUESTS_MOST (LOBBY_POLLS - HOME_ADDRESSES_MOST) /* that a lobby holds */
+#define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a lobby holds */
 
 /* In shared memory, for ranks that are processes. */
 struct job_of_ranks {
@@ -28,7 +28,7 @@ struct job_of_ranks {
     double timeout;
     enum status (*life)(struct control *control, struct job_of_ranks *job);
     struct listeners listeners;
-    struct home home;
+    struct address_list home;
     _Atomic int running; /* ranks that have been through a first exchange */
     _Atomic int pace;    /* of what follows */
     _Atomic int through; /* exchanges of rank 0 */
@@ -37,9 +37,9 @@ struct job_of_ranks {
         pid_t pid;
         struct log log;
         enum status status;
-        int branches_most, sockets_most;
+        int child_links_most, sockets_most;
         uint64_t strangers;
-        int errors, culprit;
+        int errors, bottleneck;
         char message[1024];
     } outcome[];
 };
@@ -59,7 +59,7 @@ static inline struct job_of_ranks *job_create(int ranks, int fan_out, double tim
     job->fan_out = fan_out;
     job->timeout = timeout;
     job->victim = -1;
-    assert_int_equal(STATUS_OK, home_open(NULL, true, &job->listeners, &job->home));
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &job->listeners, &job->home));
     return job;
 }
 
@@ -91,7 +91,7 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
     struct control *control;
     log_init(&outcome->log, rank, 0);
     log_attach(&outcome->log);
-    outcome->culprit = -1;
+    outcome->bottleneck = -1;
     outcome->status = control_join(&membership, &config, &control);
     memcpy(outcome->message, outcome->log.message, sizeof outcome->message);
     if (outcome->status == STATUS_OK)
@@ -101,10 +101,10 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
     const struct job_error *errors;
     outcome->errors = control_errors(control, &errors);
     if (outcome->errors > 0) {
-        outcome->culprit = errors[0].rank;
+        outcome->bottleneck = errors[0].rank;
         memcpy(outcome->message, errors[0].message, sizeof outcome->message);
     }
-    outcome->branches_most = atomic_load(&control->branches_most);
+    outcome->child_links_most = atomic_load(&control->child_links_most);
     outcome->sockets_most = atomic_load(&control->sockets_most);
     outcome->strangers = control_strangers(control);
     control_close(control);

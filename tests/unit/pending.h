@@ -13,9 +13,9 @@
 #include "jobs.h"
 
 /* The socket of the next who calls, that is not blocking. */
-static inline int guest_accept(const struct listeners *listeners)
+static inline int pending_accept(const struct listeners *listeners)
 {
-    struct pollfd set[HOME_ADDRESSES_MOST];
+    struct pollfd set[ADDRESSES_MOST];
     for (int i = 0; i < listeners->count; i++)
         set[i] = (struct pollfd){.fd = listeners->fd[i], .events = POLLIN};
     assert_true(poll(set, (nfds_t)listeners->count, 5000) > 0);
@@ -30,12 +30,12 @@ static inline int guest_accept(const struct listeners *listeners)
 /* Proves itself as who knows the job's secret, and hears that the other end does; returns the wire
  * between them. */
 static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
-                                      const struct hello *hello)
+                                      const struct join_request *request)
 {
-    struct membership membership = membership_of(job, hello->rank);
+    struct membership membership = membership_of(job, request->rank);
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     struct handshake *handshake = handshake_create(fd, accepts, membership.secret, "control", bytes,
-                                                   hello_encode(hello, bytes));
+                                                   join_request_encode(request, bytes));
     enum handshake_state state;
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING) {
         struct pollfd set = {.fd = fd, .events = handshake_events(handshake)};
@@ -49,24 +49,25 @@ static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bo
 }
 
 /* Calls who listens there as who says this of itself, and proves itself. */
-static inline struct wire guest_call(const struct job_of_ranks *job, const struct hello *hello,
-                                     const struct address *where)
+static inline struct wire pending_call(const struct job_of_ranks *job,
+                                       const struct join_request *request,
+                                       const struct address *where)
 {
-    return shake_hands(job, socket_connect(where), false, hello);
+    return shake_hands(job, socket_connect(where), false, request);
 }
 
 /* Answers the next who calls, as rank `rank`. */
-static inline struct wire guest_answer(const struct job_of_ranks *job,
-                                       const struct listeners *listeners, int rank)
+static inline struct wire pending_answer(const struct job_of_ranks *job,
+                                         const struct listeners *listeners, int rank)
 {
     struct membership membership = membership_of(job, rank);
-    struct hello hello;
-    hello_fill(&hello, &membership, "same");
-    return shake_hands(job, guest_accept(listeners), true, &hello);
+    struct join_request request;
+    join_request_fill(&request, &membership, "same");
+    return shake_hands(job, pending_accept(listeners), true, &request);
 }
 
 /* The next frame that comes. */
-static inline void guest_hear(struct wire *wire, struct frame *frame)
+static inline void pending_hear(struct wire *wire, struct frame *frame)
 {
     bool open = true;
     while (wire_take(wire, frame) != FRAME_WHOLE) {
@@ -78,10 +79,10 @@ static inline void guest_hear(struct wire *wire, struct frame *frame)
 }
 
 /* Reads on until a frame of this type comes. */
-static inline void guest_await(struct wire *wire, int type, struct frame *frame)
+static inline void pending_await(struct wire *wire, int type, struct frame *frame)
 {
     do
-        guest_hear(wire, frame);
+        pending_hear(wire, frame);
     while (frame->type != type);
 }
 

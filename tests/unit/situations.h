@@ -35,7 +35,7 @@ static inline void begin(int ranks)
         members[rank] = (struct member){.rank = rank, .pid = 100 + rank};
         snprintf(members[rank].host, sizeof members[rank].host, "host%d", rank / 4);
         standings[rank].silent = 0.2;
-        standings[rank].reading = (struct reading){
+        standings[rank].snapshot = (struct progress_snapshot){
             .phase = PHASE_TIME, .bytes = 65536, .iteration = 7, .operation = -1, .peer = -1};
     }
     situation = (struct situation){.ranks = ranks,
@@ -50,13 +50,13 @@ static inline void begin(int ranks)
 
 static inline void waits(int rank, enum operation_kind kind, int peer)
 {
-    struct reading *reading = &standings[rank].reading;
-    reading->operation = 3;
-    reading->kind = kind;
-    reading->peer = peer;
-    reading->length = 16384;
-    reading->done = 4096;
-    reading->step = 2;
+    struct progress_snapshot *snapshot = &standings[rank].snapshot;
+    snapshot->operation = 3;
+    snapshot->kind = kind;
+    snapshot->peer = peer;
+    snapshot->length = 16384;
+    snapshot->done = 4096;
+    snapshot->step = 2;
 }
 
 static inline struct cause *cause(enum cause_kind kind, int rank, enum status status,

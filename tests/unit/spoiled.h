@@ -67,7 +67,7 @@ static const char *bench_check(struct bench *bench)
     check_result(&bench->pattern, bench->rank, bench->destination, &bench->finding);
     assert_int_equal(bench->finding.wrong, wrong);
     assert_int_equal(bench->finding.first, first);
-    return bench->finding.story;
+    return bench->finding.explanation;
 }
 
 static inline void bench_close(struct bench *bench)
@@ -89,13 +89,13 @@ static inline void spoil(struct bench *bench, size_t first, size_t count, uint64
                                 count, bench_at(bench, first)));
 }
 
-static inline void expect_story(struct bench *bench, const char *part)
+static inline void expect_hypothesis(struct bench *bench, const char *part)
 {
-    const char *story = bench_check(bench);
-    if (!strstr(story, part) || bench->finding.ambiguous)
+    const char *hypothesis = bench_check(bench);
+    if (!strstr(hypothesis, part) || bench->finding.ambiguous)
         fail_msg("%s %s, %d ranks: expected \"%s\", got \"%s\"", bench->pattern.datatype->name,
                  bench->pattern.reduction ? bench->pattern.reduction->name : "moved",
-                 bench->pattern.problem.ranks, part, story);
+                 bench->pattern.problem.ranks, part, hypothesis);
 }
 
 #endif

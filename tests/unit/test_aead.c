@@ -124,7 +124,7 @@ static void test_words_of_a_relay(void **state)
 {
     (void)state;
     static const char verdict[] = "\x0c\0\0\0\0\0\0\0\x08\x03\0\0\0\0\0\0\0\0\0\0\0";
-    struct seals zero = {0};
+    struct aead_keys zero = {0};
     for (int sealed = 0; sealed < 2; sealed++) {
         struct meeting meeting;
         unsigned char words[100] = {0};
@@ -132,9 +132,9 @@ static void test_words_of_a_relay(void **state)
         int taken;
         memcpy(words, verdict, size);
         if (sealed)
-            seal_close(&zero.out, words + 4, size - 4);
+            aead_seal(&zero.out, words + 4, size - 4);
         meeting_open(&meeting);
-        assert_int_equal(FRAME_FORGED, hear(&meeting, 0, words, size + SEAL_BYTES, &taken));
+        assert_int_equal(FRAME_FORGED, hear(&meeting, 0, words, size + AEAD_TAG_BYTES, &taken));
         assert_int_equal(0, taken);
         meeting_close(&meeting);
     }

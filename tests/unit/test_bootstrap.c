@@ -28,8 +28,8 @@ static void test_parsers_on_noise(void **state)
         unsigned char *bytes = malloc(size ? size : 1);
         for (size_t i = 0; i < size; i++)
             bytes[i] = (unsigned char)(random() % 3 ? random() % 12 : random());
-        struct hello hello;
-        hello_decode(bytes, size, &hello);
+        struct join_request hello;
+        join_request_decode(bytes, size, &hello);
         struct frame frame;
         struct wire wire = {.fd = -1, .in = {.data = bytes, .size = size}};
         assert_int_not_equal(FRAME_WHOLE, wire_take(&wire, &frame));
@@ -41,22 +41,22 @@ static void test_hello_travels(void **state)
 {
     (void)state;
     const struct membership membership = {.rank = 2, .ranks = 4, .bootstrap = "test"};
-    struct hello hello, back;
+    struct join_request hello, back;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     char options[3000];
     memset(options, 'o', sizeof options);
     options[sizeof options - 1] = '\0';
-    hello_fill(&hello, &membership, options);
-    size_t size = hello_encode(&hello, bytes);
+    join_request_fill(&hello, &membership, options);
+    size_t size = join_request_encode(&hello, bytes);
     assert_in_range(size, 100, HANDSHAKE_HELLO_MOST);
-    assert_true(hello_decode(bytes, size, &back));
+    assert_true(join_request_decode(bytes, size, &back));
     assert_memory_equal(&hello, &back, sizeof hello);
-    assert_false(hello_decode(bytes, size - 1, &back));
+    assert_false(join_request_decode(bytes, size - 1, &back));
     char why[1024];
-    assert_int_equal(STATUS_OK, hello_check(&hello, &back, why, sizeof why));
+    assert_int_equal(STATUS_OK, join_request_check(&hello, &back, why, sizeof why));
     options[sizeof options - 2] = 'x'; /* behind what is carried as text */
-    hello_fill(&back, &membership, options);
-    assert_int_equal(STATUS_USAGE, hello_check(&hello, &back, why, sizeof why));
+    join_request_fill(&back, &membership, options);
+    assert_int_equal(STATUS_USAGE, join_request_check(&hello, &back, why, sizeof why));
 }
 
 /* What rank 0 says through a launcher, as the others read it. */
@@ -65,8 +65,8 @@ static void test_meeting_travels(void **state)
     (void)state;
     struct membership root = {.rank = 0, .ranks = 2, .root_host = "node1", .secret = "given"};
     root.root_home.host = 77;
-    root.root_home.count = HOME_ADDRESSES_MOST;
-    for (int i = 0; i < HOME_ADDRESSES_MOST; i++)
+    root.root_home.count = ADDRESSES_MOST;
+    for (int i = 0; i < ADDRESSES_MOST; i++)
         root.root_home.list[i] = (struct address){
             .family = i % 2 ? AF_INET : AF_INET6, .port = 1, .bytes = {10, 0, 0, 1}};
     unsigned char word[SECRET_BYTES], heard[SECRET_BYTES];
@@ -79,13 +79,13 @@ static void test_meeting_travels(void **state)
     assert_memory_equal(word, heard, SECRET_BYTES);
     assert_string_equal("node1", rank.root_host);
     assert_int_equal(77, rank.root_home.host);
-    assert_int_equal(HOME_ADDRESSES_MOST, rank.root_home.count);
+    assert_int_equal(ADDRESSES_MOST, rank.root_home.count);
 
     for (size_t size = strlen(text); size-- > 0;) {
         text[size] = '\0';
         struct membership none = {.rank = 1};
         if (meeting_decode(text, &none, heard)) /* whole addresses are left */
-            assert_in_range(none.root_home.count, 1, HOME_ADDRESSES_MOST - 1);
+            assert_in_range(none.root_home.count, 1, ADDRESSES_MOST - 1);
     }
     root.root_home.count = 0; /* nobody could go there */
     assert_true(meeting_encode(&root, word, text));

@@ -22,39 +22,39 @@
 
 /* A second of iterations among some ranks. */
 struct scene {
-    struct culprit_case given;
+    struct bottleneck_case given;
     int node[RANKS_MOST];
     uint64_t late[RANKS_MOST];
-    struct culprit_link links[RANKS_MOST * RANKS_MOST];
+    struct bottleneck_link links[RANKS_MOST * RANKS_MOST];
 };
 
 static void scene_open(struct scene *scene, int hosts, int per_host)
 {
     memset(scene, 0, sizeof *scene);
-    scene->given = (struct culprit_case){.ranks = hosts * per_host,
-                                         .node = scene->node,
-                                         .late = scene->late,
-                                         .duration = 20 * MS,
-                                         .time = 1000 * MS,
-                                         .links = scene->links};
+    scene->given = (struct bottleneck_case){.ranks = hosts * per_host,
+                                            .node = scene->node,
+                                            .late = scene->late,
+                                            .duration = 20 * MS,
+                                            .time = 1000 * MS,
+                                            .links = scene->links};
     for (int r = 0; r < scene->given.ranks; r++) {
         scene->node[r] = r / per_host;
         scene->late[r] = 500;
     }
 }
 
-static struct culprit_link *scene_link(struct scene *scene, int from, int to, uint64_t busy_ms,
-                                       uint64_t starved_ms)
+static struct bottleneck_link *scene_link(struct scene *scene, int from, int to, uint64_t busy_ms,
+                                          uint64_t starved_ms)
 {
-    struct culprit_link *link = &scene->links[scene->given.link_count++];
-    *link = (struct culprit_link){
+    struct bottleneck_link *link = &scene->links[scene->given.link_count++];
+    *link = (struct bottleneck_link){
         .from = from, .to = to, .bytes = 20 * MB, .busy = busy_ms * MS, .starved = starved_ms * MS};
     return link;
 }
 
-static struct culprit_link *link_of(struct scene *scene, int from, int to)
+static struct bottleneck_link *link_of(struct scene *scene, int from, int to)
 {
-    struct culprit_link *link = scene->links;
+    struct bottleneck_link *link = scene->links;
     while (link->from != from || link->to != to)
         link++;
     return link;
@@ -78,25 +78,25 @@ static void scene_alltoall(struct scene *scene, uint64_t busy_ms, uint64_t starv
                 scene_link(scene, from, to, busy_ms, starved_ms);
 }
 
-static struct culprit found(const struct scene *scene)
+static struct bottleneck found(const struct scene *scene)
 {
-    struct culprit culprit;
-    culprit_find(&scene->given, &culprit);
-    return culprit;
+    struct bottleneck bottleneck;
+    bottleneck_find(&scene->given, &bottleneck);
+    return bottleneck;
 }
 
-static void assert_link(const struct scene *scene, enum culprit_kind kind, int from, int to)
+static void assert_link(const struct scene *scene, enum bottleneck_kind kind, int from, int to)
 {
-    struct culprit culprit = found(scene);
-    assert_int_equal(culprit.kind, kind);
-    assert_int_equal(culprit.from, from);
-    assert_int_equal(culprit.to, to);
-    assert_int_equal(culprit.rank, -1);
+    struct bottleneck bottleneck = found(scene);
+    assert_int_equal(bottleneck.kind, kind);
+    assert_int_equal(bottleneck.from, from);
+    assert_int_equal(bottleneck.to, to);
+    assert_int_equal(bottleneck.rank, -1);
 }
 
 static void assert_nobody(const struct scene *scene)
 {
-    assert_int_equal(found(scene).kind, CULPRIT_NOBODY);
+    assert_int_equal(found(scene).kind, BOTTLENECK_NOBODY);
 }
 
 static void test_link(void **state)
@@ -104,12 +104,12 @@ static void test_link(void **state)
     (void)state;
     struct scene scene;
     scene_ring(&scene);
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
-    struct culprit culprit = found(&scene);
-    assert_int_equal(culprit.links, 1);
-    assert_true(culprit.share > 0.929 && culprit.share < 0.931);
-    assert_true(culprit.rate > 21.4e6 && culprit.rate < 21.6e6);   /* 20 MB in 930 ms */
-    assert_true(culprit.others > 285e6 && culprit.others < 286e6); /* 20 MB in 70 ms */
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
+    struct bottleneck bottleneck = found(&scene);
+    assert_int_equal(bottleneck.links, 1);
+    assert_true(bottleneck.share > 0.929 && bottleneck.share < 0.931);
+    assert_true(bottleneck.rate > 21.4e6 && bottleneck.rate < 21.6e6);   /* 20 MB in 930 ms */
+    assert_true(bottleneck.others > 285e6 && bottleneck.others < 286e6); /* 20 MB in 70 ms */
     for (int i = 0; i < 4; i++)
         scene.links[i].bytes = 0;
     assert_nobody(&scene);
@@ -146,7 +146,7 @@ static void test_thresholds(void **state)
     struct scene scene;
     scene_ring(&scene);
     link_of(&scene, 1, 2)->busy = 340 * MS;
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
     link_of(&scene, 1, 2)->busy = 330 * MS; /* less than a third of the time */
     assert_nobody(&scene);
     scene_ring(&scene);
@@ -155,7 +155,7 @@ static void test_thresholds(void **state)
     assert_nobody(&scene);
     for (int i = 0; i < 4; i++)
         scene.links[i].busy = (scene.links[i].from == 1 ? 940 : 310) * MS;
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
     scene_ring(&scene);
     scene.given.time = 50 * MS;
     for (int i = 0; i < 4; i++) /* three ticks and none: that may be chance */
@@ -176,7 +176,7 @@ static void test_too_few(void **state)
     for (int i = 0; i < 4; i++)
         if (scene.links[i].from != 1)
             scene.links[i].bytes = 6 * MB, scene.links[i].busy = 20 * MS;
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
     for (int i = 0; i < 4; i++)
         scene.links[i].bytes = scene.links[i].from == 1 ? 20 * MB : 4 * MB;
     assert_nobody(&scene);
@@ -193,7 +193,7 @@ static void test_more_bytes(void **state)
     scene_ring(&scene);
     for (int i = 0; i < 4; i++)
         scene.links[i].busy = (scene.links[i].from == 1 ? 900 : 100) * MS;
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
     link_of(&scene, 1, 2)->bytes = 76 * MB;
     assert_nobody(&scene);
     /* So do those of a host that has more of them: here each gets a third of what it could. */
@@ -205,7 +205,7 @@ static void test_more_bytes(void **state)
     assert_nobody(&scene);
     link_of(&scene, 0, 2)->bytes = 0;
     link_of(&scene, 0, 3)->bytes = 0;
-    assert_link(&scene, CULPRIT_LINK, 0, 1);
+    assert_link(&scene, BOTTLENECK_LINK, 0, 1);
 }
 
 /* Links between ranks of one host are no measure for those between hosts. */
@@ -221,11 +221,11 @@ static void test_inside_hosts(void **state)
     assert_nobody(&scene);
     for (int r = 1; r < 8; r += 2)
         link_of(&scene, r, (r + 1) % 8)->busy = (r == 3 ? 900 : 40) * MS;
-    assert_link(&scene, CULPRIT_LINK, 3, 4);
+    assert_link(&scene, BOTTLENECK_LINK, 3, 4);
     /* Where there is one host only, they are compared. */
     scene_ring(&scene);
     memset(scene.node, 0, sizeof scene.node);
-    assert_link(&scene, CULPRIT_LINK, 1, 2);
+    assert_link(&scene, BOTTLENECK_LINK, 1, 2);
 }
 
 static void test_hosts(void **state)
@@ -238,12 +238,12 @@ static void test_hosts(void **state)
         for (int to = 4; to < 6; to++)
             link_of(&scene, from, to)->busy = link_of(&scene, from, to)->starved = 800 * MS;
     link_of(&scene, 3, 4)->busy = link_of(&scene, 3, 4)->starved = 850 * MS;
-    assert_link(&scene, CULPRIT_LINK, 3, 4);
+    assert_link(&scene, BOTTLENECK_LINK, 3, 4);
     assert_int_equal(found(&scene).links, 4);
     for (int from = 2; from < 4; from++)
         for (int to = 4; to < 6; to++)
             link_of(&scene, to, from)->busy = link_of(&scene, to, from)->starved = 700 * MS;
-    assert_link(&scene, CULPRIT_PAIR, 3, 4);
+    assert_link(&scene, BOTTLENECK_PAIR, 3, 4);
 
     scene_open(&scene, 4, 1);
     scene_alltoall(&scene, 30, 300);
@@ -251,19 +251,19 @@ static void test_hosts(void **state)
         if (to != 2)
             link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved =
                 (800u + 9u * (unsigned)to) * MS;
-    assert_link(&scene, CULPRIT_FROM, 2, 3);
+    assert_link(&scene, BOTTLENECK_FROM, 2, 3);
     assert_int_equal(found(&scene).node, 2);
     for (int from = 0; from < 4; from++)
         if (from != 2)
             link_of(&scene, from, 2)->busy = link_of(&scene, from, 2)->starved =
                 (700u - 9u * (unsigned)from) * MS;
-    assert_link(&scene, CULPRIT_HOST, 2, 3);
+    assert_link(&scene, BOTTLENECK_HOST, 2, 3);
     assert_int_equal(found(&scene).node, 2);
     assert_int_equal(found(&scene).links, 6);
     for (int to = 0; to < 4; to++)
         if (to != 2)
             link_of(&scene, 2, to)->busy = 30 * MS;
-    assert_link(&scene, CULPRIT_TO, 0, 2);
+    assert_link(&scene, BOTTLENECK_TO, 0, 2);
     assert_int_equal(found(&scene).node, 2);
     link_of(&scene, 1, 3)->busy = link_of(&scene, 1, 3)->starved = 700 * MS; /* has no part in it */
     assert_nobody(&scene);
@@ -275,7 +275,7 @@ static void test_hosts(void **state)
     assert_nobody(&scene);
     for (int to = 3; to < 5; to++)
         link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved = 790 * MS;
-    assert_link(&scene, CULPRIT_FROM, 2, 0);
+    assert_link(&scene, BOTTLENECK_FROM, 2, 0);
 }
 
 static void test_late_rank(void **state)
@@ -286,18 +286,18 @@ static void test_late_rank(void **state)
     scene_alltoall(&scene, 20, 900);
     scene.late[3] = 15 * MS;
     scene.late[1] = 3000;
-    struct culprit culprit = found(&scene);
-    assert_int_equal(culprit.kind, CULPRIT_RANK);
-    assert_int_equal(culprit.rank, 3);
-    assert_int_equal(culprit.late, 15 * MS);
-    assert_int_equal(culprit.next, 3000);
-    assert_true(culprit.share > 0.749 && culprit.share < 0.751);
+    struct bottleneck bottleneck = found(&scene);
+    assert_int_equal(bottleneck.kind, BOTTLENECK_RANK);
+    assert_int_equal(bottleneck.rank, 3);
+    assert_int_equal(bottleneck.late, 15 * MS);
+    assert_int_equal(bottleneck.next, 3000);
+    assert_true(bottleneck.share > 0.749 && bottleneck.share < 0.751);
     /* Both: the one that costs more. */
     scene_ring(&scene);
     scene.late[0] = 15 * MS;
-    assert_int_equal(found(&scene).kind, CULPRIT_LINK);
+    assert_int_equal(found(&scene).kind, BOTTLENECK_LINK);
     scene.late[0] = 19 * MS;
-    assert_int_equal(found(&scene).kind, CULPRIT_RANK);
+    assert_int_equal(found(&scene).kind, BOTTLENECK_RANK);
     /* Two ranks are enough for that. */
     scene_open(&scene, 2, 1);
     scene.late[1] = 15 * MS;
@@ -339,28 +339,28 @@ static void test_noise(void **state)
     for (int trial = 0; trial < TRIALS; trial++) {
         struct scene scene;
         scene_noisy(&scene, &seed);
-        named += found(&scene).kind != CULPRIT_NOBODY;
+        named += found(&scene).kind != BOTTLENECK_NOBODY;
 
         /* One link, or one rank, on a machine that is not too noisy to see it. */
         int victim = (int)draw(&seed, 0, (uint64_t)scene.given.link_count - 1);
         for (int i = 0; i < scene.given.link_count; i++)
             scene.links[i].busy = scene.links[i].busy / 3;
-        struct culprit_link *link = &scene.links[victim];
+        struct bottleneck_link *link = &scene.links[victim];
         if (scene.node[link->from] == scene.node[link->to])
             continue;
         tried++;
         link->busy = draw(&seed, 850, 1000) * MS;
         link->starved = draw(&seed, 850, 1000) * MS;
-        struct culprit culprit = found(&scene);
-        if (culprit.kind != CULPRIT_NOBODY) {
-            right += culprit.from == link->from && culprit.to == link->to;
-            wrong += culprit.from != link->from || culprit.to != link->to;
+        struct bottleneck bottleneck = found(&scene);
+        if (bottleneck.kind != BOTTLENECK_NOBODY) {
+            right += bottleneck.from == link->from && bottleneck.to == link->to;
+            wrong += bottleneck.from != link->from || bottleneck.to != link->to;
         }
         link->busy = 50 * MS;
         int rank = (int)draw(&seed, 0, (uint64_t)scene.given.ranks - 1);
         scene.late[rank] = draw(&seed, 10, 19) * MS;
-        culprit = found(&scene);
-        late += culprit.kind == CULPRIT_RANK && culprit.rank == rank;
+        bottleneck = found(&scene);
+        late += bottleneck.kind == BOTTLENECK_RANK && bottleneck.rank == rank;
     }
     print_message("%d trials, %d with a culprit: %d named where nobody is to blame; a link: %d "
                   "right, %d wrong; a rank: %d right\n",

@@ -16,7 +16,7 @@ static void test_right(void **state)
             bench_open(&bench, names[i], "int16", i < 3 ? "max" : NULL, ranks, ranks - 1, 333);
             bench_check(&bench);
             assert_int_equal(bench.finding.wrong, 0);
-            assert_string_equal(bench.finding.story, "");
+            assert_string_equal(bench.finding.explanation, "");
             bench_close(&bench);
         }
     }
@@ -33,28 +33,29 @@ static void test_movement(void **state)
         before.iteration--;
 
         memset(bench_at(&bench, 1200), PATTERN_POISON, 400 * bench.size);
-        expect_story(
+        expect_hypothesis(
             &bench,
             "never written, poison stands there: what rank 3 sent has not come in elements 12");
-        assert_non_null(
-            strstr(bench.finding.story, "suspect rank 3, or what lies between it and rank 2"));
+        assert_non_null(strstr(bench.finding.explanation,
+                               "suspect rank 3, or what lies between it and rank 2"));
         memset(bench_at(&bench, 0), PATTERN_POISON, 400 * bench.size);
-        expect_story(&bench, "what ranks 0, 3 sent has not come");
+        expect_hypothesis(&bench, "what ranks 0, 3 sent has not come");
         memcpy(bench.destination, bench.right, bench.count * bench.size);
 
         pattern_fill(&before, 4, 800, 400, bench_at(&bench, 1600));
-        expect_story(&bench,
-                     "what came from rank 4 is of the iteration before (stale) in elements 1");
+        expect_hypothesis(&bench,
+                          "what came from rank 4 is of the iteration before (stale) in elements 1");
         /* Of another rank; of another block; not at a block's beginning; of the past. */
         pattern_fill(&bench.pattern, 1, 800, 400, bench_at(&bench, 1600));
-        expect_story(
+        expect_hypothesis(
             &bench, "elements of rank 1 stand where those of rank 4 belong, +0 away in elements 1");
         pattern_fill(&bench.pattern, 4, 1200, 400, bench_at(&bench, 1600));
-        expect_story(&bench, "elements of rank 4 stand where those of rank 4 belong, +400 away");
+        expect_hypothesis(&bench,
+                          "elements of rank 4 stand where those of rank 4 belong, +400 away");
         pattern_fill(&bench.pattern, 4, 793, 400, bench_at(&bench, 1600));
-        expect_story(&bench, "elements of rank 4 stand where those of rank 4 belong, -7 away");
+        expect_hypothesis(&bench, "elements of rank 4 stand where those of rank 4 belong, -7 away");
         pattern_fill(&before, 0, 800, 400, bench_at(&bench, 1600));
-        expect_story(&bench, "elements of rank 0 (of the iteration before) stand where");
+        expect_hypothesis(&bench, "elements of rank 0 (of the iteration before) stand where");
         bench_close(&bench);
     }
 }
@@ -65,7 +66,7 @@ static void test_movement_of_much(void **state)
     struct bench bench;
     bench_open(&bench, "allgather", "int32", NULL, 64, 2, 300000);
     pattern_fill(&bench.pattern, 17, 0, 300000, bench_at(&bench, 3 * 300000));
-    expect_story(&bench, "elements of rank 17 stand where those of rank 3 belong, +0 away");
+    expect_hypothesis(&bench, "elements of rank 17 stand where those of rank 3 belong, +0 away");
     bench_close(&bench);
 }
 
@@ -76,10 +77,10 @@ static void test_corruption(void **state)
         struct bench bench;
         bench_open(&bench, "broadcast", (*type)->name, NULL, 4, 1, 5000);
         *bench_at(&bench, 77) ^= 4;
-        expect_story(&bench, "corrupted on the way or in memory: element 77 from rank 0 is ");
-        assert_non_null(strstr(bench.finding.story, "(flipped bit 2)"));
+        expect_hypothesis(&bench, "corrupted on the way or in memory: element 77 from rank 0 is ");
+        assert_non_null(strstr(bench.finding.explanation, "(flipped bit 2)"));
         *bench_at(&bench, 4000) ^= 8;
-        expect_story(&bench, "element 4000");
+        expect_hypothesis(&bench, "element 4000");
         bench_close(&bench);
 
         for (const struct reduction *const *op = reductions; *op; op++) {
@@ -87,7 +88,7 @@ static void test_corruption(void **state)
                 continue;
             bench_open(&bench, "allreduce", (*type)->name, (*op)->name, 4, 1, 50000);
             *bench_at(&bench, 30000) ^= 4;
-            expect_story(&bench, "corrupted on the way or in memory: element 30000 is ");
+            expect_hypothesis(&bench, "corrupted on the way or in memory: element 30000 is ");
             bench_close(&bench);
         }
     }
@@ -110,7 +111,7 @@ static void test_corruption_before_combining(void **state)
             memcpy(bench_at(&bench, i), &value, 4);
     }
     pattern_expect(&bench.pattern, 1, 0, 5000, bench.right);
-    expect_story(&bench, "off by +4: one bit flipped before it was combined");
+    expect_hypothesis(&bench, "off by +4: one bit flipped before it was combined");
     bench_close(&bench);
 }
 
@@ -121,8 +122,8 @@ static void test_one_bit_everywhere(void **state)
     bench_open(&bench, "broadcast", "uint64", NULL, 4, 1, 50000);
     for (size_t i = 3; i < 50000; i += 512)
         *bench_at(&bench, i) ^= 32;
-    expect_story(&bench, "corrupted on the way or in memory: element 3 ");
-    assert_non_null(strstr(bench.finding.story, "more like it"));
+    expect_hypothesis(&bench, "corrupted on the way or in memory: element 3 ");
+    assert_non_null(strstr(bench.finding.explanation, "more like it"));
     bench_close(&bench);
 }
 
@@ -136,9 +137,9 @@ static void test_ambiguous(void **state)
     bench_check(&bench);
     assert_int_equal(bench.finding.wrong, 1);
     assert_true(bench.finding.ambiguous);
-    assert_non_null(strstr(bench.finding.story, "ambiguous: either "));
-    assert_non_null(strstr(bench.finding.story, ", or "));
-    assert_null(strstr(bench.finding.story, "suspect"));
+    assert_non_null(strstr(bench.finding.explanation, "ambiguous: either "));
+    assert_non_null(strstr(bench.finding.explanation, ", or "));
+    assert_null(strstr(bench.finding.explanation, "suspect"));
     bench_close(&bench);
 
     /* A factor that is -1 is missing or doubled, which is the same, as long as no other shows. */
@@ -148,11 +149,11 @@ static void test_ambiguous(void **state)
     value = -value;
     memcpy(bench.destination, &value, 4);
     bench_check(&bench);
-    assert_true(bench.finding.ambiguous || strstr(bench.finding.story, "corrupted"));
+    assert_true(bench.finding.ambiguous || strstr(bench.finding.explanation, "corrupted"));
     bench_close(&bench);
 }
 
-static void test_no_story(void **state)
+static void test_no_hypothesis(void **state)
 {
     (void)state;
     struct bench bench;
@@ -166,8 +167,8 @@ static void test_no_story(void **state)
             random ^= random << 17;
             memcpy(bench_at(&bench, i), &random, 4);
         }
-        expect_story(&bench, "no single fault explains it");
-        assert_null(strstr(bench.finding.story, "suspect"));
+        expect_hypothesis(&bench, "no single fault explains it");
+        assert_null(strstr(bench.finding.explanation, "suspect"));
         bench_close(&bench);
     }
 }
@@ -179,12 +180,12 @@ static void test_fault_beside_corruption(void **state)
     bench_open(&bench, "allreduce", "double", "sum", 8, 1, 4000);
     spoil(&bench, 500, 500, 0x10, CONTRIBUTION_DOUBLED);
     *bench_at(&bench, 3000) ^= 1;
-    expect_story(&bench, "the contribution of rank 4 is doubled in elements 500..99");
-    assert_non_null(strstr(bench.finding.story, "element 3000 is "));
+    expect_hypothesis(&bench, "the contribution of rank 4 is doubled in elements 500..99");
+    assert_non_null(strstr(bench.finding.explanation, "element 3000 is "));
     for (size_t i = 3001; i < 3020; i++)
         *bench_at(&bench, i) ^= 3;
-    expect_story(&bench, "the contribution of rank 4 is doubled in elements 500..99");
-    assert_non_null(strstr(bench.finding.story, "no story fits "));
+    expect_hypothesis(&bench, "the contribution of rank 4 is doubled in elements 500..99");
+    assert_non_null(strstr(bench.finding.explanation, "no story fits "));
     bench_close(&bench);
 }
 
@@ -232,7 +233,7 @@ static void test_barrier(void **state)
     bench_check(&bench);
     assert_int_equal(bench.finding.wrong, 0);
     memset(bench.destination, PATTERN_POISON, 1);
-    expect_story(&bench, "poison stands there");
+    expect_hypothesis(&bench, "poison stands there");
     bench_close(&bench);
 }
 
@@ -246,7 +247,7 @@ int main(void)
         cmocka_unit_test(test_corruption_before_combining),
         cmocka_unit_test(test_one_bit_everywhere),
         cmocka_unit_test(test_ambiguous),
-        cmocka_unit_test(test_no_story),
+        cmocka_unit_test(test_no_hypothesis),
         cmocka_unit_test(test_fault_beside_corruption),
         cmocka_unit_test(test_values_are_readable),
         cmocka_unit_test(test_source),

@@ -38,8 +38,8 @@ static const char *kind_text(enum contribution how, bool one, bool cancels)
     return one ? "is of the iteration before (stale)" : "are of the iteration before (stale)";
 }
 
-static void reduction_story(const char *type, const char *operator, const struct set_case * set,
-                            enum contribution how)
+static void reduction_hypothesis(const char *type, const char *operator,
+                                 const struct set_case * set, enum contribution how)
 {
     struct bench bench;
     bool one = (set->set & (set->set - 1)) == 0;
@@ -52,8 +52,8 @@ static void reduction_story(const char *type, const char *operator, const struct
     bool alone = (how == CONTRIBUTION_MISSING || (cancels && how == CONTRIBUTION_DOUBLED)) &&
                  set->set == 0xf7;
     snprintf(text, sizeof text, "of %s %s in elements 10", set->text, kind_text(how, one, cancels));
-    expect_story(&bench, alone ? "the contribution of rank 3 alone" : text);
-    assert_non_null(strstr(bench.finding.story, "suspect"));
+    expect_hypothesis(&bench, alone ? "the contribution of rank 3 alone" : text);
+    assert_non_null(strstr(bench.finding.explanation, "suspect"));
     bench_close(&bench);
 }
 
@@ -68,8 +68,8 @@ static void test_reductions(void **state)
                 for (int how = CONTRIBUTION_MISSING; how <= CONTRIBUTION_STALE; how++) {
                     if (how == CONTRIBUTION_DOUBLED && (*op)->idempotent)
                         continue;
-                    reduction_story((*type)->name, (*op)->name, &set_cases[i],
-                                    (enum contribution)how);
+                    reduction_hypothesis((*type)->name, (*op)->name, &set_cases[i],
+                                         (enum contribution)how);
                 }
             }
         }
@@ -82,13 +82,13 @@ static void test_whole_results(void **state)
     struct bench bench;
     bench_open(&bench, "allreduce", "float", "sum", 4, 2, 1000);
     spoil(&bench, 0, 1000, 0xf, CONTRIBUTION_STALE);
-    expect_story(&bench,
-                 "the whole result is that of the iteration before (stale) in elements 0..999: "
-                 "suspect rank 2, or the links into it");
+    expect_hypothesis(
+        &bench, "the whole result is that of the iteration before (stale) in elements 0..999: "
+                "suspect rank 2, or the links into it");
     spoil(&bench, 0, 1000, 0xf, CONTRIBUTION_DOUBLED);
-    expect_story(&bench, "the contributions of all ranks are doubled in elements 0..999");
+    expect_hypothesis(&bench, "the contributions of all ranks are doubled in elements 0..999");
     memset(bench.destination, PATTERN_POISON, 4000);
-    expect_story(&bench, "poison stands there: never written");
+    expect_hypothesis(&bench, "poison stands there: never written");
     assert_string_equal(bench.finding.got, "poison (0xd5d5d5d5)");
     bench_close(&bench);
 
@@ -98,9 +98,9 @@ static void test_whole_results(void **state)
     pattern_expect(&bench.pattern, 2, 0, 1000, bench.right);
     memcpy(bench.destination, bench.right, 4000);
     spoil(&bench, 0, 1000, 0x2, CONTRIBUTION_STALE);
-    expect_story(&bench, "no single fault explains it");
+    expect_hypothesis(&bench, "no single fault explains it");
     spoil(&bench, 0, 1000, 0x2, CONTRIBUTION_MISSING);
-    expect_story(&bench, "the contribution of rank 1 is missing");
+    expect_hypothesis(&bench, "the contribution of rank 1 is missing");
     bench_close(&bench);
 }
 
@@ -113,7 +113,7 @@ static void test_unwritten_average(void **state)
     memset(bench.destination, PATTERN_POISON, 4000);
     finish_kernel(bench.pattern.datatype, bench.pattern.reduction)(bench.destination,
                                                                    bench.destination, 1000, 4);
-    expect_story(&bench, "poison stands there: never written");
+    expect_hypothesis(&bench, "poison stands there: never written");
     bench_close(&bench);
 }
 
@@ -124,11 +124,11 @@ static void test_reduce_to_root(void **state)
     struct bench bench;
     bench_open(&bench, "reduce", "int32", "sum", 6, 0, 1000);
     spoil(&bench, 100, 800, 0x0c, CONTRIBUTION_MISSING);
-    expect_story(&bench,
-                 "the contributions of ranks 2, 3 are missing in elements 100..899: suspect "
-                 "what carried their partial result (in a tree, rank 2, or the links");
+    expect_hypothesis(&bench,
+                      "the contributions of ranks 2, 3 are missing in elements 100..899: suspect "
+                      "what carried their partial result (in a tree, rank 2, or the links");
     spoil(&bench, 0, 1000, 0x20, CONTRIBUTION_MISSING);
-    expect_story(&bench, "suspect rank 5, or the links from it");
+    expect_hypothesis(&bench, "suspect rank 5, or the links from it");
     bench_close(&bench);
     bench_open(&bench, "reduce", "int32", "sum", 6, 2, 1000);
     assert_int_equal(bench.count, 0);
@@ -148,7 +148,7 @@ static void test_poison_combined(void **state)
         value += 0xd5d5d5d5u;
         memcpy(bench_at(&bench, i), &value, 4);
     }
-    expect_story(
+    expect_hypothesis(
         &bench, "unwritten memory (poison) was combined instead of the contributions of ranks 4, 5 "
                 "in elements 0..499");
     bench_close(&bench);
@@ -163,11 +163,11 @@ static void test_chunks_differ(void **state)
     spoil(&bench, 1000, 1000, 0x04, CONTRIBUTION_MISSING);
     spoil(&bench, 2000, 1000, 0x0c, CONTRIBUTION_MISSING);
     spoil(&bench, 5000, 1000, 0x04, CONTRIBUTION_MISSING);
-    expect_story(&bench,
-                 "the contribution of rank 2 is missing in 2 stretches of elements 1000..5999");
-    assert_non_null(
-        strstr(bench.finding.story, "the contributions of ranks 2, 3 are missing in elements"));
-    assert_null(strstr(bench.finding.story, "no story"));
+    expect_hypothesis(
+        &bench, "the contribution of rank 2 is missing in 2 stretches of elements 1000..5999");
+    assert_non_null(strstr(bench.finding.explanation,
+                           "the contributions of ranks 2, 3 are missing in elements"));
+    assert_null(strstr(bench.finding.explanation, "no story"));
     bench_close(&bench);
 }
 
@@ -177,7 +177,7 @@ static void test_result_elsewhere(void **state)
     struct bench bench;
     bench_open(&bench, "reduce_scatter", "double", "prod", 4, 1, 100);
     pattern_combine(&bench.pattern, NULL, 300, 100, bench.destination);
-    expect_story(&bench, "a right result in a wrong place: that of source elements +200 away");
+    expect_hypothesis(&bench, "a right result in a wrong place: that of source elements +200 away");
     bench_close(&bench);
 }
 
@@ -188,7 +188,7 @@ static void test_at_least(void **state)
     struct bench bench;
     bench_open(&bench, "allreduce", "int32", "max", 60, 1, 30);
     spoil(&bench, 0, 30, 0xfffff00000, CONTRIBUTION_MISSING);
-    expect_story(&bench, " are missing (of these at least) in elements ");
+    expect_hypothesis(&bench, " are missing (of these at least) in elements ");
     bench_close(&bench);
 }
 
@@ -201,7 +201,7 @@ static void test_many_ranks(void **state)
         bench_open(&bench, "allreduce", "float", operators[i], 64, 1, 1 << 18);
         spoil(&bench, 0, 1 << 18, 0xff00, CONTRIBUTION_MISSING);
         double start = clock_seconds();
-        expect_story(&bench, "the contributions of ranks 8..15 are missing in elements ");
+        expect_hypothesis(&bench, "the contributions of ranks 8..15 are missing in elements ");
         print_message("64 ranks, 1 MiB wrong, %s: %.3f s\n", operators[i], clock_seconds() - start);
         bench_close(&bench);
     }

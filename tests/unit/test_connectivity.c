@@ -21,13 +21,13 @@ static struct link_class kind(int number, uint64_t ns)
 
 static void test_alike(void **state)
 {
-    struct connections all = {0};
+    struct connectivity all = {0};
     const uint64_t times[] = {0, 70, 50, 90, 0};
     (void)state;
     for (int i = 0; i < 5; i++) {
         struct link_class link = kind(1, times[i]);
         link.from = i;
-        connections_add(&all, &link);
+        connectivity_add(&all, &link);
     }
     assert_int_equal(all.class_count, 1);
     assert_int_equal(all.classes[0].count, 10);
@@ -39,11 +39,11 @@ static void test_alike(void **state)
 /* As rank 0 adds up what two ranks sent: the sum of the rest is the last one, whenever it comes. */
 static void test_many(void **state)
 {
-    struct connections one = {0}, all = {0};
+    struct connectivity one = {0}, all = {0};
     (void)state;
     for (int i = 0; i < LINK_CLASSES_MOST + 5; i++) {
         struct link_class link = kind(i, (uint64_t)i);
-        connections_add(&one, &link);
+        connectivity_add(&one, &link);
     }
     assert_int_equal(one.class_count, LINK_CLASSES_MOST + 1);
     const struct link_class *rest = &one.classes[LINK_CLASSES_MOST];
@@ -52,12 +52,12 @@ static void test_many(void **state)
     assert_int_equal(rest->least_ns, LINK_CLASSES_MOST);
     assert_int_equal(rest->most_ns, LINK_CLASSES_MOST + 4);
 
-    connections_add(&all, rest);
+    connectivity_add(&all, rest);
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < one.class_count; i++)
-            connections_add(&all, &one.classes[i]);
+            connectivity_add(&all, &one.classes[i]);
     struct link_class more = kind(1000, 1000);
-    connections_add(&all, &more);
+    connectivity_add(&all, &more);
     int count = 0;
     for (int i = 0; i < all.class_count; i++)
         count += all.classes[i].count;

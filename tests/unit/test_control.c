@@ -88,9 +88,9 @@ static void test_deadline(void **state)
 static enum status busy_life(struct control *control, struct job_of_ranks *job)
 {
     (void)job;
-    struct pulse *pulse = control_pulse(control);
+    struct progress *progress = control_progress(control);
     for (double end = clock_seconds() + 1.5; clock_seconds() < end; usleep(1000))
-        atomic_fetch_add(&pulse->progress, 1);
+        atomic_fetch_add(&progress->progress, 1);
     return control_finish(control, STATUS_OK);
 }
 
@@ -105,15 +105,15 @@ static void test_short_deadline(void **state)
  * progresses; then its words are heard before the verdict. */
 static enum status patient_life(struct control *control, struct job_of_ranks *job)
 {
-    struct pulse *pulse = control_pulse(control);
+    struct progress *progress = control_progress(control);
     double end = clock_seconds() + 4 * job->timeout;
     for (; control_rank(control) == 2 && clock_seconds() < end; usleep(1000))
-        atomic_fetch_add(&pulse->progress, 1);
+        atomic_fetch_add(&progress->progress, 1);
     if (control_rank(control) != 1)
         return all_meet(control);
-    atomic_store(&pulse->kind, OPERATION_RECV);
-    atomic_store(&pulse->peer, 3);
-    atomic_store(&pulse->operation, 0);
+    atomic_store(&progress->kind, OPERATION_RECV);
+    atomic_store(&progress->peer, 3);
+    atomic_store(&progress->operation, 0);
     while (!control_is_late(control) && !control_ended(control))
         usleep(1000);
     if (clock_seconds() < end)
@@ -147,11 +147,11 @@ static void test_mute_root(void **state)
     (void)state;
     struct job_of_ranks *job = job_create(2, 0, 1);
     struct membership membership = membership_of(job, 0);
-    struct hello hello;
-    hello_fill(&hello, &membership, "same");
+    struct join_request request;
+    join_request_fill(&request, &membership, "same");
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 1, 2));
-    struct wire wire = shake_hands(job, guest_accept(&job->listeners), true, &hello);
+    struct wire wire = shake_hands(job, pending_accept(&job->listeners), true, &request);
     threads_expect(job, 1, 2, STATUS_TIMEOUT);
     assert_non_null(strstr(job->outcome[1].message, "it answered, and has been silent for 1"));
     assert_non_null(strstr(job->outcome[1].message, "before all ranks had joined"));
@@ -161,14 +161,14 @@ static void test_mute_root(void **state)
 }
 
 /* Connects as rank 3 would and proves itself. */
-static struct wire join_as_guest(const struct job_of_ranks *job, const char *options,
-                                 const char *version)
+static struct wire join_as_pending(const struct job_of_ranks *job, const char *options,
+                                   const char *version)
 {
     struct membership membership = membership_of(job, 3);
-    struct hello hello;
-    hello_fill(&hello, &membership, options);
-    snprintf(hello.version, sizeof hello.version, "%s", version);
-    return guest_call(job, &hello, &job->home.list[0]);
+    struct join_request request;
+    join_request_fill(&request, &membership, options);
+    snprintf(request.version, sizeof request.version, "%s", version);
+    return pending_call(job, &request, &job->home.list[0]);
 }
 
 struct saying {
@@ -185,9 +185,9 @@ static struct job_of_ranks *say_as_member(const struct saying *sayings, int coun
     struct job_of_ranks *job = job_create(RANKS, 0, 1);
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, RANKS - 1));
-    struct wire wire = join_as_guest(job, "same", CCTEST_VERSION);
+    struct wire wire = join_as_pending(job, "same", CCTEST_VERSION);
     struct frame frame;
-    guest_await(&wire, FRAME_WELCOME, &frame);
+    pending_await(&wire, FRAME_WELCOME, &frame);
     for (int i = 0; i < count; i++)
         assert_true(
             wire_put(&wire, sayings[i].rank, sayings[i].type, sayings[i].data, sayings[i].size));
@@ -205,10 +205,10 @@ static void test_nonsense_from_a_member(void **state)
     (void)state;
     static const struct saying nonsense[] = {
         {3, 99, "", 0},                                        /* of no type */
-        {4, FRAME_PULSE, "", 0},                               /* from no rank */
-        {-1, FRAME_PULSE, "", 0},                              /* likewise */
-        {0, FRAME_PULSE, "", 0},                               /* in the name of rank 0 */
-        {3, FRAME_PULSE, "abc", 3},                            /* a pulse that is too short */
+        {4, FRAME_HEARTBEAT, "", 0},                           /* from no rank */
+        {-1, FRAME_HEARTBEAT, "", 0},                          /* likewise */
+        {0, FRAME_HEARTBEAT, "", 0},                           /* in the name of rank 0 */
+        {3, FRAME_HEARTBEAT, "abc", 3},                        /* a pulse that is too short */
         {3, FRAME_SHARE, "\11\0\0\0\0\0\0\0", 8},              /* a share of no exchange */
         {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
         {3, FRAME_REFUSED, "", 0},                             /* what only rank 0 says */
@@ -235,7 +235,7 @@ static void test_forged_words(void **state)
     for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
         struct job_of_ranks *job =
             say_as_member(NULL, 0, forged[i].bytes, forged[i].size, STATUS_TIMEOUT);
-        assert_int_equal(3, job->outcome[0].culprit);
+        assert_int_equal(3, job->outcome[0].bottleneck);
         assert_null(strstr(job->outcome[0].message, "makes no sense"));
         job_free(job);
     }
@@ -267,7 +267,7 @@ static void refused(const char *options, const char *version, const char *words)
     const struct outcome *root = &job->outcome[0];
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, 1));
-    struct wire wire = join_as_guest(job, options, version);
+    struct wire wire = join_as_pending(job, options, version);
     pthread_join(root->thread, NULL);
     assert_int_not_equal(STATUS_OK, root->status);
     if (!strstr(root->message, words))

@@ -19,9 +19,9 @@ static void check_shape(const struct job_of_ranks *job)
 {
     int connections = 0;
     for (int rank = 0; rank < job->ranks; rank++) {
-        assert_in_range(job->outcome[rank].branches_most, 0, job->fan_out);
-        assert_in_range(job->outcome[rank].sockets_most, 0, job->fan_out + GUESTS_MOST);
-        connections += job->outcome[rank].branches_most;
+        assert_in_range(job->outcome[rank].child_links_most, 0, job->fan_out);
+        assert_in_range(job->outcome[rank].sockets_most, 0, job->fan_out + PENDING_MOST);
+        connections += job->outcome[rank].child_links_most;
     }
     assert_int_equal(job->ranks - 1, connections);
 }
@@ -55,7 +55,7 @@ static void test_any_rank_is_heard(void **state)
         job->life = failing_life;
         job_expect(job, STATUS_UNAVAILABLE);
         assert_int_equal(1, job->outcome[0].errors);
-        assert_int_equal(victim, job->outcome[0].culprit);
+        assert_int_equal(victim, job->outcome[0].bottleneck);
         job_free(job);
         job = job_create(7, 2, 5);
         job->victim = victim;
@@ -103,7 +103,7 @@ static void test_many_ranks(void **state)
     check_shape(job);
     print_message("%d ranks in %.2f s; rank 0 held %d sockets at most, %d of them of ranks\n", MANY,
                   clock_seconds() - began, job->outcome[0].sockets_most,
-                  job->outcome[0].branches_most);
+                  job->outcome[0].child_links_most);
     job_free(job);
 }
 

@@ -135,7 +135,7 @@ static void test_any_rank_dies(void **state)
     for (int victim = 0; victim < FAMILY; victim++) {
         if (victim > 0) {
             assert_int_equal(1, jobs[victim]->outcome[0].errors);
-            assert_int_equal(victim, jobs[victim]->outcome[0].culprit);
+            assert_int_equal(victim, jobs[victim]->outcome[0].bottleneck);
             assert_non_null(strstr(jobs[victim]->outcome[0].message, "is gone"));
         }
         job_free(jobs[victim]);
@@ -154,7 +154,7 @@ static void test_any_rank_is_stopped(void **state)
     for (int victim = 0; victim < FAMILY; victim++) {
         const struct outcome *root = &jobs[victim]->outcome[0];
         if (victim > 0) {
-            assert_int_equal(victim, root->culprit);
+            assert_int_equal(victim, root->bottleneck);
             assert_non_null(strstr(root->message, "is silent"));
             assert_null(strstr(root->message, "; so "));
         }

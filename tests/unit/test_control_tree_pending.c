@@ -71,25 +71,26 @@ static void test_strangers_at_all_ranks(void **state)
 }
 
 /* A rank of the job, made by hand, calls one of the others. */
-static struct wire guest_arrive(const struct job_of_ranks *job, int rank, const char *options,
-                                enum arrival arrival, const struct home *home,
-                                const struct address *where)
+static struct wire pending_arrive(const struct job_of_ranks *job, int rank, const char *options,
+                                  enum join_reason reason, const struct address_list *home,
+                                  const struct address *where)
 {
     struct membership membership = membership_of(job, rank);
-    struct hello hello;
-    hello_fill(&hello, &membership, options);
-    hello.home = *home;
-    hello.arrival = arrival;
-    return guest_call(job, &hello, where);
+    struct join_request request;
+    join_request_fill(&request, &membership, options);
+    request.home = *home;
+    request.reason = reason;
+    return pending_call(job, &request, where);
 }
 
 /* It calls rank 0, and says that it listens at `home`. */
-static struct wire guest_join(const struct job_of_ranks *job, int rank, const struct home *home)
+static struct wire pending_join(const struct job_of_ranks *job, int rank,
+                                const struct address_list *home)
 {
-    return guest_arrive(job, rank, "same", ARRIVAL_FIRST, home, &job->home.list[0]);
+    return pending_arrive(job, rank, "same", JOIN_FIRST, home, &job->home.list[0]);
 }
 
-static bool is_home(const struct home *home, const struct address *address)
+static bool is_home(const struct address_list *home, const struct address *address)
 {
     for (int i = 0; i < home->count; i++)
         if (home->list[i].port == address->port)
@@ -119,7 +120,7 @@ static void test_wrong_ranks_below(void **state)
     for (size_t i = 0; i < WRONG; i++) {
         char byte;
         struct wire wire =
-            guest_arrive(job, wrong[i].rank, wrong[i].options, ARRIVAL_FIRST, &job->home, below);
+            pending_arrive(job, wrong[i].rank, wrong[i].options, JOIN_FIRST, &job->home, below);
         struct pollfd set = {.fd = wire.fd, .events = POLLIN};
         assert_int_equal(1, poll(&set, 1, 5000));
         assert_true(recv(wire.fd, &byte, 1, 0) <= 0);
@@ -132,11 +133,11 @@ static void test_wrong_ranks_below(void **state)
 }
 
 /* What rank 0 says first to one that has come: where it belongs. */
-static int guest_parent(struct wire *wire)
+static int pending_parent(struct wire *wire)
 {
     struct frame frame;
     struct redirect redirect;
-    guest_await(wire, FRAME_REDIRECT, &frame);
+    pending_await(wire, FRAME_REDIRECT, &frame);
     assert_true(redirect_decode(frame.data, frame.size, INT_MAX, &redirect));
     return redirect.parent;
 }
@@ -149,10 +150,10 @@ static void test_strayed_ranks(void **state)
     char host[80], words[400];
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
-    struct wire first = guest_join(job, 1, &job->home);
-    assert_int_equal(0, guest_parent(&first));
-    struct wire second = guest_join(job, 2, &job->home);
-    assert_int_equal(1, guest_parent(&second));
+    struct wire first = pending_join(job, 1, &job->home);
+    assert_int_equal(0, pending_parent(&first));
+    struct wire second = pending_join(job, 2, &job->home);
+    assert_int_equal(1, pending_parent(&second));
     wire_close(&second);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
     host_name(host, sizeof host);
@@ -172,19 +173,19 @@ static void test_places(void **state)
     (void)state;
     static const struct {
         int rank, parent;
-        enum arrival arrival;
-    } comes[] = {{1, 0, ARRIVAL_FIRST}, {2, 0, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
-                 {4, 1, ARRIVAL_FIRST}, {5, 2, ARRIVAL_FIRST}, {3, 1, ARRIVAL_FIRST},
-                 {6, 2, ARRIVAL_FIRST}, {7, 3, ARRIVAL_FIRST}, {3, 4, ARRIVAL_AGAIN}};
+        enum join_reason reason;
+    } comes[] = {{1, 0, JOIN_FIRST}, {2, 0, JOIN_FIRST}, {3, 1, JOIN_FIRST},
+                 {4, 1, JOIN_FIRST}, {5, 2, JOIN_FIRST}, {3, 1, JOIN_FIRST},
+                 {6, 2, JOIN_FIRST}, {7, 3, JOIN_FIRST}, {3, 4, JOIN_AGAIN}};
     enum { COMES = sizeof comes / sizeof comes[0] };
     struct job_of_ranks *job = job_create(9, 2, 5);
     struct wire wires[COMES];
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
     for (int i = 0; i < COMES; i++) {
-        wires[i] = guest_arrive(job, comes[i].rank, "same", comes[i].arrival, &job->home,
-                                &job->home.list[0]);
-        assert_int_equal(comes[i].parent, guest_parent(&wires[i]));
+        wires[i] = pending_arrive(job, comes[i].rank, "same", comes[i].reason, &job->home,
+                                  &job->home.list[0]);
+        assert_int_equal(comes[i].parent, pending_parent(&wires[i]));
     }
     for (int i = 0; i < COMES; i++)
         wire_close(&wires[i]);
@@ -203,42 +204,42 @@ static void test_calls_again(void **state)
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
     for (int i = 0; i < 3; i++) {
-        calls[i] = guest_join(job, 1, &job->home);
-        assert_int_equal(0, guest_parent(&calls[i]));
+        calls[i] = pending_join(job, 1, &job->home);
+        assert_int_equal(0, pending_parent(&calls[i]));
         if (i == 1)
             assert_true(threads_start(job, 2, 3));
         if (i > 0)
-            guest_await(&calls[i], FRAME_WELCOME, &frame);
+            pending_await(&calls[i], FRAME_WELCOME, &frame);
     }
-    struct home other = job->home;
+    struct address_list other = job->home;
     other.list[0].port++;
-    struct wire wire = guest_join(job, 1, &other);
-    guest_await(&wire, FRAME_REFUSED, &frame);
+    struct wire wire = pending_join(job, 1, &other);
+    pending_await(&wire, FRAME_REFUSED, &frame);
     wire_close(&wire);
     for (int i = 0; i < 3; i++)
         wire_close(&calls[i]);
     threads_expect(job, 2, 3, STATUS_TIMEOUT);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
-    assert_int_equal(1, job->outcome[0].culprit);
+    assert_int_equal(1, job->outcome[0].bottleneck);
     job_free(job);
 }
 
 /* The others are sent to a rank that nobody can reach, and find another place. */
-static void unreachable_parent(const struct home *home)
+static void unreachable_parent(const struct address_list *home)
 {
     struct job_of_ranks *job = job_create(5, 2, 8);
     job->life = exchange_life;
     assert_true(threads_start(job, 0, 1));
-    struct wire wire = guest_join(job, 1, home);
+    struct wire wire = pending_join(job, 1, home);
     assert_true(threads_start(job, 2, 5));
     struct frame frame;
-    guest_await(&wire, FRAME_WELCOME, &frame);
+    pending_await(&wire, FRAME_WELCOME, &frame);
     wire_close(&wire);
     threads_expect(job, 2, 5, STATUS_TIMEOUT);
     threads_expect(job, 0, 1, STATUS_TIMEOUT);
-    assert_int_equal(1, job->outcome[0].culprit);
+    assert_int_equal(1, job->outcome[0].bottleneck);
     assert_int_equal(1, job->outcome[0].errors);
-    assert_int_equal(2, job->outcome[0].branches_most);
+    assert_int_equal(2, job->outcome[0].child_links_most);
     job_free(job);
 }
 
@@ -246,8 +247,8 @@ static void test_unreachable_parents(void **state)
 {
     (void)state;
     struct listeners listeners;
-    struct home home;
-    assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
+    struct address_list home;
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &listeners, &home));
     unreachable_parent(&home); /* it takes the connection, and says nothing */
     listeners_close(&listeners);
     unreachable_parent(&home);
@@ -280,25 +281,25 @@ static struct job_of_ranks *deaf_parent(enum status (*life)(struct control *,
 {
     struct job_of_ranks *job = job_create(3, 1, 2);
     struct listeners listeners;
-    struct home home;
+    struct address_list home;
     struct bytes last_word = {0};
     job->victim = 2;
     job->life = life;
-    assert_int_equal(STATUS_OK, home_open(NULL, true, &listeners, &home));
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &listeners, &home));
     assert_true(threads_start(job, 0, 1));
-    struct wire up = guest_join(job, 1, &home);
-    assert_int_equal(0, guest_parent(&up));
+    struct wire up = pending_join(job, 1, &home);
+    assert_int_equal(0, pending_parent(&up));
     assert_true(threads_start(job, 2, 3));
-    struct wire below = guest_answer(job, &listeners, 1);
+    struct wire below = pending_answer(job, &listeners, 1);
     while (!carry(&up, &below))
         carry(&below, &up);
     notice_encode(&(struct notice){.status = STATUS_TIMEOUT, .text = "it is cut off"}, &last_word);
     for (int i = 0; i < 200; i++, usleep(10000)) {
-        if (type == FRAME_PULSE)
+        if (type == FRAME_HEARTBEAT)
             wire_put(&below, 1, type, NULL, 0);
         else if (type == FRAME_LOST && i == 160)
             wire_put(&up, 2, type, NULL, 0);
-        else if (type == FRAME_ALONE && i == 0)
+        else if (type == FRAME_ISOLATED && i == 0)
             wire_put(&below, 1, type, last_word.data, last_word.size);
         wire_flush(&below);
         wire_flush(&up);
@@ -322,10 +323,10 @@ static enum status waiting_life(struct control *control, struct job_of_ranks *jo
 static void test_deaf_parent(void **state)
 {
     (void)state;
-    static const int types[] = {FRAME_PULSE, FRAME_ALONE, FRAME_LOST};
+    static const int types[] = {FRAME_HEARTBEAT, FRAME_ISOLATED, FRAME_LOST};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct job_of_ranks *job = deaf_parent(waiting_life, types[i], STATUS_TIMEOUT);
-        assert_int_equal(1, job->outcome[0].culprit);
+        assert_int_equal(1, job->outcome[0].bottleneck);
         assert_non_null(strstr(job->outcome[0].message, "is silent"));
         assert_null(strstr(job->outcome[0].message, "; so "));
         job_free(job);
@@ -336,8 +337,8 @@ static void test_deaf_parent(void **state)
 static void test_failure_behind_a_deaf_parent(void **state)
 {
     (void)state;
-    struct job_of_ranks *job = deaf_parent(failing_life, FRAME_PULSE, STATUS_UNAVAILABLE);
-    assert_int_equal(2, job->outcome[0].culprit);
+    struct job_of_ranks *job = deaf_parent(failing_life, FRAME_HEARTBEAT, STATUS_UNAVAILABLE);
+    assert_int_equal(2, job->outcome[0].bottleneck);
     job_free(job);
 }
 
@@ -358,7 +359,7 @@ static void test_hung_up(void **state)
     usleep(250000);
     for (int i = 0; i < 3; i++) {
         struct wire wire =
-            guest_arrive(job, 2, "same", ARRIVAL_ORPHANED, &job->home, &job->home.list[0]);
+            pending_arrive(job, 2, "same", JOIN_ORPHANED, &job->home, &job->home.list[0]);
         wire_close(&wire);
     }
     threads_expect(job, 0, 3, STATUS_OK);

@@ -46,18 +46,18 @@ static void family_begin(struct family *family)
     struct job_of_ranks *job = job_create(3, 1, 10);
     *family = (struct family){.job = job};
     job->life = lingering_life;
-    assert_int_equal(STATUS_OK, home_open(NULL, true, &family->listeners, &redirect.home));
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &family->listeners, &redirect.home));
     assert_true(threads_start(job, 2, 3));
-    struct wire asked = guest_answer(job, &job->listeners, 0);
+    struct wire asked = pending_answer(job, &job->listeners, 0);
     redirect_encode(&redirect, &place);
     tell(&asked, FRAME_REDIRECT, &place);
     wire_close(&asked);
-    family->below = guest_answer(job, &family->listeners, 1);
-    guest_await(&family->below, FRAME_ATTACHED, &frame);
+    family->below = pending_answer(job, &family->listeners, 1);
+    pending_await(&family->below, FRAME_ATTACHED, &frame);
     members_encode(members, 3, &welcome);
     tell(&family->below, FRAME_WELCOME, &welcome);
-    family->voice = guest_answer(job, &job->listeners, 0);
-    guest_await(&family->voice, FRAME_PULSE, &frame);
+    family->voice = pending_answer(job, &job->listeners, 0);
+    pending_await(&family->voice, FRAME_HEARTBEAT, &frame);
     bytes_free(&place);
     bytes_free(&welcome);
 }
@@ -110,13 +110,13 @@ static void test_parent_speaks_again(void **state)
     struct family family;
     struct frame frame;
     family_begin(&family);
-    tell(&family.below, FRAME_PULSE, &nothing);
-    guest_await(&family.voice, FRAME_BACK, &frame);
-    tell(&family.below, FRAME_PULSE, &nothing);
+    tell(&family.below, FRAME_HEARTBEAT, &nothing);
+    pending_await(&family.voice, FRAME_BACK, &frame);
+    tell(&family.below, FRAME_HEARTBEAT, &nothing);
     tell_verdict(&family.below);
-    guest_hear(&family.voice, &frame);
+    pending_hear(&family.voice, &frame);
     assert_int_equal(FRAME_GOODBYE, frame.type);
-    guest_await(&family.below, FRAME_GOODBYE, &frame);
+    pending_await(&family.below, FRAME_GOODBYE, &frame);
     family_end(&family);
 }
 
@@ -128,7 +128,7 @@ static void test_rank_0_goes(void **state)
     struct frame frame;
     family_begin(&family);
     tell_verdict(&family.voice);
-    guest_await(&family.voice, FRAME_GOODBYE, &frame);
+    pending_await(&family.voice, FRAME_GOODBYE, &frame);
     wire_close(&family.voice);
     await_end(&family.below);
     family_end(&family);

@@ -59,22 +59,22 @@ static const struct row {
 static bool rounds_agree(const struct program *program, char why[TRIAL_WHY])
 {
     char error[TRIAL_WHY];
-    struct ensemble *e = ensemble_create(PROGRAM(program), error, sizeof(error));
+    struct joint_schedule *e = joint_create(PROGRAM(program), error, sizeof(error));
     bool agree = e;
 
     snprintf(why, TRIAL_WHY, "%s", error);
     for (uint32_t g = 0; agree && g < e->count; g++) {
         if (e->partner[g] == NOBODY)
             continue;
-        int here = ensemble_operation(e, g)->step;
-        int there = ensemble_operation(e, e->partner[g])->step;
+        int here = joint_operation(e, g)->step;
+        int there = joint_operation(e, e->partner[g])->step;
 
         agree = here == there;
         if (!agree)
             snprintf(why, TRIAL_WHY, "%s is of round %d, its other end of round %d",
-                     ensemble_title(e, g).text, here, there);
+                     joint_title(e, g).text, here, there);
     }
-    ensemble_free(e);
+    joint_free(e);
     return agree;
 }
 

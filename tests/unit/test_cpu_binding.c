@@ -32,11 +32,11 @@ static void rank_may(int first, int last)
     ranks++;
 }
 
-static struct place place_of(int rank)
+static struct cpu_binding binding_of(int rank)
 {
-    struct place place;
-    place_find(masks, ranks, rank, true, &place);
-    return place;
+    struct cpu_binding binding;
+    cpu_binding_find(masks, ranks, rank, true, &binding);
+    return binding;
 }
 
 static void test_one_each(void **state)
@@ -46,8 +46,8 @@ static void test_one_each(void **state)
     for (int rank = 0; rank < 4; rank++)
         rank_may(0, 3);
     for (int rank = 0; rank < 4; rank++) {
-        assert_int_equal(rank, place_of(rank).core);
-        assert_int_equal(1, place_of(rank).sharing);
+        assert_int_equal(rank, binding_of(rank).core);
+        assert_int_equal(1, binding_of(rank).sharing);
     }
 }
 
@@ -58,9 +58,9 @@ static void test_in_turn(void **state)
     for (int rank = 0; rank < 5; rank++)
         rank_may(0, 1);
     for (int rank = 0; rank < 5; rank++) {
-        assert_int_equal(rank % 2, place_of(rank).core);
-        assert_int_equal(rank % 2 ? 2 : 3, place_of(rank).sharing);
-        assert_int_equal(1, place_of(rank).threads);
+        assert_int_equal(rank % 2, binding_of(rank).core);
+        assert_int_equal(rank % 2 ? 2 : 3, binding_of(rank).sharing);
+        assert_int_equal(1, binding_of(rank).threads);
     }
 }
 
@@ -75,9 +75,9 @@ static void test_different_masks(void **state)
     rank_may(0, 1);
     static const int cores[] = {2, 1, 0, 0};
     for (int rank = 0; rank < 4; rank++)
-        assert_int_equal(cores[rank], place_of(rank).core);
-    assert_int_equal(2, place_of(2).sharing);
-    assert_int_equal(1, place_of(0).sharing);
+        assert_int_equal(cores[rank], binding_of(rank).core);
+    assert_int_equal(2, binding_of(2).sharing);
+    assert_int_equal(1, binding_of(0).sharing);
 }
 
 /* Two hardware threads of a core serve two ranks; where none may use one of them, they do not. */
@@ -89,12 +89,12 @@ static void test_hardware_threads(void **state)
     rank_may(1, 1);
     rank_may(2, 2);
     for (int rank = 0; rank < 2; rank++) {
-        assert_int_equal(0, place_of(rank).core);
-        assert_int_equal(2, place_of(rank).sharing);
-        assert_int_equal(2, place_of(rank).threads);
+        assert_int_equal(0, binding_of(rank).core);
+        assert_int_equal(2, binding_of(rank).sharing);
+        assert_int_equal(2, binding_of(rank).threads);
     }
-    assert_int_equal(1, place_of(2).core);
-    assert_int_equal(1, place_of(2).threads);
+    assert_int_equal(1, binding_of(2).core);
+    assert_int_equal(1, binding_of(2).threads);
 }
 
 static void test_nothing_to_deal(void **state)
@@ -103,10 +103,10 @@ static void test_nothing_to_deal(void **state)
     machine("pack:1 l3:1 core:2 pu:1");
     rank_may(0, 1);
     rank_may(1, 0); /* its mask is not known */
-    assert_int_equal(-1, place_of(1).core);
-    struct place place;
-    place_find(masks, ranks, 0, false, &place);
-    assert_int_equal(-1, place.core);
+    assert_int_equal(-1, binding_of(1).core);
+    struct cpu_binding binding;
+    cpu_binding_find(masks, ranks, 0, false, &binding);
+    assert_int_equal(-1, binding.core);
 }
 
 /* Nobody is bound in truth, so every cache of the machine is in reach. */
@@ -115,16 +115,16 @@ static void test_caches(void **state)
     (void)state;
     machine("pack:1 l3:1(size=8388608) core:4 pu:1");
     rank_may(0, 3);
-    assert_int_equal(0, place_of(0).cache);
-    assert_int_equal(8 << 20, place_of(0).cache_bytes);
+    assert_int_equal(0, binding_of(0).cache);
+    assert_int_equal(8 << 20, binding_of(0).cache_bytes);
     machine("pack:1 l3:2(size=8388608) core:2 pu:1");
     rank_may(0, 3);
-    assert_int_equal(-1, place_of(0).cache);
-    assert_int_equal(16 << 20, place_of(0).cache_bytes);
+    assert_int_equal(-1, binding_of(0).cache);
+    assert_int_equal(16 << 20, binding_of(0).cache_bytes);
     machine("pack:1 core:2 pu:1");
     rank_may(0, 1);
-    assert_int_equal(-1, place_of(0).cache);
-    assert_int_equal(0, place_of(0).cache_bytes);
+    assert_int_equal(-1, binding_of(0).cache);
+    assert_int_equal(0, binding_of(0).cache_bytes);
 }
 
 int main(void)

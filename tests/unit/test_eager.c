@@ -69,16 +69,16 @@ static void empty_schedule_is_complete(void **state)
     struct problem problem = {.collective = collective_find("allgather"), .ranks = 3};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
     struct world world;
-    struct whereabouts where;
+    struct position where;
     bool moved = true, complete = false;
     world_open(&world, &choice, &problem, &easy);
     assert_int_equal(world.schedule[0]->count, 0);
     world_start(&world, 0);
-    plan_where(world.plan[0], &where);
+    executor_position(world.executor[0], &where);
     assert_int_equal(where.operation, -1);
-    assert_int_equal(plan_progress(world.plan[0], &moved, &complete), STATUS_OK);
+    assert_int_equal(executor_progress(world.executor[0], &moved, &complete), STATUS_OK);
     assert_true(complete && !moved);
-    assert_int_equal(plan_check(world.plan[0]), STATUS_OK);
+    assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
     world_close(&world);
 }
 
@@ -162,9 +162,9 @@ static void faults_are_inflicted_the_other_way(void **state)
         for (int r = 0; r < 4; r++)
             assert_true(r == 2 || world.links[r].posted == 0);
     }
-    struct whereabouts where; /* which must not take what the dropping run did for its own */
+    struct position where; /* which must not take what the dropping run did for its own */
     world_start(&world, 5);
-    plan_where(world.plan[2], &where);
+    executor_position(world.executor[2], &where);
     assert_int_equal(where.operation, 0);
     assert_int_equal(where.done, 0);
     world_finish(&world);
@@ -213,7 +213,7 @@ static void world_open_for(struct world *world, struct algorithm *algorithm, int
 static void rank_step(struct world *world, int rank, bool expected)
 {
     bool moved, complete;
-    assert_int_equal(plan_progress(world->plan[rank], &moved, &complete), STATUS_OK);
+    assert_int_equal(executor_progress(world->executor[rank], &moved, &complete), STATUS_OK);
     assert_int_equal(moved, expected);
 }
 
@@ -293,8 +293,8 @@ static void echo(struct builder *b, const struct call *call)
 static void where_expect(const struct world *world, int operation, enum operation_kind kind,
                          int peer)
 {
-    struct whereabouts where;
-    plan_where(world->plan[0], &where);
+    struct position where;
+    executor_position(world->executor[0], &where);
     assert_int_equal(where.operation, operation);
     if (operation < 0)
         return;
@@ -305,7 +305,7 @@ static void where_expect(const struct world *world, int operation, enum operatio
 }
 
 /* The earliest one is not that which has been waiting longest. */
-static void whereabouts_name_the_earliest(void **state)
+static void position_name_the_earliest(void **state)
 {
     (void)state;
     struct world world;
@@ -335,13 +335,13 @@ static void awaited_channels_are_activated(void **state)
     links->sends[1][0].stuck = true;
     rank_step(&world, 0, false);
     assert_int_equal(links->receives[1][0].activated, 0);
-    assert_int_equal(plan_check(world.plan[0]), STATUS_OK);
+    assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
     assert_int_equal(links->receives[1][0].activated, 1);
     assert_int_equal(links->receives[2][0].activated, 1);
     assert_int_equal(links->sends[1][0].activated, 0); /* nothing came that could go back */
     rank_step(&world, 1, true);
     rank_step(&world, 0, true);
-    assert_int_equal(plan_check(world.plan[0]), STATUS_OK);
+    assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
     assert_int_equal(links->receives[1][0].activated, 1);
     assert_int_equal(links->receives[2][0].activated, 2);
     assert_int_equal(links->sends[1][0].activated, 1);
@@ -358,7 +358,7 @@ static void errors_come_out(void **state)
     struct links *links = &world.links[0];
     links->receives[1][0].fails = true;
     rank_step(&world, 2, true);
-    assert_int_equal(plan_progress(world.plan[0], &moved, &complete), STATUS_TIMEOUT);
+    assert_int_equal(executor_progress(world.executor[0], &moved, &complete), STATUS_TIMEOUT);
     assert_false(complete);
     assert_int_equal(links->receives[2][0].eager, 0);
     where_expect(&world, 0, OPERATION_RECV, 1);
@@ -378,7 +378,7 @@ int main(void)
         cmocka_unit_test(faults_are_inflicted_the_other_way),
         cmocka_unit_test(ranks_need_not_agree),
         cmocka_unit_test(fences_hold_their_own_scope),
-        cmocka_unit_test(whereabouts_name_the_earliest),
+        cmocka_unit_test(position_name_the_earliest),
         cmocka_unit_test(awaited_channels_are_activated),
         cmocka_unit_test(errors_come_out),
     };

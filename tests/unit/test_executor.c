@@ -137,26 +137,26 @@ static void every_algorithm_runs(void **state)
 }
 
 /* What a run waits in is the first operation that is not complete. */
-static void whereabouts_name_the_wait(void **state)
+static void position_name_the_wait(void **state)
 {
     (void)state;
     struct problem problem = {.collective = collective_find("broadcast"), .ranks = 3, .count = 100};
     struct choice choice = chain_choice();
     struct world world;
-    struct whereabouts where;
+    struct position where;
     world_open(&world, &choice, &problem, &(struct world_config){.chunk = 16, .step = 16});
     world_start(&world, 0);
     bool moved, complete;
     for (int i = 0; i < 10; i++) /* rank 0 never looks, but its send is posted */
-        plan_progress(world.plan[2], &moved, &complete);
-    plan_where(world.plan[2], &where);
+        executor_progress(world.executor[2], &moved, &complete);
+    executor_position(world.executor[2], &where);
     assert_int_equal(where.kind, OPERATION_RECV);
     assert_int_equal(where.peer, 1);
     assert_int_equal(where.done, 0);
     assert_int_equal(where.length, 400);
     while (world_step(&world))
         ;
-    plan_where(world.plan[2], &where);
+    executor_position(world.executor[2], &where);
     assert_int_equal(where.operation, -1);
     world_close(&world);
 }
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(grain_follows_the_message),
         cmocka_unit_test(forward_begins_after_the_first_grain),
         cmocka_unit_test(every_algorithm_runs),
-        cmocka_unit_test(whereabouts_name_the_wait),
+        cmocka_unit_test(position_name_the_wait),
         cmocka_unit_test(injected_drop_is_felt_once),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -22,7 +22,7 @@
 struct ranks {
     int count;
     void *memory;
-    struct gate gate[RANKS_MOST];
+    struct node_barrier node_barrier[RANKS_MOST];
     long arrived[RANKS_MOST], passed[RANKS_MOST]; /* meetings */
     uint64_t random;
 };
@@ -31,14 +31,14 @@ struct ranks {
 static void ranks_open(struct ranks *ranks, int count, uint32_t before)
 {
     *ranks = (struct ranks){.count = count, .random = (uint64_t)count};
-    ranks->memory = aligned_alloc(128, gate_bytes(count));
+    ranks->memory = aligned_alloc(128, node_barrier_bytes(count));
     assert_non_null(ranks->memory);
-    for (size_t at = 0; at < gate_bytes(count); at += sizeof before)
+    for (size_t at = 0; at < node_barrier_bytes(count); at += sizeof before)
         memcpy((char *)ranks->memory + at, &before, sizeof before);
     for (int r = 0; r < count; r++) {
-        gate_open(&ranks->gate[r], ranks->memory, r, count);
-        assert_true(gate_passed(&ranks->gate[r])); /* no meeting is under way */
-        ranks->gate[r].meeting = before;
+        node_barrier_open(&ranks->node_barrier[r], ranks->memory, r, count);
+        assert_true(node_barrier_passed(&ranks->node_barrier[r])); /* no meeting is under way */
+        ranks->node_barrier[r].meeting = before;
     }
 }
 
@@ -50,14 +50,14 @@ static int ranks_random(struct ranks *ranks, int bound)
 
 static void rank_arrive(struct ranks *ranks, int rank)
 {
-    gate_arrive(&ranks->gate[rank]);
+    node_barrier_arrive(&ranks->node_barrier[rank]);
     ranks->arrived[rank]++;
 }
 
 /* Asks once. Whoever passes must have met all. */
 static void rank_ask(struct ranks *ranks, int rank)
 {
-    if (!gate_passed(&ranks->gate[rank]))
+    if (!node_barrier_passed(&ranks->node_barrier[rank]))
         return;
     ranks->passed[rank] = ranks->arrived[rank];
     for (int r = 0; r < ranks->count; r++)
@@ -120,7 +120,7 @@ static void named_leads_to(const struct ranks *ranks, int rank, int missing)
     int distance = (rank - missing + ranks->count) % ranks->count, named = rank;
     for (int hops = __builtin_popcount((unsigned)distance); hops > 0; hops--) {
         assert_int_not_equal(named, missing);
-        named = gate_awaited(&ranks->gate[named]);
+        named = node_barrier_awaited(&ranks->node_barrier[named]);
     }
     assert_int_equal(named, missing);
 }
@@ -165,29 +165,29 @@ struct party {
     _Atomic int wrong; /* 1 + the rank that read what is not so */
 };
 
-struct guest {
+struct pending {
     struct party *party;
     int rank;
     pthread_t thread;
 };
 
-static void *guest_run(void *argument)
+static void *pending_run(void *argument)
 {
-    struct guest *guest = argument;
-    struct party *party = guest->party;
-    struct gate *gate = &party->ranks.gate[guest->rank];
-    uint64_t random = (uint64_t)guest->rank;
+    struct pending *pending = argument;
+    struct party *party = pending->party;
+    struct node_barrier *node_barrier = &party->ranks.node_barrier[pending->rank];
+    uint64_t random = (uint64_t)pending->rank;
     for (long meeting = 1; meeting <= MEETINGS; meeting++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         for (uint64_t naps = random >> 33 & 3; naps == 3; naps = 0)
             sched_yield();
-        party->slots[guest->rank][meeting % 2].value = meeting;
-        gate_arrive(gate);
-        while (!gate_passed(gate))
+        party->slots[pending->rank][meeting % 2].value = meeting;
+        node_barrier_arrive(node_barrier);
+        while (!node_barrier_passed(node_barrier))
             sched_yield();
         for (int r = 0; r < party->ranks.count; r++)
             if (party->slots[r][meeting % 2].value != meeting)
-                party->wrong = 1 + guest->rank;
+                party->wrong = 1 + pending->rank;
     }
     return NULL;
 }
@@ -198,14 +198,14 @@ static void threads_meet(void **state)
     static const int counts[] = {1, 2, 3, 5, 8};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct party party = {.wrong = 0};
-        struct guest guests[RANKS_MOST];
+        struct pending pending[RANKS_MOST];
         ranks_open(&party.ranks, counts[i], UINT32_MAX - MEETINGS / 2);
         for (int r = 0; r < counts[i]; r++) {
-            guests[r] = (struct guest){.party = &party, .rank = r};
-            assert_int_equal(pthread_create(&guests[r].thread, NULL, guest_run, &guests[r]), 0);
+            pending[r] = (struct pending){.party = &party, .rank = r};
+            assert_int_equal(pthread_create(&pending[r].thread, NULL, pending_run, &pending[r]), 0);
         }
         for (int r = 0; r < counts[i]; r++)
-            pthread_join(guests[r].thread, NULL);
+            pthread_join(pending[r].thread, NULL);
         assert_int_equal(party.wrong, 0);
         free(party.ranks.memory);
     }

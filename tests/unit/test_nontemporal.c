@@ -48,7 +48,7 @@ static void check(size_t shift, size_t bytes)
 static void copy(size_t bytes, size_t to_shift, size_t from_shift)
 {
     memcpy(want, from[0] + from_shift, bytes);
-    stream_copy(target(to_shift, bytes), from[0] + from_shift, bytes);
+    nontemporal_copy(target(to_shift, bytes), from[0] + from_shift, bytes);
     check(to_shift, bytes);
 }
 
@@ -72,14 +72,14 @@ static void reduce(const struct datatype *type, const struct reduction *op, size
     size_t size = type->size, bytes = elements * size;
     const unsigned char *a = from[0] + shift[1] * size, *b = from[1] + shift[2] * size;
     kernel(want, a, b, elements);
-    stream_reduce(kernel, size, target(shift[0] * size, bytes), a, b, elements);
+    nontemporal_reduce(kernel, size, target(shift[0] * size, bytes), a, b, elements);
     check(shift[0] * size, bytes);
     unsigned char *in_place = target(shift[0] * size, bytes);
     memcpy(in_place, a, bytes);
-    stream_reduce(kernel, size, in_place, in_place, b, elements);
+    nontemporal_reduce(kernel, size, in_place, in_place, b, elements);
     check(shift[0] * size, bytes);
     memcpy(in_place, b, bytes);
-    stream_reduce(kernel, size, in_place, a, in_place, elements);
+    nontemporal_reduce(kernel, size, in_place, a, in_place, elements);
     check(shift[0] * size, bytes);
 }
 
@@ -121,7 +121,7 @@ static void test_odd_element(void **state)
     (void)state;
     size_t elements = 1001, bytes = 3 * elements;
     largest(want, from[0], from[1], elements);
-    stream_reduce(largest, 3, target(0, bytes), from[0], from[1], elements);
+    nontemporal_reduce(largest, 3, target(0, bytes), from[0], from[1], elements);
     check(0, bytes);
 }
 

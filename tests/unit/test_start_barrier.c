@@ -32,8 +32,8 @@
 #define CANNOT     77 /* exit status: there are no such name spaces here */
 
 /* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for two ranks. */
-#define DECOYS     64
-#define GATE_BYTES (128 + gate_bytes(2))
+#define DECOYS             64
+#define NODE_BARRIER_BYTES (128 + node_barrier_bytes(2))
 
 /* What is special about a rank. */
 enum trouble {
@@ -88,7 +88,7 @@ static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
         }                                                                                          \
     } while (0)
 
-/* start_open(), in the way in which this rank is placed. */
+/* start_barrier_open(), in the way in which this rank is placed. */
 static bool life_open(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
@@ -103,8 +103,8 @@ static bool life_open(struct life *life)
         require(life, chroot(nowhere) == 0);
     if (has_trouble(scenario, runner->rank, POOR))
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
-    require(life, start_open(&runner->start, runner->control, life->job.memory, scenario->lane) ==
-                      STATUS_OK);
+    require(life, start_barrier_open(&runner->start_barrier, runner->control, life->job.memory,
+                                     scenario->lane) == STATUS_OK);
     require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
     return true;
@@ -114,33 +114,33 @@ static bool life_open(struct life *life)
 static bool life_look(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
-    const struct start *start = &life->runner.start;
+    const struct start_barrier *barrier = &life->runner.start_barrier;
     int rank = life->runner.rank, count = 0, gates = 0;
-    life->board->bytes[rank] = start->bytes;
+    life->board->bytes[rank] = barrier->bytes;
     for (int r = 0; r < scenario->ranks; r++) {
         gates += scenario->first[r] == r;
         if (scenario->first[r] != scenario->first[rank])
             continue;
-        require(life, start->members[count] == r);
+        require(life, barrier->members[count] == r);
         if (r == rank)
-            require(life, start->gate.rank == count);
+            require(life, barrier->node_barrier.rank == count);
         count++;
     }
-    require(life, start->gate.ranks == count);
-    require(life, start->gates == gates);
-    require(life, !start->schedule == (gates == 1 || scenario->first[rank] != rank));
+    require(life, barrier->node_barrier.ranks == count);
+    require(life, barrier->gates == gates);
+    require(life, !barrier->schedule == (gates == 1 || scenario->first[rank] != rank));
     return true;
 }
 
 static bool life_link(struct life *life)
 {
     struct runner *runner = &life->runner;
-    const struct schedule *schedule = runner->start.schedule;
+    const struct schedule *schedule = runner->start_barrier.schedule;
     const struct transport_config config = {.rank = runner->rank,
                                             .ranks = runner->ranks,
                                             .local_ranks = runner->ranks,
                                             .has_core = true,
-                                            .regions = &runner->start.region,
+                                            .regions = &runner->start_barrier.region,
                                             .region_count = 1,
                                             .secret = life->membership.secret,
                                             .timeout = 10};
@@ -152,8 +152,8 @@ static bool life_link(struct life *life)
     require(life, links_open(transports, &config, runner->control, &runner->links) == STATUS_OK);
     require(life, links_connect(runner->links, runner->control, wishes, 1) == STATUS_OK);
     require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
-    struct plan_config shared = runner_plan_config(runner);
-    require(life, start_link(&runner->start, &shared) == STATUS_OK);
+    struct executor_config shared = runner_executor_config(runner);
+    require(life, start_barrier_link(&runner->start_barrier, &shared) == STATUS_OK);
     return true;
 }
 
@@ -161,12 +161,12 @@ static bool life_link(struct life *life)
 static void *life_watch(void *argument)
 {
     const struct life *life = argument;
-    const struct pulse *pulse = life->runner.pulse;
+    const struct progress *progress = life->runner.progress;
     int rank = life->runner.rank;
     while (!life->watched) {
         usleep(500);
-        if (life->board->entered[rank] == MEETINGS && pulse->operation >= 0)
-            life->board->awaits[rank] = 1 + pulse->peer;
+        if (life->board->entered[rank] == MEETINGS && progress->operation >= 0)
+            life->board->awaits[rank] = 1 + progress->peer;
     }
     return NULL;
 }
@@ -202,7 +202,7 @@ static bool life_meet(struct life *life)
             require(life,
                     life->board->entered[r] == meeting || life->board->entered[r] == meeting + 1);
     }
-    require(life, runner->pulse->operation == -1);
+    require(life, runner->progress->operation == -1);
     return true;
 }
 
@@ -220,7 +220,7 @@ static bool life_meet_watched(struct life *life)
 static bool life_count(struct life *life)
 {
     struct runner *runner = &life->runner;
-    const struct schedule *schedule = runner->start.schedule;
+    const struct schedule *schedule = runner->start_barrier.schedule;
     uint64_t apart = 0, all = 0, expected = 0;
     struct endpoint *endpoint;
     for (size_t i = 0; schedule && i < schedule->count; i++)
@@ -246,7 +246,7 @@ static bool life_run(struct life *life)
     require(life, unshare(CLONE_NEWUTS) == 0 && sethostname(name, strlen(name)) == 0);
     require(life, control_join(&life->membership, &config, &runner->control) == STATUS_OK);
     runner->job = &life->job;
-    runner->pulse = control_pulse(runner->control);
+    runner->progress = control_progress(runner->control);
     runner->rank = control_rank(runner->control);
     runner->ranks = control_ranks(runner->control);
     runner->spins = 10;
@@ -258,7 +258,7 @@ static bool life_run(struct life *life)
     }
     require(life, control_finish(runner->control, STATUS_OK) == STATUS_OK);
     links_close(runner->links);
-    start_close(&runner->start);
+    start_barrier_close(&runner->start_barrier);
     life->job.memory->engine_close(runner->engine);
     control_close(runner->control);
     return true;
@@ -275,7 +275,7 @@ static void life_expatriate(void)
 }
 
 static pid_t life_begin(const struct scenario *scenario, struct board *board, int rank,
-                        const struct listeners *listeners, const struct home *home)
+                        const struct listeners *listeners, const struct address_list *home)
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -317,8 +317,8 @@ static int scenario_live(const struct scenario *scenario, struct board *board)
     pid_t pids[RANKS_MOST];
     int status, failed = 0;
     struct listeners listeners;
-    struct home home;
-    if (home_open(NULL, true, &listeners, &home) != STATUS_OK)
+    struct address_list home;
+    if (addresses_listen(NULL, true, &listeners, &home) != STATUS_OK)
         return scenario->ranks;
     for (int r = 0; r < scenario->ranks; r++)
         pids[r] = life_begin(scenario, board, r, &listeners, &home);
@@ -368,7 +368,7 @@ static int scenario_live_with_decoys(const struct scenario *scenario, struct boa
 }
 
 /* The first rank of a host calls itself process 1, as the others call another process. */
-static void stranger_is_no_gate(size_t decoy)
+static void stranger_is_no_node_barrier(size_t decoy)
 {
     const struct scenario scenario = {
         .ranks = 3, .host = {0, 1, 1}, .first = {0, 1, 2}, .trouble = FOREIGN, .who = 1};
@@ -385,21 +385,21 @@ static void stranger_is_no_gate(size_t decoy)
         _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    size_t gate = board->bytes[scenario.who];
+    size_t node_barrier = board->bytes[scenario.who];
     board_close(board);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
         print_message("not tested: a stranger as gate (no namespaces here)\n");
         skip();
     }
     assert_int_equal(status, 0);
-    assert_int_equal(gate, GATE_BYTES); /* else that decoy is none */
+    assert_int_equal(node_barrier, NODE_BARRIER_BYTES); /* else that decoy is none */
 }
 
-static void a_stranger_is_no_gate(void **state)
+static void a_stranger_is_no_node_barrier(void **state)
 {
     (void)state;
-    stranger_is_no_gate(GATE_BYTES);
-    stranger_is_no_gate(0); /* which is not even to be looked at */
+    stranger_is_no_node_barrier(NODE_BARRIER_BYTES);
+    stranger_is_no_node_barrier(0); /* which is not even to be looked at */
 }
 
 static void one_host(void **state)
@@ -438,7 +438,7 @@ static void who_cannot_join_is_alone(void **state)
     }
 }
 
-static void no_gate_leaves_all_alone(void **state)
+static void no_node_barrier_leaves_all_alone(void **state)
 {
     (void)state;
     scenario_run(&(struct scenario){.ranks = 6,
@@ -474,8 +474,8 @@ int main(void)
         cmocka_unit_test(interleaved_hosts),
         cmocka_unit_test(unequal_hosts),
         cmocka_unit_test(who_cannot_join_is_alone),
-        cmocka_unit_test(no_gate_leaves_all_alone),
-        cmocka_unit_test(a_stranger_is_no_gate),
+        cmocka_unit_test(no_node_barrier_leaves_all_alone),
+        cmocka_unit_test(a_stranger_is_no_node_barrier),
         cmocka_unit_test(the_late_one_is_named),
     };
     if (!hosts_can_be()) {

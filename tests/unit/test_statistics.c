@@ -76,19 +76,19 @@ static void test_late_rank(void **state)
 {
     (void)state;
     const uint64_t late[] = {1000, 2000, 90000, 1500};
-    assert_int_equal(measure_late_rank(late, 4, 100000), 2);
-    assert_int_equal(measure_late_rank(late, 4, 900000), 2);
-    assert_int_equal(measure_late_rank(late, 4, 1000000), -1); /* less than a tenth */
-    assert_int_equal(measure_late_rank(late, 1, 100), -1);
-    assert_int_equal(measure_late_rank(late, 2, 100), -1); /* below 20 microseconds */
+    assert_int_equal(statistics_late_rank(late, 4, 100000), 2);
+    assert_int_equal(statistics_late_rank(late, 4, 900000), 2);
+    assert_int_equal(statistics_late_rank(late, 4, 1000000), -1); /* less than a tenth */
+    assert_int_equal(statistics_late_rank(late, 1, 100), -1);
+    assert_int_equal(statistics_late_rank(late, 2, 100), -1); /* below 20 microseconds */
     const uint64_t alike[] = {50000, 99999, 1000};
-    assert_int_equal(measure_late_rank(alike, 3, 100), -1); /* not twice the others' largest */
+    assert_int_equal(statistics_late_rank(alike, 3, 100), -1); /* not twice the others' largest */
     const uint64_t twice[] = {50000, 100000, 1000};
-    assert_int_equal(measure_late_rank(twice, 3, 100), 1);
+    assert_int_equal(statistics_late_rank(twice, 3, 100), 1);
     const uint64_t alone[] = {0, 0, 0, 20000};
-    assert_int_equal(measure_late_rank(alone, 4, 0), 3);
+    assert_int_equal(statistics_late_rank(alone, 4, 0), 3);
     const uint64_t none[] = {0, 0};
-    assert_int_equal(measure_late_rank(none, 2, 0), -1);
+    assert_int_equal(statistics_late_rank(none, 2, 0), -1);
 }
 
 int main(void)

@@ -45,7 +45,7 @@ static void test_start_barrier(void **state)
     begin(3);
     for (int rank = 0; rank < 2; rank++) {
         waits(rank, OPERATION_RECV, rank + 1);
-        standings[rank].reading.starting = true;
+        standings[rank].snapshot.starting = true;
     }
     standings[2].silent = 9.8;
     reach(STATUS_TIMEOUT, 2);
@@ -134,11 +134,11 @@ static void test_busy_before_impatient(void **state)
     (void)state;
     begin(4);
     for (int rank = 0; rank < 3; rank++) {
-        standings[rank].reading.phase = PHASE_CONNECT;
+        standings[rank].snapshot.phase = PHASE_CONNECT;
         waits(rank, OPERATION_RECV, rank == 2 ? 3 : 2);
         cause(CAUSE_FAILED, rank, STATUS_TIMEOUT, rank == 2 ? "rank 3 is not here" : "2 is not");
     }
-    standings[3].reading.phase = PHASE_SETUP;
+    standings[3].snapshot.phase = PHASE_SETUP;
     reach(STATUS_TIMEOUT, 2);
     situation.late = true;
     reach(STATUS_TIMEOUT, 3);
@@ -155,7 +155,7 @@ static void test_unconnected(void **state)
     (void)state;
     begin(4);
     for (int rank = 0; rank < 4; rank++)
-        standings[rank].reading.phase = PHASE_CONNECT;
+        standings[rank].snapshot.phase = PHASE_CONNECT;
     waits(1, OPERATION_RECV, 3);
     waits(3, OPERATION_RECV, 1);
     reach(STATUS_TIMEOUT, 1);
@@ -173,7 +173,7 @@ static void test_unheard(void **state)
     for (int rank = 0; rank < 4; rank++)
         waits(rank, OPERATION_RECV, (rank + 3) % 4); /* a circle, which is not the reason */
     waits(1, OPERATION_SEND, 2);
-    standings[1].reading.step = STEP_UNHEARD;
+    standings[1].snapshot.step = STEP_UNHEARD;
     reach(STATUS_TIMEOUT, 1);
     says("the link from rank 1 (host host0, pid 101) to rank 2 (host host0, pid 102) does not "
          "deliver: "
@@ -254,7 +254,7 @@ static void test_two_in_a_circle(void **state)
     reach(STATUS_TIMEOUT, 0);
     says("in a circle: 0 -> 1 -> 0");
     waits(1, OPERATION_RECV, 0);
-    standings[1].reading.lane = 1; /* another message */
+    standings[1].snapshot.lane = 1; /* another message */
     reach(STATUS_TIMEOUT, 0);
     says("circle");
 }
@@ -341,8 +341,8 @@ static void test_nonsense(void **state)
     begin(3);
     for (int rank = 0; rank < 3; rank++) {
         waits(rank, (enum operation_kind)77, 1000000);
-        standings[rank].reading.phase = -5;
-        standings[rank].reading.algorithm = 99;
+        standings[rank].snapshot.phase = -5;
+        standings[rank].snapshot.algorithm = 99;
     }
     reach(STATUS_TIMEOUT, 0);
     waits(1, OPERATION_SEND, 1); /* for itself */

@@ -7,7 +7,7 @@
  *
  *     line    up to 56 bytes, under auto: flag and data in one cache line
  *     bcopy   bytes in slots
- *     ll      words that carry their own flags (shm_words.c)
+ *     ll      words that carry their own flags (shm_ll.c)
  *     zcopy   a slot refers to bytes in the sender's memory; the receiver reads them there and puts
  *             them where they belong, and the slot's return tells the sender that they are done
  *
@@ -171,22 +171,22 @@ void shm_gather(const struct shm_channel *channel, struct cursor *from, char *sl
     }
     for (size_t run; bytes > 0; bytes -= run) {
         const char *here = cursor_peek(from, bytes, &run);
-        stream_copy(slot, here, run);
+        nontemporal_copy(slot, here, run);
         cursor_advance(from, run);
         slot += run;
     }
 }
 
 /* Sends the next bytes of `transfer` as words. Returns how many: 0 where the limit cuts a word. */
-static size_t shm_fill_words(struct shm_ring *ring, struct transfer *transfer)
+static size_t shm_fill_ll(struct shm_ring *ring, struct transfer *transfer)
 {
     size_t left = transfer->length - transfer->issued;
-    size_t bytes = shm_words_room(ring, left, transfer->limit - transfer->issued);
+    size_t bytes = shm_ll_room(ring, left, transfer->limit - transfer->issued);
     bytes -= bytes % transfer->element;
     if (bytes == 0)
         return 0;
     profile_enter(transfer->profile, PROFILE_COPY);
-    shm_words_put(ring, &transfer->cursor, bytes, bytes == left);
+    shm_ll_put(ring, &transfer->cursor, bytes, bytes == left);
     transfer->issued += bytes;
     transfer_advance(transfer, bytes);
     return bytes;
@@ -199,8 +199,8 @@ static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind where,
 {
     struct shm_ring *ring = &channel->rings[where];
     *path = shm_ring_path(where);
-    if (where == SHM_WORDS)
-        return shm_fill_words(ring, transfer);
+    if (where == SHM_LL)
+        return shm_fill_ll(ring, transfer);
     struct shm_cell *cell = shm_ring_cell(ring);
     struct shm_reference reference;
     size_t bytes = shm_refer(channel, transfer, &reference);
@@ -239,8 +239,8 @@ static enum status shm_send(struct shm_channel *channel)
     for (struct transfer *transfer;
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
-        if (kind == SHM_WORDS && transfer->issued == 0)
-            shm_words_begin(&channel->rings[kind], transfer->length, true);
+        if (kind == SHM_LL && transfer->issued == 0)
+            shm_ll_begin(&channel->rings[kind], transfer->length, true);
         if (!shm_has_room(channel, kind)) {
             profile_starve(transfer->profile);
             break;
@@ -294,12 +294,12 @@ static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
 }
 
 /* The same for words, of which there may be more later. */
-static void shm_open_words(struct shm_channel *channel, struct shm_ring *ring,
-                           const struct transfer *transfer)
+static void shm_open_ll(struct shm_channel *channel, struct shm_ring *ring,
+                        const struct transfer *transfer)
 {
     if (transfer->issued == 0)
-        shm_words_begin(ring, transfer->length, false);
-    size_t came = shm_words_came(ring, transfer->length - transfer->issued);
+        shm_ll_begin(ring, transfer->length, false);
+    size_t came = shm_ll_came(ring, transfer->length - transfer->issued);
     channel->left = came - came % transfer->element;
     channel->bytes = (char *)shm_ring_cell(ring);
 }
@@ -391,10 +391,10 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
 static enum status shm_take(struct shm_channel *channel, enum shm_ring_kind kind,
                             struct transfer *transfer, size_t bytes)
 {
-    if (kind == SHM_WORDS) {
-        channel->base.endpoint->traffic.copied_receiving += shm_words_take(
-            &channel->rings[kind], transfer, &transfer->cursor, &transfer->with_cursor, bytes,
-            transfer->issued + bytes == transfer->length);
+    if (kind == SHM_LL) {
+        channel->base.endpoint->traffic.copied_receiving +=
+            shm_ll_take(&channel->rings[kind], transfer, &transfer->cursor, &transfer->with_cursor,
+                        bytes, transfer->issued + bytes == transfer->length);
         return STATUS_OK;
     }
     if (channel->bytes) {
@@ -418,8 +418,8 @@ static enum status shm_receive(struct shm_channel *channel)
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
         struct shm_ring *ring = &channel->rings[kind];
-        if (channel->left == 0 && kind == SHM_WORDS)
-            shm_open_words(channel, ring, transfer);
+        if (channel->left == 0 && kind == SHM_LL)
+            shm_open_ll(channel, ring, transfer);
         else if (channel->left == 0)
             shm_open_cell(channel, ring);
         size_t allowed = transfer->limit - transfer->issued;
@@ -436,7 +436,7 @@ static enum status shm_receive(struct shm_channel *channel)
         endpoint->base.traffic.received[path] += bytes;
         budget -= bytes < budget ? bytes : budget;
         channel->left -= bytes;
-        if (channel->left == 0 && kind != SHM_WORDS) {
+        if (channel->left == 0 && kind != SHM_LL) {
             shm_ring_next(ring);
             shm_ring_return(ring);
         }

@@ -37,8 +37,7 @@ static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 
 #define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
 
 /* With --copy ll: an epoch's region and the next one's. */
-static const struct shm_geometry shm_wanted_words = {.cells = {[SHM_WORDS] = 2},
-                                                     .slot_bytes = 16 << 10};
+static const struct shm_geometry shm_wanted_ll = {.cells = {[SHM_LL] = 2}, .slot_bytes = 16 << 10};
 
 /* A ring for long messages is larger than the second-level cache: by the time that a slot is
  * written again its lines have left the caches of the two cores for the one that they share. Slots
@@ -65,7 +64,7 @@ _Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "what is eager is never referred t
 
 static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {
-    if (kind == SHM_WORDS)
+    if (kind == SHM_LL)
         return 2 * shm_payload(kind, geometry); /* half of a word is flag */
     return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
 }
@@ -138,14 +137,14 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
         "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
         "on a rank, which may have %zu MiB (1/%d of what is available for the %zu ranks here): "
         "give fewer --slots or a smaller --slot-size",
-        geometry->cells[SHM_LONG] + geometry->cells[SHM_WORDS], geometry->slot_bytes, channels,
+        geometry->cells[SHM_LONG] + geometry->cells[SHM_LL], geometry->slot_bytes, channels,
         wanted >> 20, most >> 20, MEMORY_PART, ranks);
 }
 
 /* What there would be if there were room for all of it. */
 static struct shm_geometry shm_geometry_want(const struct transport_config *config)
 {
-    struct shm_geometry geometry = config->copy == COPY_LL ? shm_wanted_words : shm_wanted;
+    struct shm_geometry geometry = config->copy == COPY_LL ? shm_wanted_ll : shm_wanted;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     size_t ring = RING_CACHES * (cache > 0 ? (size_t)cache : (size_t)1 << 20);
     while (geometry.cells[SHM_LONG] > 0 && geometry.cells[SHM_LONG] < LONG_MOST &&
@@ -178,21 +177,21 @@ static enum status shm_geometry_choose(const struct transport_config *config, si
 static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *peer, int lanes,
                              const struct shm_geometry *geometry)
 {
-    struct shm_desk *desk = &endpoint->segment->header->desks[peer->rank];
+    struct shm_connect_slot *connect_slot = &endpoint->segment->header->connect_slots[peer->rank];
     size_t bytes = shm_block_bytes(geometry, lanes - peer->lanes);
     void *block;
-    enum status status = shm_segment_grow(endpoint->segment, bytes, &block, &desk->offset);
+    enum status status = shm_segment_grow(endpoint->segment, bytes, &block, &connect_slot->offset);
     if (status)
         return status;
     endpoint->used += bytes;
-    desk->address = (uintptr_t)block;
-    desk->first_lane = (uint32_t)peer->lanes;
-    desk->lanes = (uint32_t)(lanes - peer->lanes);
-    desk->geometry = *geometry;
-    desk->reads = peer->reads;
-    desk->has_core = endpoint->base.config.has_core;
-    desk->is_bound = endpoint->base.config.is_bound;
-    atomic_store_explicit(&desk->offered, ++peer->round, memory_order_release);
+    connect_slot->address = (uintptr_t)block;
+    connect_slot->first_lane = (uint32_t)peer->lanes;
+    connect_slot->lanes = (uint32_t)(lanes - peer->lanes);
+    connect_slot->geometry = *geometry;
+    connect_slot->reads = peer->reads;
+    connect_slot->has_core = endpoint->base.config.has_core;
+    connect_slot->is_bound = endpoint->base.config.is_bound;
+    atomic_store_explicit(&connect_slot->offered, ++peer->round, memory_order_release);
     return STATUS_OK;
 }
 
@@ -244,12 +243,12 @@ static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t i
             kind == SHM_LINES ? offsetof(struct shm_cell, data) : sizeof(struct shm_cell);
         cells += ring->count * ring->stride;
     }
-    shm_words_reset(&channel->rings[SHM_WORDS], 0);
+    shm_ll_reset(&channel->rings[SHM_LL], 0);
 }
 
 static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
                                               int lane, bool sends, char *block,
-                                              const struct shm_desk *desk)
+                                              const struct shm_connect_slot *connect_slot)
 {
     struct shm_channel *channel = calloc(1, sizeof(*channel));
     if (!channel)
@@ -257,7 +256,8 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
     channel->base = (struct channel){
         .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
     channel->peer = peer;
-    shm_channel_lay(channel, block, (uint32_t)lane - desk->first_lane, &desk->geometry);
+    shm_channel_lay(channel, block, (uint32_t)lane - connect_slot->first_lane,
+                    &connect_slot->geometry);
     for (int kind = SHM_SHORT; sends && kind <= SHM_LONG; kind++) {
         struct shm_ring *ring = &channel->rings[kind];
         ring->issues = calloc(ring->count, sizeof(*ring->issues));
@@ -271,9 +271,10 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
 
 /* Makes the channels of both directions: from the peer in this rank's block, to it in its own. */
 static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
-                                       const struct shm_desk *const desks[2], char *const blocks[2])
+                                       const struct shm_connect_slot *const connect_slots[2],
+                                       char *const blocks[2])
 {
-    int lanes = peer->lanes + (int)desks[0]->lanes;
+    int lanes = peer->lanes + (int)connect_slots[0]->lanes;
     for (int sends = 0; sends < 2; sends++) {
         struct shm_channel **grown =
             realloc(peer->channels[sends], (size_t)lanes * sizeof(struct shm_channel *));
@@ -283,8 +284,8 @@ static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm
     }
     for (; peer->lanes < lanes; peer->lanes++) {
         for (int sends = 0; sends < 2; sends++) {
-            struct shm_channel *channel =
-                shm_channel_create(endpoint, peer, peer->lanes, sends, blocks[sends], desks[sends]);
+            struct shm_channel *channel = shm_channel_create(endpoint, peer, peer->lanes, sends,
+                                                             blocks[sends], connect_slots[sends]);
             peer->channels[sends][peer->lanes] = channel;
             if (channel)
                 continue;
@@ -298,28 +299,29 @@ out_of_memory:
     return fail(STATUS_ERROR, "out of memory for the channels to rank %d", peer->rank);
 }
 
-bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes)
+bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes)
 {
     /* Slots are whole cache lines; and with none larger than this, nothing below overflows. */
-    uint32_t slot = desk->geometry.slot_bytes;
-    if (slot == 0 || slot % SHM_CACHE_LINE || slot > SHM_SLOT_MOST || desk->lanes < 1 ||
-        desk->lanes > INT32_MAX || desk->offset > segment_bytes || desk->offset % PAGE)
+    uint32_t slot = connect_slot->geometry.slot_bytes;
+    if (slot == 0 || slot % SHM_CACHE_LINE || slot > SHM_SLOT_MOST || connect_slot->lanes < 1 ||
+        connect_slot->lanes > INT32_MAX || connect_slot->offset > segment_bytes ||
+        connect_slot->offset % PAGE)
         return false;
-    size_t most = (size_t)(segment_bytes - desk->offset);
-    return shm_geometry_bytes(&desk->geometry) <= most / desk->lanes &&
-           shm_block_bytes(&desk->geometry, (int)desk->lanes) <= most;
+    size_t most = (size_t)(segment_bytes - connect_slot->offset);
+    return shm_geometry_bytes(&connect_slot->geometry) <= most / connect_slot->lanes &&
+           shm_block_bytes(&connect_slot->geometry, (int)connect_slot->lanes) <= most;
 }
 
 static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *peer)
 {
-    struct shm_desk *own = &endpoint->segment->header->desks[peer->rank];
-    const struct shm_desk *other = &peer->header->desks[endpoint->base.config.rank];
+    struct shm_connect_slot *own = &endpoint->segment->header->connect_slots[peer->rank];
+    const struct shm_connect_slot *other = &peer->header->connect_slots[endpoint->base.config.rank];
     if (own->lanes != other->lanes || own->first_lane != other->first_lane)
         return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
     char *block = (char *)(uintptr_t)other->address;
     if (!peer->same_process) {
         struct stat file;
-        if (fstat(peer->fd, &file) || !shm_desk_fits(other, (uint64_t)file.st_size))
+        if (fstat(peer->fd, &file) || !shm_connect_slot_fits(other, (uint64_t)file.st_size))
             return fail(STATUS_ERROR,
                         "rank %d told nonsense about its shared memory: do all ranks run the same "
                         "cctest?",
@@ -340,9 +342,9 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
     peer->have_cores = own->has_core && other->has_core;
     peer->is_measured = peer->have_cores && own->is_bound && other->is_bound;
     peer->is_far = !peer->have_cores;
-    const struct shm_desk *const desks[2] = {own, other};
+    const struct shm_connect_slot *const connect_slots[2] = {own, other};
     char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
-    enum status status = shm_channels_create(endpoint, peer, desks, blocks);
+    enum status status = shm_channels_create(endpoint, peer, connect_slots, blocks);
     if (!status)
         atomic_store_explicit(&own->accepted, peer->round, memory_order_release);
     return status;
@@ -383,13 +385,13 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
                                 uint32_t first, uint32_t last)
 {
     const struct transport_config *config = &endpoint->base.config;
-    _Atomic uint32_t *own = &endpoint->segment->header->desks[peer->rank].ball;
-    _Atomic uint32_t *other = &peer->header->desks[config->rank].ball;
+    _Atomic uint32_t *own = &endpoint->segment->header->connect_slots[peer->rank].ping;
+    _Atomic uint32_t *other = &peer->header->connect_slots[config->rank].ping;
     bool begins = config->rank < peer->rank;
-    for (uint32_t ball = first; ball <= last; ball++) {
+    for (uint32_t ping = first; ping <= last; ping++) {
         if (begins)
-            atomic_store_explicit(own, ball, memory_order_release);
-        for (unsigned looks = 0; atomic_load_explicit(other, memory_order_acquire) < ball;) {
+            atomic_store_explicit(own, ping, memory_order_release);
+        for (unsigned looks = 0; atomic_load_explicit(other, memory_order_acquire) < ping;) {
             cpu_relax();
             if (++looks < 1000)
                 continue;
@@ -398,7 +400,7 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
                 return status;
         }
         if (!begins)
-            atomic_store_explicit(own, ball, memory_order_release);
+            atomic_store_explicit(own, ping, memory_order_release);
     }
     return STATUS_OK;
 }
@@ -445,14 +447,16 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
     int lacking_count;
     enum status status = shm_offer_all(endpoint, ranks, count, lanes, lacking, &lacking_count);
     for (int i = 0; !status && i < lacking_count; i++) {
-        struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &desk->offered);
+        struct shm_connect_slot *connect_slot =
+            &lacking[i]->header->connect_slots[base->config.rank];
+        status = shm_await(endpoint, lacking[i], &connect_slot->offered);
         if (!status)
             status = shm_accept(endpoint, lacking[i]);
     }
     for (int i = 0; !status && i < lacking_count; i++) {
-        struct shm_desk *desk = &lacking[i]->header->desks[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &desk->accepted);
+        struct shm_connect_slot *connect_slot =
+            &lacking[i]->header->connect_slots[base->config.rank];
+        status = shm_await(endpoint, lacking[i], &connect_slot->accepted);
     }
     if (!status)
         status = shm_measure_all(endpoint);

@@ -11,7 +11,7 @@ size_t shm_eager_most(const struct channel *base)
     case COPY_ZCOPY:
         return 0;
     case COPY_LL:
-        return channel->rings[SHM_WORDS].payload;
+        return channel->rings[SHM_LL].payload;
     default:
         return channel->rings[SHM_SHORT].payload;
     }
@@ -21,8 +21,8 @@ static bool shm_eager_send(struct shm_channel *channel, const struct transfer *t
 {
     enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
     struct shm_ring *ring = &channel->rings[kind];
-    if (kind == SHM_WORDS)
-        shm_words_begin(ring, transfer->length, true);
+    if (kind == SHM_LL)
+        shm_ll_begin(ring, transfer->length, true);
     if (!shm_has_room(channel, kind)) {
         profile_starve(transfer->profile);
         return false;
@@ -30,8 +30,8 @@ static bool shm_eager_send(struct shm_channel *channel, const struct transfer *t
     struct cursor from;
     cursor_start(&from, transfer->from);
     profile_enter(transfer->profile, PROFILE_COPY);
-    if (kind == SHM_WORDS) {
-        shm_words_put(ring, &from, transfer->length, true);
+    if (kind == SHM_LL) {
+        shm_ll_put(ring, &from, transfer->length, true);
     } else {
         struct shm_cell *cell = shm_ring_cell(ring);
         shm_gather(channel, &from, (char *)cell + ring->payload_at, transfer->length);
@@ -49,19 +49,19 @@ static bool shm_eager_send(struct shm_channel *channel, const struct transfer *t
     return true;
 }
 
-static bool shm_eager_receive_words(struct shm_channel *channel, const struct transfer *transfer)
+static bool shm_eager_receive_ll(struct shm_channel *channel, const struct transfer *transfer)
 {
-    struct shm_ring *ring = &channel->rings[SHM_WORDS];
+    struct shm_ring *ring = &channel->rings[SHM_LL];
     struct traffic *traffic = &channel->base.endpoint->traffic;
     struct cursor to, with;
-    shm_words_begin(ring, transfer->length, false);
-    if (!shm_words_have_come(ring, transfer->length))
+    shm_ll_begin(ring, transfer->length, false);
+    if (!shm_ll_have_come(ring, transfer->length))
         return false;
     cursor_start(&to, transfer->to);
     if (transfer->kind == TRANSFER_RECV_REDUCE)
         cursor_start(&with, transfer->with);
     profile_enter(transfer->profile, transfer_activity(transfer));
-    traffic->copied_receiving += shm_words_take(ring, transfer, &to, &with, transfer->length, true);
+    traffic->copied_receiving += shm_ll_take(ring, transfer, &to, &with, transfer->length, true);
     profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
     traffic->received[PATH_LL] += transfer->length;
     return true;
@@ -73,8 +73,8 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
 {
     enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
     struct shm_ring *ring = &channel->rings[kind];
-    if (kind == SHM_WORDS) {
-        *moved = shm_eager_receive_words(channel, transfer);
+    if (kind == SHM_LL) {
+        *moved = shm_eager_receive_ll(channel, transfer);
         return STATUS_OK;
     }
     for (*moved = false; !*moved;) {

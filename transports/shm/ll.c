@@ -48,24 +48,24 @@
 
 _Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate over the wrap");
 
-static _Atomic uint64_t *shm_words_of(const struct shm_ring *ring)
+static _Atomic uint64_t *shm_ll_of(const struct shm_ring *ring)
 {
     return (_Atomic uint64_t *)(void *)shm_ring_cell(ring);
 }
 
-void shm_words_reset(struct shm_ring *ring, uint32_t epoch)
+void shm_ll_reset(struct shm_ring *ring, uint32_t epoch)
 {
     ring->epoch = epoch > 0 ? epoch : EPOCH_FIRST;
     ring->index = ring->epoch % 2;
     ring->at = 0;
 }
 
-static size_t shm_words_step(size_t bytes)
+static size_t shm_ll_step(size_t bytes)
 {
     return (bytes + STEP - 1) / STEP * STEP;
 }
 
-static void shm_words_next(struct shm_ring *ring)
+static void shm_ll_next(struct shm_ring *ring)
 {
     ring->epoch = ring->epoch == EPOCH_LAST ? EPOCH_FIRST : ring->epoch + 1;
     ring->at = 0;
@@ -73,28 +73,28 @@ static void shm_words_next(struct shm_ring *ring)
 }
 
 /* The region has been read: it may be written again. */
-static void shm_words_return(struct shm_ring *ring)
+static void shm_ll_return(struct shm_ring *ring)
 {
     if (ring->epoch >= EPOCH_LAST - 1) {
-        _Atomic uint64_t *words = shm_words_of(ring);
+        _Atomic uint64_t *ll = shm_ll_of(ring);
         for (size_t w = 0; w < ring->payload / WORD_DATA; w++)
-            atomic_store_explicit(&words[w], 0, memory_order_relaxed);
+            atomic_store_explicit(&ll[w], 0, memory_order_relaxed);
     }
-    shm_words_next(ring);
+    shm_ll_next(ring);
     shm_ring_return(ring);
 }
 
-void shm_words_begin(struct shm_ring *ring, size_t length, bool sends)
+void shm_ll_begin(struct shm_ring *ring, size_t length, bool sends)
 {
     if (length > ring->payload || length <= ring->payload - ring->at)
         return;
     if (sends)
-        shm_words_next(ring);
+        shm_ll_next(ring);
     else
-        shm_words_return(ring);
+        shm_ll_return(ring);
 }
 
-size_t shm_words_room(const struct shm_ring *ring, size_t left, size_t allowed)
+size_t shm_ll_room(const struct shm_ring *ring, size_t left, size_t allowed)
 {
     size_t room = ring->payload - ring->at, most = allowed < room ? allowed : room;
     return most < left ? most - most % WORD_DATA : most;
@@ -105,9 +105,9 @@ static void shm_word_store(_Atomic uint64_t *word, uint32_t data, uint32_t epoch
     atomic_store_explicit(word, (uint64_t)epoch << 32 | data, memory_order_relaxed);
 }
 
-void shm_words_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends)
+void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends)
 {
-    _Atomic uint64_t *word = shm_words_of(ring) + ring->at / WORD_DATA;
+    _Atomic uint64_t *word = shm_ll_of(ring) + ring->at / WORD_DATA;
     uint32_t epoch = ring->epoch;
     ring->at += bytes;
     for (size_t run; bytes > 0; bytes -= run) {
@@ -128,38 +128,37 @@ void shm_words_put(struct shm_ring *ring, struct cursor *from, size_t bytes, boo
         cursor_advance(from, run);
     }
     if (ends)
-        ring->at = shm_words_step(ring->at);
+        ring->at = shm_ll_step(ring->at);
     if (ring->at == ring->payload)
-        shm_words_next(ring);
+        shm_ll_next(ring);
 }
 
 static bool shm_word_is_there(const struct shm_ring *ring, size_t word)
 {
-    return atomic_load_explicit(&shm_words_of(ring)[word], memory_order_relaxed) >> 32 ==
-           ring->epoch;
+    return atomic_load_explicit(&shm_ll_of(ring)[word], memory_order_relaxed) >> 32 == ring->epoch;
 }
 
-size_t shm_words_came(const struct shm_ring *ring, size_t most)
+size_t shm_ll_came(const struct shm_ring *ring, size_t most)
 {
     size_t room = ring->payload - ring->at, end = ring->at + (most < room ? most : room);
-    size_t word = ring->at / WORD_DATA, words = (end + WORD_DATA - 1) / WORD_DATA;
-    while (word < words && shm_word_is_there(ring, word))
+    size_t word = ring->at / WORD_DATA, ll = (end + WORD_DATA - 1) / WORD_DATA;
+    while (word < ll && shm_word_is_there(ring, word))
         word++;
-    return word == words                 ? end - ring->at
+    return word == ll                    ? end - ring->at
            : word * WORD_DATA > ring->at ? word * WORD_DATA - ring->at
                                          : 0;
 }
 
-bool shm_words_have_come(const struct shm_ring *ring, size_t bytes)
+bool shm_ll_have_come(const struct shm_ring *ring, size_t bytes)
 {
     size_t last = (ring->at + bytes - 1) / WORD_DATA;
-    return shm_word_is_there(ring, last) && shm_words_came(ring, bytes) == bytes;
+    return shm_word_is_there(ring, last) && shm_ll_came(ring, bytes) == bytes;
 }
 
 /* The next `bytes` bytes, all of which have come. */
-static void shm_words_unpack(struct shm_ring *ring, char *to, size_t bytes)
+static void shm_ll_unpack(struct shm_ring *ring, char *to, size_t bytes)
 {
-    const _Atomic uint64_t *word = shm_words_of(ring) + ring->at / WORD_DATA;
+    const _Atomic uint64_t *word = shm_ll_of(ring) + ring->at / WORD_DATA;
     size_t skip = ring->at % WORD_DATA;
     ring->at += bytes;
     for (size_t piece; bytes > 0; bytes -= piece, to += piece, skip = 0) {
@@ -174,26 +173,26 @@ static void shm_words_unpack(struct shm_ring *ring, char *to, size_t bytes)
     }
 }
 
-size_t shm_words_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
-                      struct cursor *with, size_t bytes, bool ends)
+size_t shm_ll_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
+                   struct cursor *with, size_t bytes, bool ends)
 {
     _Alignas(SHM_CACHE_LINE) char staging[1024]; /* what is combined must lie flat */
     size_t staged = 0;
     for (size_t piece; bytes > 0; bytes -= piece) {
         if (transfer->kind == TRANSFER_RECV) {
             char *here = cursor_peek(to, bytes, &piece);
-            shm_words_unpack(ring, here, piece);
+            shm_ll_unpack(ring, here, piece);
             cursor_advance(to, piece);
             continue;
         }
         piece = shm_cut(bytes, sizeof(staging), transfer->element);
-        shm_words_unpack(ring, staging, piece);
+        shm_ll_unpack(ring, staging, piece);
         cursor_reduce(to, with, staging, piece, transfer->reduce, transfer->element);
         staged += piece;
     }
     if (ends)
-        ring->at = shm_words_step(ring->at);
+        ring->at = shm_ll_step(ring->at);
     if (ring->at == ring->payload)
-        shm_words_return(ring);
+        shm_ll_return(ring);
     return staged;
 }

@@ -20,7 +20,7 @@
 #include "base/log.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
-_Static_assert(sizeof(struct shm_desk) == SHM_CACHE_LINE, "a desk is a line");
+_Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a desk is a line");
 _Static_assert(sizeof(struct shm_header) == SHM_CACHE_LINE, "desks begin with a line");
 
 void shm_address_fill(struct shm_endpoint *endpoint)

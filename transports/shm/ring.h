@@ -1,6 +1,6 @@
 /*
  * ring.h - what posted (channel.c) and eager messages (eager.c) do alike with a
- * channel's rings, of cells and of words (shm_words.c).
+ * channel's rings, of cells and of words (shm_ll.c).
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
@@ -39,7 +39,7 @@ static inline size_t shm_cut(size_t bytes, size_t most, size_t element)
 /* The way of the bytes that a ring's cells hold. */
 static inline enum path shm_ring_path(enum shm_ring_kind kind)
 {
-    return kind == SHM_LINES ? PATH_LINE : kind == SHM_WORDS ? PATH_LL : PATH_BCOPY;
+    return kind == SHM_LINES ? PATH_LINE : kind == SHM_LL ? PATH_LL : PATH_BCOPY;
 }
 
 static inline enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, size_t length)
@@ -47,7 +47,7 @@ static inline enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, 
     bool tiny = length <= sizeof(((struct shm_cell *)0)->data);
     enum copy_policy copy = channel->base.endpoint->config.copy;
     if (copy == COPY_LL)
-        return SHM_WORDS;
+        return SHM_LL;
     if (tiny && copy == COPY_AUTO)
         return SHM_LINES;
     return length <= channel->rings[SHM_SHORT].payload ? SHM_SHORT : SHM_LONG;

@@ -78,7 +78,7 @@ enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **
             fail(STATUS_ERROR, "cannot create shared memory (memfd_create): %s", strerror(errno));
         goto free_segment;
     }
-    size_t bytes = sizeof(struct shm_header) + (size_t)ranks * sizeof(struct shm_desk);
+    size_t bytes = sizeof(struct shm_header) + (size_t)ranks * sizeof(struct shm_connect_slot);
     segment->header_bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     void *header;
     uint64_t offset;

@@ -12,7 +12,7 @@
  *
  *     a credit line for each ring | line cells | slot cells for short messages | for long ones
  *
- * or, where --copy ll was asked for, two regions of words in place of all cells (shm_words.c). A
+ * or, where --copy ll was asked for, two regions of words in place of all cells (shm_ll.c). A
  * region is a cell that has no first word, because all its words say where they belong.
  *
  * Another cell's first word says which number it is, how much it holds and of what kind; it is
@@ -37,7 +37,7 @@
 /* Which ring a message takes follows from its length: one line; one slot; more. Short messages have
  * few slots, which stay in the cache; long ones stream through many. With --copy ll all are
  * words. */
-enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_WORDS, SHM_RINGS };
+enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_LL, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 
 /* Bytes of a line cell stand in `data`; those of a slot cell behind it; a reference in `data`. */
@@ -64,7 +64,7 @@ static inline bool shm_refers(enum copy_policy copy)
     return copy == COPY_AUTO || copy == COPY_ZCOPY;
 }
 
-struct shm_desk {
+struct shm_connect_slot {
     _Atomic uint32_t offered;  /* round of connect() with this peer; covers what follows */
     _Atomic uint32_t accepted; /* the same, when the owner has made the channels */
     uint64_t offset;           /* of the block in the segment */
@@ -73,7 +73,7 @@ struct shm_desk {
     struct shm_geometry geometry;
     uint8_t reads;              /* the owner can read the peer's private memory */
     uint8_t has_core, is_bound; /* of the owner's transport_config */
-    _Atomic uint32_t ball;      /* thrown to and fro to measure how far apart the two are */
+    _Atomic uint32_t ping;      /* thrown to and fro to measure how far apart the two are */
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
 struct shm_header {
@@ -83,7 +83,7 @@ struct shm_header {
     _Atomic uint32_t closed;  /* the owner has left; its memory may go away */
     _Atomic uint32_t reading; /* 1 + the rank of its process whose memory the owner reads, or 0 */
     char room[SHM_CACHE_LINE - 28];
-    struct shm_desk desks[];
+    struct shm_connect_slot connect_slots[];
 };
 
 /* What a rank tells the others about itself: its transport address. */
@@ -229,7 +229,7 @@ void shm_peer_drop(struct shm_peer *peer);
 /* connect.c */
 
 /* Can a desk be believed whose segment has so many bytes? */
-bool shm_desk_fits(const struct shm_desk *desk, uint64_t segment_bytes);
+bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes);
 enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
 
 /* channel.c */
@@ -238,24 +238,24 @@ void shm_channel_free(struct shm_channel *channel);
 /* Nothing is posted and nothing is out. */
 bool shm_channel_is_idle(const struct shm_channel *channel);
 
-/* shm_words.c */
+/* shm_ll.c */
 
 /* Makes `epoch`, from 2 on, the next of a ring that is idle, at both ends; 0: the first of all. */
-void shm_words_reset(struct shm_ring *ring, uint32_t epoch);
+void shm_ll_reset(struct shm_ring *ring, uint32_t epoch);
 /* A message of so many bytes is to begin: finds its place. Does nothing where that is found. */
-void shm_words_begin(struct shm_ring *ring, size_t length, bool sends);
+void shm_ll_begin(struct shm_ring *ring, size_t length, bool sends);
 /* How many bytes may be put now, of `left` that the message has left and `allowed` of these. */
-size_t shm_words_room(const struct shm_ring *ring, size_t left, size_t allowed);
+size_t shm_ll_room(const struct shm_ring *ring, size_t left, size_t allowed);
 /* Sends as many, where a cell is free. `ends`: the message ends with them. */
-void shm_words_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends);
+void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends);
 /* How many of the next `most` bytes of a message have come, in this region. */
-size_t shm_words_came(const struct shm_ring *ring, size_t most);
+size_t shm_ll_came(const struct shm_ring *ring, size_t most);
 /* Has a whole message of so many bytes, which lies in this region? It looks at the last word first:
  * who looks at a cache line that is being written takes it away from the writer. */
-bool shm_words_have_come(const struct shm_ring *ring, size_t bytes);
+bool shm_ll_have_come(const struct shm_ring *ring, size_t bytes);
 /* Places, or combines, as many; whole elements. Returns how many of them were copied first. */
-size_t shm_words_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
-                      struct cursor *with, size_t bytes, bool ends);
+size_t shm_ll_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
+                   struct cursor *with, size_t bytes, bool ends);
 
 /* eager.c: transport->eager_most and eager_move. */
 size_t shm_eager_most(const struct channel *base);

@@ -47,7 +47,7 @@ struct attempt {
     int route;                   /* which of the peer's addresses, */
     int rounds;                  /* and how often all of them have failed */
     double since;
-    const char *outcomes[HOME_ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
+    const char *outcomes[ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
 };
 
 struct meeting {
@@ -103,17 +103,17 @@ static struct tcp_hello hello_to(const struct tcp_endpoint *endpoint, uint32_t p
 }
 
 static int attempt_routes(const struct meeting *meeting, const struct attempt *attempt,
-                          struct address routes[HOME_ADDRESSES_MOST])
+                          struct address routes[ADDRESSES_MOST])
 {
-    const struct home *home = meeting->endpoint->peers[attempt->peer].home;
-    return home ? home_routes(&meeting->endpoint->home, home, routes) : 0;
+    const struct address_list *home = meeting->endpoint->peers[attempt->peer].home;
+    return home ? addresses_routes(&meeting->endpoint->home, home, routes) : 0;
 }
 
 /* Failed (`reason` is static): the next address, a little later. */
 static void attempt_retry(const struct meeting *meeting, struct attempt *attempt,
                           const char *reason)
 {
-    struct address routes[HOME_ADDRESSES_MOST];
+    struct address routes[ADDRESSES_MOST];
     attempt_drop(attempt);
     attempt->outcomes[attempt->route] = reason;
     attempt->route = (attempt->route + 1) % attempt_routes(meeting, attempt, routes);
@@ -123,15 +123,15 @@ static void attempt_retry(const struct meeting *meeting, struct attempt *attempt
 
 static enum status attempt_begin(struct meeting *meeting, struct attempt *attempt)
 {
-    struct address routes[HOME_ADDRESSES_MOST];
+    struct address routes[ADDRESSES_MOST];
     int count = attempt_routes(meeting, attempt, routes);
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
     do
         attempt->fd = socket_connect(&routes[attempt->route]);
-    while (
-        attempt->fd < 0 && lacks_descriptors() &&
-        door_turn_out(&meeting->endpoint->door, "had not proved itself when its place was needed"));
+    while (attempt->fd < 0 && lacks_descriptors() &&
+           acceptor_turn_out(&meeting->endpoint->acceptor,
+                             "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
     attempt->since = clock_seconds();
@@ -168,7 +168,7 @@ static const char *meeting_admit(void *argument, int fd, const struct handshake 
         tcp_socket_find(endpoint, attempt.peer, attempt.lane))
         return "is another rank than it should be";
     meeting->attempts[meeting->count++] = attempt;
-    endpoint->door.most -= endpoint->door.most > 0; /* its place goes with it */
+    endpoint->acceptor.most -= endpoint->acceptor.most > 0; /* its place goes with it */
     return NULL;
 }
 
@@ -243,7 +243,7 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
 static void attempt_age(struct meeting *meeting, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
-    struct address routes[HOME_ADDRESSES_MOST];
+    struct address routes[ADDRESSES_MOST];
     if (attempt->fd < 0 || attempt->incoming)
         return;
     int count = attempt_routes(meeting, attempt, routes);
@@ -295,11 +295,11 @@ static enum status meeting_poll(struct meeting *meeting)
             events = handshake_events(attempt->handshake);
         meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
-    struct door *door = &meeting->endpoint->door;
+    struct acceptor *acceptor = &meeting->endpoint->acceptor;
     bool open = meeting->count < meeting->most && meeting_awaits(meeting) > 0;
-    door->most = open ? (int)(meeting->most - meeting->count) : 0;
-    int guests = door_watch(door, meeting->polled + meeting->count, clock_seconds());
-    if (poll(meeting->polled, meeting->count + (size_t)guests, POLL_MILLISECONDS) < 0 &&
+    acceptor->most = open ? (int)(meeting->most - meeting->count) : 0;
+    int pending = acceptor_watch(acceptor, meeting->polled + meeting->count, clock_seconds());
+    if (poll(meeting->polled, meeting->count + (size_t)pending, POLL_MILLISECONDS) < 0 &&
         errno != EINTR)
         return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
     return STATUS_OK;
@@ -309,11 +309,11 @@ static enum status meeting_poll(struct meeting *meeting)
  * a rank of ours. */
 static enum status meeting_receive(struct meeting *meeting, const struct pollfd *polled)
 {
-    struct door *door = &meeting->endpoint->door;
-    door->exhausted = false;
-    door_serve(door, polled, clock_seconds());
+    struct acceptor *acceptor = &meeting->endpoint->acceptor;
+    acceptor->exhausted = false;
+    acceptor_serve(acceptor, polled, clock_seconds());
     errno = EMFILE;
-    return door->exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
+    return acceptor->exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
                ? out_of_descriptors()
                : STATUS_OK;
 }
@@ -363,7 +363,7 @@ static enum status meeting_late(const struct meeting *meeting)
                     (unsigned long long)meeting->endpoint->base.strangers);
     char tried[600] = "";
     for (size_t i = 0; i < meeting->count; i++) {
-        struct address routes[HOME_ADDRESSES_MOST];
+        struct address routes[ADDRESSES_MOST];
         struct attempt *attempt = &meeting->attempts[i];
         if (attempt->peer != peer || attempt->lane != lane)
             continue;
@@ -401,7 +401,7 @@ static enum status meeting_hold(struct meeting *meeting)
 void tcp_prepare(struct tcp_endpoint *endpoint)
 {
     struct tcp_hello hello = hello_to(endpoint, HELLO_UNKNOWN, HELLO_UNKNOWN);
-    endpoint->door = (struct door){
+    endpoint->acceptor = (struct acceptor){
         .listeners = &endpoint->listeners,
         .secret = endpoint->base.config.secret,
         .purpose = "data",
@@ -411,7 +411,7 @@ void tcp_prepare(struct tcp_endpoint *endpoint)
         .admit = meeting_admit,
         .strangers = &endpoint->base.strangers,
     };
-    memcpy(endpoint->door.hello, &hello, sizeof(hello));
+    memcpy(endpoint->acceptor.hello, &hello, sizeof(hello));
 }
 
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes)
@@ -420,15 +420,15 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
                               .peers = peers,
                               .pairs = (size_t)count * (size_t)lanes,
                               .lanes = (size_t)lanes};
-    struct door *door = &meeting.endpoint->door;
+    struct acceptor *acceptor = &meeting.endpoint->acceptor;
     meeting.most = meeting.pairs + STRANGERS_MOST;
-    size_t room = meeting.most + (size_t)door->count;
+    size_t room = meeting.most + (size_t)acceptor->count;
     meeting.attempts = calloc(room, sizeof(*meeting.attempts));
-    meeting.polled = calloc(room + HOME_ADDRESSES_MOST, sizeof(*meeting.polled));
-    door->most = (int)room;
-    door->argument = &meeting;
+    meeting.polled = calloc(room + ADDRESSES_MOST, sizeof(*meeting.polled));
+    acceptor->most = (int)room;
+    acceptor->argument = &meeting;
     enum status status = STATUS_OK;
-    if (!door_open(door, clock_seconds()) || !meeting.attempts || !meeting.polled)
+    if (!acceptor_open(acceptor, clock_seconds()) || !meeting.attempts || !meeting.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");
     for (size_t i = 0; status == STATUS_OK && i < meeting.pairs; i++) {
         int peer = peers[i / meeting.lanes], lane = (int)(i % meeting.lanes);
@@ -444,15 +444,16 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     }
     free(meeting.attempts);
     free(meeting.polled);
-    door->argument = NULL;
+    acceptor->argument = NULL;
     return status;
 }
 
 void tcp_settle(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
-    while (door_turn_out(&endpoint->door, "had not proved itself when nobody was awaited any more"))
+    while (acceptor_turn_out(&endpoint->acceptor,
+                             "had not proved itself when nobody was awaited any more"))
         ;
-    door_close(&endpoint->door);
+    acceptor_close(&endpoint->acceptor);
     listeners_close(&endpoint->listeners);
 }

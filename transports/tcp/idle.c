@@ -15,25 +15,25 @@
 
 #include "transports/tcp/tcp.h"
 
-static void socket_still(int fd, int peer, struct stillness *stillness)
+static void socket_idle(int fd, int peer, struct idle_report *idle)
 {
     struct tcp_info info = {0};
     socklen_t size = sizeof(info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return;
     bool unheard = info.tcpi_unacked > 0 ? info.tcpi_retransmits > 1 : info.tcpi_probes > 1;
-    if (unheard && stillness->unheard < 0)
-        stillness->unheard = peer;
-    stillness->arrived += info.tcpi_bytes_received;
+    if (unheard && idle->unheard < 0)
+        idle->unheard = peer;
+    idle->arrived += info.tcpi_bytes_received;
 }
 
-void tcp_still(const struct endpoint *base, struct stillness *stillness)
+void tcp_idle_report(const struct endpoint *base, struct idle_report *idle)
 {
     const struct tcp_endpoint *endpoint = (const struct tcp_endpoint *)base;
     for (int peer = 0; peer < base->config.ranks; peer++)
         for (int lane = 0; lane < endpoint->peers[peer].lane_count; lane++) {
             const struct tcp_socket *it = endpoint->peers[peer].lanes[lane];
             if (it)
-                socket_still(it->fd, peer, stillness);
+                socket_idle(it->fd, peer, idle);
         }
 }

@@ -22,7 +22,7 @@ static void tcp_acknowledge(const struct tcp_channel *channel)
 void tcp_done(struct tcp_channel *channel)
 {
     bool watches = channel->base.endpoint->config.watches && !channel->base.sends;
-    if (watches && channel->base.first->length >= STRAIN_LEAST)
+    if (watches && channel->base.first->length >= WAIT_STATS_LEAST)
         tcp_acknowledge(channel);
     channel_pop(&channel->base);
 }
@@ -30,7 +30,7 @@ void tcp_done(struct tcp_channel *channel)
 void tcp_starve(struct tcp_channel *channel)
 {
     if (!channel->base.endpoint->watched || channel->starved_since ||
-        channel->base.first->length < STRAIN_LEAST)
+        channel->base.first->length < WAIT_STATS_LEAST)
         return;
     channel->starved_since = clock_ns();
     if (channel->base.first->issued > 0)
@@ -43,15 +43,15 @@ void tcp_fed(struct tcp_channel *channel)
     channel->starved_since = 0;
 }
 
-void tcp_strain(const struct channel *base, struct strain *strain)
+void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
 {
     const struct tcp_channel *channel = (const struct tcp_channel *)base;
-    *strain = (struct strain){.starved = channel->starved};
+    *wait_stats = (struct wait_stats){.starved = channel->starved};
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
     if (!base->sends || getsockopt(channel->socket->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return;
     uint64_t full = info.tcpi_rwnd_limited;
-    strain->busy = (info.tcpi_busy_time > full ? info.tcpi_busy_time - full : 0) * 1000;
-    strain->resent = info.tcpi_total_retrans;
+    wait_stats->busy = (info.tcpi_busy_time > full ? info.tcpi_busy_time - full : 0) * 1000;
+    wait_stats->resent = info.tcpi_total_retrans;
 }

@@ -67,8 +67,8 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     if (endpoint->epoll < 0 || !endpoint->peers)
         status = fail(STATUS_ERROR, "cannot make a tcp endpoint: %s", strerror(errno));
     else
-        status = home_open(config->interface, config->local_ranks == config->ranks,
-                           &endpoint->listeners, &endpoint->home);
+        status = addresses_listen(config->interface, config->local_ranks == config->ranks,
+                                  &endpoint->listeners, &endpoint->home);
     if (status != STATUS_OK) {
         tcp_close(&endpoint->base);
         return status;
@@ -77,11 +77,12 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     return STATUS_OK;
 }
 
-_Static_assert(HOME_BLOB_MOST <= TRANSPORT_ADDRESS_MOST, "a rank's addresses fit into its blob");
+_Static_assert(ADDRESSES_BLOB_MOST <= TRANSPORT_ADDRESS_MOST,
+               "a rank's addresses fit into its blob");
 
 static size_t tcp_address(struct endpoint *base, void *blob)
 {
-    return home_write(&((struct tcp_endpoint *)base)->home, blob);
+    return addresses_encode(&((struct tcp_endpoint *)base)->home, blob);
 }
 
 static const char *tcp_attach(struct endpoint *base, int peer, const void *blob, size_t size)
@@ -91,12 +92,12 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
                "another --copy";
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     struct tcp_peer *it = &endpoint->peers[peer];
-    struct address routes[HOME_ADDRESSES_MOST];
+    struct address routes[ADDRESSES_MOST];
     if (!it->home && !(it->home = malloc(sizeof(*it->home))))
         return "out of memory";
-    if (!home_read(blob, size, it->home))
+    if (!addresses_decode(blob, size, it->home))
         return "its address makes no sense (another version of cctest?)";
-    if (peer < base->config.rank && home_routes(&endpoint->home, it->home, routes) == 0)
+    if (peer < base->config.rank && addresses_routes(&endpoint->home, it->home, routes) == 0)
         return "no address that it listens on leads there from here (on the same host: the network "
                "namespaces differ; choose an --interface)";
     return NULL;
@@ -485,10 +486,10 @@ const struct transport transport_tcp = {
     .connect = tcp_connect,
     .settle = tcp_settle,
     .channel = tcp_channel,
-    .strain = tcp_strain,
+    .wait_stats = tcp_wait_stats,
     .activate = tcp_activate,
     .progress = tcp_progress,
     .check = tcp_check,
-    .still = tcp_still,
+    .idle_report = tcp_idle_report,
     .close = tcp_close,
 };

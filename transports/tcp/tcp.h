@@ -31,7 +31,7 @@ struct tcp_channel {
     bool ready;  /* the kernel said that a try is worth it, and no try has failed since */
     char *slot;
     uint64_t starved_since;      /* ns; 0: it does not starve */
-    uint64_t starved;            /* ns, as in struct strain */
+    uint64_t starved;            /* ns, as in struct wait_stats */
     size_t slot_begin, slot_end; /* bytes in the slot: packed and not yet sent, or an incomplete
                                     element that waits for the rest of it */
 };
@@ -42,7 +42,7 @@ struct tcp_socket {
 };
 
 struct tcp_peer {
-    struct home *home;
+    struct address_list *home;
     struct tcp_socket **lanes; /* NULL where there is none yet */
     int lane_count;
 };
@@ -50,9 +50,9 @@ struct tcp_peer {
 struct tcp_endpoint {
     struct endpoint base;
     struct listeners listeners;
-    struct home home;
-    struct door door;       /* its guests stay from one tcp_connect() to the next */
-    struct tcp_peer *peers; /* config.ranks of them */
+    struct address_list home;
+    struct acceptor acceptor; /* its guests stay from one tcp_connect() to the next */
+    struct tcp_peer *peers;   /* config.ranks of them */
     size_t slot_bytes;
     int epoll;
     int sockets;
@@ -83,10 +83,10 @@ void tcp_fed(struct tcp_channel *channel);
 void tcp_done(struct tcp_channel *channel);
 
 /* transport->strain. */
-void tcp_strain(const struct channel *base, struct strain *strain);
+void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats);
 
 /* transport->still. */
-void tcp_still(const struct endpoint *base, struct stillness *stillness);
+void tcp_idle_report(const struct endpoint *base, struct idle_report *idle);
 
 /* The endpoint's door, with nobody at it; before all else. */
 void tcp_prepare(struct tcp_endpoint *endpoint);

@@ -1,9 +1,9 @@
 /*
- * test_wait_graph.c - waits are exact: on random programs, every two touches of one element of which one
+ * test_conflict.c - waits are exact: on random programs, every two touches of one element of which one
  * writes are ordered by the waits, directly or through others, and every wait is between such
  * touches.
  */
-#include "graph.h"
+#include "order_graph.h"
 
 static unsigned draw(uint64_t *state, unsigned below)
 {

@@ -1,9 +1,9 @@
 /*
- * graph.h - what the tests of waits share: a graph of what comes before what, element by element of
+ * order_graph.h - what the tests of waits share: a graph of what comes before what, element by element of
  * the operations of all ranks.
  */
-#ifndef CCTEST_TEST_GRAPH_H
-#define CCTEST_TEST_GRAPH_H
+#ifndef CCTEST_TEST_ORDER_GRAPH_H
+#define CCTEST_TEST_ORDER_GRAPH_H
 
 #include "schedules.h"
 
