@@ -298,9 +298,9 @@ static void seed_rank_results(struct bytes *out)
     fuzz_seed("wrong-hop", out->data, out->size);
     seed_begin(out, 0);
     edit_put(out, 10, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
-    edit_fill(out, 10, 0, offsetof(struct rank_result_wire, story),
+    edit_fill(out, 10, 0, offsetof(struct rank_result_wire, explanation),
               sizeof wire->explanation + 2 * sizeof wire->samples[0]);
-    fuzz_seed("wrong-story", out->data, out->size);
+    fuzz_seed("wrong-explanation", out->data, out->size);
     seed_begin(out, JSON);
     edit_put(out, 10, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
     fuzz_seed("strange-peer", out->data, out->size);
