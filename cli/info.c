@@ -107,13 +107,13 @@ static json_t *reduction_facts(void)
 static enum status bootstrap_facts(const struct job *job, json_t **facts)
 {
     struct bootstrap bootstrap;
-    enum status status = bootstrap_choose(job, &bootstrap);
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
     if (status != STATUS_OK) {
         *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->message);
     } else {
         *facts = json_pack("{s:s, s:s}", "name", bootstrap.name, "why", bootstrap.why);
-        int ranks = local ? bootstrap_local_ranks(job) : bootstrap.ranks;
+        int ranks = local ? bootstrap_local_ranks(&job->bootstrap) : bootstrap.ranks;
         json_object_set_new(*facts, "ranks", json_integer(ranks));
     }
     bootstrap_close(&bootstrap);

@@ -75,7 +75,7 @@ static enum status start(int argc, char **argv, struct log *log)
     if (status != STATUS_OK) {
         refuse(&line, status);
     } else {
-        log->verbosity = job.verbosity;
+        log->verbosity = job.bootstrap.verbosity;
         status = dispatch(&line, &job);
     }
     name_sources(&line, log);

@@ -144,12 +144,12 @@ static void printers_close(struct printers *printers)
  * otherwise rank 0 says it for all. */
 static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
 {
-    enum status status = bootstrap_choose(job, bootstrap);
+    enum status status = bootstrap_choose(&job->bootstrap, bootstrap);
     if (status != STATUS_OK)
         return status;
     say_verbose(1, "%s", bootstrap->why);
     bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
-    int ranks = local ? bootstrap_local_ranks(job) : job->world;
+    int ranks = local ? bootstrap_local_ranks(&job->bootstrap) : job->bootstrap.world;
     if (ranks <= 0)
         return STATUS_OK;
     struct shape *shape;
@@ -179,7 +179,8 @@ enum status run_command(const struct command_line *line, struct job *job)
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {
-        status = bootstrap_run(job, &bootstrap, session_run, &printers);
+        struct session_arguments arguments = {.job = job, .report = &printers.report};
+        status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
         if (reports && !printers.outcome->ended && printers.each[PRINTER_JSON])
             json_abandoned(printers.each[PRINTER_JSON], job, status);
         if (printers.outcome->failed)

@@ -104,11 +104,11 @@ static enum status settle_steps(const struct command_line *line, struct job *job
 
 static enum status settle_work(const struct job *job)
 {
-    if (job->timeout < TIMEOUT_LEAST)
+    if (job->bootstrap.timeout < TIMEOUT_LEAST)
         return fail(STATUS_USAGE,
                     "--timeout %g is too short: a rank may wait as long for its core, and would be "
                     "taken for lost; give at least %g seconds",
-                    job->timeout, TIMEOUT_LEAST);
+                    job->bootstrap.timeout, TIMEOUT_LEAST);
     if (job->iterations == 0 && job->checked == 0)
         return fail(STATUS_USAGE,
                     "--iterations 0 and --check 0 leave nothing to do: give at least one of them");
@@ -128,21 +128,21 @@ static void settle_ranks(const struct command_line *line, struct job *job)
 {
     enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");
     if (rendezvous > np)
-        job->np = 0;
+        job->bootstrap.np = 0;
     if (rendezvous >= np)
         return;
-    job->rendezvous = NULL;
+    job->bootstrap.rendezvous = NULL;
     if (source_of(line, "rank") < np)
-        job->rank = -1;
+        job->bootstrap.rank = -1;
     if (source_of(line, "world") < np)
-        job->world = -1;
+        job->bootstrap.world = -1;
 }
 
 static enum status settle_injections(const struct job *job)
 {
     for (int i = 0; i < job->injection_count; i++) {
         enum injection_kind kind = job->injections[i].kind;
-        if (job->ranks_as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
+        if (job->bootstrap.as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
             return fail(STATUS_USAGE, "--inject kill and stop would hit all ranks of "
                                       "--ranks-as threads: use processes");
     }
@@ -213,7 +213,7 @@ static enum status find_collective(const struct command_line *line, struct job *
 
 enum status command_line_resolve(const struct command_line *line, struct job *job)
 {
-    *job = (struct job){.rank = -1, .world = -1};
+    *job = (struct job){.bootstrap = {.rank = -1, .world = -1}};
     enum status status = find_collective(line, job);
     for (int i = 0; status == STATUS_OK && option_table[i].name; i++) {
         const struct argument *argument = &line->arguments[i];

@@ -45,9 +45,9 @@ static enum status executor_check(struct job *job, int ranks, const struct shape
                     PICTURE_RANKS_MOST);
     if (job->root == ROOT_ALL)
         return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
-    if (job->rank >= ranks)
+    if (job->bootstrap.rank >= ranks)
         return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
-                    job->rank, ranks, ranks - 1);
+                    job->bootstrap.rank, ranks, ranks - 1);
     return job_check_ranks(job, ranks, shape);
 }
 
@@ -82,8 +82,8 @@ static json_t *choice_json(const struct job *job, const struct problem *problem,
 static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
                                bool text, json_t *plans)
 {
-    int first = job->rank >= 0 ? job->rank : 0;
-    int last = job->rank >= 0 ? job->rank : problem->ranks - 1;
+    int first = job->bootstrap.rank >= 0 ? job->bootstrap.rank : 0;
+    int last = job->bootstrap.rank >= 0 ? job->bootstrap.rank : problem->ranks - 1;
     json_t *plan = plans ? choice_json(job, problem, index) : NULL;
     if (plan)
         json_array_append_new(plans, plan);
@@ -104,7 +104,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
         if (status != STATUS_OK)
             return status;
         if (text)
-            plan_print(schedule, job->verbosity > 0);
+            plan_print(schedule, job->bootstrap.verbosity > 0);
         if (plan)
             json_array_append_new(json_object_get(plan, "schedules"), plan_json(schedule));
         schedule_free(schedule);
@@ -123,8 +123,8 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
                                 &schedules[rank]);
     head_write(job, problem, job->candidates[0].text, head);
     if (status == STATUS_OK)
-        status = plan_draw((const struct schedule *const *)schedules, problem, job->rank, head,
-                           job->candidates[0].choice.algorithm->summary, job->svg);
+        status = plan_draw((const struct schedule *const *)schedules, problem, job->bootstrap.rank,
+                           head, job->candidates[0].choice.algorithm->summary, job->svg);
     for (int rank = 0; rank < problem->ranks; rank++)
         schedule_free(schedules[rank]);
     return status;
@@ -132,7 +132,7 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
 
 enum status plan_command(const struct command_line *line, struct job *job)
 {
-    int ranks = job->np ? job->np : RANKS_STANDARD;
+    int ranks = job->bootstrap.np ? job->bootstrap.np : RANKS_STANDARD;
     int *here = calloc((size_t)ranks, sizeof *here);
     struct shape *shape;
     if (!here)

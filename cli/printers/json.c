@@ -248,7 +248,7 @@ static json_t *result_samples(const struct job *job, const struct result *result
         const struct rank_sample *sample = &result->samples[r];
         json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
                                sample->time_us);
-        if (job->verbosity >= 1)
+        if (job->bootstrap.verbosity >= 1)
             json_object_set_new(it, "peers", sample_peers(sample, most));
         json_array_append_new(samples, it);
     }

@@ -148,7 +148,7 @@ static void table_begin(struct report *report, const struct job *job,
     print_picks(out, job);
     print_hosts(table, participants);
     fprintf(out, " (%s%s); memory %s; transport ", participants->bootstrap,
-            job->ranks_as_threads ? ", as threads" : "", job->memory->name);
+            job->bootstrap.as_threads ? ", as threads" : "", job->memory->name);
     for (int i = 0; !job->transports_auto && job->transports[i]; i++)
         fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
     fprintf(out, "%s", job->transports_auto ? "auto" : "");
@@ -203,7 +203,7 @@ static void table_connected(struct report *report, const struct job *job,
                             const struct connectivity *connectivity)
 {
     struct table *table = table_of(report);
-    if (job->verbosity >= 1)
+    if (job->bootstrap.verbosity >= 1)
         print_connections(table, connectivity);
     fputs("#\n", table->out);
     print_columns(table, job);
@@ -265,13 +265,13 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
                 result->wrong ? paint(table, PLAIN) : "");
     fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
-    bool accused = job->verbosity >= 1 && result->accusation[0];
+    bool accused = job->bootstrap.verbosity >= 1 && result->accusation[0];
     if (accused)
         fprintf(out, "#   slowest: %s\n", result->accusation);
     if (result->late_rank >= 0 && !(accused && result->bottleneck.kind == BOTTLENECK_RANK))
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
-    if (job->verbosity >= 1)
+    if (job->bootstrap.verbosity >= 1)
         print_traffic(table, result);
     profile_print(out, job, result);
 }

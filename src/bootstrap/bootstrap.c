@@ -15,28 +15,29 @@
 
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer where no deadline was given */
 
-static enum status told_check(const struct job *job, const struct launcher *launcher)
+static enum status told_check(const struct bootstrap_options *options,
+                              const struct launcher *launcher)
 {
-    bool told = job->rank >= 0 && job->world >= 0;
-    if (job->np > 0 && job->rendezvous)
+    bool told = options->rank >= 0 && options->world >= 0;
+    if (options->np > 0 && options->rendezvous)
         return fail(STATUS_USAGE, "--np starts ranks here and --rendezvous joins ranks that others "
                                   "started: give one of them");
-    if (!job->rendezvous && (job->rank >= 0 || job->world >= 0))
+    if (!options->rendezvous && (options->rank >= 0 || options->world >= 0))
         return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, where rank 0 is "
                                   "to be found");
-    if (job->rendezvous && !told && (job->rank >= 0 || job->world >= 0 || !launcher))
+    if (options->rendezvous && !told && (options->rank >= 0 || options->world >= 0 || !launcher))
         return fail(STATUS_USAGE,
                     "--rendezvous needs --rank and --world: which rank this process is, "
                     "and of how many");
-    if (job->rendezvous && told && job->rank >= job->world)
+    if (options->rendezvous && told && options->rank >= options->world)
         return fail(STATUS_USAGE,
-                    "--rank %d is not a rank of a world of %d: they count from 0 to %d", job->rank,
-                    job->world, job->world - 1);
+                    "--rank %d is not a rank of a world of %d: they count from 0 to %d",
+                    options->rank, options->world, options->world - 1);
     return STATUS_OK;
 }
 
 /* This process is one rank, of several that somebody else starts. */
-static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
+static enum status rank_take(const struct bootstrap_options *options, struct bootstrap *bootstrap,
                              enum bootstrap_kind kind, int rank, int ranks)
 {
     bootstrap->kind = kind;
@@ -47,7 +48,7 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
     if (ranks > JOB_RANKS_MOST)
         return fail(STATUS_USAGE, "a job of %d ranks is more than cctest runs: start %d at most",
                     ranks, JOB_RANKS_MOST);
-    if (job->ranks_as_threads)
+    if (options->as_threads)
         return fail(STATUS_USAGE,
                     "--ranks-as threads is for ranks that are started here: give --np "
                     "too, or leave it out");
@@ -58,14 +59,14 @@ static enum status rank_take(const struct job *job, struct bootstrap *bootstrap,
 
 /* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If
  * not, `why_not` says so, and STATUS_OK that it is the only one. */
-static enum status choose_manager(const struct job *job, struct bootstrap *bootstrap,
-                                  char why_not[WHY_NOT])
+static enum status choose_manager(const struct bootstrap_options *options,
+                                  struct bootstrap *bootstrap, char why_not[WHY_NOT])
 {
     const struct launcher *launcher = bootstrap->launcher;
     bool pmi = launcher && launcher->pmi; /* it may run inside what offers PMIx */
     struct process_manager *manager;
-    double patience = job->timeout > 0 ? job->timeout : SERVER_SECONDS;
-    if (job->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
+    double patience = options->timeout > 0 ? options->timeout : SERVER_SECONDS;
+    if (options->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
         return STATUS_OK;
     enum status status = (pmi ? pmi_open : pmix_open)(patience, &manager, why_not, WHY_NOT);
     if (status != STATUS_OK)
@@ -80,7 +81,7 @@ static enum status choose_manager(const struct job *job, struct bootstrap *boots
     snprintf(bootstrap->why, sizeof bootstrap->why,
              "%s: a %s server answers, and this is rank %d of %d", manager->name,
              pmi ? "PMI" : "PMIx", manager->rank, manager->ranks);
-    return rank_take(job, bootstrap, BOOTSTRAP_MANAGER, manager->rank, manager->ranks);
+    return rank_take(options, bootstrap, BOOTSTRAP_MANAGER, manager->rank, manager->ranks);
 }
 
 /* A manager was promised and is not there. */
@@ -101,60 +102,61 @@ static enum status manager_missed(const struct launcher *launcher, int rank, int
                 said, why_not);
 }
 
-static enum status choose_tcp(const struct job *job, int rank, int ranks,
+static enum status choose_tcp(const struct bootstrap_options *options, int rank, int ranks,
                               struct bootstrap *bootstrap, const char *why_not_pmix)
 {
     const struct launcher *launcher = bootstrap->launcher;
-    if (job->rank >= 0) {
+    if (options->rank >= 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why,
                  "tcp: --rendezvous, --rank and --world were given");
-        return rank_take(job, bootstrap, BOOTSTRAP_TCP, job->rank, job->world);
+        return rank_take(options, bootstrap, BOOTSTRAP_TCP, options->rank, options->world);
     }
-    if (!job->rendezvous && !launcher->meet)
+    if (!options->rendezvous && !launcher->meet)
         return fail(STATUS_USAGE,
                     "%s started this as rank %d of %d, but does not say where rank 0 "
                     "is: give --rendezvous HOST:PORT too, or --np N to start ranks here",
                     launcher->name, rank, ranks);
     snprintf(bootstrap->why, sizeof bootstrap->why, "tcp: %s%s started this as rank %d of %d%s%s",
-             job->rendezvous ? "--rendezvous was given, and " : "", launcher->name, rank, ranks,
+             options->rendezvous ? "--rendezvous was given, and " : "", launcher->name, rank, ranks,
              *why_not_pmix ? "; not pmix: " : "", why_not_pmix);
-    return rank_take(job, bootstrap, BOOTSTRAP_TCP, rank, ranks);
+    return rank_take(options, bootstrap, BOOTSTRAP_TCP, rank, ranks);
 }
 
 /* That each process of a launcher starts ranks of its own may be meant, as one job on each node is;
  * or --np was taken for the launcher's. One of them says so. */
-static void tell_split(const struct job *job, const struct launcher *launcher, int rank, int ranks)
+static void tell_split(const struct bootstrap_options *options, const struct launcher *launcher,
+                       int rank, int ranks)
 {
     if (launcher && rank == 0 && !launcher_of_one())
         say("%s started %d processes, and with --np %d each of them is a job of its own: leave out "
             "--np for one job of all",
-            launcher->name, ranks, job->np);
+            launcher->name, ranks, options->np);
 }
 
-enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap)
+enum status bootstrap_choose(const struct bootstrap_options *options, struct bootstrap *bootstrap)
 {
     *bootstrap =
         (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local", .rank = -1, .ranks = -1};
     int rank = -1, ranks = 0;
     const struct launcher *launcher = bootstrap->launcher = launcher_detect(&rank, &ranks);
-    enum status status = told_check(job, launcher);
+    enum status status = told_check(options, launcher);
     if (status != STATUS_OK)
         return status;
-    if (job->np > 0) {
-        snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", job->np);
-        tell_split(job, launcher, rank, ranks);
+    if (options->np > 0) {
+        snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", options->np);
+        tell_split(options, launcher, rank, ranks);
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";
-    status = choose_manager(job, bootstrap, why_not);
+    status = choose_manager(options, bootstrap, why_not);
     if (bootstrap->manager)
         return status;
     bool other = (launcher && launcher->meet) || launcher_of_one();
     bool final = status == STATUS_INTERRUPTED || status == STATUS_TIMEOUT;
     if (final || (status != STATUS_OK && !other))
         return manager_missed(launcher, rank, ranks, status, why_not);
-    if (job->rendezvous || launcher)
-        return choose_tcp(job, rank, ranks, bootstrap, why_not);
+    if (options->rendezvous || launcher)
+        return choose_tcp(options, rank, ranks, bootstrap, why_not);
     char doubt[200];
     if (launcher_incomplete(doubt, sizeof doubt))
         return fail(STATUS_USAGE,
@@ -177,7 +179,8 @@ void bootstrap_close(struct bootstrap *bootstrap)
 /* Every socket and every shared segment is a descriptor: take as many as we may have. Local ranks
  * know how many they will need at least, so too few of them end here and not somewhere in the
  * middle. */
-static enum status descriptors_take(const struct job *job, enum bootstrap_kind kind)
+static enum status descriptors_take(const struct bootstrap_options *options,
+                                    enum bootstrap_kind kind)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -186,7 +189,8 @@ static enum status descriptors_take(const struct job *job, enum bootstrap_kind k
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-    unsigned long ranks = kind == BOOTSTRAP_LOCAL ? (unsigned long)bootstrap_local_ranks(job) : 1;
+    unsigned long ranks =
+        kind == BOOTSTRAP_LOCAL ? (unsigned long)bootstrap_local_ranks(options) : 1;
     unsigned long need = 16 + 2 * ranks;
     if (limit.rlim_cur >= need)
         return STATUS_OK;
@@ -196,36 +200,36 @@ static enum status descriptors_take(const struct job *job, enum bootstrap_kind k
                 ranks, ranks == 1 ? " needs" : "s need", need, (unsigned long)limit.rlim_cur);
 }
 
-enum status rank_main_run(const struct job *job, const struct membership *membership,
-                          rank_main *main, void *argument)
+enum status rank_main_run(const struct bootstrap_options *options,
+                          const struct membership *membership, rank_main *main, void *argument)
 {
     struct log log;
-    log_init(&log, membership->rank, job->verbosity);
+    log_init(&log, membership->rank, options->verbosity);
     log_attach(&log);
     if (membership->rank == 0 && !membership->has_secret)
         say("no CCTEST_SECRET is set: the job is protected against accidents, not against "
             "others who mean to join it");
-    enum status status = main(job, membership, argument);
+    enum status status = main(membership, argument);
     log_attach(NULL);
     return status;
 }
 
-enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, rank_main *main,
-                          void *argument)
+enum status bootstrap_run(const struct bootstrap_options *options, struct bootstrap *bootstrap,
+                          rank_main *main, void *argument)
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
-    enum status status = descriptors_take(job, bootstrap->kind);
+    enum status status = descriptors_take(options, bootstrap->kind);
     if (status != STATUS_OK)
         return status;
     struct process_manager *manager = bootstrap->manager;
     bootstrap->manager = NULL;
     switch (bootstrap->kind) {
     case BOOTSTRAP_TCP:
-        return bootstrap_run_tcp(job, bootstrap, main, argument);
+        return bootstrap_run_tcp(options, bootstrap, main, argument);
     case BOOTSTRAP_MANAGER:
-        return bootstrap_run_manager(job, manager, main, argument);
+        return bootstrap_run_manager(options, manager, main, argument);
     default:
-        return bootstrap_run_local(job, main, argument);
+        return bootstrap_run_local(options, main, argument);
     }
 }

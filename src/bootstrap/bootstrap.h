@@ -7,8 +7,9 @@
 #ifndef CCTEST_BOOTSTRAP_BOOTSTRAP_H
 #define CCTEST_BOOTSTRAP_BOOTSTRAP_H
 
-#include "control/control.h"
-#include "run/job.h"
+#include "base/status.h"
+#include "bootstrap/bootstrap_options.h"
+#include "control/membership.h"
 
 enum bootstrap_kind { BOOTSTRAP_LOCAL, BOOTSTRAP_TCP, BOOTSTRAP_MANAGER };
 
@@ -29,22 +30,21 @@ struct bootstrap {
  * one rank (pmix), a Slurm step (tcp), local. STATUS_USAGE if what was told contradicts itself, or
  * the environment speaks of several ranks that could not meet; STATUS_UNAVAILABLE if they could
  * with PMIx, which is not here. `bootstrap` is to be closed in any case. */
-enum status bootstrap_choose(const struct job *job, struct bootstrap *bootstrap);
+enum status bootstrap_choose(const struct bootstrap_options *options, struct bootstrap *bootstrap);
 void bootstrap_close(struct bootstrap *bootstrap);
 
 /* A rank's whole life; returns the job's status. `argument` is the caller's. */
-typedef enum status rank_main(const struct job *job, const struct membership *membership,
-                              void *argument);
+typedef enum status rank_main(const struct membership *membership, void *argument);
 
 /* Brings up the rank, or the ranks, of this process and runs `main` in each: one rank here, or
- * (local) job->np of them as processes or threads under a supervisor (default: the cores of the
+ * (local) options->np of them as processes or threads under a supervisor (default: the cores of the
  * affinity mask, at least 2, at most 8). Returns the job's status when all have ended; no process,
  * thread, socket or segment is left. */
-enum status bootstrap_run(const struct job *job, struct bootstrap *bootstrap, rank_main *main,
-                          void *argument);
+enum status bootstrap_run(const struct bootstrap_options *options, struct bootstrap *bootstrap,
+                          rank_main *main, void *argument);
 
 /* Ranks that bootstrap_run() would make locally. */
-int bootstrap_local_ranks(const struct job *job);
+int bootstrap_local_ranks(const struct bootstrap_options *options);
 
 /* Did a launcher start this process whose ranks may see a terminal where the user has none? */
 bool launcher_makes_terminal(void);

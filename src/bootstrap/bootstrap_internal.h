@@ -49,15 +49,16 @@ enum status secret_find(const char *shared, struct membership *membership);
 void secret_mix(const unsigned char word[SECRET_BYTES], struct membership *membership);
 
 /* The life of the one rank that this process is. */
-enum status rank_main_run(const struct job *job, const struct membership *membership,
-                          rank_main *main, void *argument);
+enum status rank_main_run(const struct bootstrap_options *options,
+                          const struct membership *membership, rank_main *main, void *argument);
 
-enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument);
-enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *bootstrap,
-                              rank_main *main, void *argument);
+enum status bootstrap_run_local(const struct bootstrap_options *options, rank_main *main,
+                                void *argument);
+enum status bootstrap_run_tcp(const struct bootstrap_options *options,
+                              const struct bootstrap *bootstrap, rank_main *main, void *argument);
 /* Takes `manager`. */
-enum status bootstrap_run_manager(const struct job *job, struct process_manager *manager,
-                                  rank_main *main, void *argument);
+enum status bootstrap_run_manager(const struct bootstrap_options *options,
+                                  struct process_manager *manager, rank_main *main, void *argument);
 
 /* What rank 0 says to the others through a manager: where it listens, and a word for secret_mix().
  * meeting_decode() returns false on nonsense. */

@@ -21,16 +21,18 @@
 #include "bootstrap/bootstrap_internal.h"
 #include "bootstrap/supervisor.h"
 
-#define RANKS_LEAST 2
-#define RANKS_MOST  8
+#define LOCAL_RANKS_LEAST 2
+#define LOCAL_RANKS_MOST  8
 
-int bootstrap_local_ranks(const struct job *job)
+int bootstrap_local_ranks(const struct bootstrap_options *options)
 {
-    if (job->np > 0)
-        return job->np;
+    if (options->np > 0)
+        return options->np;
     cpu_set_t set;
-    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : RANKS_LEAST;
-    return cores < RANKS_LEAST ? RANKS_LEAST : cores > RANKS_MOST ? RANKS_MOST : cores;
+    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : LOCAL_RANKS_LEAST;
+    return cores < LOCAL_RANKS_LEAST  ? LOCAL_RANKS_LEAST
+           : cores > LOCAL_RANKS_MOST ? LOCAL_RANKS_MOST
+                                      : cores;
 }
 
 /* Threads wait for each other: where not all can be started, none begins. */
@@ -44,7 +46,6 @@ struct thread {
     struct thread_start *crew;
     struct log log;
     struct membership membership;
-    const struct job *job;
     rank_main *main;
     void *argument;
     enum status status;
@@ -58,12 +59,12 @@ static void *thread_main(void *argument)
     bool called_off = thread->crew->called_off;
     pthread_mutex_unlock(&thread->crew->lock);
     if (!called_off)
-        thread->status = thread->main(thread->job, &thread->membership, thread->argument);
+        thread->status = thread->main(&thread->membership, thread->argument);
     return NULL;
 }
 
-static enum status run_threads(const struct job *job, const struct membership *membership,
-                               rank_main *main, void *argument)
+static enum status run_threads(const struct bootstrap_options *options,
+                               const struct membership *membership, rank_main *main, void *argument)
 {
     struct thread *threads = calloc((size_t)membership->ranks, sizeof *threads);
     if (!threads)
@@ -74,15 +75,12 @@ static enum status run_threads(const struct job *job, const struct membership *m
     pthread_mutex_lock(&crew.lock);
     while (started < membership->ranks) {
         struct thread *thread = &threads[started];
-        *thread = (struct thread){.crew = &crew,
-                                  .membership = *membership,
-                                  .job = job,
-                                  .main = main,
-                                  .argument = argument};
+        *thread = (struct thread){
+            .crew = &crew, .membership = *membership, .main = main, .argument = argument};
         thread->membership.rank = started;
         if (started > 0)
             thread->membership.listeners.count = 0;
-        log_init(&thread->log, started, job->verbosity);
+        log_init(&thread->log, started, options->verbosity);
         int error = pthread_create(&thread->thread, NULL, thread_main, thread);
         if (error) {
             status = fail(STATUS_ERROR,
@@ -104,23 +102,23 @@ static enum status run_threads(const struct job *job, const struct membership *m
 }
 
 /* A forked child: it is `rank` now, and never returns. */
-static void child_run(const struct job *job, const struct membership *membership, int rank,
-                      rank_main *main, void *argument)
+static void child_run(const struct bootstrap_options *options, const struct membership *membership,
+                      int rank, rank_main *main, void *argument)
 {
     struct log log;
     struct membership mine = *membership;
     mine.rank = rank;
     if (rank > 0)
         listeners_close(&mine.listeners);
-    log_init(&log, rank, job->verbosity);
+    log_init(&log, rank, options->verbosity);
     log_attach(&log);
-    enum status status = main(job, &mine, argument);
+    enum status status = main(&mine, argument);
     log_attach(NULL);
     exit((int)status);
 }
 
-static enum status run_processes(const struct job *job, struct membership *membership,
-                                 rank_main *main, void *argument)
+static enum status run_processes(const struct bootstrap_options *options,
+                                 struct membership *membership, rank_main *main, void *argument)
 {
     struct supervisor *supervisor = supervisor_create(membership->ranks);
     if (!supervisor)
@@ -133,7 +131,7 @@ static enum status run_processes(const struct job *job, struct membership *membe
         int result = supervisor_fork(supervisor, rank);
         if (result == 0) {
             supervisor_leave(supervisor);
-            child_run(job, membership, rank, main, argument);
+            child_run(options, membership, rank, main, argument);
         }
         if (result < 0)
             status = fail(STATUS_ERROR, "could not start rank %d of %d: %s; " HOST_START_ADVICE,
@@ -146,14 +144,15 @@ static enum status run_processes(const struct job *job, struct membership *membe
     return status;
 }
 
-enum status bootstrap_run_local(const struct job *job, rank_main *main, void *argument)
+enum status bootstrap_run_local(const struct bootstrap_options *options, rank_main *main,
+                                void *argument)
 {
-    struct membership membership = {.ranks = bootstrap_local_ranks(job),
+    struct membership membership = {.ranks = bootstrap_local_ranks(options),
                                     .root_host = "localhost",
                                     .has_secret = true,
                                     .bootstrap = "local"};
     enum status status =
-        interface_check(job->interface); /* the ranks would say it when they have begun */
+        interface_check(options->interface); /* the ranks would say it when they have begun */
     if (status != STATUS_OK)
         return status;
     randombytes_buf(membership.secret, sizeof membership.secret);
@@ -164,8 +163,8 @@ enum status bootstrap_run_local(const struct job *job, rank_main *main, void *ar
         signals_ending(&set);
         sigaddset(&set, SIGNAL_LOST);
         pthread_sigmask(SIG_BLOCK, &set, &old);
-        status = job->ranks_as_threads ? run_threads(job, &membership, main, argument)
-                                       : run_processes(job, &membership, main, argument);
+        status = options->as_threads ? run_threads(options, &membership, main, argument)
+                                     : run_processes(options, &membership, main, argument);
         /* One that came too late to change anything must not change the exit status. */
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
             ;

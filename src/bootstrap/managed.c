@@ -59,12 +59,13 @@ bool meeting_decode(const char *text, struct membership *membership,
 }
 
 /* Rank 0 listens, and makes up the word. */
-static enum status root_prepare(const struct job *job, struct membership *membership,
-                                unsigned char word[SECRET_BYTES], char text[MANAGER_TEXT_MOST])
+static enum status root_prepare(const struct bootstrap_options *options,
+                                struct membership *membership, unsigned char word[SECRET_BYTES],
+                                char text[MANAGER_TEXT_MOST])
 {
     host_name(membership->root_host, HOST_NAME_BYTES);
     enum status status =
-        addresses_listen(job->interface, false, &membership->listeners, &membership->root_home);
+        addresses_listen(options->interface, false, &membership->listeners, &membership->root_home);
     if (status != STATUS_OK)
         return status;
     randombytes_buf(word, SECRET_BYTES);
@@ -72,12 +73,12 @@ static enum status root_prepare(const struct job *job, struct membership *member
 }
 
 /* A rank 0 that fails before it is known where it listens still says so: the others wait for it. */
-static enum status membership_find(const struct job *job, struct process_manager *manager,
-                                   struct membership *membership)
+static enum status membership_find(const struct bootstrap_options *options,
+                                   struct process_manager *manager, struct membership *membership)
 {
     *membership = (struct membership){.rank = manager->rank,
                                       .ranks = manager->ranks,
-                                      .interface = job->interface,
+                                      .interface = options->interface,
                                       .own_process = true,
                                       .supervisor = getppid(),
                                       .bootstrap = manager->name,
@@ -87,13 +88,13 @@ static enum status membership_find(const struct job *job, struct process_manager
     unsigned char word[SECRET_BYTES] = {0};
     enum status status = secret_find("", membership);
     if (manager->rank == 0 && status == STATUS_OK)
-        status = root_prepare(job, membership, word, text);
+        status = root_prepare(options, membership, word, text);
     if (status != STATUS_OK)
         text[0] = '\0';
-    enum status met = manager->broadcast(manager, job->timeout, text);
+    enum status met = manager->broadcast(manager, options->timeout, text);
     status = status != STATUS_OK ? status : met;
     if (status == STATUS_OK && manager->rank > 0 && !meeting_decode(text, membership, word)) {
-        status = interface_check(job->interface); /* what rank 0 says, then */
+        status = interface_check(options->interface); /* what rank 0 says, then */
         if (status == STATUS_OK)
             status = fail(STATUS_ERROR, "rank 0 failed before the ranks met: it says why");
     }
@@ -112,21 +113,21 @@ static void manager_leave(void *argument)
     *manager = NULL;
 }
 
-enum status bootstrap_run_manager(const struct job *job, struct process_manager *manager,
-                                  rank_main *main, void *argument)
+enum status bootstrap_run_manager(const struct bootstrap_options *options,
+                                  struct process_manager *manager, rank_main *main, void *argument)
 {
     /* What comes between two of the manager's answers is read by the rank, too. */
     sigset_t set;
     signals_ending(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
-    enum status status = membership_find(job, manager, &membership);
+    enum status status = membership_find(options, manager, &membership);
     if (manager->rank > 0 || status != STATUS_OK)
         manager_leave(&manager);
     membership.joined = manager_leave;
     membership.joined_argument = &manager;
     if (status == STATUS_OK)
-        status = rank_main_run(job, &membership, main, argument);
+        status = rank_main_run(options, &membership, main, argument);
     else
         listeners_close(&membership.listeners);
     manager_leave(&manager);

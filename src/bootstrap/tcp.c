@@ -37,24 +37,24 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
     return true;
 }
 
-static enum status membership_find(const struct job *job, const struct bootstrap *bootstrap,
-                                   struct membership *membership)
+static enum status membership_find(const struct bootstrap_options *options,
+                                   const struct bootstrap *bootstrap, struct membership *membership)
 {
     *membership = (struct membership){.rank = bootstrap->rank,
                                       .ranks = bootstrap->ranks,
-                                      .interface = job->interface,
+                                      .interface = options->interface,
                                       .own_process = true,
-                                      .by_hand = job->rank >= 0,
+                                      .by_hand = options->rank >= 0,
                                       .bootstrap = "tcp"};
     char shared[256];
-    if (job->rendezvous) {
-        if (!rendezvous_parse(job->rendezvous, membership->root_host, sizeof membership->root_host,
-                              &membership->root_port))
+    if (options->rendezvous) {
+        if (!rendezvous_parse(options->rendezvous, membership->root_host,
+                              sizeof membership->root_host, &membership->root_port))
             return fail(STATUS_USAGE,
                         "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
                         "[ADDRESS]:PORT)",
-                        job->rendezvous);
-        enum status status = rendezvous_check_interface(job->interface, membership->root_host);
+                        options->rendezvous);
+        enum status status = rendezvous_check_interface(options->interface, membership->root_host);
         if (status != STATUS_OK)
             return status;
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
@@ -66,17 +66,17 @@ static enum status membership_find(const struct job *job, const struct bootstrap
     return secret_find(shared, membership);
 }
 
-enum status bootstrap_run_tcp(const struct job *job, const struct bootstrap *bootstrap,
-                              rank_main *main, void *argument)
+enum status bootstrap_run_tcp(const struct bootstrap_options *options,
+                              const struct bootstrap *bootstrap, rank_main *main, void *argument)
 {
     /* What comes from here on is read by the rank, when it can tell the others. */
     sigset_t set;
     signals_ending(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
-    enum status status = membership_find(job, bootstrap, &membership);
+    enum status status = membership_find(options, bootstrap, &membership);
     if (status == STATUS_OK)
-        status = rank_main_run(job, &membership, main, argument);
+        status = rank_main_run(options, &membership, main, argument);
     sodium_memzero(&membership, sizeof membership);
     return status;
 }

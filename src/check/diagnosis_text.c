@@ -7,35 +7,16 @@
 #include "check/diagnosis_text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/diagnose.h"
 
 #define TOLD_MOST  3 /* tellings, alternatives, corrupted elements: named one by one up to here */
 #define FEW        8 /* wrong elements that may just be corrupted, whatever is in them */
 #define RUNS_MOST  6 /* runs of ranks in a list */
 #define NAMED_MOST 4 /* flipped bits */
-
-/* A sentence that grows; what does not fit is cut off. */
-struct text {
-    char *at;
-    size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void text_add(struct text *text, const char *format,
-                                                           ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int written = vsnprintf(text->at, text->left, format, arguments);
-    va_end(arguments);
-    size_t moved = written < 0 ? 0 : (size_t)written;
-    moved = moved < text->left ? moved : text->left - 1;
-    text->at += moved;
-    text->left -= moved;
-}
 
 /* One run of consecutive ranks: "2" or "2..4". */
 static void text_add_run(struct text *text, int runs, int first, int last)
@@ -319,7 +300,7 @@ static void text_add_unexplained(struct text *text, const struct explanations *e
 
 void explanations_text(const struct explanations *explanations, struct finding *finding)
 {
-    struct text text = {.at = finding->explanation, .left = sizeof finding->explanation};
+    struct text text = text_in(finding->explanation, sizeof finding->explanation);
     finding->ambiguous = false;
     for (size_t i = 0; i < explanations->count; i++) {
         const struct explanation *explanation = &explanations->list[i];

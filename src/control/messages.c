@@ -165,12 +165,3 @@ bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs)
     }
     return blobs->data && blobs->size && reader.left == 0;
 }
-
-void blobs_free(struct blobs *blobs)
-{
-    for (int i = 0; blobs->data && i < blobs->count; i++)
-        free(blobs->data[i]);
-    free(blobs->data);
-    free(blobs->size);
-    *blobs = (struct blobs){0};
-}

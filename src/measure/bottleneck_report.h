@@ -4,7 +4,9 @@
 #ifndef CCTEST_MEASURE_BOTTLENECK_REPORT_H
 #define CCTEST_MEASURE_BOTTLENECK_REPORT_H
 
+#include "control/blobs.h"
 #include "measure/results.h"
+#include "verdict/rank_state.h"
 
 /* Fills in result->culprit, accusation and samples. `tallies`: a struct rank_result_wire of each rank;
  * `duration`: p50 of an iteration, `time`: of all of them together, ns. */

@@ -10,6 +10,7 @@
 #include "measure/statistics.h"
 #include "run/cpu_binding.h"
 #include "run/job.h"
+#include "verdict/rank_state.h"
 
 /* Where one rank's time went in the timed iterations of a line. */
 struct rank_profile {

@@ -247,6 +247,20 @@ void results_add_errors(struct results *results, const struct job_error *errors,
         error_add(results, &errors[i]);
 }
 
+bool results_fast_enough(const struct job *job, const struct result *results, int count,
+                         double *best)
+{
+    size_t largest = 0;
+    *best = 0;
+    for (int i = 0; i < count; i++)
+        if (results[i].bytes > largest)
+            largest = results[i].bytes;
+    for (int i = 0; i < count; i++)
+        if (results[i].bytes == largest && results[i].wrong == 0 && results[i].busbw > *best)
+            *best = results[i].busbw;
+    return job->min_busbw <= 0 || *best >= job->min_busbw;
+}
+
 enum status results_status(const struct results *results, const struct job *job)
 {
     if (results->wrong)
@@ -254,7 +268,7 @@ enum status results_status(const struct results *results, const struct job *job)
     if (results->result_count == 0)
         return STATUS_OK;
     double best;
-    if (job_fast_enough(job, results->results, results->result_count, &best))
+    if (results_fast_enough(job, results->results, results->result_count, &best))
         return STATUS_OK;
     say("the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that --min-busbw "
         "asks for",

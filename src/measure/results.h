@@ -4,8 +4,10 @@
 #ifndef CCTEST_MEASURE_RESULTS_H
 #define CCTEST_MEASURE_RESULTS_H
 
+#include "control/blobs.h"
 #include "measure/link_stats.h"
 #include "measure/report.h"
+#include "verdict/rank_state.h"
 
 struct rank_result;
 
@@ -54,5 +56,10 @@ void results_add_errors(struct results *results, const struct job_error *errors,
  * ranks. */
 enum status results_status(const struct results *results, const struct job *job);
 void results_free(struct results *results);
+
+/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s.
+ * True if it was not asked for. */
+bool results_fast_enough(const struct job *job, const struct result *results, int count,
+                         double *best);
 
 #endif

@@ -28,8 +28,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "control/control.h"
-
 #define MAGIC         "cctest"
 #define PROTOCOL      2
 #define NONCE_BYTES   32

@@ -18,6 +18,8 @@
 
 #include "net/aead.h"
 
+#define SECRET_BYTES 32
+
 #define HANDSHAKE_HELLO_MOST 1536
 
 struct handshake;

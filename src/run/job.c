@@ -5,7 +5,6 @@
 #include "run/job.h"
 
 #include "base/log.h"
-#include "measure/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,17 +216,4 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
                          &counts);
     counts_free(counts);
     return status;
-}
-
-bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best)
-{
-    size_t largest = 0;
-    *best = 0;
-    for (int i = 0; i < count; i++)
-        if (results[i].bytes > largest)
-            largest = results[i].bytes;
-    for (int i = 0; i < count; i++)
-        if (results[i].bytes == largest && results[i].wrong == 0 && results[i].busbw > *best)
-            *best = results[i].busbw;
-    return job->min_busbw <= 0 || *best >= job->min_busbw;
 }

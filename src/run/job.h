@@ -4,10 +4,10 @@
 #ifndef CCTEST_RUN_JOB_H
 #define CCTEST_RUN_JOB_H
 
+#include "bootstrap/bootstrap_options.h"
 #include "collective/collective.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "control/control.h"
 #include "memory/datatype.h"
 #include "memory/memory.h"
 #include "schedule/builder.h"
@@ -42,7 +42,6 @@ struct injection {
 };
 #define INJECTIONS_MOST 8
 
-#define JOB_RANKS_MOST      65536
 #define CANDIDATES_MOST     64
 #define CANDIDATE_TEXT_MOST 256
 #define TRANSPORTS_MOST     8
@@ -81,19 +80,12 @@ struct job {
     int slots;         /* of one lane at its receiver; 0: the transport's choice */
     size_t slot_bytes; /* payload of one slot; 0: likewise */
     double min_busbw;  /* GB/s; 0: not asked */
-    double timeout;    /* seconds */
     uint64_t seed;
     enum start_mode start;
     struct injection injections[INJECTIONS_MOST];
     int injection_count;
     enum bind_mode bind;
-    const char *interface;
-    int verbosity;
-    /* Where the ranks come from. */
-    int np;                 /* 0: not given */
-    const char *rendezvous; /* "host:port"; NULL: not given */
-    int rank, world;        /* -1: not given */
-    bool ranks_as_threads;
+    struct bootstrap_options bootstrap;
     /* Where results go. */
     const char *json, *csv, *svg; /* file, "-" for stdout, or NULL */
     bool profile;                 /* where each rank's time goes is part of them */
@@ -126,10 +118,5 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
 /* Everything that all ranks of a job must agree on, as text that looks like a command line: what
  * differs between two texts is what a user has to look for. Cut off at `size`. */
 void job_canonical(const struct job *job, char *text, size_t size);
-
-/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s.
- * True if it was not asked for. */
-struct result;
-bool job_fast_enough(const struct job *job, const struct result *results, int count, double *best);
 
 #endif

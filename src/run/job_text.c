@@ -3,27 +3,10 @@
  */
 #include "run/job.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct text {
-    char *to;
-    size_t used, size;
-};
-
-static void __attribute__((format(printf, 2, 3)))
-text_add(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text->to + text->used, text->size - text->used, format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        text->used += (size_t)length;
-    if (text->used >= text->size)
-        text->used = text->size - 1;
-}
+#include "base/text.h"
 
 static void text_add_injections(struct text *text, const struct job *job)
 {
@@ -40,7 +23,7 @@ static void text_add_injections(struct text *text, const struct job *job)
 
 void job_canonical(const struct job *job, char *to, size_t size)
 {
-    struct text text = {.to = to, .size = size};
+    struct text text = text_in(to, size);
     to[0] = '\0';
     text_add(&text, "%s -a ", job->collective->name);
     for (int i = 0; i < job->candidate_count; i++)
@@ -73,7 +56,7 @@ void job_canonical(const struct job *job, char *to, size_t size)
     text_add(&text, " --channels %d --bind %s --start %s --seed %llu --timeout %g --min-busbw %g",
              job->channels, job->bind == BIND_CORE ? "core" : "none",
              job->start == START_BARRIER ? "barrier" : "back-to-back",
-             (unsigned long long)job->seed, job->timeout, job->min_busbw);
+             (unsigned long long)job->seed, job->bootstrap.timeout, job->min_busbw);
     text_add(&text, "%s", job->profile ? " --profile" : "");
     text_add_injections(&text, job);
 }

@@ -150,8 +150,8 @@ static enum status session_share_places(struct session *session, const struct cp
     if (!session->places)
         return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
     struct blobs blobs;
-    struct rank_setup setup = {.place = *place,
-                               .watches = session->job.verbosity >= 1 || session->job.json};
+    struct rank_setup setup = {
+        .place = *place, .watches = session->job.bootstrap.verbosity >= 1 || session->job.json};
     enum status status = control_allgather(session->control, &setup, sizeof setup, &blobs);
     if (status != STATUS_OK)
         return status;
@@ -222,10 +222,10 @@ static enum status session_link(struct session *session)
         .slot_bytes = job->slot_bytes,
         .regions = regions,
         .region_count = session->checked.set_count + 1,
-        .interface = job->interface,
+        .interface = job->bootstrap.interface,
         .watches = job->watches,
         .secret = session->membership->secret,
-        .timeout = job->timeout,
+        .timeout = job->bootstrap.timeout,
         .tick = &runner->tick,
         .waits = session_waits,
         .waits_argument = session,
@@ -469,18 +469,20 @@ static void session_report(struct session *session, enum status status)
     session->report->end(session->report, &session->job, &end);
 }
 
-enum status session_run(const struct job *job, const struct membership *membership, void *report)
+enum status session_run(const struct membership *membership, void *argument)
 {
+    const struct session_arguments *arguments = argument;
+    const struct job *job = arguments->job;
     struct session *session = calloc(1, sizeof *session);
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
     *session = (struct session){.job = *job, .membership = membership, .lanes = 1};
-    session->report = membership->rank == 0 ? report : NULL;
+    session->report = membership->rank == 0 ? arguments->report : NULL;
     char options[CANDIDATES_MOST * CANDIDATE_TEXT_MOST + 2048]; /* all choices, and the rest */
     job_canonical(job, options, sizeof options);
-    struct control_config config = {.timeout = job->timeout,
+    struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = options,
-                                    .verbosity = job->verbosity,
+                                    .verbosity = job->bootstrap.verbosity,
                                     .writing = session->report ? &session->report->writing : NULL};
     enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {

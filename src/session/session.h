@@ -8,8 +8,13 @@
 #include "bootstrap/bootstrap.h"
 #include "measure/report.h"
 
-/* Runs `job` as the rank that `membership` names; a rank_main with a struct report * as argument,
- * of which only rank 0 makes use. Returns the job's status. */
-enum status session_run(const struct job *job, const struct membership *membership, void *report);
+struct session_arguments {
+    const struct job *job;
+    struct report *report; /* only rank 0 makes use of it */
+};
+
+/* Runs a job as the rank that `membership` names; a rank_main with a struct session_arguments * as
+ * argument. Returns the job's status. */
+enum status session_run(const struct membership *membership, void *arguments);
 
 #endif

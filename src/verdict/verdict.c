@@ -15,12 +15,6 @@
 #include "base/rank_list.h"
 #include "base/size.h"
 
-const char *const phase_names[PHASES] = {
-    [PHASE_JOIN] = "join",     [PHASE_SETUP] = "setup", [PHASE_CONNECT] = "connect",
-    [PHASE_WARMUP] = "warmup", [PHASE_CHECK] = "check", [PHASE_TIME] = "time",
-    [PHASE_GATHER] = "gather", [PHASE_END] = "end",
-};
-
 static const char *phase_of(const struct standing *standing)
 {
     int phase = standing->snapshot.phase;

@@ -8,17 +8,11 @@
 #ifndef CCTEST_VERDICT_VERDICT_H
 #define CCTEST_VERDICT_VERDICT_H
 
-#include "control/control.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* A pulse as it was read at one moment. */
-struct progress_snapshot {
-    uint64_t progress;
-    int phase, collective, algorithm, starting;
-    uint64_t bytes;
-    int64_t iteration;
-    int operation, kind, peer, lane, step;
-    uint64_t done, length;
-};
+#include "base/status.h"
+#include "verdict/rank_state.h"
 
 /* What rank 0 knows of a rank. */
 struct standing {

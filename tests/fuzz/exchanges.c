@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/printers/output.h"
+#include "control/control.h"
 #include "measure/results.h"
 #include "session/session.h"
 #include "fuzz.h"
@@ -218,7 +219,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(report && nothing);
     log_init(&log, 0, 0);
     log_attach(&log);
-    session_run(&job, &membership, report);
+    struct session_arguments arguments = {.job = &job, .report = report};
+    session_run(&membership, &arguments);
     log_attach(NULL);
     if (json)
         json_close(report);

@@ -185,13 +185,13 @@ static void forget_launchers(void)
         unsetenv(variables[i]);
 }
 
-static enum status choose(struct job job, enum bootstrap_kind *kind)
+static enum status choose(struct bootstrap_options options, enum bootstrap_kind *kind)
 {
     struct log log;
     struct bootstrap bootstrap;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = bootstrap_choose(&job, &bootstrap);
+    enum status status = bootstrap_choose(&options, &bootstrap);
     bootstrap_close(&bootstrap);
     log_attach(NULL);
     *kind = bootstrap.kind;
@@ -203,49 +203,49 @@ static void test_choice(void **state)
     (void)state;
     forget_launchers();
     enum bootstrap_kind kind;
-    const struct job none = {.rank = -1, .world = -1};
-    struct job job = none;
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    const struct bootstrap_options none = {.rank = -1, .world = -1};
+    struct bootstrap_options options = none;
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
 
     setenv("SLURM_PROCID", "1", 1); /* a batch script: no step */
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     setenv("SLURM_STEP_ID", "0", 1);
     setenv("SLURM_STEP_NUM_TASKS", "1", 1);
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     setenv("SLURM_STEP_NUM_TASKS", "4", 1);
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_TCP, kind);
-    job.np = 2; /* as told, before any launcher */
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    options.np = 2; /* as told, before any launcher */
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     unsetenv("SLURM_STEP_ID");
 
-    job = none;
+    options = none;
     setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* known, but it says nothing of hosts */
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job.rendezvous = "h:1";
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_USAGE, choose(options, &kind));
+    options.rendezvous = "h:1";
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_TCP, kind);
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    assert_int_equal(STATUS_USAGE, choose(options, &kind));
 
     forget_launchers();
-    job = none;
-    job.rendezvous = "h:1";
-    job.rank = 2;
-    job.world = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job.rank = 1;
-    assert_int_equal(STATUS_OK, choose(job, &kind));
-    job.np = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
-    job = none;
-    job.world = 2;
-    assert_int_equal(STATUS_USAGE, choose(job, &kind));
+    options = none;
+    options.rendezvous = "h:1";
+    options.rank = 2;
+    options.world = 2;
+    assert_int_equal(STATUS_USAGE, choose(options, &kind));
+    options.rank = 1;
+    assert_int_equal(STATUS_OK, choose(options, &kind));
+    options.np = 2;
+    assert_int_equal(STATUS_USAGE, choose(options, &kind));
+    options = none;
+    options.world = 2;
+    assert_int_equal(STATUS_USAGE, choose(options, &kind));
 }
 
 /* PMIx is promised, but nobody answers (or the library is not here). */
@@ -254,25 +254,25 @@ static void test_choice_with_pmix(void **state)
     (void)state;
     forget_launchers();
     enum bootstrap_kind kind;
-    struct job job = {.rank = -1, .world = -1};
+    struct bootstrap_options options = {.rank = -1, .world = -1};
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     setenv("PMIX_NAMESPACE", "none", 1);
     setenv("PMIX_RANK", "0", 1);
-    assert_true(choose(job, &kind) != STATUS_OK);
+    assert_true(choose(options, &kind) != STATUS_OK);
     setenv("RANK", "1", 1); /* the launcher that is further in comes first */
     setenv("WORLD_SIZE", "2", 1);
     setenv("MASTER_ADDR", "h", 1);
     setenv("MASTER_PORT", "1", 1);
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_TCP, kind);
     for (size_t i = 0; i < 4; i++)
         unsetenv(variables[i]);             /* torchrun's */
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* one rank needs nobody */
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    job.np = 2;
-    assert_int_equal(STATUS_OK, choose(job, &kind));
+    options.np = 2;
+    assert_int_equal(STATUS_OK, choose(options, &kind));
     forget_launchers();
 }
 
@@ -294,22 +294,23 @@ static void test_doubt(void **state)
     };
     enum bootstrap_kind kind;
     for (size_t i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++) {
-        struct job job = {.rank = -1, .world = -1};
+        struct bootstrap_options options = {.rank = -1, .world = -1};
         forget_launchers();
         setenv(doubtful[i].rank, "0", 1);
         if (doubtful[i].size)
             setenv(doubtful[i].size, "4", 1);
-        assert_true(choose(job, &kind) != STATUS_OK);
-        job.np = 2;
-        assert_int_equal(STATUS_OK, choose(job, &kind));
+        assert_true(choose(options, &kind) != STATUS_OK);
+        options.np = 2;
+        assert_int_equal(STATUS_OK, choose(options, &kind));
         assert_int_equal(BOOTSTRAP_LOCAL, kind);
-        job = (struct job){.rank = 0, .world = 2, .rendezvous = "h:1"};
-        assert_int_equal(STATUS_OK, choose(job, &kind));
+        options = (struct bootstrap_options){.rank = 0, .world = 2, .rendezvous = "h:1"};
+        assert_int_equal(STATUS_OK, choose(options, &kind));
         assert_int_equal(BOOTSTRAP_TCP, kind);
         if (!doubtful[i].size)
             continue;
         setenv(doubtful[i].size, "1", 1); /* one rank needs nobody */
-        assert_int_equal(STATUS_OK, choose((struct job){.rank = -1, .world = -1}, &kind));
+        assert_int_equal(STATUS_OK,
+                         choose((struct bootstrap_options){.rank = -1, .world = -1}, &kind));
         assert_int_equal(BOOTSTRAP_LOCAL, kind);
     }
     forget_launchers();

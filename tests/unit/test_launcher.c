@@ -73,7 +73,8 @@ static void test_stumbling_launchers(void **state)
         clearenv();
         set_variables(cases[i].variables);
         launcher_incomplete(text, sizeof text);
-        enum status status = bootstrap_choose(&(struct job){.rank = -1, .world = -1}, &bootstrap);
+        enum status status =
+            bootstrap_choose(&(struct bootstrap_options){.rank = -1, .world = -1}, &bootstrap);
         bootstrap_close(&bootstrap);
         if (cases[i].names)
             assert_non_null(strstr(text, cases[i].names));

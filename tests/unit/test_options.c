@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "cli/options/command_line.h"
-#include "measure/report.h"
+#include "measure/results.h"
 
 #define ARGUMENTS_MOST 64
 
@@ -87,13 +87,13 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.channels, 1);
     assert_int_equal(o.job.slots, 0);
     assert_int_equal(o.job.slot_bytes, 0);
-    assert_true(o.job.timeout == 30);
+    assert_true(o.job.bootstrap.timeout == 30);
     assert_int_equal(o.job.start, START_BARRIER);
-    assert_int_equal(o.job.np, 0);
-    assert_int_equal(o.job.rank, -1);
-    assert_int_equal(o.job.world, -1);
+    assert_int_equal(o.job.bootstrap.np, 0);
+    assert_int_equal(o.job.bootstrap.rank, -1);
+    assert_int_equal(o.job.bootstrap.world, -1);
     assert_null(o.job.json);
-    assert_int_equal(o.job.verbosity, 0);
+    assert_int_equal(o.job.bootstrap.verbosity, 0);
 }
 
 static void flags_reach_the_job(void **state)
@@ -125,9 +125,9 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.channels, 3);
     assert_int_equal(o.job.slots, 12);
     assert_int_equal(o.job.slot_bytes, 8 << 10);
-    assert_int_equal(o.job.np, 5);
+    assert_int_equal(o.job.bootstrap.np, 5);
     assert_true(o.job.min_busbw == 1.5);
-    assert_true(o.job.timeout == 2.5);
+    assert_true(o.job.bootstrap.timeout == 2.5);
 
     take(&o,
          "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
@@ -136,15 +136,15 @@ static void flags_reach_the_job(void **state)
          "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
          NULL);
     assert_string_equal(o.job.reduction->name, "max");
-    assert_string_equal(o.job.rendezvous, "[::1]:7777");
-    assert_int_equal(o.job.rank, 3);
-    assert_int_equal(o.job.world, 4);
+    assert_string_equal(o.job.bootstrap.rendezvous, "[::1]:7777");
+    assert_int_equal(o.job.bootstrap.rank, 3);
+    assert_int_equal(o.job.bootstrap.world, 4);
     assert_int_equal(o.job.seed, 9);
     assert_string_equal(o.job.csv, "-");
     assert_string_equal(o.job.json, "f.json");
     assert_int_equal(o.job.start, START_BACK_TO_BACK);
-    assert_string_equal(o.job.interface, "lo");
-    assert_int_equal(o.job.verbosity, 2);
+    assert_string_equal(o.job.bootstrap.interface, "lo");
+    assert_int_equal(o.job.bootstrap.verbosity, 2);
     assert_int_equal(o.job.injection_count, 2);
     assert_int_equal(o.job.injections[0].kind, INJECT_DELAY);
     assert_int_equal(o.job.injections[0].microseconds, 500);
@@ -152,7 +152,7 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.injections[1].iteration, 3);
 
     take(&o, "allreduce --ranks-as threads", NULL);
-    assert_true(o.job.ranks_as_threads);
+    assert_true(o.job.bootstrap.as_threads);
 }
 
 static void algorithm_options_follow_the_name(void **state)
@@ -184,11 +184,11 @@ static void the_environment_stands_between(void **state)
     assert_true(o.job.in_place);
     assert_int_equal(o.job.factor, 0); /* the environment's increment beats the default factor */
     assert_int_equal(o.job.increment, 1024);
-    assert_null(o.job.rendezvous); /* the flag's --np beats it */
+    assert_null(o.job.bootstrap.rendezvous); /* the flag's --np beats it */
     take(&o, "alltoall -f 2", environment);
     assert_int_equal(o.job.factor, 2);
     assert_int_equal(o.job.increment, 0);
-    assert_string_equal(o.job.rendezvous, "h:1");
+    assert_string_equal(o.job.bootstrap.rendezvous, "h:1");
 
     char bad[] = "CCTEST_WARMUP=lots";
     char *wrong[] = {bad, NULL};
@@ -385,13 +385,13 @@ static void the_best_of_the_largest_size_counts(void **state)
         {.bytes = 64, .busbw = 5, .wrong = 1}, /* fast, but wrong */
     };
     take(&o, "alltoall --min-busbw 3", NULL);
-    assert_true(job_fast_enough(&o.job, results, 4, &best));
+    assert_true(results_fast_enough(&o.job, results, 4, &best));
     assert_true(best == 3);
     o.job.min_busbw = 3.1;
-    assert_false(job_fast_enough(&o.job, results, 4, &best));
-    assert_false(job_fast_enough(&o.job, results, 0, &best));
+    assert_false(results_fast_enough(&o.job, results, 4, &best));
+    assert_false(results_fast_enough(&o.job, results, 0, &best));
     o.job.min_busbw = 0;
-    assert_true(job_fast_enough(&o.job, results, 0, &best));
+    assert_true(results_fast_enough(&o.job, results, 0, &best));
 }
 
 /* The table itself, and the manual page. */

@@ -1,0 +1,50 @@
+/*
+ * membership.h - what a bootstrap gives a rank, and what else it needs to join its job.
+ */
+#ifndef CCTEST_CONTROL_MEMBERSHIP_H
+#define CCTEST_CONTROL_MEMBERSHIP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "net/address.h"
+#include "net/handshake.h"
+
+/* What a bootstrap gives a rank. */
+struct membership {
+    int rank, ranks;
+    /* Where rank 0's control plane listens: as it said itself, or (root_home.count 0) at a host and
+     * a port that all ranks know. */
+    struct address_list root_home;
+    char root_host[256];
+    int root_port;
+    int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
+                        listens at the first that is free, and the others look for it at all */
+    const char *interface;      /* the only one at which ranks may listen; NULL: any */
+    struct listeners listeners; /* rank 0: those that are there already */
+    unsigned char secret[SECRET_BYTES];
+    bool has_secret;       /* false: protects against accidents only */
+    bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
+                                 (of ranks that are threads, rank 0 watches for all) */
+    bool by_hand;          /* the user started it as this rank: nobody else speaks beside it */
+    pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
+    const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
+    /* This rank's place among those of its node, and how many they are, as the launcher counts
+     * them; node_ranks 0: it did not say. */
+    int node_rank, node_ranks;
+    /* Called at rank 0 when all ranks have joined; NULL: nobody wants to know. */
+    void (*joined)(void *argument);
+    void *joined_argument;
+};
+
+struct control_config {
+    double timeout;      /* seconds in which nobody may progress */
+    const char *options; /* canonical text of everything that all ranks must agree on */
+    int verbosity;
+    int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
+    const char *_Atomic const
+        *writing; /* what rank 0 writes results to just now; NULL at the others */
+};
+
+#endif
