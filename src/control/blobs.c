@@ -1,9 +1,11 @@
 /*
- * blobs.c - the result of an exchange: bytes of each rank.
+ * blobs.c - the result of an exchange: bytes of each rank, and how they are read.
  */
 #include "control/blobs.h"
 
 #include <stdlib.h>
+
+#include "base/log.h"
 
 void blobs_free(struct blobs *blobs)
 {
@@ -12,4 +14,23 @@ void blobs_free(struct blobs *blobs)
     free(blobs->data);
     free(blobs->size);
     *blobs = (struct blobs){0};
+}
+
+enum status blobs_invalid(int rank, const char *what)
+{
+    return fail(STATUS_ERROR,
+                "rank %d sent invalid %s data: check that all ranks run the same version of cctest",
+                rank, what);
+}
+
+enum status blobs_decode(const struct blobs *blobs, const char *what,
+                         bool (*decode)(void *argument, int rank, struct reader *reader),
+                         void *argument)
+{
+    for (int rank = 0; rank < blobs->count; rank++) {
+        struct reader reader = {.at = blobs->data[rank], .left = blobs->size[rank]};
+        if (!decode(argument, rank, &reader) || reader.bad || reader.left > 0)
+            return blobs_invalid(rank, what);
+    }
+    return STATUS_OK;
 }

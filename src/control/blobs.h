@@ -1,10 +1,14 @@
 /*
- * blobs.h - the result of an exchange: bytes of each rank.
+ * blobs.h - the result of an exchange: bytes of each rank, and how they are read.
  */
 #ifndef CCTEST_CONTROL_BLOBS_H
 #define CCTEST_CONTROL_BLOBS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
 
 /* One rank's share of an exchange each, in rank order. Freed with blobs_free(). */
 struct blobs {
@@ -13,5 +17,14 @@ struct blobs {
     size_t *size;
 };
 void blobs_free(struct blobs *blobs);
+
+/* Calls `decode` for the share of each rank in turn. It returns false for invalid data, as does a
+ * share that is too short or too long for it; then fails with blobs_invalid(). */
+enum status blobs_decode(const struct blobs *blobs, const char *what,
+                         bool (*decode)(void *argument, int rank, struct reader *reader),
+                         void *argument);
+
+/* Fails: "rank 3 sent invalid <what> data". */
+enum status blobs_invalid(int rank, const char *what);
 
 #endif

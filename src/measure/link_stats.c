@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "run/runner.h"
+#include "run/test_case.h"
 
 /* The bytes of all iterations: the roots take turns. */
 static void flows_add_schedule(struct link_stats *flows, const struct schedule *schedule,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "run/test_case.h"
 #include "schedule/provenance.h"
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,

@@ -1,9 +1,7 @@
 /*
- * runner.h - running one collective on one rank, again and again: what a session repeats per size and
- * algorithm.
+ * runner.h - runs executors on one rank, again and again.
  *
- * A runner holds what lasts (links, buffers, the local engine, the start barrier); a line is one
- * size of one algorithm, made ready.
+ * A runner holds what lasts for the whole job: links, the local engine, the start barrier.
  */
 #ifndef CCTEST_RUN_RUNNER_H
 #define CCTEST_RUN_RUNNER_H
@@ -36,34 +34,8 @@ struct runner {
     struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */
 };
 
-#define BUFFER_SETS_MOST 4 /* sets of buffers that a line may run on */
-
-/* One size of one algorithm, on one or more sets of buffers. Rooted collectives with `-r all` have
- * a schedule for each root. */
-struct test_case {
-    const struct choice *choice;
-    struct problem problem; /* of the first schedule */
-    struct counts *counts;  /* what it refers to, or NULL */
-    int plans;              /* schedules */
-    int sets;
-    struct schedule **schedules;
-    struct executor **executor; /* sets x plans */
-};
-
 /* Sets runner->tick: it raises the pulse, and tells whether the job has ended. */
 void runner_tick_open(struct runner *runner);
-
-/* The plan of root number `root` (of line->plans) on set `set`. */
-struct executor *test_case_executor(const struct test_case *test_case, int root, int set);
-
-/* Ready to run on as many of the `count` sets as are large enough, but at least the first. */
-enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
-                           const struct buffers *sets, int count, struct test_case *test_case);
-void test_case_close(struct test_case *test_case);
-
-/* The schedules of a line without the plans: what memory, peers and lanes it will need. */
-enum status test_case_schedules(const struct runner *runner, const struct choice *choice,
-                                size_t bytes, struct test_case *test_case);
 
 /* What all plans of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);

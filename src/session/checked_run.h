@@ -10,7 +10,7 @@
 #define CCTEST_SESSION_CHECKED_RUN_H
 
 #include "measure/rank_result.h"
-#include "run/runner.h"
+#include "run/test_case.h"
 
 struct checked_run {
     struct runner *runner;

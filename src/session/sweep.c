@@ -1,0 +1,116 @@
+/*
+ * sweep.c - runs all sizes and algorithms of the job: warm up, check, time, gather.
+ */
+#include "session/sweep.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "measure/rank_result.h"
+
+static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
+{
+    uint64_t released, late, duration;
+    enum status status = runner_settle(&session->runner, &released);
+    for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner,
+                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
+                                &released, &late, &duration);
+    return status;
+}
+
+static enum status test_case_time(struct session *session, const struct test_case *test_case,
+                                  struct rank_result *rank_result)
+{
+    uint64_t released;
+    rank_result_begin(rank_result, &session->runner);
+    enum status status = runner_settle(&session->runner, &released);
+    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
+        status = runner_iterate(&session->runner,
+                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
+                                &released, &rank_result->late[i], &rank_result->samples[i]);
+    rank_result_end(rank_result, &session->runner);
+    return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
+}
+
+/* On how many sets of buffers can all ranks run the line? Ranks may need buffers of different
+ * sizes, but must check the same iterations together. */
+static enum status test_case_agree(struct session *session, struct test_case *test_case)
+{
+    struct blobs blobs;
+    if (session->checked.set_count == 1)
+        return STATUS_OK;
+    enum status status =
+        control_allgather(session->control, &test_case->sets, sizeof test_case->sets, &blobs);
+    if (status != STATUS_OK)
+        return status;
+    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
+        int sets = 0;
+        if (blobs.size[r] == sizeof sets)
+            memcpy(&sets, blobs.data[r], sizeof sets);
+        if (sets < 1)
+            status = fail(STATUS_ERROR,
+                          "rank %d told nonsense about its buffers: do all ranks run the same "
+                          "cctest?",
+                          r);
+        else if (sets < test_case->sets)
+            test_case->sets = sets;
+    }
+    blobs_free(&blobs);
+    return status;
+}
+
+static enum status session_test_case(struct session *session, int choice, size_t bytes)
+{
+    struct runner *runner = &session->runner;
+    struct test_case test_case;
+    struct rank_result *rank_result = NULL;
+    atomic_store(&runner->progress->algorithm, choice);
+    atomic_store(&runner->progress->bytes, bytes);
+    enum status status =
+        test_case_open(runner, &session->job.candidates[choice].choice, bytes,
+                       session->checked.sets, session->checked.set_count, &test_case);
+    if (status != STATUS_OK)
+        return status;
+    status = test_case_agree(session, &test_case);
+    if (status == STATUS_OK)
+        status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_WARMUP);
+        status = test_case_warm_up(session, &test_case);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_CHECK);
+        status = checked_run_run(&session->checked, &test_case, rank_result);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_TIME);
+        status = test_case_time(session, &test_case, rank_result);
+    }
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_GATHER);
+        status = rank_result_gather(rank_result, &session->results, session->control, &session->job,
+                                    session->report);
+    }
+    rank_result_free(rank_result);
+    test_case_close(&test_case);
+    return status;
+}
+
+enum status session_sweep(struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t bytes = job->smallest;
+    for (;;) {
+        for (int c = 0; c < job->candidate_count; c++) {
+            enum status status =
+                job_runs_at(job, c, bytes) ? session_test_case(session, c, bytes) : STATUS_OK;
+            if (status != STATUS_OK)
+                return status;
+        }
+        size_t next = job_next_size(job, bytes);
+        if (next == 0)
+            return STATUS_OK;
+        bytes = next;
+    }
+}
