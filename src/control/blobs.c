@@ -23,9 +23,9 @@ enum status blobs_invalid(int rank, const char *what)
                 rank, what);
 }
 
-enum status blobs_decode(const struct blobs *blobs, const char *what,
-                         bool (*decode)(void *argument, int rank, struct reader *reader),
-                         void *argument)
+enum status blobs_read(const struct blobs *blobs, const char *what,
+                       bool (*decode)(void *argument, int rank, struct reader *reader),
+                       void *argument)
 {
     for (int rank = 0; rank < blobs->count; rank++) {
         struct reader reader = {.at = blobs->data[rank], .left = blobs->size[rank]};
