@@ -110,7 +110,7 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
     if (status != STATUS_OK) {
-        *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->message);
+        *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->failure.text);
     } else {
         *facts = json_pack("{s:s, s:s}", "name", bootstrap.name, "why", bootstrap.why);
         int ranks = local ? bootstrap_local_ranks(&job->bootstrap) : bootstrap.ranks;

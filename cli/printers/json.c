@@ -325,7 +325,7 @@ void json_refuse(const char *path, enum status status)
     struct outcome outcome = {.failed = true}; /* one complaint is enough */
     struct report *report = json_open(path, &outcome);
     struct job_error error = {.rank = -1, .phase = "start"};
-    snprintf(error.message, sizeof error.message, "%s", log_current()->message);
+    snprintf(error.message, sizeof error.message, "%s", log_current()->failure.text);
     if (report)
         json_end(report, NULL, &(struct job_end){status, &error, 1, -1});
     json_close(report);
@@ -344,7 +344,7 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
     }
     struct job_error error = {.rank = 0, .host = "", .phase = ""};
     snprintf(error.message, sizeof error.message, "%s",
-             log_current()->status != STATUS_OK ? log_current()->message
+             log_current()->failure.status != STATUS_OK ? log_current()->failure.text
                                                 : "rank 0 ended before it could report");
     json_end(report, job, &(struct job_end){status, &error, 1, -1});
 }

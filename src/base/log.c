@@ -13,7 +13,7 @@
 #define FULL_MS 200 /* that a line waits for room in a full pipe */
 
 static struct log program_log = {
-    .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .status = STATUS_OK};
+    .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .failure = {.peer = NO_RANK}};
 
 /* Which rank's work this thread does; set once when the thread begins. */
 static _Thread_local struct log *attached;
@@ -23,6 +23,7 @@ void log_init(struct log *log, int rank, int verbosity)
     memset(log, 0, sizeof *log);
     log->rank = rank;
     log->verbosity = verbosity;
+    log->failure.peer = NO_RANK;
     pthread_mutex_init(&log->lock, NULL);
 }
 
@@ -69,32 +70,53 @@ static void line_write(struct log *log, const char *text)
     line_put(log, text);
 }
 
-enum status fail(enum status status, const char *format, ...)
+enum status fail_with(const struct failure *failure)
 {
     struct log *log = log_current();
-    char text[sizeof log->message];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-
     pthread_mutex_lock(&log->lock);
-    bool first = log->status == STATUS_OK;
-    if (first) {
-        log->status = status;
-        memcpy(log->message, text, sizeof text);
-    }
+    bool first = log->failure.status == STATUS_OK;
+    if (first)
+        log->failure = *failure;
     pthread_mutex_unlock(&log->lock);
     if (!first && log->verbosity >= 2)
-        line_write(log, text);
-    return status;
+        line_write(log, failure->text);
+    return failure->status;
+}
+
+enum status fail(enum status status, const char *format, ...)
+{
+    struct failure failure = {.status = status, .peer = NO_RANK};
+    va_list arguments;
+    va_start(arguments, format);
+    failure_print(&failure, format, arguments);
+    va_end(arguments);
+    return fail_with(&failure);
+}
+
+enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
+{
+    struct failure failure = {
+        .status = failure_peer_status(reason), .reason = reason, .peer = peer};
+    va_list arguments;
+    va_start(arguments, format);
+    failure_print(&failure, format, arguments);
+    va_end(arguments);
+    return fail_with(&failure);
+}
+
+bool log_failure(struct log *log, struct failure *failure)
+{
+    pthread_mutex_lock(&log->lock);
+    *failure = log->failure;
+    pthread_mutex_unlock(&log->lock);
+    return failure->status != STATUS_OK;
 }
 
 void log_print_failure(struct log *log)
 {
     pthread_mutex_lock(&log->lock);
-    if (log->status != STATUS_OK)
-        line_write(log, log->message);
+    if (log->failure.status != STATUS_OK)
+        line_write(log, log->failure.text);
     pthread_mutex_unlock(&log->lock);
 }
 

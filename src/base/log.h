@@ -11,15 +11,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/status.h"
+#include "base/failure.h"
 
 struct log {
     int rank;      /* -1: the program, not a rank */
     int verbosity; /* 0: only what went wrong; 1 (-v): what a curious user wants; 2: everything */
     _Atomic int dropped; /* lines that stderr did not take in time */
     pthread_mutex_t lock;
-    enum status status; /* STATUS_OK until the first fail() */
-    char message[1024]; /* one sentence: what, why, what to do */
+    struct failure failure; /* status STATUS_OK until the first fail() */
 };
 
 void log_init(struct log *log, int rank, int verbosity);
@@ -36,6 +35,17 @@ struct log *log_current(void);
  * nothing: a rank's failure is printed by rank 0, once, or by whoever finds that it cannot be
  * delivered (log_print_failure). */
 enum status fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same where another rank is the reason (failure_set_peer()). Returns the status that follows
+ * from it. */
+enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a failure that another rank has put into words. */
+enum status fail_with(const struct failure *failure);
+
+/* Copies the recorded failure; false: there is none. */
+bool log_failure(struct log *log, struct failure *failure);
 
 /* Prints the recorded failure, if there is one, as one line on stderr. */
 void log_print_failure(struct log *log);

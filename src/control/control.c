@@ -67,7 +67,7 @@ static enum status helper_refused(struct control *control, int error)
         return status;
     control->helperless = true;
     helper_main(control);
-    if (control->membership.rank > 0 && log_current()->status != STATUS_OK)
+    if (control->membership.rank > 0 && log_current()->failure.status != STATUS_OK)
         say("%s", notice.text); /* rank 0 does not know it */
     return control->verdict;
 }
@@ -214,7 +214,7 @@ static void control_blame_self(struct control *control)
         host_name(error->host, sizeof error->host);
         snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
         pthread_mutex_lock(&control->log->lock);
-        memcpy(error->message, control->log->message, sizeof error->message);
+        memcpy(error->message, control->log->failure.text, sizeof error->message);
         pthread_mutex_unlock(&control->log->lock);
         control->errors = error;
         control->error_count = 1;
@@ -367,7 +367,7 @@ enum status control_fail(struct control *control, enum status status)
     struct notice notice = {.status = status};
     pthread_mutex_lock(&log->lock);
     snprintf(notice.text, sizeof notice.text, "%s",
-             log->message[0] ? log->message : "failed without saying why");
+             log->failure.text[0] ? log->failure.text : "failed without saying why");
     pthread_mutex_unlock(&log->lock);
     struct queued_frame *queued = frame_of_notice(FRAME_FAILED, &notice);
     if (post(control, queued) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))

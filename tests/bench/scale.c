@@ -92,7 +92,7 @@ static size_t bytes_in_use(void)
 
 static void die(const char *what)
 {
-    fprintf(stderr, "scale: %s: %s\n", what, log_current()->message);
+    fprintf(stderr, "scale: %s: %s\n", what, log_current()->failure.text);
     exit(1);
 }
 

@@ -156,7 +156,7 @@ void control_name_algorithm(struct control *control, int index, const char *text
 enum status control_fail(struct control *control, enum status status)
 {
     (void)control;
-    require(status != STATUS_OK && log_current()->message[0]); /* it said why */
+    require(status != STATUS_OK && log_current()->failure.text[0]); /* it said why */
     return status;
 }
 

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (manager) {
         memcpy(text, said, sizeof text);
         status = manager->broadcast(manager, SECONDS, text);
-        require(status == STATUS_OK || log.message[0]);
+        require(status == STATUS_OK || log.failure.text[0]);
         require(memchr(text, '\0', sizeof text));
         manager->close(manager);
     }

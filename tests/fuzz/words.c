@@ -51,7 +51,7 @@ static void try_command_line(char *text, size_t size)
         status = command_line_resolve(&line, &job);
     if (status == STATUS_OK && line.command && !line.help)
         free(job.counts.numbers);
-    require(status == STATUS_OK || log_current()->message[0]);
+    require(status == STATUS_OK || log_current()->failure.text[0]);
 }
 
 static void try_counts(const char *text, size_t size)

@@ -78,7 +78,7 @@ static void test_nonsense(void **state)
         assert_int_equal(status, nonsense == UNREACHED ? STATUS_ERROR : STATUS_OK);
         if (status == STATUS_OK)
             assert_int_equal(links_connect(links, &control, wishes, 1), STATUS_ERROR);
-        assert_non_null(strstr(log.message, "rank 1"));
+        assert_non_null(strstr(log.failure.text, "rank 1"));
         links_close(links);
         log_attach(NULL);
     }

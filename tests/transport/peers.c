@@ -273,7 +273,7 @@ static void nobody_comes(struct rank *me)
     bool over = me->world->shared[1];
     snprintf(missed, sizeof(missed), "rank %d ", peer);
     require(me, rank_connect(me, &peer, 1, 1) == (over ? STATUS_ERROR : STATUS_TIMEOUT));
-    require(me, strstr(me->log.message, over ? "ended" : missed));
+    require(me, strstr(me->log.failure.text, over ? "ended" : missed));
     require(me, atomic_load(&me->world->shared[0]) > 4);
 }
 

@@ -51,7 +51,7 @@ static void death(struct rank *me)
     pair_kill(pair_of(me));
     require(me, survivor_wait(me, &took) == STATUS_TIMEOUT);
     require(me, took < 1);
-    require(me, strstr(me->log.message, "rank 1"));
+    require(me, strstr(me->log.failure.text, "rank 1"));
 }
 
 static void test_death(void **state)
@@ -95,7 +95,7 @@ static void eager_wait(struct rank *me)
     for (int i = 0; i < 3; i++)
         require(me, transport->check(me->endpoint) == STATUS_OK);
     wait_once(me, STATUS_TIMEOUT);
-    require(me, strstr(me->log.message, "rank 1"));
+    require(me, strstr(me->log.failure.text, "rank 1"));
     require(me, transport->check(me->endpoint) == STATUS_OK);
     wait_once(me, STATUS_TIMEOUT);
 }

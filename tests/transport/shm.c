@@ -22,7 +22,7 @@ struct post {
     size_t grain;
 };
 
-#define MESSAGE_MOST MIB
+#define TRANSFER_MOST MIB
 
 /* Does this message go through slots? What is said in transports/shm_channel.c, once more. */
 static bool goes_through_slots(const struct policy *policy, const struct post *post)
@@ -54,7 +54,7 @@ static void message_make(struct rank *me, struct transfer *transfer, struct piec
         piece->stride = 2 * post->run;
         piece->times = post->length / post->run;
     }
-    char text[MESSAGE_MOST];
+    char text[TRANSFER_MOST];
     struct cursor cursor;
     cursor_start(&cursor, transfer->from);
     text_write(post->length, 0, text, post->length);
@@ -64,7 +64,7 @@ static void message_make(struct rank *me, struct transfer *transfer, struct piec
 
 static void message_check(struct rank *me, const struct transfer *transfer)
 {
-    char text[MESSAGE_MOST];
+    char text[TRANSFER_MOST];
     struct cursor cursor;
     cursor_start(&cursor, transfer->to);
     cursor_gather(&cursor, text, transfer->length);
@@ -121,7 +121,7 @@ static void policy_is_kept(struct rank *me)
 {
     static const size_t lengths[] = {4 << 10,        8 << 10,        (8 << 10) + 8,
                                      32 << 10,       (32 << 10) + 8, 64 << 10,
-                                     (64 << 10) + 8, 256 << 10,      MESSAGE_MOST};
+                                     (64 << 10) + 8, 256 << 10,      TRANSFER_MOST};
     const struct policy *policy = pair_of(me)->argument;
     struct shm_peer *peer = ((struct shm_endpoint *)me->endpoint)->peers[!me->number];
     require(me, peer->is_measured == (policy->coreless == 0));

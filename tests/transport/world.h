@@ -79,7 +79,7 @@ static inline void rank_fail(struct rank *rank, const char *file, int line, cons
     if (!world->failed)
         snprintf(world->message, sizeof(world->message), "%s:%d: rank %d (%s, %s, copy %d): %s %s",
                  file, line, rank->number, world->transport->name, world->memory->name,
-                 (int)world->config.copy, what, rank->log.message);
+                 (int)world->config.copy, what, rank->log.failure.text);
     world->failed = true;
     pthread_mutex_unlock(&world->lock);
 }

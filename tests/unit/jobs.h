@@ -93,7 +93,7 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
     log_attach(&outcome->log);
     outcome->bottleneck = -1;
     outcome->status = control_join(&membership, &config, &control);
-    memcpy(outcome->message, outcome->log.message, sizeof outcome->message);
+    memcpy(outcome->message, outcome->log.failure.text, sizeof outcome->message);
     if (outcome->status == STATUS_OK)
         outcome->status = job->life(control, job);
     if (!control)

@@ -99,7 +99,7 @@ static void test_too_large(void **state)
     const size_t sizes[BUFFERS] = {SIZE_MAX - 5, 0, 0},
                  halves[BUFFERS] = {SIZE_MAX / 2, SIZE_MAX / 2, 9};
     assert_int_equal(buffers_allocate(memory_find("host"), sizes, NULL, &buffers), STATUS_ERROR);
-    assert_non_null(strstr(log.message, "does not fit"));
+    assert_non_null(strstr(log.failure.text, "does not fit"));
     assert_int_equal(buffers_allocate(memory_find("host"), halves, NULL, &buffers), STATUS_ERROR);
     buffers_release(&buffers);
     log_attach(NULL);

@@ -69,7 +69,7 @@ static void processes_await(struct job_of_ranks *job)
     for (int i = 0; i < 2000 && atomic_load(&job->running) < job->ranks; i++)
         usleep(5000);
     for (int rank = 0; atomic_load(&job->running) < job->ranks && rank < job->ranks; rank++)
-        print_error("rank %d: %s\n", rank, job->outcome[rank].log.message);
+        print_error("rank %d: %s\n", rank, job->outcome[rank].log.failure.text);
     assert_int_equal(job->ranks, atomic_load(&job->running));
 }
 

@@ -284,11 +284,11 @@ static void refuses(const char *text, enum counts_kind kind, const char *says)
     free(spec.numbers);
     log_attach(NULL);
     assert_null(counts);
-    if (status != STATUS_USAGE || !strstr(log.message, says))
-        print_error("%s: status %d, %s\n", text, status, log.message);
+    if (status != STATUS_USAGE || !strstr(log.failure.text, says))
+        print_error("%s: status %d, %s\n", text, status, log.failure.text);
     assert_int_equal(status, STATUS_USAGE);
-    assert_non_null(strstr(log.message, says));
-    assert_null(strchr(log.message, '\n'));
+    assert_non_null(strstr(log.failure.text, says));
+    assert_null(strchr(log.failure.text, '\n'));
 }
 
 static void bad_files_say_where(void **state)

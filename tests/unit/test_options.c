@@ -48,8 +48,8 @@ static void resolve(struct outcome *outcome, const char *words, char **environme
     outcome->status = command_line_read(argc, argv, environment, &outcome->line);
     if (outcome->status == STATUS_OK)
         outcome->status = command_line_resolve(&outcome->line, &outcome->job);
-    assert_int_equal(outcome->status, log.status);
-    snprintf(outcome->message, sizeof outcome->message, "%s", log.message);
+    assert_int_equal(outcome->status, log.failure.status);
+    snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
     log_attach(NULL);
 }
 
@@ -326,7 +326,7 @@ static enum status check_ranks(struct outcome *o, const char *words, int ranks)
     log_init(&log, -1, 0);
     log_attach(&log);
     enum status status = job_check_ranks(&o->job, ranks, NULL);
-    snprintf(o->message, sizeof o->message, "%s", log.message);
+    snprintf(o->message, sizeof o->message, "%s", log.failure.text);
     log_attach(NULL);
     return status;
 }

@@ -83,7 +83,7 @@ static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             snprintf((life)->board->told[(life)->membership.rank], sizeof(life)->board->told[0],   \
-                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->message);      \
+                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->failure.text);      \
             return false;                                                                          \
         }                                                                                          \
     } while (0)

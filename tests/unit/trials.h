@@ -81,7 +81,7 @@ static inline bool trial_build(const struct trial *trial, struct program *progra
                                             trial->channels, &program->schedules[program->ranks]);
         log_attach(NULL);
         if (status != STATUS_OK) {
-            snprintf(why, TRIAL_WHY, "%s", log.message);
+            snprintf(why, TRIAL_WHY, "%s", log.failure.text);
             program_free(program);
             return false;
         }
@@ -113,7 +113,7 @@ static inline enum refusal trial_refused(const struct trial *trial, char why[TRI
     enum status status =
         schedule_build(&trial->choice, &trial->problem, 0, trial->channels, &schedule);
     log_attach(NULL);
-    if (strchr(reason, ' ') && status == STATUS_USAGE && strstr(log.message, reason))
+    if (strchr(reason, ' ') && status == STATUS_USAGE && strstr(log.failure.text, reason))
         return REFUSED;
     snprintf(why, TRIAL_WHY, "refused, but not with a sentence that schedule_build() passes on");
     return REFUSED_BADLY;

@@ -1,0 +1,49 @@
+/*
+ * failure.h - what went wrong on a rank: as numbers, by which the failures of several ranks are
+ * compared, and as a sentence for the user.
+ */
+#ifndef CCTEST_BASE_FAILURE_H
+#define CCTEST_BASE_FAILURE_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define MESSAGE_MOST 1024 /* bytes of a sentence for the user, with its 0 */
+#define NO_RANK      (-1)
+
+enum failure_reason {
+    REASON_OWN,              /* no other rank is known to be the cause */
+    REASON_PEER_LOST,        /* the peer died, or the connection to it broke */
+    REASON_PEER_LATE,        /* the peer did not answer in time */
+    REASON_PEER_UNREACHABLE, /* no transport connects to the peer */
+    REASON_PEER_INVALID,     /* the peer sent invalid data */
+    FAILURE_REASONS
+};
+
+struct failure {
+    enum status status; /* STATUS_OK: there is none */
+    enum failure_reason reason;
+    int peer;                /* the rank that is the reason; NO_RANK for REASON_OWN */
+    uint32_t site;           /* which kind of failure: equal for equal formats, on all ranks */
+    char text[MESSAGE_MOST]; /* one sentence: what, why, what to do */
+};
+
+/* A failure of this rank itself. */
+void failure_set(struct failure *failure, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One whose reason is `peer`; `reason` gives the status: STATUS_TIMEOUT for LOST and LATE,
+ * STATUS_UNAVAILABLE for UNREACHABLE, STATUS_ERROR for INVALID. */
+void failure_set_peer(struct failure *failure, enum failure_reason reason, int peer,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same with the arguments in a list: failure->status, reason and peer are set already. */
+void failure_print(struct failure *failure, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+/* The status of a failure for which a peer is the reason. */
+enum status failure_peer_status(enum failure_reason reason);
+
+#endif
