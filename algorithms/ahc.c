@@ -116,7 +116,7 @@ static struct interval interval_at(struct builder *b, const struct cut *cut, lon
 {
     const struct shape *shape = cut->nodes.shape;
     struct interval interval = {.from = from, .to = cut->units};
-    int *ranks = place_array(b, shape->groups);
+    int *ranks = index_array(b, shape->groups);
     for (int a = 0; ranks && a < shape->groups; a++) {
         int owners = cut->broke ? cut->owners : shape_size(shape, a);
         long share = cut->units / owners;
@@ -179,7 +179,7 @@ static void on_intervals(struct builder *b, const struct call *call, const struc
         struct group beside = group_beside(b, &begin);
         struct group rail = group_part(b, &beside, interval.ranks, cut->nodes.count);
         struct view source, destination;
-        builder_lanes_again(b, lanes);
+        builder_set_lanes(b, lanes);
         views(b, cut, context, &interval, &source, &destination);
         call_part(b, call, "inter", collective, &rail, source, destination, 0);
         group_join(b, call->group, &beside);

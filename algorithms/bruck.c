@@ -75,7 +75,7 @@ static void digit_write(struct builder *b, const struct group *g, const struct s
 {
     int p = g->size, r = g->rank;
     struct message *from = message_array(b, p), *to = message_array(b, p);
-    int *which = place_array(b, p);
+    int *which = index_array(b, p);
     if (!from || !to || !which)
         return;
     int count = slots_of_digit(p, w, j, radix, which);
@@ -133,7 +133,7 @@ static void zero_alltoall(struct builder *b, const struct call *call)
     struct view source = view_source_apart(b, call), spare = view_scratch(b, &call->destination);
     struct message *now = message_array(b, p);
     struct message *from = message_array(b, p), *to = message_array(b, p);
-    int *which = place_array(b, p);
+    int *which = index_array(b, p);
     if (!now || !from || !to || !which)
         return;
     for (int i = 0; i < p; i++)
@@ -182,7 +182,7 @@ static void padded_alltoall(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     int p = g->size, r = g->rank;
     struct message *now = message_array(b, p), *home = message_array(b, p);
-    int *filled = place_array(b, p);
+    int *filled = index_array(b, p);
     struct view source = view_source_apart(b, call);
     size_t most = 0;
     if (!now || !home || !filled)

@@ -69,9 +69,9 @@ static bool pipeline_make(struct builder *b, const struct call *call, size_t ele
         pipeline->skip[k] = hops[q - 1 - k].reach;
     pipeline->skip[q] = p;
     pipeline->idle = q > 0 ? (q - (pipeline->segments - 1) % q) % q : 0;
-    pipeline->base = place_array(b, p);
-    pipeline->schedule = place_array(b, p * q);
-    pipeline->known = place_array(b, p);
+    pipeline->base = index_array(b, p);
+    pipeline->schedule = index_array(b, p * q);
+    pipeline->known = index_array(b, p);
     if (!pipeline->base || !pipeline->schedule || !pipeline->known)
         return false;
     for (int place = 0; place < p; place++) {

@@ -40,7 +40,7 @@ static bool rings_make(struct builder *b, const struct group *group, const long 
     int p = group->size;
     for (int c = 0; c < count; c++) {
         struct group lane = c == 0 ? *group : group_on_lane(b, group);
-        int *places = place_array(b, p);
+        int *places = index_array(b, p);
         if (!places)
             return false;
         for (int i = 0; i < p; i++)

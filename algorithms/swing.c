@@ -52,7 +52,7 @@ static int swing_peer(int p, int r, int s)
 /* The step in which each rank ships its partial of block 0; rank 0 never does. */
 static int *swing_tree(struct builder *b, int p)
 {
-    int *ships = place_array(b, p);
+    int *ships = index_array(b, p);
     if (!ships)
         return NULL;
     for (int r = 0; r < p; r++)
@@ -94,7 +94,7 @@ struct swing_step {
 static struct swing_step swing_step_of(struct builder *b, const int *tree, int p, int r, int s)
 {
     struct swing_step step = {
-        .peer = swing_peer(p, r, s), .shipped = place_array(b, p), .taken = place_array(b, p)};
+        .peer = swing_peer(p, r, s), .shipped = index_array(b, p), .taken = index_array(b, p)};
     if (step.shipped && step.taken) {
         step.shipped_count = blocks_shipped(tree, p, r, s, step.shipped);
         step.taken_count = blocks_shipped(tree, p, step.peer, s, step.taken);
@@ -146,7 +146,7 @@ static void swing_reduce_on(struct builder *b, const struct group *g, const stru
                             const struct view *partial, struct message own)
 {
     int p = g->size, r = g->rank, even = p - p % 2, steps = log2_up(even);
-    int *tree = swing_tree(b, even), *combined = place_array(b, p);
+    int *tree = swing_tree(b, even), *combined = index_array(b, p);
     struct message *have = message_array(b, p);
     if (!tree || !have || !combined)
         return;
@@ -260,7 +260,7 @@ static void swing_broadcast(struct builder *b, const struct call *call)
     int p = g->size, r = g->rank, root = call->root;
     struct message whole = view_all(b, &call->destination);
     struct message held = r == root ? view_all(b, &call->source) : whole;
-    int *since = place_array(b, p);
+    int *since = index_array(b, p);
     if (!since)
         return;
     for (int i = 0; i < p; i++)

@@ -95,7 +95,7 @@ static void column_allreduce(struct builder *b, const struct call *call, const s
                              int column, const struct view *parts)
 {
     int which = column < grid->columns ? column : 0;
-    int *places = place_array(b, grid->rows);
+    int *places = index_array(b, grid->rows);
     if (!places)
         return;
     for (int i = 0; i < grid->rows; i++)
@@ -112,7 +112,7 @@ static void grid_allreduce(struct builder *b, const struct call *call, const str
     const struct group *g = call->group;
     int row = 0, column = 0;
     grid_find(grid, g->rank, &row, &column);
-    int length = grid_length(grid, row), *places = place_array(b, length);
+    int length = grid_length(grid, row), *places = index_array(b, length);
     if (!places)
         return;
     for (int i = 0; i < length; i++)

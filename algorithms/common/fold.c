@@ -37,7 +37,7 @@ struct fold fold_make(struct builder *b, const struct group *g, int radix, int f
     if (favourite >= 0)
         fold.seat = favourite - fold_first(&fold, fold_index(&fold, favourite));
     fold.mine = fold_index(&fold, g->rank);
-    int *places = place_array(b, fold.power);
+    int *places = index_array(b, fold.power);
     for (int v = 0; places && v < fold.power; v++)
         places[v] = fold_active(&fold, v);
     fold.actives = group_part(b, g, places, places ? fold.power : 0);

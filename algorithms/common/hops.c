@@ -17,7 +17,7 @@ static int rank_ahead(const struct group *g, const struct route *route, int rank
 /* Puts block indices into the order in which the blocks lie. */
 static void blocks_lay(struct builder *b, const struct route *route, int blocks[], int count, int p)
 {
-    int *order = place_array(b, p), *wanted = place_array(b, p);
+    int *order = index_array(b, p), *wanted = index_array(b, p);
     if (!order || !wanted)
         return;
     memset(wanted, 0, (size_t)p * sizeof *wanted);
@@ -35,7 +35,7 @@ static struct message route_message(struct builder *b, const struct group *g,
                                     const struct route *route, const struct view *view, int rank,
                                     const int *distances, int count)
 {
-    int *blocks = place_array(b, count);
+    int *blocks = index_array(b, count);
     if (!blocks)
         return (struct message){0};
     for (int i = 0; i < count; i++)
@@ -58,8 +58,8 @@ static struct piece hop_piece(struct builder *b, const struct route *route, cons
 {
     int rest = hop->count - first;
     struct piece piece = {.count = route->most > 0 && route->most < rest ? route->most : rest};
-    piece.sent = place_array(b, piece.count);
-    piece.met = place_array(b, piece.count);
+    piece.sent = index_array(b, piece.count);
+    piece.met = index_array(b, piece.count);
     for (int i = 0; piece.sent && piece.met && i < piece.count; i++) {
         piece.met[i] = (first + i) * hop->stride;
         piece.sent[i] = piece.met[i] + hop->reach;
@@ -161,7 +161,7 @@ static struct message branch_message(struct builder *b, const struct group *g,
                                      const struct route *route, int root, const struct view *kept,
                                      const struct hop *hops, int k, int holder)
 {
-    int *distances = place_array(b, g->size);
+    int *distances = index_array(b, g->size);
     if (!distances)
         return (struct message){0};
     int count = branch_blocks(hops, k, g->size, holder, distances);
@@ -224,7 +224,7 @@ static struct view route_cut(struct builder *b, const struct route *route, const
                              int p)
 {
     struct view slices = view_cut(b, whole, p);
-    int *order = place_array(b, p), *slice = place_array(b, p);
+    int *order = index_array(b, p), *slice = index_array(b, p);
     if (!route->lay || !order || !slice)
         return slices;
     route->lay(p, order);

@@ -19,7 +19,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_HOPS_H
 #define CCTEST_ALGORITHMS_COMMON_HOPS_H
 
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 
 struct hop {
     int reach;  /* places */

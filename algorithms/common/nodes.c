@@ -36,7 +36,7 @@ int nodes_rail_place(const struct nodes *nodes, int node, int place)
 struct group nodes_rail(struct builder *b, const struct group *g, const struct nodes *nodes,
                         int place)
 {
-    int *ranks = place_array(b, nodes->count);
+    int *ranks = index_array(b, nodes->count);
     for (int a = 0; ranks && a < nodes->count; a++)
         ranks[a] = shape_rank(nodes->shape, a, nodes_rail_place(nodes, a, place));
     return group_part(b, g, ranks, ranks ? nodes->count : 0);
@@ -51,7 +51,7 @@ void nodes_part(struct builder *b, const struct call *call, const struct nodes *
     for (int a = 0; a < nodes->count; a++) {
         if (nodes->shape->uniform && a != nodes->node)
             continue;
-        builder_lanes_again(b, lanes); /* nodes have no ranks in common */
+        builder_set_lanes(b, lanes); /* nodes have no ranks in common */
         struct group beside = group_beside(b, &begin);
         struct group node = nodes_group(b, &beside, nodes, a);
         call_part(b, call, option, collective, &node, source, destination,
@@ -59,7 +59,7 @@ void nodes_part(struct builder *b, const struct call *call, const struct nodes *
         group_join(b, call->group, &beside);
         most = builder_lanes(b) > most ? builder_lanes(b) : most;
     }
-    builder_lanes_again(b, most);
+    builder_set_lanes(b, most);
 }
 
 struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const struct view *view)
@@ -70,7 +70,7 @@ struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const st
 struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const struct view *view)
 {
     int ranks = nodes->shape->ranks;
-    int *order = place_array(b, ranks);
+    int *order = index_array(b, ranks);
     for (int i = 0; order && i < ranks; i++)
         order[i] = shape_rank(nodes->shape, i % nodes->count, i / nodes->count);
     return view_select(b, view, order, order ? ranks : 0);

@@ -23,7 +23,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_RECURSIVE_H
 #define CCTEST_ALGORITHMS_COMMON_RECURSIVE_H
 
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 
 /* Of the levels that cut the window; gathering takes them in reverse. */
 enum recursive_order { NEAR_FIRST, FAR_FIRST };

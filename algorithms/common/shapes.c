@@ -133,7 +133,7 @@ struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape,
 {
     int p = g->size, r = g->rank, v = (r - first + p) % p;
     struct uplink own = shape(v, p, k);
-    int *child = place_array(b, p), *child_round = place_array(b, p);
+    int *child = index_array(b, p), *child_round = index_array(b, p);
     struct tree tree = {
         .parent = own.parent < 0 ? -1 : (own.parent + first) % p,
         .round = own.round,

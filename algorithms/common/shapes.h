@@ -13,7 +13,7 @@
 
 #include <limits.h>
 
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 
 /* The way up from one rank. */
 struct uplink {

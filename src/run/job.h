@@ -10,7 +10,7 @@
 #include "collective/shape.h"
 #include "memory/datatype.h"
 #include "memory/memory.h"
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 #include "transport/transport.h"
 
 enum start_mode {

@@ -1,7 +1,7 @@
 /*
  * algorithm.c - from an algorithm that the user chose to a schedule.
  */
-#include "schedule/builder_internal.h"
+#include "schedule/algorithm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include "base/name_match.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
+#include "schedule/builder_internal.h"
+#include "schedule/builder_memory.h"
 
 /* Names. */
 
@@ -198,6 +200,18 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 }
 
 /* Writing. */
+
+struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
+{
+    struct view copy = view_scratch(b, view);
+    put_copy(b, g, view_all(b, &copy), view_all(b, view));
+    return copy;
+}
+
+struct view view_source_apart(struct builder *b, const struct call *call)
+{
+    return call->in_place ? view_copied(b, call->group, &call->source) : call->source;
+}
 
 size_t call_length(const struct call *call, int from, int to)
 {

@@ -1,60 +1,18 @@
 /*
  * builder.c - turns what an algorithm writes into a schedule.
  */
-#include "schedule/builder_internal.h"
+#include "schedule/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "schedule/builder_internal.h"
+#include "schedule/builder_memory.h"
 #include "schedule/conflict.h"
-
-/* Arrays that grow by doubling. Returns false, and fails the builder, when memory ran out. */
-static bool array_reserve(struct builder *b, void **array, size_t *room, size_t count, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? 2 * *room : 64;
-    more = more > count ? more : count + 1;
-    void *grown = realloc(*array, more * size);
-    if (!grown) {
-        b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
-        return false;
-    }
-    *array = grown;
-    *room = more;
-    return true;
-}
-
-static void *builder_take_from(struct builder *b, struct arena *arena, size_t bytes)
-{
-    if (b->status != STATUS_OK)
-        return NULL;
-    void *taken = arena_take(arena, bytes);
-    if (!taken)
-        b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
-    return taken;
-}
-
-void *builder_draft(struct builder *b, size_t bytes)
-{
-    return builder_take_from(b, b->drafts, bytes);
-}
-
-/* Memory that lives as long as the schedule. */
-static void *builder_take(struct builder *b, size_t bytes)
-{
-    return builder_take_from(b, b->memory, bytes);
-}
-
-void builder_refuse(struct builder *b, const char *what)
-{
-    if (b->status == STATUS_OK)
-        b->status =
-            fail(STATUS_ERROR, "the schedule of rank %d for %s is malformed: operation %zu %s",
-                 b->schedule->rank, b->schedule->problem.collective->name, b->count, what);
-}
+#include "schedule/scratch.h"
+#include "schedule/view.h"
 
 static void builder_place_buffers(struct builder *b)
 {
@@ -112,8 +70,7 @@ struct group group_beside(struct builder *b, const struct group *group)
     struct group other = *group;
     struct scope *scopes = realloc(b->scopes, ((size_t)b->scope_count + 1) * sizeof *scopes);
     if (!scopes) {
-        if (b->status == STATUS_OK)
-            b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
+        builder_fail_memory(b);
         return other;
     }
     b->scopes = scopes;
@@ -141,7 +98,7 @@ int builder_lanes(const struct builder *b)
     return b->schedule->lanes;
 }
 
-void builder_lanes_again(struct builder *b, int lanes)
+void builder_set_lanes(struct builder *b, int lanes)
 {
     b->schedule->lanes = lanes;
 }
@@ -149,7 +106,7 @@ void builder_lanes_again(struct builder *b, int lanes)
 struct group group_part(struct builder *b, const struct group *group, const int *places, int count)
 {
     struct group part = *group;
-    int *ranks = place_array(b, count);
+    int *ranks = index_array(b, count);
     part.size = count;
     part.ranks = ranks;
     part.rank = 0;

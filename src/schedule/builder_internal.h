@@ -1,23 +1,23 @@
 /*
- * builder_internal.h - what the parts of the builder share: operations (builder.c), views (view.c)
- * and whole algorithms (algorithm.c).
+ * builder_internal.h - the state of a builder, for the files that work on it.
  */
 #ifndef CCTEST_SCHEDULE_BUILDER_INTERNAL_H
 #define CCTEST_SCHEDULE_BUILDER_INTERNAL_H
 
-#include "schedule/builder.h"
+#include "base/status.h"
+#include "schedule/schedule.h"
 
 struct scope {
-    int epoch;   /* the one that operations go into; -1: none yet */
+    int epoch;   /* of the next operation; -1: none yet */
     int step;    /* label of the round; -1 before the first put_step() */
     bool fenced; /* the next operation begins an epoch */
 };
 
 struct builder {
     struct schedule *schedule; /* in `memory` */
-    struct arena *memory;
-    struct arena *drafts; /* what algorithms compose messages of; the schedule has copies */
-    struct span *spans;   /* the message that is being tidied */
+    struct arena *memory;      /* lives as long as the schedule */
+    struct arena *drafts;      /* views and messages of algorithms; operations have copies */
+    struct span *spans;        /* the message that is being tidied */
     size_t span_room;
     struct operation *operations;
     size_t count, room;
@@ -25,20 +25,7 @@ struct builder {
     size_t epoch_count, epoch_room;
     struct scope *scopes;
     int scope_count;
-    enum status status; /* the first failure; everything after it is ignored */
+    enum status status; /* the first failure; all later calls are ignored */
 };
-
-/* Memory that lives until the schedule is finished; NULL when the builder has failed, or fails
- * now. */
-void *builder_draft(struct builder *b, size_t bytes);
-
-/* Fails the builder: the operation that is being written "does what it must not". */
-void builder_refuse(struct builder *b, const char *what);
-
-/* A copy in new scratch. */
-struct view view_copied(struct builder *b, const struct group *group, const struct view *view);
-
-/* Moves the scratch that the finished operations touch together, and forgets the rest. */
-void scratch_compact(struct builder *b, struct operation *operations);
 
 #endif

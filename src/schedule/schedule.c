@@ -41,6 +41,14 @@ void schedule_bytes(const struct schedule *schedule, size_t element, size_t byte
     }
 }
 
+size_t message_length(struct message message)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < message.count; i++)
+        length += message.spans[i].run * message.spans[i].times;
+    return length;
+}
+
 const char *operation_name(enum operation_kind kind)
 {
     static const char *const names[] = {

@@ -100,6 +100,9 @@ struct schedule {
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
                        size_t *first, uint32_t *waiting_for);
 
+/* Elements of a message. */
+size_t message_length(struct message message);
+
 /* Bytes of each storage that a schedule uses; in place the inner buffer is part of the outer. */
 void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS]);
 

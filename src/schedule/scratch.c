@@ -4,9 +4,12 @@
  * An algorithm may ask for scratch for every block and use that of a few: simpler than to know
  * beforehand which. When the schedule is finished, what is touched moves together.
  */
-#include "schedule/builder_internal.h"
+#include "schedule/scratch.h"
 
 #include <stdlib.h>
+
+#include "schedule/builder_internal.h"
+#include "schedule/builder_memory.h"
 
 /* Elements [from, to) of scratch; they move to `at`. */
 struct piece {

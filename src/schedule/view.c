@@ -1,9 +1,12 @@
 /*
  * view.c - views of buffers as blocks, and messages made of blocks.
  */
-#include "schedule/builder_internal.h"
+#include "schedule/view.h"
 
 #include <string.h>
+
+#include "schedule/builder_internal.h"
+#include "schedule/builder_memory.h"
 
 static struct span *span_array(struct builder *b, size_t count)
 {
@@ -15,7 +18,7 @@ struct message *message_array(struct builder *b, int count)
     return builder_draft(b, (size_t)count * sizeof(struct message));
 }
 
-int *place_array(struct builder *b, int count)
+int *index_array(struct builder *b, int count)
 {
     return builder_draft(b, (size_t)count * sizeof(int));
 }
@@ -109,14 +112,6 @@ struct message view_blocks(struct builder *b, const struct view *view, int first
 struct message view_all(struct builder *b, const struct view *view)
 {
     return message_join(b, view->messages, view->blocks);
-}
-
-size_t message_length(struct message message)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < message.count; i++)
-        length += message.spans[i].run * message.spans[i].times;
-    return length;
 }
 
 /* The elements [first, first + length) of a span, as up to three spans at `parts`: the rest of a
@@ -252,16 +247,4 @@ struct view view_scratch_block(struct builder *b, size_t elements)
     struct span span = {.run = elements, .stride = elements, .times = 1};
     struct message message = {.spans = &span, .count = 1};
     return view_scratch(b, &(struct view){.messages = &message, .blocks = 1});
-}
-
-struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
-{
-    struct view copy = view_scratch(b, view);
-    put_copy(b, g, view_all(b, &copy), view_all(b, view));
-    return copy;
-}
-
-struct view view_source_apart(struct builder *b, const struct call *call)
-{
-    return call->in_place ? view_copied(b, call->group, &call->source) : call->source;
 }

@@ -21,7 +21,7 @@
 #include "collective/shape.h"
 #include "execute/executor.h"
 #include "memory/datatype.h"
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 
 #define RANKS_LISTED  16
 #define BUILDS_MOST   9                 /* of one rank's schedule */

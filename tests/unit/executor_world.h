@@ -21,7 +21,7 @@
 
 #include "check/pattern.h"
 #include "execute/executor.h"
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 #include "problems.h"
 
 #define RANKS_MOST 9

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "prove/verify.h"
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 #include "problems.h"
 
 #include <setjmp.h>

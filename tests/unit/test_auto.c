@@ -3,7 +3,7 @@
  * side of every boundary what the table in algorithms/auto.c says.
  */
 #include "base/log.h"
-#include "schedule/builder.h"
+#include "schedule/algorithm.h"
 #include "problems.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * together without any element changing its neighbours.
  */
 #include "schedule/builder_internal.h"
+#include "schedule/builder_memory.h"
 #include "schedules.h"
 
 #include <stdlib.h>

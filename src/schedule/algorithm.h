@@ -1,0 +1,166 @@
+/*
+ * algorithm.h - all that the author of an algorithm includes, and the registry of algorithms.
+ *
+ * An algorithm writes a sequential program for one rank of a group (builder.h) on blocks of data
+ * (view.h); the builder finds what may run concurrently. This header has the rest: what an
+ * algorithm is asked to write (struct call), how it is described (struct algorithm), and how the
+ * user's choice of one becomes a schedule.
+ */
+#ifndef CCTEST_SCHEDULE_ALGORITHM_H
+#define CCTEST_SCHEDULE_ALGORITHM_H
+
+#include "schedule/builder.h"
+#include "schedule/view.h"
+
+/* What an algorithm is asked to write. Blocks of the views, by collective (p = group size):
+ *   allreduce                  source 1, destination 1 (the whole vector)
+ *   broadcast                  source 1 (empty unless root), destination 1
+ *   reduce                     source 1, destination 1 (empty unless root)
+ *   sendrecv                   source 1, destination 1 (each empty where the pattern has none)
+ *   barrier                    source 1, destination 1 (one element)
+ *   allgather, allgatherv      source 1, destination p
+ *   gather, gatherv            source 1, destination p (to be written by the root only)
+ *   scatter, scatterv          source p (to be read by the root only), destination 1
+ *   reduce_scatter(v)          source p, destination 1
+ *   alltoall, alltoallv        source p, destination p
+ * Where a rank may not touch the p blocks, they still tell their lengths: a rank inside a tree
+ * needs them. In-place, source and destination overlap as collective_alias() says, but in a part of
+ * a composed algorithm in any way; put_copy between the same memory vanishes. */
+struct call {
+    const struct problem *problem;
+    const struct group *group;
+    struct view source, destination;
+    int root; /* place in the group */
+    bool in_place;
+    const struct choice *choice;
+    int channel, channels; /* the views are slice `channel` of `channels` of every block */
+};
+
+/* A copy of a view in new scratch memory. */
+struct view view_copied(struct builder *builder, const struct group *group,
+                        const struct view *view);
+/* The source as it is before anything is written to the destination: in place a copy in scratch,
+ * else call->source itself. For algorithms that write blocks before they have read all of them. */
+struct view view_source_apart(struct builder *builder, const struct call *call);
+
+/* Elements, in this call's slice, of what rank `from` has for rank `to`: alltoall and alltoallv,
+ * for the whole world, from any two ranks' point of view. */
+size_t call_length(const struct call *call, int from, int to);
+
+enum algorithm_option_kind {
+    OPTION_NUMBER, /* a whole number from `least` to `most` */
+    OPTION_WORD,   /* one of `words`; the value is its index */
+    OPTION_PART,   /* the algorithm of a part of a composed one: it serves all of `collectives` */
+    OPTION_GROUPS, /* ranks in each group ("4"), or a list of sizes ("2+3"): overrides the shape */
+};
+
+struct algorithm_option {
+    const char *name; /* "radix" */
+    long least, most, standard;
+    const char *help;
+    enum algorithm_option_kind kind;
+    const char *const *words;  /* OPTION_WORD: ended by NULL; `standard` is an index */
+    unsigned collectives;      /* OPTION_PART: SERVES() of what the part must serve */
+    const char *standard_part; /* OPTION_PART: its name */
+};
+
+#define ALGORITHM_OPTIONS_MOST 4
+#define ALGORITHM_ALIASES_MOST 6
+
+/* A set of collectives: SERVES(ALLTOALL) | SERVES(ALLTOALLV). */
+#define SERVES(name) (1u << COLLECTIVE_##name)
+
+/* One algorithm, for one collective, or for several that it serves by the same rule (a collective
+ * and its form with counts). */
+struct algorithm {
+    const char *name;
+    const char *aliases[ALGORITHM_ALIASES_MOST];
+    unsigned collectives; /* SERVES(...) */
+    bool grouped;         /* it needs to know which ranks belong together: problem->shape */
+    const char *summary;  /* one line: the idea */
+    const char *rounds;   /* as a formula in p: "p-1" */
+    const char *sent;     /* elements that the busiest rank sends, as a formula: "(p-1)b" */
+    const char *users;    /* who uses it elsewhere */
+    struct algorithm_option options[ALGORITHM_OPTIONS_MOST]; /* ended by a NULL name */
+    /* Why it cannot serve this problem (its ranks, root and shape; the count is not known yet) with
+     * these options: one sentence, static or written into `why`. NULL: it can. May itself be NULL:
+     * it takes all. A grouped one is asked only when there is a shape. */
+    const char *(*refuses)(const struct problem *problem, const struct choice *choice, char *why,
+                           size_t size);
+    void (*write)(struct builder *builder, const struct call *call);
+    /* sendrecv: the rank that `rank` sends to; -1: none. The pattern is the contract. */
+    int (*partner)(const struct choice *choice, int rank, int ranks);
+    bool round_trip; /* an iteration goes there and back: half of its time is reported */
+};
+
+/* The algorithm of one part of a composed one. */
+struct part {
+    const struct algorithm *algorithm; /* serves the first of the option's collectives */
+    /* Its name or alias as the user gave it. For the others it is what has this name there, else
+     * what has the first one's: so "rhd" is rec-halving for reduce_scatter, and for allgather
+     * recursive-doubling. */
+    const char *name;
+    long options[ALGORITHM_OPTIONS_MOST];
+};
+
+#define CHOICE_GROUPS_MOST 64
+
+/* An algorithm as the user chose it. */
+struct choice {
+    const struct algorithm *algorithm;
+    long options[ALGORITHM_OPTIONS_MOST];      /* in the order of algorithm->options */
+    struct part parts[ALGORITHM_OPTIONS_MOST]; /* likewise, where they are OPTION_PART */
+    int groups[CHOICE_GROUPS_MOST]; /* OPTION_GROUPS: their sizes; one: of all; 0: not given */
+    int group_count;
+};
+
+/* The standard choice of an algorithm. */
+struct choice choice_of(const struct algorithm *algorithm);
+
+/* sendrecv: who sends to whom, by the pattern of the choice; it is the problem's counts. Free with
+ * counts_free(). */
+enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts);
+
+/* Value of a number or word option of the choice, by name. */
+long choice_option(const struct choice *choice, const char *name);
+long call_option(const struct call *call, const char *name);
+
+/* Writes part `option` of a composed algorithm: `collective` on a group of the call's ranks, which
+ * may be absent. The views as in struct call; `root`: place in the group. */
+void call_part(struct builder *builder, const struct call *call, const char *option,
+               enum collective_id collective, const struct group *group, struct view source,
+               struct view destination, int root);
+
+/* As algorithm->refuses, but also for what all grouped ones have in common: that there are groups,
+ * and that the choice's own ones fit the ranks. */
+const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
+                           size_t size);
+/* Why part `option` of the choice cannot serve a group of `ranks`; NULL: it can. For a composed
+ * algorithm's refuses(). */
+const char *part_refuses(const struct choice *choice, const char *option, int ranks, char *why,
+                         size_t size);
+
+/* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
+extern const struct algorithm *const algorithms[];
+bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
+/* The part of that name that an OPTION_PART asks for, with standard options. Its algorithm is NULL
+ * if there is none: it has to serve all of the option's collectives, under its names, is not made
+ * of parts, and needs no groups. */
+struct part part_of(const struct algorithm_option *option, const char *name);
+/* Is it the part of its name? */
+bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option);
+/* What `-a auto` picks for a problem of `bytes` bytes, as tables print them; *why: in a few words.
+ * algorithms/auto.c holds the rule. NULL: no rule has an algorithm that accepts the shape. */
+const struct algorithm *algorithm_auto(const struct problem *problem, size_t bytes,
+                                       const char **why);
+/* By collective and name or alias, in any case, with '_' for '-' if one likes; NULL if unknown. */
+const struct algorithm *algorithm_find(enum collective_id collective, const char *name);
+
+/* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a
+ * lane of its own. The schedule is the caller's, to be freed with schedule_free(); it refers to the
+ * problem's counts, which must live as long. Errors: STATUS_USAGE if the algorithm refuses the
+ * shape (with its reason), STATUS_ERROR if memory ran out or the algorithm wrote what cannot be. */
+enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
+                           int channels, struct schedule **schedule);
+
+#endif
