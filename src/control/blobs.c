@@ -18,9 +18,10 @@ void blobs_free(struct blobs *blobs)
 
 enum status blobs_invalid(int rank, const char *what)
 {
-    return fail(STATUS_ERROR,
-                "rank %d sent invalid %s data: check that all ranks run the same version of cctest",
-                rank, what);
+    return fail_peer(
+        REASON_PEER_INVALID, rank,
+        "rank %d sent invalid %s data: check that all ranks run the same version of cctest", rank,
+        what);
 }
 
 enum status blobs_read(const struct blobs *blobs, const char *what,

@@ -119,11 +119,15 @@ static enum status links_unreachable(struct links *links, int peer, unsigned min
         end += (size_t)size;
         exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;
     }
-    return fail(exhausted ? STATUS_ERROR : STATUS_UNAVAILABLE,
-                "no transport that is allowed (-x) connects rank %d on %s and rank "
-                "%d on %s%s%s",
-                links->rank, members[links->rank].host, peer, members[peer].host, story,
-                exhausted ? "; raise the limit of open files (ulimit -n)" : "");
+    const char *here = members[links->rank].host, *there = members[peer].host;
+    if (exhausted)
+        return fail(STATUS_ERROR,
+                    "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s; "
+                    "raise the limit of open files (ulimit -n)",
+                    links->rank, here, peer, there, story);
+    return fail_peer(REASON_PEER_UNREACHABLE, peer,
+                     "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s",
+                     links->rank, here, peer, there, story);
 }
 
 /* Attaches all peers, and agrees with each on the first transport that works both ways. */

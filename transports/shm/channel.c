@@ -256,10 +256,11 @@ static enum status shm_send(struct shm_channel *channel)
         if (path == PATH_ZCOPY)
             continue;
         if (path == PATH_BCOPY && endpoint->base.config.copy == COPY_ZCOPY)
-            return fail(STATUS_UNAVAILABLE,
-                        "rank %d cannot read this rank's private memory (process_vm_readv), which "
-                        "--copy zcopy needs; use --memory shared, or --copy auto",
-                        channel->base.peer);
+            return fail_peer(
+                REASON_PEER_UNREACHABLE, channel->base.peer,
+                "rank %d cannot read this rank's private memory (process_vm_readv), which "
+                "--copy zcopy needs; use --memory shared, or --copy auto",
+                channel->base.peer);
         endpoint->base.traffic.copied_sending += bytes;
         budget -= bytes < budget ? bytes : budget;
     }
@@ -345,10 +346,13 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
         if (came <= 0) {
             int error = came < 0 ? errno : EFAULT;
             enum status lost = shm_peer_lost(peer);
-            return lost ? lost
-                        : fail(error == ESRCH ? STATUS_TIMEOUT : STATUS_ERROR,
-                               "cannot read the memory of rank %d (pid %ld): %s", peer->rank,
-                               (long)peer->pid, error == ESRCH ? "it has died" : strerror(error));
+            if (lost)
+                return lost;
+            if (error == ESRCH)
+                return fail_peer(REASON_PEER_LOST, peer->rank, "rank %d (pid %ld) died", peer->rank,
+                                 (long)peer->pid);
+            return fail(STATUS_ERROR, "cannot read the memory of rank %d (pid %ld): %s", peer->rank,
+                        (long)peer->pid, strerror(error));
         }
         cursor_advance(&channel->source, (size_t)came);
         if (combines) {
@@ -445,8 +449,9 @@ static enum status shm_receive(struct shm_channel *channel)
         if (transfer->issued < transfer->length)
             continue;
         if (channel->left > 0)
-            return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
-                        channel->base.peer);
+            return fail_peer(REASON_PEER_INVALID, channel->base.peer,
+                             "rank %d sent a longer message than this rank expects",
+                             channel->base.peer);
         channel_pop(&channel->base);
     }
     return STATUS_OK;

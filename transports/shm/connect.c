@@ -209,9 +209,9 @@ static enum status shm_patience(const struct shm_endpoint *endpoint, const struc
         return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
     enum status status = shm_peer_lost(peer);
     if (!status && waiting == WAITING_LATE)
-        status = fail(STATUS_TIMEOUT,
-                      "rank %d (pid %ld) did not connect through shared memory within %g s",
-                      peer->rank, (long)peer->pid, config->timeout);
+        status = fail_peer(REASON_PEER_LATE, peer->rank,
+                           "rank %d (pid %ld) did not connect through shared memory within %g s",
+                           peer->rank, (long)peer->pid, config->timeout);
     return status;
 }
 
@@ -317,15 +317,17 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
     struct shm_connect_slot *own = &endpoint->segment->header->connect_slots[peer->rank];
     const struct shm_connect_slot *other = &peer->header->connect_slots[endpoint->base.config.rank];
     if (own->lanes != other->lanes || own->first_lane != other->first_lane)
-        return fail(STATUS_ERROR, "rank %d asks for other lanes than this rank", peer->rank);
+        return fail_peer(REASON_PEER_INVALID, peer->rank,
+                         "rank %d asks for other lanes than this rank", peer->rank);
     char *block = (char *)(uintptr_t)other->address;
     if (!peer->same_process) {
         struct stat file;
         if (fstat(peer->fd, &file) || !shm_connect_slot_fits(other, (uint64_t)file.st_size))
-            return fail(STATUS_ERROR,
-                        "rank %d told nonsense about its shared memory: do all ranks run the same "
-                        "cctest?",
-                        peer->rank);
+            return fail_peer(
+                REASON_PEER_INVALID, peer->rank,
+                "rank %d sent invalid data about its shared memory: check that all ranks run "
+                "the same version of cctest",
+                peer->rank);
         size_t bytes = shm_block_bytes(&other->geometry, (int)other->lanes);
         block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, peer->fd,
                      (off_t)other->offset);

@@ -84,8 +84,9 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
             return STATUS_OK;
         size_t bytes = (uint32_t)head >> 2;
         if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->came)
-            return fail(STATUS_ERROR, "rank %d sent a longer message than this rank expects",
-                        channel->base.peer);
+            return fail_peer(REASON_PEER_INVALID, channel->base.peer,
+                             "rank %d sent a longer message than this rank expects",
+                             channel->base.peer);
         profile_enter(transfer->profile, transfer_activity(transfer));
         transfer_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
         profile_enter(transfer->profile, PROFILE_BOOKKEEPING);

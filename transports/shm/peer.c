@@ -232,8 +232,9 @@ enum status shm_peer_lost(const struct shm_peer *peer)
     if (!shm_peer_is_gone(peer))
         return STATUS_OK;
     bool left = atomic_load_explicit(&peer->header->closed, memory_order_acquire);
-    return fail(STATUS_TIMEOUT, "rank %d (pid %ld) has %s while this rank still needed it",
-                peer->rank, (long)peer->pid, left ? "left the job" : "died");
+    return fail_peer(REASON_PEER_LOST, peer->rank,
+                     "rank %d (pid %ld) has %s while this rank still needed it", peer->rank,
+                     (long)peer->pid, left ? "left the job" : "died");
 }
 
 void shm_peer_drop(struct shm_peer *peer)

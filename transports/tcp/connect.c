@@ -355,12 +355,13 @@ static enum status meeting_late(const struct meeting *meeting)
     int peer = meeting_awaited(meeting);
     int lane = (int)(meeting->settled % meeting->lanes);
     if (peer > config->rank)
-        return fail(STATUS_TIMEOUT,
-                    "rank %d has not connected to rank %d (tcp, lane %d) within %g s, and %llu "
-                    "strangers were dropped; see what that rank says, or whether a firewall stands "
-                    "between the hosts",
-                    peer, config->rank, lane, config->timeout,
-                    (unsigned long long)meeting->endpoint->base.strangers);
+        return fail_peer(
+            REASON_PEER_LATE, peer,
+            "rank %d has not connected to rank %d (tcp, lane %d) within %g s, and %llu "
+            "strangers were dropped; see what that rank says, or whether a firewall stands "
+            "between the hosts",
+            peer, config->rank, lane, config->timeout,
+            (unsigned long long)meeting->endpoint->base.strangers);
     char tried[600] = "";
     for (size_t i = 0; i < meeting->count; i++) {
         struct address routes[ADDRESSES_MOST];
@@ -372,11 +373,12 @@ static enum status meeting_late(const struct meeting *meeting)
         int count = attempt_routes(meeting, attempt, routes);
         routes_text(routes, attempt->outcomes, count, tried, sizeof(tried));
     }
-    return fail(STATUS_TIMEOUT,
-                "rank %d could not connect to rank %d (tcp) within %g s: %s; see what that rank "
-                "says, whether a firewall stands between the hosts, or choose another network with "
-                "--interface",
-                config->rank, peer, config->timeout, tried);
+    return fail_peer(
+        REASON_PEER_LATE, peer,
+        "rank %d could not connect to rank %d (tcp) within %g s: %s; see what that rank "
+        "says, whether a firewall stands between the hosts, or choose another network with "
+        "--interface",
+        config->rank, peer, config->timeout, tried);
 }
 
 static enum status meeting_hold(struct meeting *meeting)

@@ -42,10 +42,10 @@
 
 static enum status tcp_lost(const struct channel *channel, const char *why)
 {
-    return fail(STATUS_TIMEOUT,
-                "lost the connection to rank %d (tcp, lane %d): %s; see what that rank "
-                "or its host says",
-                channel->peer, channel->lane, why);
+    return fail_peer(REASON_PEER_LOST, channel->peer,
+                     "lost the connection to rank %d (tcp, lane %d): %s; see what that rank "
+                     "or its host says",
+                     channel->peer, channel->lane, why);
 }
 
 static void tcp_close(struct endpoint *base);
