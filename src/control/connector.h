@@ -4,7 +4,12 @@
 #ifndef CCTEST_CONTROL_CONNECTOR_H
 #define CCTEST_CONTROL_CONNECTOR_H
 
+#include <poll.h>
+
+#include "control/frame.h"
+#include "control/join_request.h"
 #include "control/mailbox.h"
+#include "net/handshake.h"
 
 enum connector_state {
     CALL_NONE,

@@ -4,7 +4,8 @@
  * Nothing here touches a socket: each call leaves a letter for the helper thread and waits for the
  * answer, or for the verdict.
  */
-#include <arpa/inet.h>
+#include "control/control.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sodium.h>
@@ -17,17 +18,22 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/signals.h"
+#include "control/find_root.h"
+#include "control/frame.h"
 #include "control/mailbox.h"
-#include "net/socket.h"
+#include "control/messages.h"
+#include "control/relay.h"
+#include "control/root.h"
+#include "net/address.h"
 
 static void *helper_main(void *argument)
 {
     struct control *control = argument;
     log_attach(control->log);
     if (control->membership.rank == 0)
-        control_root_run(control);
+        root_run(control);
     else
-        control_relay_run(control);
+        relay_run(control);
     return NULL;
 }
 
@@ -137,73 +143,6 @@ static struct control *control_create(const struct membership *membership,
     free(control->members);
     free(control);
     return NULL;
-}
-
-/* Which addresses lead from here to rank 0. */
-static enum status control_find_root(struct control *control)
-{
-    const struct membership *membership = &control->membership;
-    const struct address_list *there = &membership->root_home;
-    char *place = control->root_place;
-    size_t room = sizeof control->root_place;
-    if (there->count == 0) {
-        snprintf(place, room, membership->spare_ports > 0 ? "%s ports %d to %d" : "%s port %d",
-                 membership->root_host, membership->root_port,
-                 membership->root_port + membership->spare_ports);
-        return rendezvous_resolve(membership->interface, membership->root_host,
-                                  membership->root_port, control->config.timeout, control->routes,
-                                  &control->route_count);
-    }
-    struct address_list here;
-    enum status status = addresses_find(NULL, &here);
-    if (status != STATUS_OK)
-        return status;
-    control->route_count = addresses_routes(&here, there, control->routes);
-    char first[ADDRESS_TEXT];
-    address_text(control->route_count > 0 ? &control->routes[0] : &there->list[0], first);
-    snprintf(place, room, "%s (%s)", membership->root_host, first);
-    if (control->route_count > 0)
-        return STATUS_OK;
-    return fail(STATUS_ERROR,
-                "none of rank 0's addresses on %s leads there from this host: give all ranks an "
-                "--interface of a network that their hosts share",
-                place);
-}
-
-/* Where all ranks are on this host, they listen on loopback alone: nobody else can connect then. */
-static bool control_stays_here(const struct control *control)
-{
-    const char *host = control->membership.root_host;
-    unsigned char number[16];
-    if (control->membership.root_home.count == 0 && strcmp(host, "localhost") != 0 &&
-        inet_pton(AF_INET, host, number) != 1 && inet_pton(AF_INET6, host, number) != 1)
-        return false; /* a name that may mean another address elsewhere */
-    for (int i = 0; i < control->route_count; i++)
-        if (!address_is_loopback(&control->routes[i]))
-            return false;
-    return true;
-}
-
-/* Finds the way to rank 0, and listens for ranks that rank 0 may have no place for. */
-static enum status control_prepare(struct control *control)
-{
-    const struct membership *membership = &control->membership;
-    const char *interface = membership->interface, *host = membership->root_host;
-    enum status status = STATUS_OK;
-    if (membership->rank == 0) {
-        if (control->listeners.count > 0)
-            return STATUS_OK;
-        status = rendezvous_listen(interface, host, membership->root_port, membership->spare_ports,
-                                   &control->listeners);
-        return status != STATUS_OK ? status
-                                   : rendezvous_warn(interface, host, membership->root_port,
-                                                     control->listeners.fd[0]);
-    }
-    status = control_find_root(control);
-    if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
-        status = addresses_listen(membership->interface, control_stays_here(control),
-                                  &control->listeners, &control->home);
-    return status;
 }
 
 /* Rank 0 itself came to nothing, and no verdict says so: what its log remembers is the error. */
@@ -456,15 +395,6 @@ enum status control_gather(struct control *control, const void *data, size_t siz
                            struct blobs *blobs)
 {
     return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
-}
-
-static void queued_frames_free(struct queued_frame *queued)
-{
-    while (queued) {
-        struct queued_frame *next = queued->next;
-        free(queued);
-        queued = next;
-    }
 }
 
 void control_close(struct control *control)

@@ -4,7 +4,9 @@
 #ifndef CCTEST_CONTROL_JOIN_REQUEST_H
 #define CCTEST_CONTROL_JOIN_REQUEST_H
 
-#include "control/control.h"
+#include "base/status.h"
+#include "control/membership.h"
+#include "net/address.h"
 #include "net/handshake.h"
 
 /* Why a rank comes to rank 0. */

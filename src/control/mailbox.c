@@ -2,6 +2,8 @@
  * mailbox.c - what the helper threads of all ranks have in common: time, waiting, signals,
  * and the letters to and from the main thread.
  */
+#include "control/mailbox.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
-#include "control/mailbox.h"
+#include "control/frame.h"
 
 const char *control_signal_name(const struct control *control)
 {
@@ -83,6 +85,15 @@ struct queued_frame *queued_frame_create(int type, const void *data, size_t size
     if (size > 0)
         memcpy(queued->data, data, size);
     return queued;
+}
+
+void queued_frames_free(struct queued_frame *queued)
+{
+    while (queued) {
+        struct queued_frame *next = queued->next;
+        free(queued);
+        queued = next;
+    }
 }
 
 void control_deliver(struct control *control, const struct share *result)

@@ -10,16 +10,14 @@
 #ifndef CCTEST_CONTROL_MAILBOX_H
 #define CCTEST_CONTROL_MAILBOX_H
 
-#include <poll.h>
 #include <pthread.h>
 
-#include "base/bytes.h"
 #include "base/log.h"
-#include "control/frame.h"
-#include "control/join_request.h"
+#include "base/status.h"
+#include "control/membership.h"
 #include "control/messages.h"
-#include "net/acceptor.h"
-#include "verdict/verdict.h"
+#include "net/address.h"
+#include "verdict/rank_state.h"
 
 #define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
@@ -101,10 +99,6 @@ struct control {
     _Atomic int sockets_most, child_links_most;
 };
 
-/* Rank 0's side and the others': the whole life of the helper thread. */
-void control_root_run(struct control *control);
-void control_relay_run(struct control *control);
-
 /* For the helper. */
 void control_count_sockets(struct control *control, int children, int pending);
 void control_advance_clock(struct control *control);
@@ -122,24 +116,10 @@ bool control_is_closing(struct control *control);
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
+/* NULL: out of memory. */
 struct queued_frame *queued_frame_create(int type, const void *data, size_t size);
+void queued_frames_free(struct queued_frame *queued); /* and all behind it; NULL: none */
 /* What a pulse says now. */
 void progress_read(struct progress *progress, struct progress_snapshot *snapshot);
-
-/* rank_acceptor.c: the door at which the ranks of a job turn up. */
-typedef void rank_acceptor_admit(void *argument, struct wire *wire,
-                                 const struct join_request *request);
-struct rank_acceptor {
-    struct acceptor acceptor;   /* at the control's listeners */
-    rank_acceptor_admit *admit; /* takes what is in the wire of who knows the secret */
-    void *argument;
-};
-#define RANK_ACCEPTOR_POLLS 144 /* that its acceptor_watch() takes at most */
-/* False: out of memory. */
-bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
-                        rank_acceptor_admit *admit, void *argument);
-/* Nobody is let in any more: who comes from now on finds nobody listening. Allowed more than once;
- * the lobby was open. */
-void rank_acceptor_close(struct rank_acceptor *rank_acceptor);
 
 #endif

@@ -9,8 +9,10 @@
 #define CCTEST_CONTROL_MESSAGES_H
 
 #include "base/bytes.h"
-#include "control/control.h"
-#include "verdict/verdict.h"
+#include "base/status.h"
+#include "control/blobs.h"
+#include "net/address.h"
+#include "verdict/rank_state.h"
 
 /* A status and what there is to say about it: FAILED, FINISHED, REFUSED and VERDICT. */
 struct notice {

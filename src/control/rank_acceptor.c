@@ -1,9 +1,9 @@
 /*
  * rank_acceptor.c - the door at which the ranks of a job turn up.
  */
-#include <fcntl.h>
+#include "control/rank_acceptor.h"
 
-#include "control/mailbox.h"
+#include <fcntl.h>
 
 #define PENDING_SECONDS 3.0
 

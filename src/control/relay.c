@@ -6,35 +6,20 @@
  * rank 0 says down to all; of what others say it understands no more than it must to know when they
  * have gone. When rank 0 cannot be heard any more, the rank ends by itself.
  */
+#include "control/relay.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/relay.h"
+#include "control/uplink.h"
 
 #define REPORTED_SECONDS  0.5 /* that a rank which fails waits for rank 0 to have reported */
 #define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
 #define OWN_POLLS         5   /* wake, signals, up, voice, call */
 
 /* ---- upwards ---- */
-
-void relay_say(struct relay *relay, int rank, int type, const void *data, size_t size)
-{
-    if (relay->alone)
-        return;
-    if (type == FRAME_FAILED && rank == relay->control->membership.rank) {
-        relay->failure.size = 0;
-        bytes_put(&relay->failure, data, size);
-    }
-    bool said = wire_put(&relay->up, rank, type, data, size);
-    if (relay->uplink == UPLINK_VOICE)
-        said = wire_put(&relay->voice, rank, type, data, size) && said;
-    if (!said) {
-        say("out of memory for a message of %zu bytes to rank 0", size);
-        control_conclude(relay->control, STATUS_ERROR);
-    }
-}
 
 static void relay_say_self(struct relay *relay, int type, const void *data, size_t size)
 {
@@ -165,7 +150,8 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     }
 }
 
-bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
+/* Reads and passes on what came from above; false: the connection is broken, and why. */
+static bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
 {
     bool open = wire_fill(wire);
     struct frame frame;
@@ -246,7 +232,7 @@ static const struct child_link_ops relay_hearer = {.hear = relay_hear, .lose = r
 static void relay_tend_rank_acceptor(struct relay *relay)
 {
     struct control *control = relay->control;
-    uint64_t strangers = control_strangers(control);
+    uint64_t strangers = atomic_load(&control->strangers);
     if (strangers > relay->strangers && relay_is_placed(relay)) {
         struct bytes bytes = {0};
         strangers_encode(strangers, &bytes);
@@ -299,12 +285,6 @@ static void relay_check_root(struct relay *relay)
         "it %shas been silent for %.3g s%s (stopped, or is its host down or this one cut off?)",
         placed ? "" : "answered, and ", silence, placed ? "" : " since");
     relay_is_alone(relay, why);
-}
-
-void relay_must_leave(struct relay *relay)
-{
-    if (relay->leave == LEAVE_NONE)
-        relay->leave = LEAVE_DUE;
 }
 
 /* Who is alone says it too: rank 0 may only have been stopped. */
@@ -416,7 +396,7 @@ static bool relay_may_close(struct relay *relay)
            (relay->up.fd < 0 || (relay->leave == LEAVE_TAKEN && !wire_pending(&relay->up)));
 }
 
-void control_relay_run(struct control *control)
+void relay_run(struct control *control)
 {
     struct relay relay = {.control = control, .up.fd = -1, .voice.fd = -1};
     relay.polls = calloc(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,

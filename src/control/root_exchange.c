@@ -4,11 +4,11 @@
  * Each rank sends its share and waits; when rank 0 has the shares of all, it sends all what the
  * exchange gives. A rank is in one exchange at a time, so there is one share of each at most.
  */
+#include "control/root_exchange.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "control/root.h"
 
 #define RESULT_HEAD 8 /* bytes of a result in front of its data */
 
@@ -92,7 +92,7 @@ static void exchange_complete(struct root *root)
     }
 }
 
-bool exchange_share(struct root *root, int rank, const unsigned char *data, size_t size)
+bool root_take_share(struct root *root, int rank, const unsigned char *data, size_t size)
 {
     struct peer *peer = &root->peers[rank];
     struct share share;

@@ -1,12 +1,13 @@
 /*
  * root_join.c - rank 0 gathers the ranks of the job, or says why there is none.
  */
+#include "control/root_join.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rank_list.h"
-#include "control/root.h"
 
 #define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
 
@@ -345,7 +346,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
              root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
              absent ? "; were they started, and can they reach this host?" : "");
     tell_strayed(root, text, size);
-    uint64_t strangers = control_strangers(root->control);
+    uint64_t strangers = atomic_load(&root->control->strangers);
     size_t end = strlen(text);
     if (strangers > 0)
         snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",

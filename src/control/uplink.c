@@ -8,13 +8,13 @@
  * it; when the parent brings them again, it goes back to it. When rank 0 cannot be reached any more,
  * it is alone, and ends.
  */
+#include "control/uplink.h"
+
 #include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "control/relay.h"
 
 #define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
 #define PARENT_SECONDS  3.0 /* for one of a parent */
@@ -24,6 +24,29 @@
 #define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
 #define ORPHAN_SHARE    12  /* but only when the deadline has passed: so much may pass first, */
 #define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
+
+void relay_say(struct relay *relay, int rank, int type, const void *data, size_t size)
+{
+    if (relay->alone)
+        return;
+    if (type == FRAME_FAILED && rank == relay->control->membership.rank) {
+        relay->failure.size = 0;
+        bytes_put(&relay->failure, data, size);
+    }
+    bool said = wire_put(&relay->up, rank, type, data, size);
+    if (relay->uplink == UPLINK_VOICE)
+        said = wire_put(&relay->voice, rank, type, data, size) && said;
+    if (!said) {
+        say("out of memory for a message of %zu bytes to rank 0", size);
+        control_conclude(relay->control, STATUS_ERROR);
+    }
+}
+
+void relay_must_leave(struct relay *relay)
+{
+    if (relay->leave == LEAVE_NONE)
+        relay->leave = LEAVE_DUE;
+}
 
 static const char *relay_root_name(struct relay *relay, char *text, size_t size)
 {

@@ -9,6 +9,7 @@
 #include "control/join_request.h"
 #include "control/messages.h"
 #include "fuzz.h"
+#include "verdict/verdict.h"
 
 #define RANKS_FEW 6
 

@@ -295,9 +295,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_attach(&world.log);
     join_request_fill(&world.request, &control->membership, control->options);
     if (rank == 0)
-        control_root_run(control);
+        root_run(control);
     else
-        control_relay_run(control);
+        relay_run(control);
     log_attach(NULL);
     require(atomic_load(&control->ended));
     for (int i = 0; i < world.count; i++) {

@@ -10,6 +10,8 @@
 
 #include "control/relay.h"
 #include "control/root.h"
+#include "control/root_state.h"
+#include "control/uplink.h"
 #include "fuzz.h"
 
 enum step {

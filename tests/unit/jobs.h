@@ -18,7 +18,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "control/control.h"
 #include "control/mailbox.h"
+#include "control/rank_acceptor.h"
 
 #define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a lobby holds */
 

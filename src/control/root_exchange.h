@@ -1,0 +1,12 @@
+/*
+ * root_exchange.h - exchanges between all ranks, through rank 0.
+ */
+#ifndef CCTEST_CONTROL_ROOT_EXCHANGE_H
+#define CCTEST_CONTROL_ROOT_EXCHANGE_H
+
+#include "control/root_state.h"
+
+/* Takes a rank's share, and sends the result when it was the last; false: it is malformed. */
+bool root_take_share(struct root *root, int rank, const unsigned char *data, size_t size);
+
+#endif

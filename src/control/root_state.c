@@ -1,0 +1,92 @@
+/*
+ * root_state.c - rank 0's table of ranks, and how a job ends: for its loop (root.c), joining
+ * (root_join.c) and exchanges (root_exchange.c) alike.
+ */
+#include "control/root_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void root_send_all(struct root *root, int type, const void *data, size_t size)
+{
+    child_links_send(&root->children, 0, type, data, size);
+}
+
+void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
+                const char *message)
+{
+    struct control *control = root->control;
+    if (atomic_load(&control->ended) || root->peers[rank].blamed)
+        return;
+    if (root->verdict_at == 0)
+        root->verdict_at = control->now + GRACE_SECONDS;
+    if (kind == CAUSE_INTERRUPTED) {
+        root->verdict_at = control->now;
+        if (root->cause_count > 0)
+            return; /* launchers send signals because of what has happened already */
+    }
+    root->peers[rank].blamed = true;
+    struct cause *cause = &root->causes[root->cause_count++];
+    *cause = (struct cause){.kind = kind, .rank = rank, .status = status};
+    snprintf(cause->message, sizeof cause->message, "%s", message);
+}
+
+void root_repeat(struct root *root)
+{
+    struct bytes bytes = {0};
+    notice_encode(&root->last_word, &bytes);
+    if (!bytes.failed)
+        root_send_all(root, root->last_type, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    child_links_flush(&root->children);
+}
+
+/* Is there a rank that must still come to learn how the job ended, as its parent is dead? */
+static bool root_expects_orphans(const struct root *root)
+{
+    for (int rank = 1; rank < root->ranks; rank++) {
+        const struct peer *peer = &root->peers[rank];
+        if (peer->state == PEER_JOINED && peer->parent > 0 && !peer->adopted &&
+            root->peers[peer->parent].state == PEER_LEFT)
+            return true;
+    }
+    return false;
+}
+
+/* A script may run one job after the other in the same place: a rank that knows the verdict may be
+ * back for the next one before rank 0 is gone. */
+void root_tend_rank_acceptor(struct root *root)
+{
+    if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
+        rank_acceptor_close(&root->rank_acceptor);
+}
+
+void root_end(struct root *root, int type, enum status status, const char *text)
+{
+    root->last_type = type;
+    root->last_word.status = status;
+    snprintf(root->last_word.text, sizeof root->last_word.text, "%s", text);
+    root_repeat(root);
+    control_conclude(root->control, status);
+    root_tend_rank_acceptor(root);
+}
+
+void root_pronounce(struct root *root, int type)
+{
+    struct control *control = root->control;
+    const struct verdict *verdict = &root->verdict;
+    log_attach(NULL); /* it is the job that speaks, not rank 0 */
+    say("%s", verdict->headline);
+    for (int i = 0; i < verdict->line_count; i++)
+        say("  %s", verdict->lines[i]);
+    log_attach(control->log);
+
+    size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
+    control->errors = malloc(size ? size : 1);
+    if (control->errors) {
+        memcpy(control->errors, verdict->errors, size);
+        control->error_count = verdict->error_count;
+    }
+    root_end(root, type, verdict->status, verdict->headline);
+}
