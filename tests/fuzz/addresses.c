@@ -8,8 +8,8 @@
 
 #include "bootstrap/bootstrap_internal.h"
 #include "net/address.h"
-#include "transports/shm/shm.h"
-#include "transports/tcp/tcp.h"
+#include "transports/shm/connect.h"
+#include "transports/tcp/connect.h"
 #include "transports/transports.h"
 #include "fuzz.h"
 

@@ -24,7 +24,7 @@ struct post {
 
 #define TRANSFER_MOST MIB
 
-/* Does this message go through slots? What is said in transports/shm_channel.c, once more. */
+/* Does this message go through slots? What is said in transports/shm/channel.c, once more. */
 static bool goes_through_slots(const struct policy *policy, const struct post *post)
 {
     bool shared = policy->memory == memory_find("shared");

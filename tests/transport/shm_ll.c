@@ -3,7 +3,7 @@
  * their numbers come to an end, that no old word is taken for a new one, and how far a sender gets.
  * (conformance.c and its like ask of them what every way must do.)
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/ll.h"
 
 #include "world.h"
 

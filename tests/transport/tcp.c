@@ -4,7 +4,8 @@
  * what a connection had to wait for; and what comes while a rank waits for something else.
  */
 #include "net/socket.h"
-#include "transports/tcp/tcp.h"
+#include "transports/tcp/socket.h"
+#include "transports/tcp/stats.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -116,7 +117,7 @@ static void controlled(struct rank *me)
         require(me, line_make("127.0.0.1", same ? "127.0.0.1" : "127.0.0.2", ends));
         setsockopt(ends[0], IPPROTO_TCP, TCP_CONGESTION, "cubic", strlen("cubic"));
         control_of(ends[0], before);
-        require(me, tcp_install(endpoint, !me->number, lane, ends[0]) == STATUS_OK);
+        require(me, tcp_socket_install(endpoint, !me->number, lane, ends[0]) == STATUS_OK);
         control_of(ends[0], after);
         require(me, !strcmp(after, same ? "reno" : before));
         close(ends[1]); /* the other end is the endpoint's */

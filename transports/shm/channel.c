@@ -7,14 +7,14 @@
  *
  *     line    up to 56 bytes, under auto: flag and data in one cache line
  *     bcopy   bytes in slots
- *     ll      words that carry their own flags (shm_ll.c)
+ *     ll      words that carry their own flags (ll.c)
  *     zcopy   a slot refers to bytes in the sender's memory; the receiver reads them there and puts
  *             them where they belong, and the slot's return tells the sender that they are done
  *
  * Nobody waits for a cell to be full: what the limit allows is sent, and taken as the receiver's
  * own limit allows. A cell holds bytes of one message.
  */
-#include "transports/shm/ring.h"
+#include "transports/shm/channel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,9 @@
 
 #include "base/log.h"
 #include "memory/nontemporal.h"
+#include "transports/shm/ll.h"
+#include "transports/shm/peer.h"
+#include "transports/shm/ring.h"
 
 /* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
  * more for every run; beside it slots between far cores are twice as dear as between near ones. */
@@ -463,13 +466,6 @@ enum status shm_channel_progress(struct shm_channel *channel)
     enum status status = channel->base.sends ? shm_send(channel) : shm_receive(channel);
     profile_leave(profile);
     return status;
-}
-
-void shm_channel_free(struct shm_channel *channel)
-{
-    for (int kind = 0; kind < SHM_RINGS; kind++)
-        free(channel->rings[kind].issues);
-    free(channel);
 }
 
 bool shm_channel_is_idle(const struct shm_channel *channel)

@@ -15,7 +15,7 @@
  * How large the rings are follows from how many channels share the segment, so that the whole of it
  * stays bounded.
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/connect.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -27,6 +27,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transports/shm/ll.h"
+#include "transports/shm/peer.h"
+#include "transports/shm/segment.h"
 
 #define PAGE   ((size_t)4096)
 #define FAR_NS 90 /* a line's way: 50 between cores with a common cache, 140 without, measured */
@@ -244,6 +247,13 @@ static void shm_channel_lay(struct shm_channel *channel, char *block, uint32_t i
         cells += ring->count * ring->stride;
     }
     shm_ll_reset(&channel->rings[SHM_LL], 0);
+}
+
+static void shm_channel_free(struct shm_channel *channel)
+{
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        free(channel->rings[kind].issues);
+    free(channel);
 }
 
 static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
@@ -464,4 +474,13 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
         status = shm_measure_all(endpoint);
     free(lacking);
     return status;
+}
+
+void shm_disconnect(struct shm_peer *peer)
+{
+    for (int sends = 0; sends < 2; sends++) {
+        for (int lane = 0; lane < peer->lanes; lane++)
+            shm_channel_free(peer->channels[sends][lane]);
+        free(peer->channels[sends]);
+    }
 }

@@ -1,7 +1,11 @@
 /*
  * eager.c - short messages, each whole in one cell: a store and a load with nothing between.
  */
+#include "transports/shm/eager.h"
+
 #include "base/log.h"
+#include "transports/shm/channel.h"
+#include "transports/shm/ll.h"
 #include "transports/shm/ring.h"
 
 size_t shm_eager_most(const struct channel *base)

@@ -34,9 +34,11 @@
  * once. Nobody waits for those for ever: of all that is not complete, what comes first in program
  * order has no limit but its end (schedule.h).
  */
-#include "transports/shm/ring.h"
+#include "transports/shm/ll.h"
 
 #include <string.h>
+
+#include "transports/shm/ring.h"
 
 #define WORD_DATA   sizeof(uint32_t)
 #define EPOCH_FIRST 2

@@ -2,7 +2,7 @@
  * peer.c - who another rank of this node is, whether it can be reached through shared memory
  * and read in place, and whether it still lives.
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "transports/shm/segment.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
 _Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a desk is a line");
@@ -239,12 +240,6 @@ enum status shm_peer_lost(const struct shm_peer *peer)
 
 void shm_peer_drop(struct shm_peer *peer)
 {
-    for (int lane = 0; lane < peer->lanes; lane++) {
-        for (int sends = 0; sends < 2; sends++)
-            shm_channel_free(peer->channels[sends][lane]);
-    }
-    free(peer->channels[0]);
-    free(peer->channels[1]);
     for (int i = 0; i < peer->region_count; i++) {
         if (peer->regions[i].mapped)
             memory_unplace(peer->regions[i].mapped, peer->regions[i].bytes);

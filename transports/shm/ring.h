@@ -1,6 +1,6 @@
 /*
  * ring.h - what posted (channel.c) and eager messages (eager.c) do alike with a
- * channel's rings, of cells and of words (shm_ll.c).
+ * channel's rings, of cells and of words (ll.c).
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
@@ -52,12 +52,5 @@ static inline enum shm_ring_kind shm_ring_of(const struct shm_channel *channel, 
         return SHM_LINES;
     return length <= channel->rings[SHM_SHORT].payload ? SHM_SHORT : SHM_LONG;
 }
-
-/* Is there a free cell to be sent? */
-bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind);
-
-/* Copies bytes into a slot. Between cores without a common cache they go through memory: fetching
- * each line out of the other's cache takes several times as long. */
-void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes);
 
 #endif

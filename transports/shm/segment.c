@@ -5,7 +5,7 @@
  * process use the owner's mapping (one address for one byte, which is also what ThreadSanitizer
  * needs); therefore the last user takes it down, not the owner.
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>

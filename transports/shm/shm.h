@@ -12,7 +12,7 @@
  *
  *     a credit line for each ring | line cells | slot cells for short messages | for long ones
  *
- * or, where --copy ll was asked for, two regions of words in place of all cells (shm_ll.c). A
+ * or, where --copy ll was asked for, two regions of words in place of all cells (ll.c). A
  * region is a cell that has no first word, because all its words say where they belong.
  *
  * Another cell's first word says which number it is, how much it holds and of what kind; it is
@@ -200,65 +200,5 @@ struct shm_endpoint {
     char *bounce;                /* where private memory lands before it is combined */
     char reason[512];
 };
-
-/* segment.c */
-
-/* Creates a segment with a header and `ranks` desks. */
-enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **segment);
-/* Appends a block of `bytes` bytes (whole pages), mapped and really there. */
-enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **block,
-                             uint64_t *offset);
-/* Gives up one use; the last one (of this process) unmaps and frees. */
-void shm_segment_drop(struct shm_segment *segment);
-enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes);
-void shm_mappings_drop(struct shm_mapping **list);
-
-/* peer.c */
-
-/* Fills in the endpoint's address. */
-void shm_address_fill(struct shm_endpoint *endpoint);
-const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
-                            const struct shm_address *address, struct shm_peer **peer);
-/* Maps the shared regions of the peer. */
-enum status shm_peer_map_regions(struct shm_peer *peer);
-/* STATUS_OK, or a failure that names the peer, if it is gone. */
-enum status shm_peer_lost(const struct shm_peer *peer);
-bool shm_peer_is_gone(const struct shm_peer *peer);
-void shm_peer_drop(struct shm_peer *peer);
-
-/* connect.c */
-
-/* Can a desk be believed whose segment has so many bytes? */
-bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes);
-enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
-
-/* channel.c */
-enum status shm_channel_progress(struct shm_channel *channel);
-void shm_channel_free(struct shm_channel *channel);
-/* Nothing is posted and nothing is out. */
-bool shm_channel_is_idle(const struct shm_channel *channel);
-
-/* shm_ll.c */
-
-/* Makes `epoch`, from 2 on, the next of a ring that is idle, at both ends; 0: the first of all. */
-void shm_ll_reset(struct shm_ring *ring, uint32_t epoch);
-/* A message of so many bytes is to begin: finds its place. Does nothing where that is found. */
-void shm_ll_begin(struct shm_ring *ring, size_t length, bool sends);
-/* How many bytes may be put now, of `left` that the message has left and `allowed` of these. */
-size_t shm_ll_room(const struct shm_ring *ring, size_t left, size_t allowed);
-/* Sends as many, where a cell is free. `ends`: the message ends with them. */
-void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends);
-/* How many of the next `most` bytes of a message have come, in this region. */
-size_t shm_ll_came(const struct shm_ring *ring, size_t most);
-/* Has a whole message of so many bytes, which lies in this region? It looks at the last word first:
- * who looks at a cache line that is being written takes it away from the writer. */
-bool shm_ll_have_come(const struct shm_ring *ring, size_t bytes);
-/* Places, or combines, as many; whole elements. Returns how many of them were copied first. */
-size_t shm_ll_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
-                   struct cursor *with, size_t bytes, bool ends);
-
-/* eager.c: transport->eager_most and eager_move. */
-size_t shm_eager_most(const struct channel *base);
-enum status shm_eager_move(struct channel *base, const struct transfer *transfer, bool *moved);
 
 #endif

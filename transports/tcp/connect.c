@@ -11,6 +11,8 @@
  * byte behind the handshake says that it keeps this connection. Without it the other end, when it
  * had slept, would take a connection that nobody holds any more.
  */
+#include "transports/tcp/connect.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
@@ -24,7 +26,7 @@
 #include "base/log.h"
 #include "net/acceptor.h"
 #include "net/socket.h"
-#include "transports/tcp/tcp.h"
+#include "transports/tcp/socket.h"
 
 #define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
 #define STRANGERS_MOST    64   /* guests at the same time, beyond those that we wait for */
@@ -183,7 +185,7 @@ static enum status attempt_conclude(struct meeting *meeting, struct attempt *att
         return STATUS_OK;
     enum status status = STATUS_OK;
     if (moved == 1) {
-        status = tcp_install(meeting->endpoint, attempt->peer, attempt->lane, attempt->fd);
+        status = tcp_socket_install(meeting->endpoint, attempt->peer, attempt->lane, attempt->fd);
         if (status == STATUS_OK)
             attempt->fd = -1;
         tick_on(meeting->endpoint->base.config.tick);

@@ -1,15 +1,20 @@
 /*
- * stats.c - what a connection had to wait for, as this side and the kernel have counted it.
+ * stats.c - what a connection waited for, and what it does while nothing moves, by the kernel's
+ * counters (TCP_INFO).
  *
- * The kernel knows what a program cannot see behind the socket's buffer: for how long bytes were on
- * their way. A file of its own, since the C library's <netinet/tcp.h> knows less of it than the
- * kernel's header, and the two exclude each other.
+ * A send is done when the kernel has taken its bytes. Only the kernel knows how long they were in
+ * flight, how often it sent them again, and that the network no longer delivers them. A peer that
+ * is slow or stopped still acknowledges: its kernel does.
+ *
+ * TCP_INFO needs the kernel's <linux/tcp.h>, which knows more fields than the C library's
+ * <netinet/tcp.h>. The two headers exclude each other, hence a file of its own.
  */
+#include "transports/tcp/stats.h"
+
 #include <linux/tcp.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "transports/tcp/tcp.h"
 
 /* What has come of a message is acknowledged at once, and not when the kernel has waited for more
  * (up to 40 ms): until then the sender's kernel would take it to be on its way. */
@@ -54,4 +59,27 @@ void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
     uint64_t full = info.tcpi_rwnd_limited;
     wait_stats->busy = (info.tcpi_busy_time > full ? info.tcpi_busy_time - full : 0) * 1000;
     wait_stats->resent = info.tcpi_total_retrans;
+}
+
+static void socket_idle(int fd, int peer, struct idle_report *idle)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return;
+    bool unheard = info.tcpi_unacked > 0 ? info.tcpi_retransmits > 1 : info.tcpi_probes > 1;
+    if (unheard && idle->unheard < 0)
+        idle->unheard = peer;
+    idle->arrived += info.tcpi_bytes_received;
+}
+
+void tcp_idle_report(const struct endpoint *base, struct idle_report *idle)
+{
+    const struct tcp_endpoint *endpoint = (const struct tcp_endpoint *)base;
+    for (int peer = 0; peer < base->config.ranks; peer++)
+        for (int lane = 0; lane < endpoint->peers[peer].lane_count; lane++) {
+            const struct tcp_socket *it = endpoint->peers[peer].lanes[lane];
+            if (it)
+                socket_idle(it->fd, peer, idle);
+        }
 }

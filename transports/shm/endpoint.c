@@ -1,5 +1,5 @@
 /*
- * shm.c - links between ranks of one node through shared memory: the endpoint.
+ * endpoint.c - links between ranks of one node through shared memory: the endpoint.
  *
  * Each rank owns a memfd that its peers map and write into (shm.h has its format). Whom it can
  * reach is peer.c's matter, how channels come about connect.c's, how bytes move
@@ -15,7 +15,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transports/shm/shm.h"
+#include "transports/shm/channel.h"
+#include "transports/shm/connect.h"
+#include "transports/shm/eager.h"
+#include "transports/shm/peer.h"
+#include "transports/shm/segment.h"
 #include "transports/transports.h"
 
 /* All segments of a node together, and one of them, unless the user fixes the size of slots. It is
@@ -195,6 +199,7 @@ static void shm_close(struct endpoint *base)
             continue;
         while (peer->same_process && atomic_load(&peer->header->reading) == reading_this)
             sched_yield();
+        shm_disconnect(peer);
         shm_peer_drop(peer);
     }
     shm_endpoint_free(endpoint);

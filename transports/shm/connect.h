@@ -1,0 +1,16 @@
+/*
+ * connect.h - makes the channels between this rank and its peers.
+ */
+#ifndef CCTEST_TRANSPORTS_SHM_CONNECT_H
+#define CCTEST_TRANSPORTS_SHM_CONNECT_H
+
+#include "transports/shm/shm.h"
+
+/* Can a desk be believed whose segment has so many bytes? */
+bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes);
+enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
+
+/* Frees the channels to and from the peer. Nothing may use them any more. */
+void shm_disconnect(struct shm_peer *peer);
+
+#endif

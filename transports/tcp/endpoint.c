@@ -1,0 +1,186 @@
+/*
+ * endpoint.c - the transport that works everywhere: one TCP socket for each lane between two ranks.
+ *
+ * While few channels are active each is tried directly, which is quickest; when there are many,
+ * epoll says (edge-triggered, so that idle sockets cost nothing) which of them are worth a try.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transports/tcp/channel.h"
+#include "transports/tcp/connect.h"
+#include "transports/tcp/socket.h"
+#include "transports/tcp/stats.h"
+#include "transports/tcp/tcp.h"
+#include "transports/transports.h"
+
+#define SLOT_BYTES  65536
+#define SLOT_LEAST  64 /* holds an element of any type */
+#define DIRECT_MOST 8  /* active channels that are tried without asking epoll */
+
+static void tcp_close(struct endpoint *base);
+
+static enum status tcp_open(const struct transport_config *config, struct endpoint **result)
+{
+    struct tcp_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+    if (!endpoint)
+        return fail(STATUS_ERROR, "out of memory for a tcp endpoint");
+    endpoint->base.transport = &transport_tcp;
+    endpoint->base.config = *config;
+    endpoint->slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;
+    if (endpoint->slot_bytes < SLOT_LEAST)
+        endpoint->slot_bytes = SLOT_LEAST;
+    tcp_prepare(endpoint);
+    enum status status;
+    endpoint->epoll = epoll_create1(EPOLL_CLOEXEC);
+    endpoint->peers = calloc((size_t)config->ranks, sizeof(*endpoint->peers));
+    if (endpoint->epoll < 0 || !endpoint->peers)
+        status = fail(STATUS_ERROR, "cannot make a tcp endpoint: %s", strerror(errno));
+    else
+        status = addresses_listen(config->interface, config->local_ranks == config->ranks,
+                                  &endpoint->listeners, &endpoint->home);
+    if (status != STATUS_OK) {
+        tcp_close(&endpoint->base);
+        return status;
+    }
+    *result = &endpoint->base;
+    return STATUS_OK;
+}
+
+_Static_assert(ADDRESSES_BLOB_MOST <= TRANSPORT_ADDRESS_MOST,
+               "a rank's addresses fit into its blob");
+
+static size_t tcp_address(struct endpoint *base, void *blob)
+{
+    return addresses_encode(&((struct tcp_endpoint *)base)->home, blob);
+}
+
+static const char *tcp_attach(struct endpoint *base, int peer, const void *blob, size_t size)
+{
+    if (base->config.copy == COPY_LL)
+        return "it has no memory that both ranks share, which --copy ll needs; use -x shm, or "
+               "another --copy";
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
+    struct tcp_peer *it = &endpoint->peers[peer];
+    struct address routes[ADDRESSES_MOST];
+    if (!it->home && !(it->home = malloc(sizeof(*it->home))))
+        return "out of memory";
+    if (!addresses_decode(blob, size, it->home))
+        return "its address makes no sense (another version of cctest?)";
+    if (peer < base->config.rank && addresses_routes(&endpoint->home, it->home, routes) == 0)
+        return "no address that it listens on leads there from here (on the same host: the network "
+               "namespaces differ; choose an --interface)";
+    return NULL;
+}
+
+static struct channel *tcp_channel(struct endpoint *base, int peer, int lane, bool sends)
+{
+    struct tcp_socket *it = tcp_socket_find((struct tcp_endpoint *)base, peer, lane);
+    return !it ? NULL : sends ? &it->out.base : &it->in.base;
+}
+
+static void tcp_activate(struct channel *base)
+{
+    struct tcp_channel *channel = (struct tcp_channel *)base;
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base->endpoint;
+    if (!channel->active) {
+        channel->active = true;
+        endpoint->active[endpoint->active_count++] = channel;
+    }
+}
+
+/* Asks the kernel which sockets have become worth a try since it was last asked. */
+static enum status tcp_look(struct tcp_endpoint *endpoint)
+{
+    struct epoll_event events[64];
+    int count;
+    do {
+        count = epoll_wait(endpoint->epoll, events, 64, 0);
+        if (count < 0 && errno != EINTR)
+            return fail(STATUS_ERROR, "epoll_wait failed: %s", strerror(errno));
+        for (int i = 0; i < count; i++) {
+            struct tcp_socket *it = events[i].data.ptr;
+            if (events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+                it->out.ready = true;
+            if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
+                it->in.ready = true;
+        }
+    } while (count == 64);
+    return STATUS_OK;
+}
+
+static enum status tcp_progress(struct endpoint *base)
+{
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
+    bool direct = endpoint->active_count <= DIRECT_MOST;
+    enum status status = direct ? STATUS_OK : tcp_look(endpoint);
+    for (int i = 0; status == STATUS_OK && i < endpoint->active_count;) {
+        struct tcp_channel *channel = endpoint->active[i];
+        if (direct || channel->ready)
+            status = tcp_channel_progress(channel);
+        else if (channel->base.sends) /* no room when it was last tried, and none since */
+            profile_starve(channel->base.first->profile);
+        if (channel->base.first) {
+            i++;
+        } else {
+            channel->active = false;
+            endpoint->active[i] = endpoint->active[--endpoint->active_count];
+        }
+    }
+    return status;
+}
+
+static enum status tcp_check(struct endpoint *base)
+{
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < endpoint->active_count; i++)
+        status = tcp_channel_check(endpoint->active[i]);
+    return status;
+}
+
+static void tcp_close(struct endpoint *base)
+{
+    struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
+    if (!endpoint)
+        return;
+    for (int peer = 0; endpoint->peers && peer < base->config.ranks; peer++) {
+        for (int lane = 0; lane < endpoint->peers[peer].lane_count; lane++)
+            tcp_socket_free(endpoint->peers[peer].lanes[lane]);
+        free(endpoint->peers[peer].lanes);
+        free(endpoint->peers[peer].home);
+    }
+    tcp_settle(base);
+    if (endpoint->epoll >= 0)
+        close(endpoint->epoll);
+    free(endpoint->peers);
+    free(endpoint->active);
+    free(endpoint);
+}
+
+static const char *tcp_unavailable(void)
+{
+    return NULL;
+}
+
+const struct transport transport_tcp = {
+    .name = "tcp",
+    .summary = "sockets: between any two ranks that can reach each other by an IP network",
+    .unavailable = tcp_unavailable,
+    .open = tcp_open,
+    .address = tcp_address,
+    .attach = tcp_attach,
+    .connect = tcp_connect,
+    .settle = tcp_settle,
+    .channel = tcp_channel,
+    .wait_stats = tcp_wait_stats,
+    .activate = tcp_activate,
+    .progress = tcp_progress,
+    .check = tcp_check,
+    .idle_report = tcp_idle_report,
+    .close = tcp_close,
+};
