@@ -17,6 +17,7 @@
 #include "bootstrap/process_manager.h"
 #include "cli/commands.h"
 #include "cli/printers/output.h"
+#include "memory/memory_limits.h"
 
 static json_t *host_facts(void)
 {

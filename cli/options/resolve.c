@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "cli/options/command_line.h"
+#include "memory/reduce.h"
 
 #define TIMEOUT_LEAST 0.2
 

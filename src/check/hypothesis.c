@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/reduce.h"
+
 /* Adds destination element `at` to the samples. */
 static void evidence_add(struct evidence *evidence, const char *destination, size_t at)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "check/hypothesis.h"
+#include "memory/reduce.h"
 
 #define VECTOR_WORK    (4u << 20) /* bounds p^2 * samples in the search over intervals */
 #define INTERVAL_RANKS 1024 /* with more ranks, intervals are not tried but for single ranks */

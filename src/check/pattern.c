@@ -54,6 +54,7 @@
 #include <string.h>
 
 #include "check/pattern_values.h"
+#include "memory/reduce.h"
 #include "memory/vectorize.h"
 
 #define PAGE  4096u       /* elements that share their keys; a power of two */

@@ -8,6 +8,7 @@
 #ifndef CCTEST_EXECUTE_EXECUTOR_H
 #define CCTEST_EXECUTE_EXECUTOR_H
 
+#include "execute/fault.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 #include "transport/links.h"
@@ -52,15 +53,9 @@ struct position {
 };
 void executor_position(const struct executor *executor, struct position *where);
 
-/* Injected faults, for testing the tester: the `nth` incoming message of the next run is treated
- * so. */
-enum fault_kind {
-    FAULT_NONE,
-    FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */
-    FAULT_DROP,    /* it is received and ignored */
-};
+/* Injects the fault into incoming message `nth` (from 0) of the next run. */
 void executor_inject(struct executor *executor, enum fault_kind fault, int nth);
-/* Is there still a fault that has struck nothing? */
+/* True if no message has met the injected fault yet. */
 bool executor_inject_pending(const struct executor *executor);
 
 #endif

@@ -1,13 +1,21 @@
 /*
- * fault.h - the faults that a plan inflicts on one of its incoming messages (--inject).
+ * fault.h - injected faults, to test the tester (--inject): one incoming message is corrupted or
+ * dropped.
  *
- * The message that is struck travels as any other, so its peer notices nothing; it is kept from
- * those who wait for it until it is complete, and by then the damage is done.
+ * The message travels as any other, so its sender notices nothing. Operations that wait for it see
+ * it only when it is complete, and by then the damage is done.
  */
 #ifndef CCTEST_EXECUTE_FAULT_H
 #define CCTEST_EXECUTE_FAULT_H
 
-#include "execute/executor.h"
+#include "memory/transfer.h"
+#include "schedule/schedule.h"
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */
+    FAULT_DROP,    /* it is received and ignored */
+};
 
 struct fault {
     enum fault_kind kind;

@@ -1,15 +1,12 @@
 /*
- * datatype.c - the tables of types and operators, and which kernel serves which pair of them. The
- * kernels are in reduce_*.c.
+ * datatype.c - the tables of element types and operators.
  */
 #include "memory/datatype.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "memory/reduce_kernels.h"
 #include "memory/small_float.h"
 
 #define INTEGER(id_, kind_, bits, ...)                                                             \
@@ -53,27 +50,6 @@ const struct datatype *const datatypes[] = {
     &types[0],  &types[1],  &types[2],  &types[3],  &types[4],  &types[5],  &types[6],
     &types[7],  &types[8],  &types[9],  &types[10], &types[11], &types[12], &types[13],
     &types[14], &types[15], &types[16], &types[17], NULL,
-};
-
-static const struct kernels *const kernels[DATATYPES] = {
-    [TYPE_FLOAT] = &kernels_float,
-    [TYPE_DOUBLE] = &kernels_double,
-    [TYPE_FLOAT16] = &kernels_float16,
-    [TYPE_BFLOAT16] = &kernels_bfloat16,
-    [TYPE_E4M3] = &kernels_e4m3,
-    [TYPE_E5M2] = &kernels_e5m2,
-    [TYPE_INT8] = &kernels_int8,
-    [TYPE_INT16] = &kernels_int16,
-    [TYPE_INT32] = &kernels_int32,
-    [TYPE_INT64] = &kernels_int64,
-    [TYPE_UINT8] = &kernels_uint8,
-    [TYPE_UINT16] = &kernels_uint16,
-    [TYPE_UINT32] = &kernels_uint32,
-    [TYPE_UINT64] = &kernels_uint64,
-    [TYPE_FLOAT_INT32] = &kernels_float_int32,
-    [TYPE_INT32_INT32] = &kernels_int32_int32,
-    [TYPE_DOUBLE_INT64] = &kernels_double_int64,
-    [TYPE_INT64_INT64] = &kernels_int64_int64,
 };
 
 static const struct reduction operators[REDUCTIONS] = {
@@ -180,73 +156,4 @@ void datatype_print(const struct datatype *type, const void *value, char *text, 
         snprintf(text, size, "(%s, %s)", first, second);
         break;
     }
-}
-
-#ifdef __clang__ /* it has no name for F16C; no processor has AVX2 without it */
-#define HAS_F16C true
-#else
-#define HAS_F16C __builtin_cpu_supports("f16c")
-#endif
-
-enum kernel_set kernel_set_best(void)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && HAS_F16C)
-        return KERNELS_AVX2;
-#endif
-    return KERNELS_BASELINE;
-}
-
-reduce_function *reduce_kernel_from(enum kernel_set set, const struct datatype *type,
-                                    const struct reduction *reduction)
-{
-    reduce_function *const *reduce = kernels[type->id]->reduce[reduction->id];
-    return reduce ? reduce[set] : NULL;
-}
-
-reduce_function *reduce_kernel(const struct datatype *type, const struct reduction *reduction)
-{
-    return reduce_kernel_from(kernel_set_best(), type, reduction);
-}
-
-finish_function *finish_kernel_from(enum kernel_set set, const struct datatype *type,
-                                    const struct reduction *reduction)
-{
-    finish_function *const *finish = reduction->finishes ? kernels[type->id]->finish : NULL;
-    return finish ? finish[set] : NULL;
-}
-
-finish_function *finish_kernel(const struct datatype *type, const struct reduction *reduction)
-{
-    return finish_kernel_from(kernel_set_best(), type, reduction);
-}
-
-const char *reduce_refusal(const struct datatype *type, const struct reduction *reduction)
-{
-    if (kernels[type->id]->reduce[reduction->id])
-        return NULL;
-    if (type->kind == DATATYPE_PAIR)
-        return "of pairs of a value and an index it can find the greatest or the least: choose "
-               "--op maxloc or minloc";
-    switch (reduction->id) {
-    case REDUCTION_MAXLOC:
-    case REDUCTION_MINLOC:
-        return "it needs pairs of a value and an index: choose --datatype float_int32, "
-               "int32_int32, double_int64 or int64_int64, or --op max or min";
-    case REDUCTION_LAND:
-    case REDUCTION_LOR:
-    case REDUCTION_LXOR:
-        return "only integers are true or false: choose one of int8 to uint64, or --op min or max";
-    default:
-        return "only the bits of integers are combined: choose one of int8 to uint64, or --op sum, "
-               "min or max";
-    }
-}
-
-int reduce_ranks_most(const struct datatype *type, const struct reduction *reduction)
-{
-    bool is_signed = type->kind == DATATYPE_SIGNED;
-    if (!reduction->finishes || type->kind == DATATYPE_FLOAT || type->size >= sizeof(int))
-        return INT_MAX;
-    return (1 << (8 * type->size - is_signed)) - 1;
 }

@@ -1,5 +1,5 @@
 /*
- * datatype.h - element types, reduction operators, and the kernels that combine elements.
+ * datatype.h - element types, reduction operators, and the functions that combine elements.
  */
 #ifndef CCTEST_MEMORY_DATATYPE_H
 #define CCTEST_MEMORY_DATATYPE_H
@@ -85,32 +85,5 @@ const struct reduction *reduction_find(const char *name);
 
 /* Writes a value as people read it: "1.5", "-3", "(2.5, 7)". */
 void datatype_print(const struct datatype *type, const void *value, char *text, size_t size);
-
-/* The kernel, in the best set that this machine has; NULL where the pair makes no sense (bor on
- * floats). */
-reduce_function *reduce_kernel(const struct datatype *type, const struct reduction *reduction);
-
-/* What ends the reduction; NULL unless it finishes. Integers are divided as in C: towards 0. */
-finish_function *finish_kernel(const struct datatype *type, const struct reduction *reduction);
-
-/* Why the pair makes no sense, and what to choose instead: the end of a sentence. NULL: it does. */
-const char *reduce_refusal(const struct datatype *type, const struct reduction *reduction);
-
-/* The most ranks that it means something for: with more, an average of integers is always 0. */
-int reduce_ranks_most(const struct datatype *type, const struct reduction *reduction);
-
-/* The sets of instructions that each kernel is compiled for, each a superset of the one before. */
-enum kernel_set {
-    KERNELS_BASELINE, /* what every machine of the architecture has: on x86-64, SSE2 */
-    KERNELS_AVX2,     /* and F16C; on architectures other than x86-64 the same as the baseline */
-};
-#define KERNEL_SETS (KERNELS_AVX2 + 1)
-
-/* For tests and benchmarks: the best set here, and the kernel of a set up to it. */
-enum kernel_set kernel_set_best(void);
-reduce_function *reduce_kernel_from(enum kernel_set set, const struct datatype *type,
-                                    const struct reduction *reduction);
-finish_function *finish_kernel_from(enum kernel_set set, const struct datatype *type,
-                                    const struct reduction *reduction);
 
 #endif

@@ -30,139 +30,17 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "memory/cpu_engine.h"
+#include "memory/memory_limits.h"
 
-#define PAGE           ((size_t)4096)
-#define HUGE_PAGE      ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
-#define HUGE_LEAST     ((size_t)128 << 10) /* that lie in huge pages, even if they fill none */
-#define POPULATE_STEP  ((size_t)16 << 20)  /* whole huge pages */
-#define MEMORY_RESERVE ((size_t)128 << 20) /* left for everybody else on the machine */
-#define TURN_MOST      ((size_t)4 << 20)   /* bytes of one operation before the next has its turn */
+#define PAGE          ((size_t)4096)
+#define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
+#define HUGE_LEAST    ((size_t)128 << 10) /* that lie in huge pages, even if they fill none */
+#define POPULATE_STEP ((size_t)16 << 20)  /* whole huge pages */
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
-
-/* What a process can really get. */
-static size_t memory_free_on_machine(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file)
-        return SIZE_MAX;
-    size_t kibibytes = SIZE_MAX >> 10;
-    char line[128];
-    while (fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %zu kB", &kibibytes) != 1)
-        continue;
-    fclose(file);
-    return kibibytes << 10;
-}
-
-/* One number of a control group's file; `otherwise` if it is not there or says "max". */
-static size_t memory_group_number(const char *group, const char *name, size_t otherwise,
-                                  bool *is_there)
-{
-    char path[PATH_MAX];
-    size_t value = otherwise;
-    if (snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name) >= (int)sizeof(path))
-        return otherwise;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return otherwise;
-    *is_there = true;
-    if (fscanf(file, "%zu", &value) != 1)
-        value = otherwise;
-    fclose(file);
-    return value;
-}
-
-/* What tells a group from all others, under whatever name it is seen; 0: who knows. */
-static uint64_t memory_group_identity(const char *group)
-{
-    char path[PATH_MAX];
-    struct stat about;
-    if (snprintf(path, sizeof(path), "/sys/fs/cgroup%s", group) >= (int)sizeof(path) ||
-        stat(path, &about) != 0)
-        return 0;
-    return (uint64_t)about.st_ino ^ (uint64_t)about.st_dev << 32;
-}
-
-/* The control group of this process, "/..."; false: it has none of version 2. `elsewhere`: memory
- * is counted by version 1. */
-static bool memory_group_find(char group[PATH_MAX], bool *elsewhere)
-{
-    char line[PATH_MAX], controllers[64];
-    bool found = false;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        line[strcspn(line, "\n")] = 0;
-        if (!strncmp(line, "0::/", 4)) {
-            strcpy(group, line + 3);
-            found = true;
-        } else if (sscanf(line, "%*d:%63[^:]:", controllers) == 1 &&
-                   strstr(controllers, "memory")) {
-            *elsewhere = true;
-        }
-    }
-    if (file)
-        fclose(file);
-    return found;
-}
-
-/* What the control group of this process, and those above it, may take and have left. SIZE_MAX: no
- * limit. */
-struct memory_group {
-    bool known; /* false: it is counted by version 1, which is not read */
-    size_t most, left;
-    uint64_t which; /* of them has so little left: memory_group_identity() */
-};
-
-static struct memory_group memory_group_read(void)
-{
-    struct memory_group limits = {.most = SIZE_MAX, .left = SIZE_MAX};
-    char group[PATH_MAX];
-    bool is_there = false, elsewhere = false;
-    if (!memory_group_find(group, &elsewhere))
-        return limits;
-    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
-        *end = 0; /* up to the top, which is a limited group itself in a container */
-        size_t most = memory_group_number(group, "memory.max", SIZE_MAX, &is_there);
-        size_t used = memory_group_number(group, "memory.current", 0, &is_there);
-        size_t left = most > used ? most - used : 0;
-        limits.most = most < limits.most ? most : limits.most;
-        if (left < limits.left) {
-            limits.left = left;
-            limits.which = memory_group_identity(group);
-        }
-    }
-    limits.known = is_there || !elsewhere;
-    return limits;
-}
-
-bool memory_group_limit(size_t *bytes)
-{
-    struct memory_group limits = memory_group_read();
-    *bytes = limits.most;
-    return limits.known;
-}
-
-static size_t memory_reserved(size_t bytes)
-{
-    return bytes == SIZE_MAX ? bytes : bytes > MEMORY_RESERVE ? bytes - MEMORY_RESERVE : 0;
-}
-
-void memory_look(struct memory_left *left)
-{
-    struct memory_group limits = memory_group_read();
-    *left = (struct memory_left){.machine = memory_reserved(memory_free_on_machine()),
-                                 .group = memory_reserved(limits.left),
-                                 .which = limits.which};
-}
-
-size_t memory_available(void)
-{
-    struct memory_left left;
-    memory_look(&left);
-    return left.machine < left.group ? left.machine : left.group;
-}
 
 static enum status memory_refuse(const char *kind, size_t bytes, const char *why)
 {
@@ -306,106 +184,16 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
     return memory_map(&memory_shared, bytes, fd, tick, region);
 }
 
-/* The engine: a list of what is posted, served by turns. */
-struct engine {
-    struct transfer *first, **end;
-};
-
-static enum status engine_open(struct engine **engine)
-{
-    *engine = malloc(sizeof(**engine));
-    if (!*engine)
-        return fail(STATUS_ERROR, "out of memory for an engine");
-    **engine = (struct engine){.end = &(*engine)->first};
-    return STATUS_OK;
-}
-
-static void engine_post(struct engine *engine, struct transfer *transfer)
-{
-    if (transfer->length == 0)
-        return;
-    transfer->next = NULL;
-    transfer->issued = 0;
-    cursor_start(&transfer->cursor, transfer->to);
-    cursor_start(&transfer->from_cursor, transfer->from);
-    if (transfer->kind == TRANSFER_REDUCE)
-        cursor_start(&transfer->with_cursor, transfer->with);
-    *engine->end = transfer;
-    engine->end = &transfer->next;
-}
-
-/* What the kind of transfer does, to the next `bytes` bytes. */
-static void engine_do(const struct transfer *transfer, struct cursor *to, struct cursor *from,
-                      struct cursor *with, size_t bytes)
-{
-    profile_enter(transfer->profile, transfer_activity(transfer));
-    if (transfer->kind == TRANSFER_REDUCE)
-        cursor_reduce_both(to, from, with, bytes, transfer->reduce, transfer->element);
-    else if (transfer->kind == TRANSFER_FINISH)
-        cursor_finish(to, from, bytes, transfer->finish, transfer->element, transfer->ranks);
-    else
-        cursor_copy(to, from, bytes);
-    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
-}
-
-static void engine_move(struct transfer *transfer, size_t bytes)
-{
-    transfer->issued += bytes;
-    engine_do(transfer, &transfer->cursor, &transfer->from_cursor, &transfer->with_cursor, bytes);
-    transfer_advance(transfer, bytes);
-}
-
-static void engine_now(const struct transfer *transfer)
-{
-    struct cursor to, from, with;
-    cursor_start(&to, transfer->to);
-    cursor_start(&from, transfer->from);
-    if (transfer->kind == TRANSFER_REDUCE)
-        cursor_start(&with, transfer->with);
-    engine_do(transfer, &to, &from, &with, transfer->length);
-}
-
-static enum status engine_progress(struct engine *engine)
-{
-    for (struct transfer **link = &engine->first; *link;) {
-        struct transfer *transfer = *link;
-        size_t bytes = transfer->limit - transfer->done;
-        size_t turn = transfer_turn(transfer, 1, TURN_MOST);
-        if (bytes > turn)
-            bytes = turn;
-        if (bytes > transfer->element) /* the grain need not be whole elements */
-            bytes -= bytes % transfer->element;
-        else if (bytes > 0)
-            bytes = transfer->element;
-        if (bytes > 0)
-            engine_move(transfer, bytes);
-        if (transfer->done == transfer->length) {
-            *link = transfer->next;
-            if (!*link)
-                engine->end = link;
-            transfer->next = NULL;
-        } else {
-            link = &transfer->next;
-        }
-    }
-    return STATUS_OK;
-}
-
-static void engine_close(struct engine *engine)
-{
-    free(engine);
-}
-
 static const struct memory_kind memory_host = {
     .name = "host",
     .summary = "private memory of each rank",
     .allocate = host_allocate,
     .release = memory_release,
-    .engine_open = engine_open,
-    .engine_post = engine_post,
-    .engine_progress = engine_progress,
-    .engine_close = engine_close,
-    .engine_now = engine_now,
+    .engine_open = cpu_engine_open,
+    .engine_post = cpu_engine_post,
+    .engine_progress = cpu_engine_progress,
+    .engine_close = cpu_engine_close,
+    .engine_now = cpu_engine_now,
 };
 
 static const struct memory_kind memory_shared = {
@@ -413,11 +201,11 @@ static const struct memory_kind memory_shared = {
     .summary = "memory that the other ranks of the node can map and read in place",
     .allocate = shared_allocate,
     .release = memory_release,
-    .engine_open = engine_open,
-    .engine_post = engine_post,
-    .engine_progress = engine_progress,
-    .engine_close = engine_close,
-    .engine_now = engine_now,
+    .engine_open = cpu_engine_open,
+    .engine_post = cpu_engine_post,
+    .engine_progress = cpu_engine_progress,
+    .engine_close = cpu_engine_close,
+    .engine_now = cpu_engine_now,
 };
 
 const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, NULL};

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "memory/datatype.h"
+#include "memory/kernel_set.h"
 #include "memory/vectorize.h"
 
 /* What a type has. */

@@ -5,6 +5,7 @@
 #include "run/job.h"
 
 #include "base/log.h"
+#include "memory/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>

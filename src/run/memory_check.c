@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "memory/memory_limits.h"
 
 /* What a rank says of itself. */
 struct memory_request {

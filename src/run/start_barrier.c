@@ -13,6 +13,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "memory/reduce.h"
 #include "schedule/algorithm.h"
 
 #define LINE 128 /* the gate's first byte in the memory: behind the cookie */

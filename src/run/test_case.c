@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "memory/reduce.h"
 
 struct executor *test_case_executor(const struct test_case *test_case, int root, int set)
 {

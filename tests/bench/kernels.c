@@ -34,6 +34,7 @@
 
 #include "base/clock.h"
 #include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "memory/nontemporal.h"
 
 #define CACHED    ((size_t)16 << 10)  /* bytes of a result that is in the cache */

@@ -21,6 +21,7 @@
 #include "collective/shape.h"
 #include "execute/executor.h"
 #include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "schedule/algorithm.h"
 
 #define RANKS_LISTED  16

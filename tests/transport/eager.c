@@ -3,6 +3,7 @@
  * the other end does with it, in all places that it goes through.
  */
 #include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "world.h"
 
 /* One message each way, of which each end decides by itself whether it is eager or posted, and

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "world.h"
 
 static uint64_t sum_of(const uint64_t by_path[PATHS])

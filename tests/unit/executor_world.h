@@ -21,6 +21,7 @@
 
 #include "check/pattern.h"
 #include "execute/executor.h"
+#include "memory/reduce.h"
 #include "schedule/algorithm.h"
 #include "problems.h"
 

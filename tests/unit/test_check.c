@@ -3,6 +3,7 @@
  * are: data that went astray, corruption, and what no single fault explains. Ranks whose share of a
  * reduction is wrong: test_check_reductions.c.
  */
+#include "memory/reduce.h"
 #include "spoiled.h"
 
 static void test_right(void **state)

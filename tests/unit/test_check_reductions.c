@@ -5,6 +5,7 @@
 #include "spoiled.h"
 
 #include "base/clock.h"
+#include "memory/reduce.h"
 
 struct set_case {
     int ranks;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "oracle.h"
 
 static void test_names(void **state)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "check/pattern.h"
+#include "memory/reduce.h"
 
 #define STRIP       128 /* elements at a time */
 #define STRIP_BYTES ((size_t)STRIP * DATATYPE_SIZE_MOST)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "memory/nontemporal.h"
+#include "memory/reduce.h"
 
 #define LINE 64
 #define MOST 20000 /* bytes: several times what is fetched ahead */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "check/pattern.h"
+#include "memory/reduce.h"
 
 static struct pattern pattern_make(const char *collective, const struct datatype *type,
                                    const struct reduction *reduction, int ranks, size_t count)

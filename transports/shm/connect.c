@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "memory/memory_limits.h"
 #include "transports/shm/ll.h"
 #include "transports/shm/peer.h"
 #include "transports/shm/segment.h"

@@ -1,0 +1,135 @@
+/*
+ * memory_limits.c - how much memory this process can still get, by /proc and by its control groups
+ * (version 2).
+ */
+#include "memory/memory_limits.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MEMORY_RESERVE ((size_t)128 << 20) /* left for other processes of the machine */
+
+/* What a process can really get. */
+static size_t memory_free_on_machine(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return SIZE_MAX;
+    size_t kibibytes = SIZE_MAX >> 10;
+    char line[128];
+    while (fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %zu kB", &kibibytes) != 1)
+        continue;
+    fclose(file);
+    return kibibytes << 10;
+}
+
+/* One number of a control group's file; `otherwise` if it is not there or says "max". */
+static size_t memory_group_number(const char *group, const char *name, size_t otherwise,
+                                  bool *is_there)
+{
+    char path[PATH_MAX];
+    size_t value = otherwise;
+    if (snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name) >= (int)sizeof(path))
+        return otherwise;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return otherwise;
+    *is_there = true;
+    if (fscanf(file, "%zu", &value) != 1)
+        value = otherwise;
+    fclose(file);
+    return value;
+}
+
+/* What tells a group from all others, under whatever name it is seen; 0: who knows. */
+static uint64_t memory_group_identity(const char *group)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    if (snprintf(path, sizeof(path), "/sys/fs/cgroup%s", group) >= (int)sizeof(path) ||
+        stat(path, &about) != 0)
+        return 0;
+    return (uint64_t)about.st_ino ^ (uint64_t)about.st_dev << 32;
+}
+
+/* The control group of this process, "/..."; false: it has none of version 2. `elsewhere`: memory
+ * is counted by version 1. */
+static bool memory_group_find(char group[PATH_MAX], bool *elsewhere)
+{
+    char line[PATH_MAX], controllers[64];
+    bool found = false;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (!strncmp(line, "0::/", 4)) {
+            strcpy(group, line + 3);
+            found = true;
+        } else if (sscanf(line, "%*d:%63[^:]:", controllers) == 1 &&
+                   strstr(controllers, "memory")) {
+            *elsewhere = true;
+        }
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* What the control group of this process, and those above it, may take and have left. SIZE_MAX: no
+ * limit. */
+struct memory_group {
+    bool known; /* false: it is counted by version 1, which is not read */
+    size_t most, left;
+    uint64_t which; /* of them has so little left: memory_group_identity() */
+};
+
+static struct memory_group memory_group_read(void)
+{
+    struct memory_group limits = {.most = SIZE_MAX, .left = SIZE_MAX};
+    char group[PATH_MAX];
+    bool is_there = false, elsewhere = false;
+    if (!memory_group_find(group, &elsewhere))
+        return limits;
+    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
+        *end = 0; /* up to the top, which is a limited group itself in a container */
+        size_t most = memory_group_number(group, "memory.max", SIZE_MAX, &is_there);
+        size_t used = memory_group_number(group, "memory.current", 0, &is_there);
+        size_t left = most > used ? most - used : 0;
+        limits.most = most < limits.most ? most : limits.most;
+        if (left < limits.left) {
+            limits.left = left;
+            limits.which = memory_group_identity(group);
+        }
+    }
+    limits.known = is_there || !elsewhere;
+    return limits;
+}
+
+bool memory_group_limit(size_t *bytes)
+{
+    struct memory_group limits = memory_group_read();
+    *bytes = limits.most;
+    return limits.known;
+}
+
+static size_t memory_reserved(size_t bytes)
+{
+    return bytes == SIZE_MAX ? bytes : bytes > MEMORY_RESERVE ? bytes - MEMORY_RESERVE : 0;
+}
+
+void memory_look(struct memory_left *left)
+{
+    struct memory_group limits = memory_group_read();
+    *left = (struct memory_left){.machine = memory_reserved(memory_free_on_machine()),
+                                 .group = memory_reserved(limits.left),
+                                 .which = limits.which};
+}
+
+size_t memory_available(void)
+{
+    struct memory_left left;
+    memory_look(&left);
+    return left.machine < left.group ? left.machine : left.group;
+}
