@@ -14,7 +14,8 @@
 
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/process_manager.h"
+#include "bootstrap/local.h"
+#include "bootstrap/pmix.h"
 #include "cli/commands.h"
 #include "cli/printers/output.h"
 #include "memory/memory_limits.h"
@@ -114,7 +115,7 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
         *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->failure.text);
     } else {
         *facts = json_pack("{s:s, s:s}", "name", bootstrap.name, "why", bootstrap.why);
-        int ranks = local ? bootstrap_local_ranks(&job->bootstrap) : bootstrap.ranks;
+        int ranks = local ? local_ranks(&job->bootstrap) : bootstrap.launch.ranks;
         json_object_set_new(*facts, "ranks", json_integer(ranks));
     }
     bootstrap_close(&bootstrap);

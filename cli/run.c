@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/local.h"
 #include "cli/commands.h"
 #include "cli/printers/output.h"
 #include "session/session.h"
@@ -149,7 +150,7 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
         return status;
     say_verbose(1, "%s", bootstrap->why);
     bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
-    int ranks = local ? bootstrap_local_ranks(&job->bootstrap) : job->bootstrap.world;
+    int ranks = local ? local_ranks(&job->bootstrap) : job->bootstrap.world;
     if (ranks <= 0)
         return STATUS_OK;
     struct shape *shape;
@@ -173,7 +174,7 @@ enum status run_command(const struct command_line *line, struct job *job)
             json_refuse(job->json, status);
         return status;
     }
-    bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.rank == 0;
+    bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not look like a lost rank */
     signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes, which holds for shared memory too */
     struct printers printers;

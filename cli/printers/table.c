@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/rank_list.h"
 #include "base/size.h"
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/launcher.h"
 #include "cli/printers/output.h"
 
 struct table {

@@ -1,150 +1,157 @@
 /*
- * bootstrap.c - which way the ranks of this job come into being.
+ * bootstrap.c - chooses where the ranks of this job come from.
  *
- * The worst answer is a wrong one: when a launcher starts N processes and each believes to be
- * alone, N jobs run side by side, disturb each other, and look like one. So a launcher that is
- * known but cannot be followed is an error, not a reason to fork.
+ * If a launcher starts N processes and each of them starts a job of its own, N jobs disturb each
+ * other and look like one. So a launcher that cctest sees but does not support is an error, never
+ * a reason to fork.
  */
+#include "bootstrap/bootstrap.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/local.h"
+#include "bootstrap/managed.h"
+#include "bootstrap/pmi.h"
+#include "bootstrap/pmix.h"
+#include "bootstrap/tcp.h"
 
-#define SERVER_SECONDS 10.0 /* for the PMIx server to answer where no deadline was given */
+#define SERVER_SECONDS 10.0 /* for the PMIx server to answer, where --timeout is not given */
 
-static enum status told_check(const struct bootstrap_options *options,
-                              const struct launcher *launcher)
+static enum status options_check(const struct bootstrap_options *options,
+                                 const struct launcher *launcher)
 {
-    bool told = options->rank >= 0 && options->world >= 0;
+    bool complete = options->rank >= 0 && options->world >= 0;
     if (options->np > 0 && options->rendezvous)
-        return fail(STATUS_USAGE, "--np starts ranks here and --rendezvous joins ranks that others "
-                                  "started: give one of them");
+        return fail(STATUS_USAGE, "--np starts ranks here, --rendezvous joins ranks that were "
+                                  "started elsewhere: give one of them");
     if (!options->rendezvous && (options->rank >= 0 || options->world >= 0))
-        return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, where rank 0 is "
-                                  "to be found");
-    if (options->rendezvous && !told && (options->rank >= 0 || options->world >= 0 || !launcher))
-        return fail(STATUS_USAGE,
-                    "--rendezvous needs --rank and --world: which rank this process is, "
-                    "and of how many");
-    if (options->rendezvous && told && options->rank >= options->world)
+        return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, the address of "
+                                  "rank 0");
+    if (options->rendezvous && !complete &&
+        (options->rank >= 0 || options->world >= 0 || !launcher))
+        return fail(STATUS_USAGE, "--rendezvous needs --rank and --world: the rank of this "
+                                  "process, and the number of ranks");
+    if (options->rendezvous && complete && options->rank >= options->world)
         return fail(STATUS_USAGE,
                     "--rank %d is not a rank of a world of %d: they count from 0 to %d",
                     options->rank, options->world, options->world - 1);
     return STATUS_OK;
 }
 
-/* This process is one rank, of several that somebody else starts. */
+/* This process is one rank of several that were started elsewhere. */
 static enum status rank_take(const struct bootstrap_options *options, struct bootstrap *bootstrap,
-                             enum bootstrap_kind kind, int rank, int ranks)
+                             enum bootstrap_kind kind, const char *name)
 {
     bootstrap->kind = kind;
-    if (kind == BOOTSTRAP_TCP)
-        bootstrap->name = "tcp";
-    bootstrap->rank = rank;
-    bootstrap->ranks = ranks;
-    if (ranks > JOB_RANKS_MOST)
-        return fail(STATUS_USAGE, "a job of %d ranks is more than cctest runs: start %d at most",
-                    ranks, JOB_RANKS_MOST);
+    bootstrap->name = name;
+    if (bootstrap->launch.ranks > JOB_RANKS_MOST)
+        return fail(STATUS_USAGE, "cctest cannot run a job of %d ranks: start at most %d",
+                    bootstrap->launch.ranks, JOB_RANKS_MOST);
     if (options->as_threads)
-        return fail(STATUS_USAGE,
-                    "--ranks-as threads is for ranks that are started here: give --np "
-                    "too, or leave it out");
+        return fail(STATUS_USAGE, "--ranks-as threads works only for ranks that are started here: "
+                                  "give --np too, or leave it out");
     return STATUS_OK;
 }
 
 #define WHY_NOT 220
 
-/* Is this process one of several ranks of a manager's job? Then bootstrap->manager is there. If
- * not, `why_not` says so, and STATUS_OK that it is the only one. */
+/* Sets bootstrap->manager if this process is one of several ranks of a manager's job. Otherwise
+ * `why_not` gives the reason; STATUS_OK then: this process is the only rank, or there is no manager.
+ */
 static enum status choose_manager(const struct bootstrap_options *options,
                                   struct bootstrap *bootstrap, char why_not[WHY_NOT])
 {
-    const struct launcher *launcher = bootstrap->launcher;
-    bool pmi = launcher && launcher->pmi; /* it may run inside what offers PMIx */
+    const struct launcher *launcher = bootstrap->launch.launcher;
+    bool pmi = launcher && launcher->pmi; /* even inside a job that offers PMIx */
     struct process_manager *manager;
-    double patience = options->timeout > 0 ? options->timeout : SERVER_SECONDS;
+    double seconds = options->timeout > 0 ? options->timeout : SERVER_SECONDS;
     if (options->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
         return STATUS_OK;
-    enum status status = (pmi ? pmi_open : pmix_open)(patience, &manager, why_not, WHY_NOT);
+    enum status status = (pmi ? pmi_open : pmix_open)(seconds, &manager, why_not, WHY_NOT);
     if (status != STATUS_OK)
         return status;
     if (manager->ranks == 1) {
-        snprintf(why_not, WHY_NOT, "the PMIx job that this belongs to has one rank");
+        snprintf(why_not, WHY_NOT, "this process's PMIx job has one rank");
         manager->close(manager);
         return STATUS_OK;
     }
     bootstrap->manager = manager;
-    bootstrap->name = manager->name;
+    bootstrap->launch.rank = manager->rank;
+    bootstrap->launch.ranks = manager->ranks;
     snprintf(bootstrap->why, sizeof bootstrap->why,
              "%s: a %s server answers, and this is rank %d of %d", manager->name,
              pmi ? "PMI" : "PMIx", manager->rank, manager->ranks);
-    return rank_take(options, bootstrap, BOOTSTRAP_MANAGER, manager->rank, manager->ranks);
+    return rank_take(options, bootstrap, BOOTSTRAP_MANAGER, manager->name);
 }
 
-/* A manager was promised and is not there. */
-static enum status manager_missed(const struct launcher *launcher, int rank, int ranks,
-                                  enum status status, const char *why_not)
+/* The environment names a manager that cannot be used. */
+static enum status manager_missed(const struct launch *launch, enum status status,
+                                  const char *why_not)
 {
-    if (launcher)
+    if (launch->launcher)
         return fail(status,
                     "%s started this as rank %d of %d, but %s; or give --rendezvous HOST:PORT, or "
                     "--np N to start ranks here",
-                    launcher->name, rank, ranks, why_not);
-    const char *said = !getenv("PMIX_RANK")        ? "PMIX_NAMESPACE says"
-                       : !getenv("PMIX_NAMESPACE") ? "PMIX_RANK says"
-                                                   : "PMIX_NAMESPACE and PMIX_RANK say";
+                    launch->launcher->name, launch->rank, launch->ranks, why_not);
+    const char *claim = !getenv("PMIX_RANK")        ? "PMIX_NAMESPACE says"
+                        : !getenv("PMIX_NAMESPACE") ? "PMIX_RANK says"
+                                                    : "PMIX_NAMESPACE and PMIX_RANK say";
     return fail(status,
                 "%s that this is a rank of a job, but %s; if no launcher started it, unset that, "
                 "or give --np N",
-                said, why_not);
+                claim, why_not);
 }
 
-static enum status choose_tcp(const struct bootstrap_options *options, int rank, int ranks,
-                              struct bootstrap *bootstrap, const char *why_not_pmix)
+static enum status choose_tcp(const struct bootstrap_options *options, struct bootstrap *bootstrap,
+                              const char *why_not_pmix)
 {
-    const struct launcher *launcher = bootstrap->launcher;
+    struct launch *launch = &bootstrap->launch;
     if (options->rank >= 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why,
                  "tcp: --rendezvous, --rank and --world were given");
-        return rank_take(options, bootstrap, BOOTSTRAP_TCP, options->rank, options->world);
+        launch->rank = options->rank;
+        launch->ranks = options->world;
+        return rank_take(options, bootstrap, BOOTSTRAP_TCP, "tcp");
     }
+    const struct launcher *launcher = launch->launcher;
     if (!options->rendezvous && !launcher->meet)
         return fail(STATUS_USAGE,
                     "%s started this as rank %d of %d, but does not say where rank 0 "
                     "is: give --rendezvous HOST:PORT too, or --np N to start ranks here",
-                    launcher->name, rank, ranks);
+                    launcher->name, launch->rank, launch->ranks);
     snprintf(bootstrap->why, sizeof bootstrap->why, "tcp: %s%s started this as rank %d of %d%s%s",
-             options->rendezvous ? "--rendezvous was given, and " : "", launcher->name, rank, ranks,
-             *why_not_pmix ? "; not pmix: " : "", why_not_pmix);
-    return rank_take(options, bootstrap, BOOTSTRAP_TCP, rank, ranks);
+             options->rendezvous ? "--rendezvous was given, and " : "", launcher->name,
+             launch->rank, launch->ranks, *why_not_pmix ? "; not pmix: " : "", why_not_pmix);
+    return rank_take(options, bootstrap, BOOTSTRAP_TCP, "tcp");
 }
 
-/* That each process of a launcher starts ranks of its own may be meant, as one job on each node is;
- * or --np was taken for the launcher's. One of them says so. */
-static void tell_split(const struct bootstrap_options *options, const struct launcher *launcher,
-                       int rank, int ranks)
+/* A job on each node may be what the user wants; or the user took --np for the launcher's. Only one
+ * process of the launcher prints it. */
+static void warn_of_many_jobs(const struct bootstrap_options *options, const struct launch *launch)
 {
-    if (launcher && rank == 0 && !launcher_of_one())
-        say("%s started %d processes, and with --np %d each of them is a job of its own: leave out "
-            "--np for one job of all",
-            launcher->name, ranks, options->np);
+    if (launch->launcher && launch->rank == 0 && !launcher_of_one())
+        say("%s started %d processes, and --np %d makes each of them a job of its own: leave out "
+            "--np to run one job",
+            launch->launcher->name, launch->ranks, options->np);
 }
 
 enum status bootstrap_choose(const struct bootstrap_options *options, struct bootstrap *bootstrap)
 {
-    *bootstrap =
-        (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local", .rank = -1, .ranks = -1};
-    int rank = -1, ranks = 0;
-    const struct launcher *launcher = bootstrap->launcher = launcher_detect(&rank, &ranks);
-    enum status status = told_check(options, launcher);
+    *bootstrap = (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local"};
+    struct launch *launch = &bootstrap->launch;
+    *launch = launcher_detect();
+    const struct launcher *launcher = launch->launcher;
+    enum status status = options_check(options, launcher);
     if (status != STATUS_OK)
         return status;
     if (options->np > 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", options->np);
-        tell_split(options, launcher, rank, ranks);
+        warn_of_many_jobs(options, launch);
+        launch->rank = -1;
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";
@@ -154,18 +161,18 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
     bool other = (launcher && launcher->meet) || launcher_of_one();
     bool final = status == STATUS_INTERRUPTED || status == STATUS_TIMEOUT;
     if (final || (status != STATUS_OK && !other))
-        return manager_missed(launcher, rank, ranks, status, why_not);
+        return manager_missed(launch, status, why_not);
     if (options->rendezvous || launcher)
-        return choose_tcp(options, rank, ranks, bootstrap, why_not);
+        return choose_tcp(options, bootstrap, why_not);
     char doubt[200];
     if (launcher_incomplete(doubt, sizeof doubt))
         return fail(STATUS_USAGE,
-                    "%s: this seems to be one of several ranks, but cctest cannot follow their "
-                    "launcher by that: complete its variables, or give --rendezvous HOST:PORT with "
+                    "%s: this seems to be one of several ranks, but cctest does not support "
+                    "their launcher: complete its variables, or give --rendezvous HOST:PORT with "
                     "--rank and --world, or --np N to start ranks here",
                     doubt);
     snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
-             *why_not ? why_not : "no launcher was recognised and no --rendezvous given");
+             *why_not ? why_not : "no launcher was detected, and --rendezvous was not given");
     return STATUS_OK;
 }
 
@@ -176,9 +183,8 @@ void bootstrap_close(struct bootstrap *bootstrap)
     bootstrap->manager = NULL;
 }
 
-/* Every socket and every shared segment is a descriptor: take as many as we may have. Local ranks
- * know how many they will need at least, so too few of them end here and not somewhere in the
- * middle. */
+/* Every socket and every shared segment takes a descriptor, so the limit is raised as far as
+ * allowed. The least that local ranks need is known here: better fail now than in the middle. */
 static enum status descriptors_take(const struct bootstrap_options *options,
                                     enum bootstrap_kind kind)
 {
@@ -189,8 +195,7 @@ static enum status descriptors_take(const struct bootstrap_options *options,
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-    unsigned long ranks =
-        kind == BOOTSTRAP_LOCAL ? (unsigned long)bootstrap_local_ranks(options) : 1;
+    unsigned long ranks = kind == BOOTSTRAP_LOCAL ? (unsigned long)local_ranks(options) : 1;
     unsigned long need = 16 + 2 * ranks;
     if (limit.rlim_cur >= need)
         return STATUS_OK;
@@ -198,20 +203,6 @@ static enum status descriptors_take(const struct bootstrap_options *options,
                 "%lu rank%s at least %lu open files, but only %lu are allowed: raise the limit "
                 "(ulimit -n)",
                 ranks, ranks == 1 ? " needs" : "s need", need, (unsigned long)limit.rlim_cur);
-}
-
-enum status rank_main_run(const struct bootstrap_options *options,
-                          const struct membership *membership, rank_main *main, void *argument)
-{
-    struct log log;
-    log_init(&log, membership->rank, options->verbosity);
-    log_attach(&log);
-    if (membership->rank == 0 && !membership->has_secret)
-        say("no CCTEST_SECRET is set: the job is protected against accidents, not against "
-            "others who mean to join it");
-    enum status status = main(membership, argument);
-    log_attach(NULL);
-    return status;
 }
 
 enum status bootstrap_run(const struct bootstrap_options *options, struct bootstrap *bootstrap,
@@ -226,9 +217,9 @@ enum status bootstrap_run(const struct bootstrap_options *options, struct bootst
     bootstrap->manager = NULL;
     switch (bootstrap->kind) {
     case BOOTSTRAP_TCP:
-        return bootstrap_run_tcp(options, bootstrap, main, argument);
+        return bootstrap_run_tcp(options, &bootstrap->launch, main, argument);
     case BOOTSTRAP_MANAGER:
-        return bootstrap_run_manager(options, manager, main, argument);
+        return bootstrap_run_managed(options, manager, main, argument);
     default:
         return bootstrap_run_local(options, main, argument);
     }

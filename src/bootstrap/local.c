@@ -1,11 +1,11 @@
 /*
- * local.c - ranks that are made here: processes under a supervisor, or threads.
+ * local.c - ranks that this process starts: processes under a supervisor, or threads.
  *
- * The supervisor is never a rank. It makes the secret and rank 0's listening socket before it
- * forks, so that neither is ever named to anybody; it passes signals on, waits for all ranks, says
- * how those died that could not say it themselves, and ends those that stay behind when the job is
- * over.
+ * The supervisor is not a rank. It makes the secret and rank 0's listening socket before it forks,
+ * so all ranks inherit them. See supervisor.c for the rest of its work.
  */
+#include "bootstrap/local.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,13 +18,12 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "bootstrap/bootstrap_internal.h"
 #include "bootstrap/supervisor.h"
 
 #define LOCAL_RANKS_LEAST 2
 #define LOCAL_RANKS_MOST  8
 
-int bootstrap_local_ranks(const struct bootstrap_options *options)
+int local_ranks(const struct bootstrap_options *options)
 {
     if (options->np > 0)
         return options->np;
@@ -35,31 +34,32 @@ int bootstrap_local_ranks(const struct bootstrap_options *options)
                                       : cores;
 }
 
-/* Threads wait for each other: where not all can be started, none begins. */
+/* Ranks wait for each other, so if not all threads can be started, none may begin. */
 struct thread_start {
-    pthread_mutex_t lock; /* held by who starts them */
+    const struct bootstrap_options *options;
+    rank_main *main;
+    void *argument;
+    pthread_mutex_t lock; /* held while threads are being started */
     bool called_off;
 };
 
 struct thread {
     pthread_t thread;
-    struct thread_start *crew;
-    struct log log;
+    struct thread_start *start;
     struct membership membership;
-    rank_main *main;
-    void *argument;
     enum status status;
 };
 
 static void *thread_main(void *argument)
 {
     struct thread *thread = argument;
-    log_attach(&thread->log);
-    pthread_mutex_lock(&thread->crew->lock);
-    bool called_off = thread->crew->called_off;
-    pthread_mutex_unlock(&thread->crew->lock);
+    struct thread_start *start = thread->start;
+    pthread_mutex_lock(&start->lock);
+    bool called_off = start->called_off;
+    pthread_mutex_unlock(&start->lock);
     if (!called_off)
-        thread->status = thread->main(&thread->membership, thread->argument);
+        thread->status =
+            rank_main_run(start->options, &thread->membership, start->main, start->argument);
     return NULL;
 }
 
@@ -70,28 +70,27 @@ static enum status run_threads(const struct bootstrap_options *options,
     if (!threads)
         return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
     enum status status = STATUS_OK;
-    struct thread_start crew = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct thread_start start = {
+        .options = options, .main = main, .argument = argument, .lock = PTHREAD_MUTEX_INITIALIZER};
     int started = 0;
-    pthread_mutex_lock(&crew.lock);
+    pthread_mutex_lock(&start.lock);
     while (started < membership->ranks) {
         struct thread *thread = &threads[started];
-        *thread = (struct thread){
-            .crew = &crew, .membership = *membership, .main = main, .argument = argument};
+        *thread = (struct thread){.start = &start, .membership = *membership};
         thread->membership.rank = started;
         if (started > 0)
             thread->membership.listeners.count = 0;
-        log_init(&thread->log, started, options->verbosity);
         int error = pthread_create(&thread->thread, NULL, thread_main, thread);
         if (error) {
             status = fail(STATUS_ERROR,
                           "could not start a thread for rank %d of %d: %s; " HOST_START_ADVICE,
                           started, membership->ranks, strerror(error));
-            crew.called_off = true;
+            start.called_off = true;
             break;
         }
         started++;
     }
-    pthread_mutex_unlock(&crew.lock);
+    pthread_mutex_unlock(&start.lock);
     for (int rank = 0; rank < started; rank++) {
         pthread_join(threads[rank].thread, NULL);
         status = status_graver(status, threads[rank].status);
@@ -101,20 +100,15 @@ static enum status run_threads(const struct bootstrap_options *options,
     return status;
 }
 
-/* A forked child: it is `rank` now, and never returns. */
+/* A forked child becomes `rank`, and exits. */
 static void child_run(const struct bootstrap_options *options, const struct membership *membership,
                       int rank, rank_main *main, void *argument)
 {
-    struct log log;
     struct membership mine = *membership;
     mine.rank = rank;
     if (rank > 0)
         listeners_close(&mine.listeners);
-    log_init(&log, rank, options->verbosity);
-    log_attach(&log);
-    enum status status = main(&mine, argument);
-    log_attach(NULL);
-    exit((int)status);
+    exit((int)rank_main_run(options, &mine, main, argument));
 }
 
 static enum status run_processes(const struct bootstrap_options *options,
@@ -125,7 +119,7 @@ static enum status run_processes(const struct bootstrap_options *options,
         return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
     membership->own_process = true;
     membership->supervisor = getpid();
-    fflush(NULL); /* what is still in stdio's buffers must not be written by every child */
+    fflush(NULL); /* or every child would write what is still in stdio's buffers */
     enum status status = STATUS_OK;
     for (int rank = 0; rank < membership->ranks && status == STATUS_OK; rank++) {
         int result = supervisor_fork(supervisor, rank);
@@ -147,25 +141,24 @@ static enum status run_processes(const struct bootstrap_options *options,
 enum status bootstrap_run_local(const struct bootstrap_options *options, rank_main *main,
                                 void *argument)
 {
-    struct membership membership = {.ranks = bootstrap_local_ranks(options),
+    struct membership membership = {.ranks = local_ranks(options),
                                     .root_host = "localhost",
                                     .has_secret = true,
                                     .bootstrap = "local"};
-    enum status status =
-        interface_check(options->interface); /* the ranks would say it when they have begun */
+    enum status status = interface_check(options->interface); /* once, not by every rank */
     if (status != STATUS_OK)
         return status;
     randombytes_buf(membership.secret, sizeof membership.secret);
     status = addresses_listen(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
-        /* From here on signals are read, by the supervisor or by rank 0, so that none is lost. */
+        /* From here on the supervisor or rank 0 reads the signals, so none is lost. */
         sigset_t set, old;
         signals_ending(&set);
         sigaddset(&set, SIGNAL_LOST);
         pthread_sigmask(SIG_BLOCK, &set, &old);
         status = options->as_threads ? run_threads(options, &membership, main, argument)
                                      : run_processes(options, &membership, main, argument);
-        /* One that came too late to change anything must not change the exit status. */
+        /* A signal that comes after the end of the job must not change the exit status. */
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
             ;
         pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,11 +1,13 @@
 /*
- * pmi.c - PMI-1, which MPICH's mpiexec (hydra) speaks with each process over a socket that
- * it inherits: lines of "key=value" words, a question and an answer at a time.
+ * pmi.c - PMI-1, which MPICH's mpiexec (hydra) speaks over a socket that each process inherits:
+ * lines of "key=value" words, one request and one answer at a time. It needs no library.
  *
- * It takes no library. The key-value space shows what was put there only behind a barrier of all
- * ranks, which does not tell who does not come. A name that rank 0 publishes is there at once; it
- * is the job's, whose mpiexec serves nobody else.
+ * Rank 0 publishes a name, which the others can look up at once. The key-value space would need a
+ * barrier of all ranks, which does not tell which rank is missing. No other job sees the name,
+ * since each job has an mpiexec of its own.
  */
+#include "bootstrap/pmi.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <sodium.h>
@@ -20,21 +22,20 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/timed_call.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/launcher.h"
 
-#define PAUSE_FIRST 0.005
-#define PAUSE_MOST  0.1
-#define ANSWER_SECONDS                                                                             \
-    1.0 /* at the deadline, too: hydra breaks down where an answer finds nobody */
+#define PAUSE_FIRST    0.005
+#define PAUSE_MOST     0.1
+#define ANSWER_SECONDS 1.0 /* past the deadline: hydra crashes if the receiver has gone */
 
 struct pmi {
-    struct process_manager manager; /* first: what others see of it */
+    struct process_manager manager; /* first: the public part */
     int fd;
     char space[256]; /* the name of the job's key-value space */
     char line[2048]; /* the last answer */
 };
 
-/* Reads a line, byte by byte: what follows it may be for who comes after this process. */
+/* Reads a line, byte by byte: the next line may be for the next process with this socket. */
 static int line_read(struct pmi *pmi, int signals, double until)
 {
     size_t size = 0;
@@ -53,21 +54,21 @@ static int line_read(struct pmi *pmi, int signals, double until)
     return EPROTO;
 }
 
-/* Asks, and takes an answer that begins with "cmd=`expected`". 0, an errno (ENODATA: the answer is
- * that it could not be done), or minus a signal. */
+/* Sends a request, and reads an answer that begins with "cmd=`expected`". Returns 0, an errno
+ * (ENODATA: the manager refused), or minus a signal. */
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const char *format, ...)
 {
-    char question[MANAGER_TEXT_MOST + sizeof pmi->space + 64];
+    char request[MANAGER_TEXT_MOST + sizeof pmi->space + 64];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(question, sizeof question, format, arguments);
+    int size = vsnprintf(request, sizeof request, format, arguments);
     va_end(arguments);
     errno = 0;
-    bool sent = size >= 0 && (size_t)size < sizeof question &&
-                send(pmi->fd, question, (size_t)size, MSG_NOSIGNAL) == size;
-    sodium_memzero(question, sizeof question); /* it may tell what makes the job's key */
+    bool sent = size >= 0 && (size_t)size < sizeof request &&
+                send(pmi->fd, request, (size_t)size, MSG_NOSIGNAL) == size;
+    sodium_memzero(request, sizeof request); /* it may hold the nonce */
     if (!sent)
         return errno ? errno : EPIPE;
     sigset_t mask;
@@ -81,7 +82,7 @@ static int pmi_ask(struct pmi *pmi, double seconds, const char *expected, const 
     return end == 0 && rc && strtol(rc + 4, NULL, 10) != 0 ? ENODATA : end;
 }
 
-/* The value of `key` in the last answer; false: there is none, or it is too long. */
+/* The value of `key` in the last answer; false: it has none, or one that is too long. */
 static bool answer_word(const struct pmi *pmi, const char *key, char *word, size_t size)
 {
     char begin[32];
@@ -98,7 +99,7 @@ static bool answer_word(const struct pmi *pmi, const char *key, char *word, size
     return true;
 }
 
-/* Waits, with an eye on signals. 0, or minus a signal. */
+/* Sleeps, but wakes at a signal. Returns 0, or minus the signal. */
 static int pmi_pause(double seconds)
 {
     sigset_t mask;
@@ -107,7 +108,7 @@ static int pmi_pause(double seconds)
     return end == ETIMEDOUT ? 0 : end;
 }
 
-/* Asks for rank 0's text until it is there. */
+/* Asks for rank 0's text until it is published. */
 static int text_get(struct pmi *pmi, double seconds, char text[MANAGER_TEXT_MOST])
 {
     double until = clock_seconds() + seconds, pause = PAUSE_FIRST;
@@ -136,7 +137,7 @@ static enum status pmi_broadcast(struct process_manager *manager, double seconds
     struct pmi *pmi = (struct pmi *)manager;
     char why[100];
     int end;
-    if (manager->rank == 0) /* "-": a value is not empty */
+    if (manager->rank == 0) /* "-", since a value must not be empty */
         end = pmi_ask(pmi, seconds, "publish_result",
                       "cmd=publish_name service=" MANAGER_KEY ".%s port=-%s\n", pmi->space, text);
     else
@@ -144,10 +145,11 @@ static enum status pmi_broadcast(struct process_manager *manager, double seconds
     if (end == 0)
         return STATUS_OK;
     if (end == ETIMEDOUT && manager->rank > 0)
-        return fail(STATUS_TIMEOUT,
-                    "rank 0 could not be reached by rank %d within %.3g s through mpiexec (PMI): "
-                    "was it started, and does it run cctest?",
-                    manager->rank, seconds);
+        return fail(
+            STATUS_TIMEOUT,
+            "rank %d could not reach rank 0 within %.3g s through mpiexec (PMI): check that "
+            "rank 0 was started and runs cctest",
+            manager->rank, seconds);
     return fail(end < 0 ? STATUS_INTERRUPTED : STATUS_ERROR,
                 "rank %d could not meet the others through mpiexec (PMI): %s", manager->rank,
                 timed_call_text(end, why, sizeof why));
@@ -156,12 +158,12 @@ static enum status pmi_broadcast(struct process_manager *manager, double seconds
 static void pmi_close(struct process_manager *manager)
 {
     struct pmi *pmi = (struct pmi *)manager;
-    timed_call_reraise(pmi_ask(pmi, MANAGER_LEAVE_SECONDS, "finalize_ack", "cmd=finalize\n"));
-    sodium_memzero(pmi, sizeof *pmi); /* answers, too */
+    timed_call_reraise(pmi_ask(pmi, MANAGER_CLOSE_SECONDS, "finalize_ack", "cmd=finalize\n"));
+    sodium_memzero(pmi, sizeof *pmi); /* the last answer may hold the nonce */
     free(pmi);
 }
 
-static int variable(const char *name)
+static int variable_number(const char *name)
 {
     return (int)number_parse(getenv(name));
 }
@@ -171,15 +173,15 @@ enum status pmi_open(double seconds, struct process_manager **manager, char *why
     *manager = NULL;
     struct pmi *pmi = calloc(1, sizeof *pmi);
     if (!pmi) {
-        snprintf(why, size, "there is no memory for PMI");
+        snprintf(why, size, "out of memory for PMI");
         return STATUS_ERROR;
     }
-    pmi->fd = variable("PMI_FD");
+    pmi->fd = variable_number("PMI_FD");
     pmi->manager = (struct process_manager){.name = "pmi",
-                                            .rank = variable("PMI_RANK"),
-                                            .ranks = variable("PMI_SIZE"),
-                                            .local_rank = variable("MPI_LOCALRANKID"),
-                                            .local_ranks = variable("MPI_LOCALNRANKS"),
+                                            .rank = variable_number("PMI_RANK"),
+                                            .ranks = variable_number("PMI_SIZE"),
+                                            .local_rank = variable_number("MPI_LOCALRANKID"),
+                                            .local_ranks = variable_number("MPI_LOCALNRANKS"),
                                             .broadcast = pmi_broadcast,
                                             .close = pmi_close};
     if (pmi->manager.local_rank < 0 || pmi->manager.local_ranks < 0)
@@ -197,7 +199,7 @@ enum status pmi_open(double seconds, struct process_manager **manager, char *why
     char text[100];
     snprintf(why, size, "its PMI socket (PMI_FD) does not answer: %s%s",
              timed_call_text(end, text, sizeof text),
-             end == EPIPE || end == ECONNRESET ? " (it serves one command of each process)" : "");
+             end == EPIPE || end == ECONNRESET ? " (it serves only one command per process)" : "");
     free(pmi);
     return end < 0 ? STATUS_INTERRUPTED : STATUS_USAGE;
 }

@@ -1,17 +1,16 @@
 /*
- * pmix.c - the PMIx library, loaded at run time, and kept from holding us up.
+ * pmix.c - PMIx, whose library is loaded at run time, with a deadline for every call.
  *
- * Each of its calls may block for as long as the server likes, and the timeout that the interface
- * has is not kept by all servers. So another thread makes the calls, while the caller looks at the
- * clock and at signals. A call that does not come back is left behind with its thread: the process
- * is about to end then.
+ * A call may block for any time, since not all servers respect the timeout of the interface. So
+ * another thread makes the calls, while the caller watches the clock and signals. If a call does not
+ * return, its thread is abandoned: the process is about to end.
  *
- * Rank 0 puts its text, and the others ask for it until it is there. A fence would do the same, but
- * does not tell who does not come. Several commands of a job, one behind the other, have the same
- * key, and a server keeps what it got from another node: so it is told to look again, and rank 0
- * takes its text back when all have it. Servers before 4 cannot look again; there is a fence then.
+ * Rank 0 puts its text, and the others get it until they find it. A fence would do the same, but
+ * does not tell which rank is missing. Consecutive commands of one job share the key, and a server
+ * caches values of other nodes. So the ranks ask for a refresh, and rank 0 overwrites its text when
+ * all have it. Servers before version 4 cannot refresh; the ranks then use a fence.
  */
-#include "bootstrap/process_manager.h"
+#include "bootstrap/pmix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ bool pmix_offered(void)
 #include "base/timed_call.h"
 
 #define LIBRARY     "libpmix.so.2"
-#define GET_SECONDS 1       /* the interface has whole ones */
+#define GET_SECONDS 1       /* the interface takes whole seconds */
 #define PAUSE_FIRST 5000000 /* nanoseconds */
 #define PAUSE_MOST  100000000
 
@@ -42,10 +41,10 @@ bool pmix_offered(void)
 #define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
 #endif
 
-/* What rank 0's text begins with; one that is empty is TEXT_FAILED alone. */
-#define TEXT_SAID   '+'
-#define TEXT_FAILED '!'
-#define TEXT_VOID   '-'
+/* The first character of the published text. */
+#define TEXT_VALID  '+' /* rank 0's text follows */
+#define TEXT_FAILED '!' /* rank 0 failed; nothing follows */
+#define TEXT_VOID   '-' /* of an earlier command */
 
 struct library {
     __typeof__(PMIx_Init) *init;
@@ -59,23 +58,23 @@ struct library {
 };
 
 struct client {
-    struct process_manager manager; /* first: what others see of it */
+    struct process_manager manager; /* first: the public part */
     struct library library;
     pmix_proc_t self;
-    bool fences; /* the server can do no better */
+    bool fences; /* the server cannot refresh */
     double until;
-    bool said; /* there is a text to take back */
-    bool met;  /* there is a server to take leave of */
-    bool left; /* a call did not come back: its thread may still use all of this */
+    bool published; /* close() has to overwrite the text */
+    bool connected; /* close() has to call PMIx_Finalize */
+    bool abandoned; /* a call did not return: its thread may still use this struct */
 
-    /* The errand that is under way: */
+    /* The call that the other thread makes: */
     void (*work)(struct client *client);
     char text[1 + MANAGER_TEXT_MOST];
-    const char *call; /* the last one that was made, */
-    pmix_status_t result;
+    const char *call;     /* the last function called, */
+    pmix_status_t result; /* and its result */
 };
 
-/* It is never unloaded: it may have threads and exit handlers. */
+/* Never unloads the library: it may have threads and exit handlers. */
 static bool library_load(struct library *library, char *why, size_t size)
 {
     const struct {
@@ -116,7 +115,7 @@ bool pmix_library(char *text, size_t size)
     return true;
 }
 
-/* ---- errands ---- */
+/* ---- calls in another thread ---- */
 
 static void client_work(void *argument)
 {
@@ -124,7 +123,7 @@ static void client_work(void *argument)
     client->work(client);
 }
 
-/* STATUS_OK: `work` was done, and client->result says with which success. */
+/* STATUS_OK: `work` has run; its result is client->result. */
 static enum status client_run(struct client *client, void (*work)(struct client *), double seconds,
                               char *why, size_t size)
 {
@@ -132,7 +131,7 @@ static enum status client_run(struct client *client, void (*work)(struct client 
     client->result = PMIX_SUCCESS;
     client->call = "PMIx";
     int end = timed_call_run(client_work, client, seconds);
-    client->left = timed_call_is_abandoned(end);
+    client->abandoned = timed_call_is_abandoned(end);
     if (end < 0) {
         timed_call_text(end, why, size);
         return STATUS_INTERRUPTED;
@@ -143,7 +142,7 @@ static enum status client_run(struct client *client, void (*work)(struct client 
     return STATUS_ERROR;
 }
 
-/* Keeps what came of a call; true: it succeeded. */
+/* Notes the result of a call; true: success. */
 static bool client_called(struct client *client, const char *call, pmix_status_t result)
 {
     client->call = call;
@@ -151,9 +150,9 @@ static bool client_called(struct client *client, const char *call, pmix_status_t
     return result == PMIX_SUCCESS;
 }
 
-/* ---- what is asked ---- */
+/* ---- what that thread does ---- */
 
-/* Servers differ in the types of their numbers. -1: it is none. */
+/* Servers differ in the types of their numbers. -1: not a number. */
 static int number_of(const pmix_value_t *value)
 {
     switch (value->type) {
@@ -202,7 +201,7 @@ static void work_open(struct client *client)
 {
     if (!client_called(client, "PMIx_Init", client->library.init(&client->self, NULL, 0)))
         return;
-    client->met = true;
+    client->connected = true;
     client->manager.rank = (int)client->self.rank;
     int rank = get_number(client, client->self.rank, PMIX_LOCAL_RANK);
     int ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE);
@@ -211,7 +210,7 @@ static void work_open(struct client *client)
         client->manager.local_ranks = ranks;
     }
     client->manager.ranks = get_number(client, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
-    /* Some versions begin a job of their own where no server answers. */
+    /* If no server answers, some versions begin a job of their own. */
     const char *job = getenv("PMIX_NAMESPACE");
     if (client->result == PMIX_SUCCESS && (!job || strcmp(job, client->self.nspace) != 0))
         client->result = PMIX_ERR_UNREACH;
@@ -225,7 +224,7 @@ static bool text_put(struct client *client)
            client_called(client, "PMIx_Commit", library->commit());
 }
 
-/* Rank 0's text of this command; false: it is not there, and client->result says why. */
+/* Gets rank 0's text of this command; false: client->result is the reason. */
 static bool text_get(struct client *client)
 {
     pmix_info_t how[] = {
@@ -245,7 +244,7 @@ static bool text_get(struct client *client)
         client->text[0] = TEXT_VOID;
     }
     free(value);
-    if (client->text[0] != TEXT_SAID && client->text[0] != TEXT_FAILED)
+    if (client->text[0] != TEXT_VALID && client->text[0] != TEXT_FAILED)
         client->result = PMIX_ERR_NOT_FOUND;
     return client->result == PMIX_SUCCESS;
 }
@@ -254,20 +253,20 @@ static void work_broadcast(struct client *client)
 {
     const struct library *library = &client->library;
     if (client->self.rank == 0) {
-        client->said = text_put(client) && client->text[0] == TEXT_SAID;
+        client->published = text_put(client) && client->text[0] == TEXT_VALID;
         if (client->result != PMIX_SUCCESS)
             return;
     }
-    /* Without the data to collect, a fence is none between the nodes of some servers. */
+    /* Some servers synchronise nodes only if the fence collects data. */
     pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {PMIX_BOOL, {.flag = true}}};
     if (client->fences &&
         !client_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)))
         return;
     long pause = PAUSE_FIRST;
     while (client->self.rank > 0 && !text_get(client)) {
-        bool none = client->result == PMIX_ERR_NOT_FOUND || client->result == PMIX_ERR_TIMEOUT ||
-                    client->result == PMIX_ERR_PROC_ENTRY_NOT_FOUND;
-        if (!none || clock_seconds() > client->until)
+        bool absent = client->result == PMIX_ERR_NOT_FOUND || client->result == PMIX_ERR_TIMEOUT ||
+                      client->result == PMIX_ERR_PROC_ENTRY_NOT_FOUND;
+        if (!absent || clock_seconds() > client->until)
             return;
         nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
         pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
@@ -276,14 +275,14 @@ static void work_broadcast(struct client *client)
 
 static void work_finalize(struct client *client)
 {
-    if (client->said) {
+    if (client->published) {
         snprintf(client->text, sizeof client->text, "%c", TEXT_VOID);
         text_put(client);
     }
     client_called(client, "PMIx_Finalize", client->library.finalize(NULL, 0));
 }
 
-/* ---- what others call ---- */
+/* ---- the interface ---- */
 
 static enum status pmix_broadcast(struct process_manager *manager, double seconds,
                                   char text[MANAGER_TEXT_MOST])
@@ -291,29 +290,30 @@ static enum status pmix_broadcast(struct process_manager *manager, double second
     struct client *client = (struct client *)manager;
     char why[200];
     if (manager->rank == 0)
-        snprintf(client->text, sizeof client->text, "%c%s", *text ? TEXT_SAID : TEXT_FAILED, text);
+        snprintf(client->text, sizeof client->text, "%c%s", *text ? TEXT_VALID : TEXT_FAILED, text);
     client->until = clock_seconds() + seconds;
-    /* Leave is taken where that can be done: the last call is waited for. */
-    double patience = client->fences ? seconds : seconds + GET_SECONDS;
-    enum status status = client_run(client, work_broadcast, patience, why, sizeof why);
+    /* One more GET_SECONDS, so that the last call returns and PMIx_Finalize can follow. */
+    double allowed = client->fences ? seconds : seconds + GET_SECONDS;
+    enum status status = client_run(client, work_broadcast, allowed, why, sizeof why);
     if (status == STATUS_OK && clock_seconds() > client->until && client->result != PMIX_SUCCESS)
         status = STATUS_TIMEOUT;
     if (status == STATUS_TIMEOUT && client->fences)
         return fail(status,
-                    "rank %d waited for %.3g s for all %d ranks to meet through PMIx: were all "
-                    "started, do all run cctest, and have all hosts libpmix?",
+                    "rank %d waited %.3g s for all %d ranks to meet through PMIx: check that all "
+                    "were started and run cctest, and that all hosts have libpmix",
                     manager->rank, seconds, manager->ranks);
     if (status == STATUS_TIMEOUT)
-        return fail(status,
-                    "rank 0 could not be reached by rank %d within %.3g s through PMIx: was it "
-                    "started, does it run cctest, and has its host libpmix?",
-                    manager->rank, seconds);
+        return fail(
+            status,
+            "rank %d could not reach rank 0 within %.3g s through PMIx: check that rank 0 was "
+            "started and runs cctest, and that its host has libpmix",
+            manager->rank, seconds);
     if (status != STATUS_OK)
         return fail(status, "rank %d, while the ranks met through PMIx: %s", manager->rank, why);
     if (client->result != PMIX_SUCCESS)
         return fail(STATUS_ERROR,
-                    "rank %d could not meet the others through PMIx (%s: %s): a rank, or the "
-                    "launcher, has ended before",
+                    "rank %d could not meet the others through PMIx (%s: %s): a rank or the "
+                    "launcher has ended",
                     manager->rank, client->call, client->library.error_string(client->result));
     snprintf(text, MANAGER_TEXT_MOST, "%s", client->text + 1);
     return STATUS_OK;
@@ -322,19 +322,19 @@ static enum status pmix_broadcast(struct process_manager *manager, double second
 static void pmix_close(struct process_manager *manager)
 {
     struct client *client = (struct client *)manager;
-    if (client->met && !client->left) {
+    if (client->connected && !client->abandoned) {
         client->work = work_finalize;
-        int end = timed_call_run(client_work, client, MANAGER_LEAVE_SECONDS);
-        client->left = timed_call_is_abandoned(end);
+        int end = timed_call_run(client_work, client, MANAGER_CLOSE_SECONDS);
+        client->abandoned = timed_call_is_abandoned(end);
         timed_call_reraise(end);
     }
-    if (client->left)
+    if (client->abandoned)
         return;
-    sodium_memzero(client, sizeof *client); /* the text holds what makes the job's key */
+    sodium_memzero(client, sizeof *client); /* the text holds the nonce */
     free(client);
 }
 
-/* 0: it does not say. */
+/* 0: unknown. */
 static long server_version(void)
 {
     const char *version = getenv("PMIX_VERSION");
@@ -346,7 +346,7 @@ enum status pmix_open(double seconds, struct process_manager **out, char *why, s
     *out = NULL;
     struct client *client = calloc(1, sizeof *client);
     if (!client) {
-        snprintf(why, size, "there is no memory for PMIx");
+        snprintf(why, size, "out of memory for PMIx");
         return STATUS_ERROR;
     }
     client->fences = server_version() < 4;

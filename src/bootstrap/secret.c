@@ -1,8 +1,11 @@
 /*
- * secret.c - the secret by which the ranks of a job know each other, as the user gives it.
+ * secret.c - the key of a job, derived from the user's secret.
  *
- * Never by the command line, which everybody on a machine can read.
+ * The secret comes from a variable or a file, not from the command line, which every user of the
+ * machine can read.
  */
+#include "bootstrap/secret.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -12,17 +15,15 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap_internal.h"
 
 #define SECRET_FILE_MOST 4096
 #define RANDOM_LEAST     32 /* characters */
 
-/* Whoever listens where rank 0 should be gets a proof from each rank that connects, and can try
- * guesses against it at leisure. A hash that costs a tenth of a second and 64 MiB makes each guess
- * as dear; a text that can be guessed stays weak. One as long as `openssl rand -hex 16` makes it is
- * not guessed, so it is hashed once: hundreds of ranks that start on one machine would else wait a
- * minute for their keys. All ranks must come to the same key without having met, so the salt is
- * fixed. */
+/* An attacker that listens in place of rank 0 gets a proof from each rank that connects, and can
+ * test guesses offline. A password hash (0.1 s, 64 MiB) makes each guess expensive. A secret as long
+ * as `openssl rand -hex 16` cannot be guessed, so one fast hash is enough: otherwise hundreds of
+ * ranks that start on one machine would wait a minute for their keys. The salt is fixed, because
+ * all ranks must derive the same key before they meet. */
 static enum status secret_stretch(const char *text, size_t size, unsigned char secret[SECRET_BYTES])
 {
     static const unsigned char salt[] = "cctest secret v1";
@@ -34,11 +35,11 @@ static enum status secret_stretch(const char *text, size_t size, unsigned char s
     }
     if (crypto_pwhash(secret, SECRET_BYTES, text, size, salt, crypto_pwhash_OPSLIMIT_INTERACTIVE,
                       crypto_pwhash_MEMLIMIT_INTERACTIVE, crypto_pwhash_ALG_ARGON2ID13) < 0)
-        return fail(STATUS_ERROR, "not enough memory (64 MiB) to make a key of the secret");
+        return fail(STATUS_ERROR, "out of memory: deriving a key from the secret takes 64 MiB");
     return STATUS_OK;
 }
 
-/* Reads what is in the file, but for the end of its last line. */
+/* Reads the file, without the end of its last line. */
 static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size_t *size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -46,7 +47,7 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
         return fail(
             STATUS_USAGE,
             "CCTEST_SECRET_FILE '%s' cannot be opened: %s; name a file of your own that holds "
-            "the secret",
+            "only the secret",
             path, strerror(errno));
     struct stat about;
     enum status status = STATUS_OK;
@@ -54,7 +55,8 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
         status = fail(
             STATUS_USAGE,
-            "CCTEST_SECRET_FILE '%s' is not a regular file: name one that holds the secret", path);
+            "CCTEST_SECRET_FILE '%s' is not a regular file: name one that holds only the secret",
+            path);
     else if (about.st_uid != geteuid())
         status = fail(STATUS_USAGE,
                       "CCTEST_SECRET_FILE '%s' belongs to another user (uid %d): use "
@@ -67,8 +69,8 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
                       path, about.st_mode & 0777u);
     else if (about.st_size > SECRET_FILE_MOST)
         status = fail(STATUS_USAGE,
-                      "CCTEST_SECRET_FILE '%s' is larger than %d bytes: name one that holds the "
-                      "secret alone",
+                      "CCTEST_SECRET_FILE '%s' is larger than %d bytes: name one that holds only "
+                      "the secret",
                       path, SECRET_FILE_MOST);
     else if ((count = read(fd, text, SECRET_FILE_MOST)) < 0)
         status = fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' cannot be read: %s; use another file",
@@ -84,13 +86,13 @@ static enum status file_read(const char *path, char text[SECRET_FILE_MOST], size
                : fail(STATUS_USAGE, "CCTEST_SECRET_FILE '%s' is empty: write any text to it", path);
 }
 
-/* The key of what the user gave; *given: did he? */
+/* The key of the user's secret; *given: is there one? */
 static enum status secret_given(unsigned char secret[SECRET_BYTES], bool *given)
 {
     const char *text = getenv("CCTEST_SECRET"), *path = getenv("CCTEST_SECRET_FILE");
     *given = text || path;
     if (text && !*text)
-        return fail(STATUS_USAGE, "CCTEST_SECRET is empty: unset it, or give it any text");
+        return fail(STATUS_USAGE, "CCTEST_SECRET is empty: unset it, or set it to any text");
     if (text)
         return secret_stretch(text, strlen(text), secret);
     if (!path)
@@ -108,7 +110,7 @@ enum status secret_find(const char *shared, struct membership *membership)
 {
     unsigned char key[SECRET_BYTES] = "cctest shared text";
     enum status status = secret_given(key, &membership->has_secret);
-    /* People use one secret for all their jobs, and yet these must not take each other for one. */
+    /* Users have one secret for all their jobs, but each job needs a key of its own. */
     if (status == STATUS_OK)
         crypto_generichash(membership->secret, SECRET_BYTES, (const unsigned char *)shared,
                            strlen(shared), key, sizeof key);
@@ -116,10 +118,10 @@ enum status secret_find(const char *shared, struct membership *membership)
     return status;
 }
 
-void secret_mix(const unsigned char word[SECRET_BYTES], struct membership *membership)
+void secret_mix(const unsigned char nonce[SECRET_BYTES], struct membership *membership)
 {
     unsigned char key[SECRET_BYTES];
     memcpy(key, membership->secret, sizeof key);
-    crypto_generichash(membership->secret, SECRET_BYTES, word, SECRET_BYTES, key, sizeof key);
+    crypto_generichash(membership->secret, SECRET_BYTES, nonce, SECRET_BYTES, key, sizeof key);
     sodium_memzero(key, sizeof key);
 }

@@ -1,9 +1,9 @@
 /*
- * supervisor.c - the parent of ranks that are processes: it leaves none behind.
+ * supervisor.c - the parent of ranks that are processes: none outlives it.
  *
- * Ranks end by themselves, all about the same time: the control plane sees to it. The supervisor is
- * for those that cannot: stopped, killed, or stuck. It says what only a parent knows (which signal
- * killed a rank) and ends with SIGKILL who is still there some time after the others.
+ * The control plane ends all ranks at about the same time. The supervisor handles ranks that cannot
+ * follow it: stopped, killed or stuck. It reports what only a parent knows, the signal that killed a
+ * rank; it passes signals on; and some time after the other ranks have ended it kills the rest.
  */
 #include "bootstrap/supervisor.h"
 
@@ -23,25 +23,25 @@
 #include "base/log.h"
 #include "base/signals.h"
 
-#define BEHIND_SECONDS 1.3  /* a rank may end this much later than the others, */
-#define BUSY_SECONDS   15.0 /* or this much, where it may have reason to: see patience_with() */
-#define SIGNAL_SECONDS 5.0  /* for all to end after a signal */
-#define AGAIN_SECONDS  1.0  /* a signal so soon after the first is the same one, sent twice */
+#define LATE_SECONDS   1.3  /* a rank may end this much later than the others, */
+#define BUSY_SECONDS   15.0 /* or this much, if it may be busy: see seconds_allowed() */
+#define SIGNAL_SECONDS 5.0  /* for all ranks to end after a signal */
+#define REPEAT_SECONDS 1.0  /* a signal so soon after the first is the same one, sent twice */
 
 struct child {
     pid_t pid; /* 0: not started, or ended */
     bool stopped;
-    bool ended_by_us;
+    bool killed; /* by the supervisor */
 };
 
 struct supervisor {
     int ranks, alive;
-    int signals; /* signalfd of what ends a job, and of SIGCHLD */
+    int signals; /* signalfd of the signals that end a job, and of SIGCHLD */
     sigset_t old;
     struct child *children;
     enum status status;
-    double behind;   /* when a first rank ended other than well, or rank 0 at all; 0: none */
-    double signaled; /* when a signal was passed on; 0: none */
+    double ending;   /* when the first rank failed, or rank 0 ended; 0: not yet */
+    double signaled; /* when a signal was passed on; 0: not yet */
 };
 
 struct supervisor *supervisor_create(int ranks)
@@ -68,7 +68,7 @@ int supervisor_fork(struct supervisor *supervisor, int rank)
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before it could be asked for */
+        if (getppid() != parent) /* it died before prctl() took effect */
             _exit((int)STATUS_TIMEOUT);
     } else if (pid > 0) {
         supervisor->children[rank].pid = pid;
@@ -85,8 +85,8 @@ void supervisor_leave(struct supervisor *supervisor)
     free(supervisor);
 }
 
-/* Of a rank that had not joined yet the others would learn at the deadline only. */
-static void children_learn_loss(struct supervisor *supervisor, int lost)
+/* The control plane does not see the death of a rank that has not joined. */
+static void children_notify_lost(struct supervisor *supervisor, int lost)
 {
     for (int rank = 0; rank < supervisor->ranks; rank++)
         if (supervisor->children[rank].pid && rank != lost)
@@ -101,16 +101,16 @@ static void child_ended(struct supervisor *supervisor, int rank, int how)
     if (WIFEXITED(how)) {
         status = status_of(WEXITSTATUS(how));
         if ((int)status != WEXITSTATUS(how))
-            say("rank %d (pid %d) ended with exit status %d, which is none of cctest's", rank,
+            say("rank %d (pid %d) ended with exit status %d, which cctest does not use", rank,
                 (int)child->pid, WEXITSTATUS(how));
-    } else if (!child->ended_by_us) {
+    } else if (!child->killed) {
         say("rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid, WTERMSIG(how),
             strsignal(WTERMSIG(how)));
-        children_learn_loss(supervisor, rank);
+        children_notify_lost(supervisor, rank);
     }
     supervisor->status = status_graver(supervisor->status, status);
-    if (supervisor->behind == 0 && (rank == 0 || status != STATUS_OK))
-        supervisor->behind = clock_seconds();
+    if (supervisor->ending == 0 && (rank == 0 || status != STATUS_OK))
+        supervisor->ending = clock_seconds();
     child->pid = 0;
     supervisor->alive--;
 }
@@ -135,12 +135,12 @@ static void children_signal(struct supervisor *supervisor, int signal)
         struct child *child = &supervisor->children[rank];
         if (!child->pid)
             continue;
-        child->ended_by_us = child->ended_by_us || signal == SIGKILL;
+        child->killed = child->killed || signal == SIGKILL;
         kill(child->pid, signal);
     }
 }
 
-/* The first signal is for the ranks to end well; a second one means now. */
+/* After the first signal the ranks end in order; a second one kills them. */
 static void signals_pass_on(struct supervisor *supervisor)
 {
     struct signalfd_siginfo info;
@@ -149,37 +149,36 @@ static void signals_pass_on(struct supervisor *supervisor)
             continue;
         double now = clock_seconds();
         if (supervisor->signaled == 0) {
-            /* Where the ranks do not react any more it is still this that ended the job. */
+            /* Even if the ranks no longer react to it, the signal ended the job. */
             supervisor->status = status_graver(supervisor->status, STATUS_INTERRUPTED);
             children_signal(supervisor, (int)info.ssi_signo);
             supervisor->signaled = now;
-        } else if (now - supervisor->signaled > AGAIN_SECONDS) {
+        } else if (now - supervisor->signaled > REPEAT_SECONDS) {
             children_signal(supervisor, SIGKILL);
         }
     }
 }
 
-/* Rank 0 may be writing results; and after a good end, any rank may have much memory to give back.
- */
-static double patience_with(const struct supervisor *supervisor, int rank)
+/* Rank 0 may still be writing results; after a good end, any rank may be freeing much memory. */
+static double seconds_allowed(const struct supervisor *supervisor, int rank)
 {
-    bool excused = rank == 0 || supervisor->status == STATUS_OK;
-    return excused && !supervisor->children[rank].stopped ? BUSY_SECONDS : BEHIND_SECONDS;
+    bool may_be_busy = rank == 0 || supervisor->status == STATUS_OK;
+    return may_be_busy && !supervisor->children[rank].stopped ? BUSY_SECONDS : LATE_SECONDS;
 }
 
-static void end_those_behind(struct supervisor *supervisor)
+static void children_kill_late(struct supervisor *supervisor)
 {
     double now = clock_seconds();
     for (int rank = 0; rank < supervisor->ranks; rank++) {
         struct child *child = &supervisor->children[rank];
-        double patience = patience_with(supervisor, rank);
-        bool late = (supervisor->behind > 0 && now - supervisor->behind > patience) ||
+        double allowed = seconds_allowed(supervisor, rank);
+        bool late = (supervisor->ending > 0 && now - supervisor->ending > allowed) ||
                     (supervisor->signaled > 0 && now - supervisor->signaled > SIGNAL_SECONDS);
-        if (!child->pid || child->ended_by_us || !late)
+        if (!child->pid || child->killed || !late)
             continue;
-        child->ended_by_us = true;
-        kill(child->pid, SIGKILL); /* before anything is said, which may take its time */
-        /* After a bad end it is no news that a rank is still giving back its memory. */
+        child->killed = true;
+        kill(child->pid, SIGKILL); /* first, since printing may block */
+        /* After a failure, a rank that is still freeing its memory is not worth a line. */
         bool news = child->stopped || supervisor->status == STATUS_OK;
         say_verbose(news ? 0 : 1,
                     "rank %d (pid %d) %s and did not end with the others: it was killed", rank,
@@ -191,10 +190,10 @@ enum status supervisor_wait(struct supervisor *supervisor)
 {
     while (supervisor->alive > 0) {
         struct pollfd set = {.fd = supervisor->signals, .events = POLLIN};
-        poll(&set, 1, supervisor->behind > 0 || supervisor->signaled > 0 ? 100 : 1000);
+        poll(&set, 1, supervisor->ending > 0 || supervisor->signaled > 0 ? 100 : 1000);
         signals_pass_on(supervisor);
         children_reap(supervisor);
-        end_those_behind(supervisor);
+        children_kill_late(supervisor);
     }
     return supervisor->status;
 }

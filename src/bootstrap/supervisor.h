@@ -1,5 +1,5 @@
 /*
- * supervisor.h - the parent of ranks that are processes: it leaves none behind.
+ * supervisor.h - the parent of ranks that are processes: none outlives it.
  */
 #ifndef CCTEST_BOOTSTRAP_SUPERVISOR_H
 #define CCTEST_BOOTSTRAP_SUPERVISOR_H
@@ -8,15 +8,15 @@
 
 struct supervisor;
 
-/* SIGINT and SIGTERM must be blocked by the caller. NULL: out of memory or of descriptors. */
+/* The caller blocks SIGINT and SIGTERM before. NULL: out of memory or descriptors. */
 struct supervisor *supervisor_create(int ranks);
-/* fork(); a child dies with its supervisor. */
+/* As fork(); the kernel kills the child when its supervisor dies. */
 int supervisor_fork(struct supervisor *supervisor, int rank);
-/* In a child: gives up what is the supervisor's. */
+/* In a child: frees its copy of the supervisor. */
 void supervisor_leave(struct supervisor *supervisor);
 /* Waits until all ranks have ended; returns the gravest of their statuses. */
 enum status supervisor_wait(struct supervisor *supervisor);
-/* Ends the ranks that are left, and frees it. */
+/* Kills the ranks that are left, and frees the supervisor. */
 void supervisor_destroy(struct supervisor *supervisor);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * tcp.c - this process is one rank, and meets the others at a host and a port.
+ * tcp.c - this process is one rank, which meets the others at a host and a port.
  *
- * Who it is, and where rank 0 is, comes from the command line, or from the variables of the
- * launcher.
+ * Its rank and the address of rank 0 come from the command line or from the launcher's variables.
  */
+#include "bootstrap/tcp.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/secret.h"
 #include "net/socket.h"
 
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
@@ -26,7 +27,7 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
         text++;
         length -= 2;
     } else if (memchr(text, ':', length)) {
-        return false; /* an IPv6 address without brackets: where does it end? */
+        return false; /* an IPv6 address without brackets is ambiguous */
     }
     long value = number_parse(colon + 1);
     if (length == 0 || length >= size || value < 1 || value > 65535)
@@ -38,10 +39,10 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 }
 
 static enum status membership_find(const struct bootstrap_options *options,
-                                   const struct bootstrap *bootstrap, struct membership *membership)
+                                   const struct launch *launch, struct membership *membership)
 {
-    *membership = (struct membership){.rank = bootstrap->rank,
-                                      .ranks = bootstrap->ranks,
+    *membership = (struct membership){.rank = launch->rank,
+                                      .ranks = launch->ranks,
                                       .interface = options->interface,
                                       .own_process = true,
                                       .by_hand = options->rank >= 0,
@@ -58,23 +59,23 @@ static enum status membership_find(const struct bootstrap_options *options,
         if (status != STATUS_OK)
             return status;
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
-    } else { /* a launcher that says nothing of hosts was refused by bootstrap_choose() */
-        enum status status = bootstrap->launcher->meet(membership, shared, sizeof shared);
+    } else { /* bootstrap_choose() has refused launchers without meet() */
+        enum status status = launch->launcher->meet(membership, shared, sizeof shared);
         if (status != STATUS_OK)
             return status;
     }
     return secret_find(shared, membership);
 }
 
-enum status bootstrap_run_tcp(const struct bootstrap_options *options,
-                              const struct bootstrap *bootstrap, rank_main *main, void *argument)
+enum status bootstrap_run_tcp(const struct bootstrap_options *options, const struct launch *launch,
+                              rank_main *main, void *argument)
 {
-    /* What comes from here on is read by the rank, when it can tell the others. */
+    /* The rank reads signals that come from here on, when it can tell the others. */
     sigset_t set;
     signals_ending(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     struct membership membership;
-    enum status status = membership_find(options, bootstrap, &membership);
+    enum status status = membership_find(options, launch, &membership);
     if (status == STATUS_OK)
         status = rank_main_run(options, &membership, main, argument);
     sodium_memzero(&membership, sizeof membership);

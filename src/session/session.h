@@ -5,7 +5,7 @@
 #ifndef CCTEST_SESSION_SESSION_H
 #define CCTEST_SESSION_SESSION_H
 
-#include "bootstrap/bootstrap.h"
+#include "control/membership.h"
 #include "measure/report.h"
 
 struct session_arguments {

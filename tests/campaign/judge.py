@@ -31,7 +31,7 @@ HEALTHY_MOST = 90 # seconds that a healthy job may take here
 SLURM = re.compile(r'\(\("(munged|slurmctld|slurmd|slurmstepd|srun)"') # who listens
 SLEEPS = ("stop", "stop-root", "stop-long") # the rank that is struck
 MINDED = ("kill", "kill-root", "interrupt", "stop-long") # by launchers, while ranks meet through them
-NOTES = re.compile(r"no CCTEST_SECRET is set|^\(\d+ lines before")
+NOTES = re.compile(r"CCTEST_SECRET is not set|^\(\d+ lines before")
 FURTHER = re.compile(r"^  (rank \d+ \(host [^)]+, pid \d+\): \S.*|and \d+ more)$")
 FURTHER_MOST = 16 # lines behind the first, and one that says how many more
 

@@ -6,7 +6,7 @@
  */
 #include <unistd.h>
 
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/managed.h"
 #include "net/address.h"
 #include "transports/shm/connect.h"
 #include "transports/tcp/connect.h"

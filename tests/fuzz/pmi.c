@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/pmi.h"
 #include "fuzz.h"
 
 #define SECONDS 5.0 /* nothing waits: the other end is closed */

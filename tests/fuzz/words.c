@@ -10,7 +10,8 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/launcher.h"
+#include "bootstrap/tcp.h"
 #include "cli/options/command_line.h"
 #include "fuzz.h"
 

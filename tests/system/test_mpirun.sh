@@ -73,7 +73,7 @@ done
 # As told comes first.
 run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --np 3
 check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(local)' "$out")" = 2
-check_says "^cctest: mpirun started 2 processes, and with --np 3 each of them is a job of its own: leave out --np"
+check_says "^cctest: mpirun started 2 processes, and --np 3 makes each of them a job of its own: leave out --np"
 check "that is said once" test "$(wc -l <"$err")" = 1
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" --np 3
 check_status 0 "as told, once"
@@ -189,7 +189,7 @@ check_says "1 of 4 ranks did not join within 1 s: rank 1;"
 check "it is said once" test "$(grep -c '^cctest: ' "$err")" = 1
 run "${mpirun[@]}" -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
-check_says "rank 0 could not be reached by rank [12] within 1 s through PMIx: was it started"
+check_says "rank [12] could not reach rank 0 within 1 s through PMIx: check that rank 0 was started"
 # The deadline is for those who are still to come, and not for all of them together.
 # shellcheck disable=SC2016
 run "${mpirun[@]}" -np 3 sh -c 'sleep $((2 * OMPI_COMM_WORLD_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3

@@ -60,7 +60,7 @@ check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d[
 free_port
 unset CCTEST_SECRET
 for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"; done
-ended 0 0 'no CCTEST_SECRET is set: .*against accidents'
+ended 0 0 'CCTEST_SECRET is not set: .*against accidents'
 ended 1 0
 export CCTEST_SECRET=$long_secret
 

@@ -245,7 +245,7 @@ for ranks in 65537 99999; do
 done
 
 # --np under a launcher: said by the first of several processes, and not where there is one.
-split="started 4 processes, and with --np 2 each of them is a job of its own"
+split="started 4 processes, and --np 2 makes each of them a job of its own"
 told() { # told TIMES VARIABLE=VALUE...
     run env "${@:2}" "$CCTEST" barrier --np 2 -n 1 -w 0
     check_status 0 "${*:2}"

@@ -1,6 +1,6 @@
 /*
- * test_bootstrap.c - what a bootstrap reads (the environment, node lists, a rendezvous), and the
- * parsers of what strangers send to it.
+ * test_bootstrap.c - what a bootstrap reads: the environment, node lists, a rendezvous, and bytes
+ * from other processes.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,15 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/launcher.h"
+#include "bootstrap/managed.h"
+#include "bootstrap/secret.h"
+#include "bootstrap/tcp.h"
 #include "control/frame.h"
 #include "control/join_request.h"
 
-/* Whatever bytes come, a parser stays inside them (the sanitizers look on). */
+/* A parser stays inside any bytes (run with the sanitizers). */
 static void test_parsers_on_noise(void **state)
 {
     (void)state;
@@ -28,8 +32,8 @@ static void test_parsers_on_noise(void **state)
         unsigned char *bytes = malloc(size ? size : 1);
         for (size_t i = 0; i < size; i++)
             bytes[i] = (unsigned char)(random() % 3 ? random() % 12 : random());
-        struct join_request hello;
-        join_request_decode(bytes, size, &hello);
+        struct join_request request;
+        join_request_decode(bytes, size, &request);
         struct frame frame;
         struct wire wire = {.fd = -1, .in = {.data = bytes, .size = size}};
         assert_int_not_equal(FRAME_WHOLE, wire_take(&wire, &frame));
@@ -37,29 +41,29 @@ static void test_parsers_on_noise(void **state)
     }
 }
 
-static void test_hello_travels(void **state)
+static void test_join_request_travels(void **state)
 {
     (void)state;
     const struct membership membership = {.rank = 2, .ranks = 4, .bootstrap = "test"};
-    struct join_request hello, back;
+    struct join_request request, back;
     unsigned char bytes[HANDSHAKE_HELLO_MOST];
     char options[3000];
     memset(options, 'o', sizeof options);
     options[sizeof options - 1] = '\0';
-    join_request_fill(&hello, &membership, options);
-    size_t size = join_request_encode(&hello, bytes);
+    join_request_fill(&request, &membership, options);
+    size_t size = join_request_encode(&request, bytes);
     assert_in_range(size, 100, HANDSHAKE_HELLO_MOST);
     assert_true(join_request_decode(bytes, size, &back));
-    assert_memory_equal(&hello, &back, sizeof hello);
+    assert_memory_equal(&request, &back, sizeof request);
     assert_false(join_request_decode(bytes, size - 1, &back));
     char why[1024];
-    assert_int_equal(STATUS_OK, join_request_check(&hello, &back, why, sizeof why));
-    options[sizeof options - 2] = 'x'; /* behind what is carried as text */
+    assert_int_equal(STATUS_OK, join_request_check(&request, &back, why, sizeof why));
+    options[sizeof options - 2] = 'x'; /* behind the part that travels as text */
     join_request_fill(&back, &membership, options);
-    assert_int_equal(STATUS_USAGE, join_request_check(&hello, &back, why, sizeof why));
+    assert_int_equal(STATUS_USAGE, join_request_check(&request, &back, why, sizeof why));
 }
 
-/* What rank 0 says through a launcher, as the others read it. */
+/* Rank 0's text in a process manager, as the others read it. */
 static void test_meeting_travels(void **state)
 {
     (void)state;
@@ -69,14 +73,14 @@ static void test_meeting_travels(void **state)
     for (int i = 0; i < ADDRESSES_MOST; i++)
         root.root_home.list[i] = (struct address){
             .family = i % 2 ? AF_INET : AF_INET6, .port = 1, .bytes = {10, 0, 0, 1}};
-    unsigned char word[SECRET_BYTES], heard[SECRET_BYTES];
-    memset(word, 's', SECRET_BYTES);
+    unsigned char nonce[SECRET_BYTES], heard[SECRET_BYTES];
+    memset(nonce, 's', SECRET_BYTES);
     char text[MANAGER_TEXT_MOST];
-    assert_true(meeting_encode(&root, word, text));
+    assert_true(meeting_encode(&root, nonce, text));
     assert_null(strstr(text, "676976656e")); /* "given" */
     struct membership rank = {.rank = 1};
     assert_true(meeting_decode(text, &rank, heard));
-    assert_memory_equal(word, heard, SECRET_BYTES);
+    assert_memory_equal(nonce, heard, SECRET_BYTES);
     assert_string_equal("node1", rank.root_host);
     assert_int_equal(77, rank.root_home.host);
     assert_int_equal(ADDRESSES_MOST, rank.root_home.count);
@@ -87,14 +91,14 @@ static void test_meeting_travels(void **state)
         if (meeting_decode(text, &none, heard)) /* whole addresses are left */
             assert_in_range(none.root_home.count, 1, ADDRESSES_MOST - 1);
     }
-    root.root_home.count = 0; /* nobody could go there */
-    assert_true(meeting_encode(&root, word, text));
+    root.root_home.count = 0; /* no rank could connect */
+    assert_true(meeting_encode(&root, nonce, text));
     assert_false(meeting_decode(text, &rank, heard));
     assert_false(meeting_decode("no number", &rank, heard));
     assert_false(meeting_decode("", &rank, heard));
 }
 
-/* Who knows both the secret and the job's word has the job's key, and nobody else. */
+/* The job's key takes both the secret and the job's nonce. */
 static void test_secret_is_mixed(void **state)
 {
     (void)state;
@@ -208,7 +212,7 @@ static void test_choice(void **state)
     assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
 
-    setenv("SLURM_PROCID", "1", 1); /* a batch script: no step */
+    setenv("SLURM_PROCID", "1", 1); /* a batch script, which is no step */
     assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     setenv("SLURM_STEP_ID", "0", 1);
@@ -218,13 +222,13 @@ static void test_choice(void **state)
     setenv("SLURM_STEP_NUM_TASKS", "4", 1);
     assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_TCP, kind);
-    options.np = 2; /* as told, before any launcher */
+    options.np = 2; /* comes before any launcher */
     assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     unsetenv("SLURM_STEP_ID");
 
     options = none;
-    setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* known, but it says nothing of hosts */
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* supported, but it names no hosts */
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     assert_int_equal(STATUS_USAGE, choose(options, &kind));
     options.rendezvous = "h:1";
@@ -248,7 +252,7 @@ static void test_choice(void **state)
     assert_int_equal(STATUS_USAGE, choose(options, &kind));
 }
 
-/* PMIx is promised, but nobody answers (or the library is not here). */
+/* The environment names PMIx, but no server answers (or there is no library). */
 static void test_choice_with_pmix(void **state)
 {
     (void)state;
@@ -259,7 +263,7 @@ static void test_choice_with_pmix(void **state)
     setenv("PMIX_NAMESPACE", "none", 1);
     setenv("PMIX_RANK", "0", 1);
     assert_true(choose(options, &kind) != STATUS_OK);
-    setenv("RANK", "1", 1); /* the launcher that is further in comes first */
+    setenv("RANK", "1", 1); /* the inner launcher comes first */
     setenv("WORLD_SIZE", "2", 1);
     setenv("MASTER_ADDR", "h", 1);
     setenv("MASTER_PORT", "1", 1);
@@ -267,7 +271,7 @@ static void test_choice_with_pmix(void **state)
     assert_int_equal(BOOTSTRAP_TCP, kind);
     for (size_t i = 0; i < 4; i++)
         unsetenv(variables[i]);             /* torchrun's */
-    setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* one rank needs nobody */
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* one rank is alone */
     assert_int_equal(STATUS_OK, choose(options, &kind));
     assert_int_equal(BOOTSTRAP_LOCAL, kind);
     unsetenv("OMPI_COMM_WORLD_SIZE");
@@ -276,13 +280,13 @@ static void test_choice_with_pmix(void **state)
     forget_launchers();
 }
 
-/* Launchers that are not followed, and halves of those that are, raise doubt. */
-static void test_doubt(void **state)
+/* Unsupported launchers, and incomplete variables of supported ones, are an error. */
+static void test_unsupported(void **state)
 {
     (void)state;
     static const struct {
         const char *rank, *size;
-    } doubtful[] = {
+    } unsupported[] = {
         {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
         {"PMI_ID", "PMI_SIZE"},
         {"PALS_RANKID", "PALS_SIZE"},
@@ -293,12 +297,12 @@ static void test_doubt(void **state)
         {"PMIX_NAMESPACE", NULL},
     };
     enum bootstrap_kind kind;
-    for (size_t i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++) {
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
         struct bootstrap_options options = {.rank = -1, .world = -1};
         forget_launchers();
-        setenv(doubtful[i].rank, "0", 1);
-        if (doubtful[i].size)
-            setenv(doubtful[i].size, "4", 1);
+        setenv(unsupported[i].rank, "0", 1);
+        if (unsupported[i].size)
+            setenv(unsupported[i].size, "4", 1);
         assert_true(choose(options, &kind) != STATUS_OK);
         options.np = 2;
         assert_int_equal(STATUS_OK, choose(options, &kind));
@@ -306,9 +310,9 @@ static void test_doubt(void **state)
         options = (struct bootstrap_options){.rank = 0, .world = 2, .rendezvous = "h:1"};
         assert_int_equal(STATUS_OK, choose(options, &kind));
         assert_int_equal(BOOTSTRAP_TCP, kind);
-        if (!doubtful[i].size)
+        if (!unsupported[i].size)
             continue;
-        setenv(doubtful[i].size, "1", 1); /* one rank needs nobody */
+        setenv(unsupported[i].size, "1", 1); /* one rank is alone */
         assert_int_equal(STATUS_OK,
                          choose((struct bootstrap_options){.rank = -1, .world = -1}, &kind));
         assert_int_equal(BOOTSTRAP_LOCAL, kind);
@@ -316,16 +320,18 @@ static void test_doubt(void **state)
     forget_launchers();
 }
 
-/* What the launcher of this environment says of the meeting. */
+/* Where the ranks meet, by the launcher of this environment. */
 static enum status meet(struct membership *membership, char *shared, size_t size)
 {
     struct log log;
     *membership = (struct membership){.rank = -1};
     log_init(&log, -1, 0);
     log_attach(&log);
-    const struct launcher *launcher = launcher_detect(&membership->rank, &membership->ranks);
-    assert_non_null(launcher);
-    enum status status = launcher->meet(membership, shared, size);
+    const struct launch launch = launcher_detect();
+    assert_non_null(launch.launcher);
+    membership->rank = launch.rank;
+    membership->ranks = launch.ranks;
+    enum status status = launch.launcher->meet(membership, shared, size);
     log_attach(NULL);
     return status;
 }
@@ -355,7 +361,7 @@ static void test_slurm_steps(void **state)
     assert_int_equal(4, one.ranks);
     assert_in_range(one.root_port, 20000, 29999);
     assert_in_range(one.spare_ports, 1, 100);
-    setenv("SLURM_PROCID", "3", 1); /* every rank comes to the same */
+    setenv("SLURM_PROCID", "3", 1); /* every rank finds the same */
     assert_int_equal(STATUS_OK, meet(&other, others, sizeof others));
     assert_string_equal(shared, others);
     assert_int_equal(one.root_port, other.root_port);
@@ -383,7 +389,7 @@ static void test_slurm_steps(void **state)
     forget_launchers();
 }
 
-/* In a Slurm job, the agents of an MPI library are a step, and their ranks have its variables. */
+/* In a Slurm job, the agents of an MPI library are a step; their ranks inherit its variables. */
 static void test_launcher_in_step(void **state)
 {
     (void)state;
@@ -392,7 +398,6 @@ static void test_launcher_in_step(void **state)
         {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_FD"},
         {"RANK", "WORLD_SIZE", NULL},
     };
-    int rank, ranks;
     for (int i = 0; i < 3; i++) {
         slurm_step("7", "0", "n[3-4]", "2");
         setenv("MASTER_ADDR", "n3", 1);
@@ -401,22 +406,23 @@ static void test_launcher_in_step(void **state)
         setenv(launched[i][1], "6", 1);
         for (int more = 2; more < 4 && launched[i][more]; more++)
             setenv(launched[i][more], "3", 1);
-        assert_string_not_equal("srun", launcher_detect(&rank, &ranks)->name);
-        assert_int_equal(5, rank);
-        assert_int_equal(6, ranks);
+        const struct launch launch = launcher_detect();
+        assert_string_not_equal("srun", launch.launcher->name);
+        assert_int_equal(5, launch.rank);
+        assert_int_equal(6, launch.ranks);
     }
     slurm_step("7", "0", "n[3-4]", "2"); /* srun --mpi=pmi2 */
     setenv("PMI_RANK", "2", 1);
     setenv("PMI_SIZE", "4", 1);
-    assert_string_equal("srun", launcher_detect(&rank, &ranks)->name);
+    assert_string_equal("srun", launcher_detect().launcher->name);
     forget_launchers();
     setenv("PMI_RANK", "2", 1);
     setenv("PMI_SIZE", "4", 1);
-    assert_string_equal("mpiexec", launcher_detect(&rank, &ranks)->name);
+    assert_string_equal("mpiexec", launcher_detect().launcher->name);
     forget_launchers();
 }
 
-/* torchrun's agent holds MASTER_PORT: none of the candidates may be it. */
+/* torchrun's agent occupies MASTER_PORT: no candidate may be that port. */
 static void test_torchrun_ports(void **state)
 {
     (void)state;
@@ -443,12 +449,12 @@ static void test_torchrun_ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parsers_on_noise), cmocka_unit_test(test_hello_travels),
+        cmocka_unit_test(test_parsers_on_noise), cmocka_unit_test(test_join_request_travels),
         cmocka_unit_test(test_meeting_travels),  cmocka_unit_test(test_secret_is_mixed),
         cmocka_unit_test(test_nodelist),         cmocka_unit_test(test_rendezvous),
         cmocka_unit_test(test_choice),           cmocka_unit_test(test_choice_with_pmix),
         cmocka_unit_test(test_slurm_steps),      cmocka_unit_test(test_launcher_in_step),
-        cmocka_unit_test(test_torchrun_ports),   cmocka_unit_test(test_doubt),
+        cmocka_unit_test(test_torchrun_ports),   cmocka_unit_test(test_unsupported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * test_launcher.c - environments that speak of a launcher, but not of one that can be followed.
+ * test_launcher.c - environments with incomplete or contradictory variables of a launcher.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/bootstrap_internal.h"
+#include "bootstrap/bootstrap.h"
 
 /* Sets "NAME=VALUE NAME=VALUE". */
 static void set_variables(const char *words)
@@ -26,20 +26,20 @@ static void set_variables(const char *words)
     }
 }
 
-/* Garbled or half a launcher: an error, and what it names, where it speaks of several ranks; local
- * (NULL) where it may be somebody's shell. */
-static void test_stumbling_launchers(void **state)
+/* Garbled or incomplete variables of a launcher are an error that names them, if they speak of
+ * several ranks. NULL: any shell may have them, so the bootstrap is local. */
+static void test_garbled_launchers(void **state)
 {
     (void)state;
 #define MASTER " MASTER_ADDR=h MASTER_PORT=29500"
     static const struct {
         const char *variables, *names;
     } cases[] = {
-        {"RANK=0 WORLD_SIZE=-2" MASTER, "WORLD_SIZE is '-2', which is no number of ranks"},
+        {"RANK=0 WORLD_SIZE=-2" MASTER, "WORLD_SIZE is '-2', which is not a number of ranks"},
         {"RANK=0 WORLD_SIZE=2x" MASTER, "WORLD_SIZE is '2x'"},
         {"RANK=0 WORLD_SIZE=0" MASTER, "WORLD_SIZE is '0'"},
-        {"RANK=2 WORLD_SIZE=2" MASTER, "RANK '2' is no rank of so many"},
-        {"RANK=x WORLD_SIZE=2" MASTER, "RANK 'x' is no rank of so many"},
+        {"RANK=2 WORLD_SIZE=2" MASTER, "RANK is '2', which is not a rank below it"},
+        {"RANK=x WORLD_SIZE=2" MASTER, "RANK is 'x', which is not a rank below it"},
         {"WORLD_SIZE=2" MASTER, "RANK is not set"},
         {"RANK=1" MASTER, "RANK is 1, but WORLD_SIZE is not set"},
         {"RANK=0 WORLD_SIZE=2 MASTER_PORT=29500", "MASTER_ADDR is not set"},
@@ -87,6 +87,6 @@ static void test_stumbling_launchers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stumbling_launchers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_garbled_launchers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

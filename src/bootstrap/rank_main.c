@@ -1,0 +1,20 @@
+/*
+ * rank_main.c - the life of one rank, the same under every bootstrap.
+ */
+#include "bootstrap/rank_main.h"
+
+#include "base/log.h"
+
+enum status rank_main_run(const struct bootstrap_options *options,
+                          const struct membership *membership, rank_main *main, void *argument)
+{
+    struct log log;
+    log_init(&log, membership->rank, options->verbosity);
+    log_attach(&log);
+    if (membership->rank == 0 && !membership->has_secret)
+        say("CCTEST_SECRET is not set: the job is protected against accidents, not against "
+            "attackers; set it to the same text for all ranks");
+    enum status status = main(membership, argument);
+    log_attach(NULL);
+    return status;
+}
