@@ -63,6 +63,6 @@ check_says "mpiexec started this as rank 0 of 2, but its PMI socket \(PMI_FD\) d
 # shellcheck disable=SC2016
 run mpiexec.hydra -n 2 sh -c '"$0" info >/dev/null; "$0" "$@"' "$CCTEST" "${small[@]}"
 check "mpiexec fails" test $status != 0
-check_says "does not answer: .* \(it serves one command of each process\)"
+check_says "does not answer: .* \(it serves only one command per process\)"
 
 finish
