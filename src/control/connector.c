@@ -36,7 +36,7 @@ static void call_dial(struct connector *call)
         if (call->fd < 0)
             call_note(call, errno);
     }
-    call->until = call->control->now + call->seconds;
+    call->until = call->control->helper.now + call->seconds;
     if (call->fd < 0)
         call->state = call->wrong || (call->foreign > 0 && call->foreign == call->count)
                           ? CALL_HOPELESS
@@ -78,7 +78,7 @@ static bool call_is_right(const struct connector *call)
 static void call_shake_hands(struct connector *call)
 {
     enum handshake_state state = handshake_step(call->handshake);
-    if (state == HANDSHAKE_PENDING && call->control->now < call->until)
+    if (state == HANDSHAKE_PENDING && call->control->helper.now < call->until)
         return;
     if (state == HANDSHAKE_DONE && call_is_right(call)) {
         call->state = CALL_DONE;
@@ -114,7 +114,7 @@ static void call_connected(struct connector *call, bool answered)
 enum connector_state connector_step(struct connector *call, short events)
 {
     if (call->state == CALL_PENDING && !call->handshake &&
-        (events || call->control->now >= call->until))
+        (events || call->control->helper.now >= call->until))
         call_connected(call, events != 0);
     if (call->state == CALL_PENDING && call->handshake)
         call_shake_hands(call);

@@ -42,10 +42,10 @@ static enum status post(struct control *control, struct queued_frame *queued)
 {
     if (!queued)
         return fail(STATUS_ERROR, "out of memory for a message to rank 0");
-    pthread_mutex_lock(&control->lock);
-    *control->outbox_end = queued;
-    control->outbox_end = &queued->next;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
+    *control->mailbox.outbox_end = queued;
+    control->mailbox.outbox_end = &queued->next;
+    pthread_mutex_unlock(&control->mailbox.lock);
     eventfd_write(control->wake, 1);
     return STATUS_OK;
 }
@@ -71,11 +71,11 @@ static enum status helper_refused(struct control *control, int error)
     enum status status = post(control, frame_of_notice(FRAME_FAILED, &notice));
     if (status != STATUS_OK)
         return status;
-    control->helperless = true;
+    control->helper_place = HELPER_IN_MAIN;
     helper_main(control);
     if (control->membership.rank > 0 && log_current()->failure.status != STATUS_OK)
         say("%s", notice.text); /* rank 0 does not know it */
-    return control->verdict;
+    return control->mailbox.status;
 }
 
 static enum status helper_start(struct control *control)
@@ -83,8 +83,8 @@ static enum status helper_start(struct control *control)
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&control->lock, NULL);
-    pthread_cond_init(&control->changed, &attributes);
+    pthread_mutex_init(&control->mailbox.lock, NULL);
+    pthread_cond_init(&control->mailbox.changed, &attributes);
     pthread_condattr_destroy(&attributes);
 
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -93,18 +93,17 @@ static enum status helper_start(struct control *control)
         control->signals = signals_capture(control->membership.supervisor);
     if (control->wake < 0)
         return fail(STATUS_ERROR, "could not create an eventfd: %s", strerror(errno));
-    int error = pthread_create(&control->helper, NULL, helper_main, control);
-    if (error)
-        return helper_refused(control, error);
-    control->helper_runs = true;
-    return STATUS_OK;
+    control->helper_place = HELPER_IN_THREAD;
+    int error = pthread_create(&control->thread, NULL, helper_main, control);
+    return error ? helper_refused(control, error) : STATUS_OK;
 }
 
 /* Marks that the main thread knows how the job ended. Called with the lock held. */
 static enum status verdict_noticed(struct control *control)
 {
-    control->noticed = true;
-    return control->verdict;
+    if (control->mailbox.main == MAIN_ACTIVE)
+        control->mailbox.main = MAIN_INFORMED;
+    return control->mailbox.status;
 }
 
 /* A short deadline must not pass between two signs of life of a healthy rank. */
@@ -130,10 +129,11 @@ static struct control *control_create(const struct membership *membership,
     control->options = strdup(config->options ? config->options : "");
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
     control->log = log_current();
-    control->wake = control->signals = control->lost = -1;
-    control->listeners = membership->listeners;
-    control->outbox_end = &control->outbox;
-    control->last_clock = clock_seconds();
+    control->wake = control->signals = control->helper.lost = -1;
+    control->helper.listeners = membership->listeners;
+    control->mailbox.outbox_end = &control->mailbox.outbox;
+    control->mailbox.awaited = -1;
+    control->helper.last_clock = clock_seconds();
     atomic_store(&control->progress.operation, -1);
     atomic_store(&control->progress.peer, -1);
     atomic_store(&control->progress.phase, PHASE_JOIN);
@@ -158,7 +158,7 @@ static void control_blame_self(struct control *control)
         control->errors = error;
         control->error_count = 1;
     }
-    atomic_store(&control->ended, true);
+    atomic_store(&control->state, JOB_REFUSED);
 }
 
 enum status control_join(const struct membership *membership, const struct control_config *config,
@@ -175,12 +175,12 @@ enum status control_join(const struct membership *membership, const struct contr
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
-        pthread_mutex_lock(&control->lock);
-        while (!control->joined && !atomic_load(&control->ended))
-            pthread_cond_wait(&control->changed, &control->lock);
-        if (!control->joined)
+        pthread_mutex_lock(&control->mailbox.lock);
+        while (!job_begun(control) && !job_ended(control))
+            pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
+        if (!job_begun(control))
             status = verdict_noticed(control);
-        pthread_mutex_unlock(&control->lock);
+        pthread_mutex_unlock(&control->mailbox.lock);
     }
     if (status == STATUS_OK && fit != STATUS_OK) {
         status = control_fail(control, fit);
@@ -220,12 +220,12 @@ const struct member *control_members(const struct control *control)
 
 bool control_ended(const struct control *control)
 {
-    return atomic_load_explicit(&control->ended, memory_order_relaxed);
+    return atomic_load_explicit(&control->state, memory_order_relaxed) >= JOB_REFUSED;
 }
 
 bool control_is_late(const struct control *control)
 {
-    return atomic_load_explicit(&control->late, memory_order_relaxed);
+    return atomic_load_explicit(&control->state, memory_order_relaxed) == JOB_LATE;
 }
 
 struct progress *control_progress(struct control *control)
@@ -247,27 +247,27 @@ uint64_t control_strangers(const struct control *control)
 int control_errors(const struct control *control, const struct job_error **errors)
 {
     /* The acquiring load makes what the helper wrote before the end visible here. */
-    bool ended = atomic_load(&control->ended);
+    bool ended = job_ended(control);
     *errors = ended ? control->errors : NULL;
     return ended ? control->error_count : 0;
 }
 
 void control_name_algorithm(struct control *control, int index, const char *text)
 {
-    pthread_mutex_lock(&control->lock);
-    if (index >= control->algorithm_count) {
-        char **names = realloc(control->algorithms, ((size_t)index + 1) * sizeof *names);
+    pthread_mutex_lock(&control->mailbox.lock);
+    if (index >= control->mailbox.algorithm_count) {
+        char **names = realloc(control->mailbox.algorithms, ((size_t)index + 1) * sizeof *names);
         if (names) {
-            control->algorithms = names;
-            while (control->algorithm_count <= index)
-                names[control->algorithm_count++] = NULL;
+            control->mailbox.algorithms = names;
+            while (control->mailbox.algorithm_count <= index)
+                names[control->mailbox.algorithm_count++] = NULL;
         }
     }
-    if (index >= 0 && index < control->algorithm_count) {
-        free(control->algorithms[index]);
-        control->algorithms[index] = strdup(text);
+    if (index >= 0 && index < control->mailbox.algorithm_count) {
+        free(control->mailbox.algorithms[index]);
+        control->mailbox.algorithms[index] = strdup(text);
     }
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
 }
 
 /* Entering and leaving a call of the control plane is progress. */
@@ -284,14 +284,15 @@ static bool await_verdict(struct control *control, double seconds, enum status *
     struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
                              .tv_nsec = (long)(end % 1000000000u)};
     int error = 0;
-    pthread_mutex_lock(&control->lock);
-    while (!atomic_load(&control->ended) && error != ETIMEDOUT)
-        error = seconds > 0 ? pthread_cond_timedwait(&control->changed, &control->lock, &until)
-                            : pthread_cond_wait(&control->changed, &control->lock);
-    bool ended = atomic_load(&control->ended);
+    pthread_mutex_lock(&control->mailbox.lock);
+    while (!job_ended(control) && error != ETIMEDOUT)
+        error = seconds > 0 ? pthread_cond_timedwait(&control->mailbox.changed,
+                                                     &control->mailbox.lock, &until)
+                            : pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
+    bool ended = job_ended(control);
     if (ended)
         *status = verdict_noticed(control);
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
     return ended;
 }
 
@@ -345,26 +346,25 @@ static enum status exchange(struct control *control, enum exchange kind, const v
         bytes.failed ? NULL : queued_frame_create(FRAME_SHARE, bytes.data, bytes.size);
     bytes_free(&bytes);
     progress_count(control);
-    pthread_mutex_lock(&control->lock);
-    control->awaits = true;
-    control->awaited = share.number;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
+    control->mailbox.awaited = share.number;
+    pthread_mutex_unlock(&control->mailbox.lock);
     enum status status = post(control, queued);
     if (status != STATUS_OK)
         return status;
 
-    pthread_mutex_lock(&control->lock);
-    while (!control->answer && !atomic_load(&control->ended))
-        pthread_cond_wait(&control->changed, &control->lock);
-    if (atomic_load(&control->ended)) {
+    pthread_mutex_lock(&control->mailbox.lock);
+    while (!control->mailbox.answer && !job_ended(control))
+        pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
+    if (job_ended(control)) {
         status = verdict_noticed(control);
         /* A job that has ended well exchanges nothing any more. */
         status = status == STATUS_OK ? STATUS_ERROR : status;
     } else {
-        *result = control->answer;
-        control->answer = NULL;
+        *result = control->mailbox.answer;
+        control->mailbox.answer = NULL;
     }
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
     progress_count(control);
     return status;
 }
@@ -401,30 +401,30 @@ void control_close(struct control *control)
 {
     if (!control)
         return;
-    if (control->helper_runs) {
-        pthread_mutex_lock(&control->lock);
-        bool leaves = control->joined && !atomic_load(&control->ended);
-        pthread_mutex_unlock(&control->lock);
+    if (control->helper_place == HELPER_IN_THREAD) {
+        pthread_mutex_lock(&control->mailbox.lock);
+        bool leaves = job_begun(control) && !job_ended(control);
+        pthread_mutex_unlock(&control->mailbox.lock);
         if (leaves) {
             fail(STATUS_ERROR, "left the job before its end");
             control_fail(control, STATUS_ERROR);
         }
-        pthread_mutex_lock(&control->lock);
-        control->closing = true;
-        pthread_mutex_unlock(&control->lock);
+        pthread_mutex_lock(&control->mailbox.lock);
+        control->mailbox.main = MAIN_CLOSING;
+        pthread_mutex_unlock(&control->mailbox.lock);
         eventfd_write(control->wake, 1);
-        pthread_join(control->helper, NULL);
+        pthread_join(control->thread, NULL);
     }
-    listeners_close(&control->listeners);
+    listeners_close(&control->helper.listeners);
     const int sockets[] = {control->wake, control->signals};
     for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
         if (sockets[i] >= 0)
             close(sockets[i]);
-    queued_frames_free(control->outbox);
-    free(control->answer);
-    for (int i = 0; i < control->algorithm_count; i++)
-        free(control->algorithms[i]);
-    free(control->algorithms);
+    queued_frames_free(control->mailbox.outbox);
+    free(control->mailbox.answer);
+    for (int i = 0; i < control->mailbox.algorithm_count; i++)
+        free(control->mailbox.algorithms[i]);
+    free(control->mailbox.algorithms);
     free(control->members);
     free(control->errors);
     free(control->options);

@@ -16,7 +16,7 @@
 
 const char *control_signal_name(const struct control *control)
 {
-    switch (control->signal) {
+    switch (control->helper.signal) {
     case SIGINT:
         return "interrupted by SIGINT";
     case SIGHUP:
@@ -35,11 +35,11 @@ const char *control_signal_name(const struct control *control)
 void control_advance_clock(struct control *control)
 {
     double clock = clock_seconds();
-    double gap = clock - control->last_clock;
-    control->now += gap < control->gap ? gap : control->gap;
+    double gap = clock - control->helper.last_clock;
+    control->helper.now += gap < control->gap ? gap : control->gap;
     if (gap > control->config.timeout / 2)
-        control->woken = control->now;
-    control->last_clock = clock;
+        control->helper.woken = control->helper.now;
+    control->helper.last_clock = clock;
 }
 
 void control_read_events(struct control *control)
@@ -48,29 +48,29 @@ void control_read_events(struct control *control)
     eventfd_read(control->wake, &count);
     int lost, signal = signals_read(control->signals, &lost);
     if (signal == SIGNAL_LOST)
-        control->lost = lost;
+        control->helper.lost = lost;
     else if (signal)
-        control->signal = signal;
+        control->helper.signal = signal;
     else if (control->membership.supervisor && getppid() != control->membership.supervisor)
-        control->signal = SIGNAL_ORPHANED;
+        control->helper.signal = SIGNAL_ORPHANED;
     control_advance_clock(control);
 }
 
 void control_count_sockets(struct control *control, int children, int pending)
 {
-    if (children > atomic_load(&control->child_links_most))
-        atomic_store(&control->child_links_most, children);
-    if (children + pending > atomic_load(&control->sockets_most))
-        atomic_store(&control->sockets_most, children + pending);
+    if (children > atomic_load(&control->helper.child_links_most))
+        atomic_store(&control->helper.child_links_most, children);
+    if (children + pending > atomic_load(&control->helper.sockets_most))
+        atomic_store(&control->helper.sockets_most, children + pending);
 }
 
 struct queued_frame *control_take_outbox(struct control *control)
 {
-    pthread_mutex_lock(&control->lock);
-    struct queued_frame *queue = control->outbox;
-    control->outbox = NULL;
-    control->outbox_end = &control->outbox;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
+    struct queued_frame *queue = control->mailbox.outbox;
+    control->mailbox.outbox = NULL;
+    control->mailbox.outbox_end = &control->mailbox.outbox;
+    pthread_mutex_unlock(&control->mailbox.lock);
     return queue;
 }
 
@@ -104,61 +104,78 @@ void control_deliver(struct control *control, const struct share *result)
         control_conclude(control, STATUS_ERROR);
         return;
     }
-    pthread_mutex_lock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
     /* With two ways to rank 0, a result may come twice. */
-    bool wanted = control->awaits && control->awaited == result->number;
+    bool wanted = control->mailbox.awaited == result->number;
     if (wanted) {
-        control->answer = queued;
-        control->awaits = false;
-        pthread_cond_broadcast(&control->changed);
+        control->mailbox.answer = queued;
+        control->mailbox.awaited = -1;
+        pthread_cond_broadcast(&control->mailbox.changed);
     }
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
     if (!wanted)
         free(queued);
 }
 
 void control_set_joined(struct control *control)
 {
-    pthread_mutex_lock(&control->lock);
-    control->joined = !atomic_load(&control->ended);
-    pthread_cond_broadcast(&control->changed);
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
+    if (atomic_load(&control->state) == JOB_JOINING) {
+        atomic_store(&control->state, JOB_RUNNING);
+        pthread_cond_broadcast(&control->mailbox.changed);
+    }
+    pthread_mutex_unlock(&control->mailbox.lock);
+}
+
+void control_set_late(struct control *control)
+{
+    pthread_mutex_lock(&control->mailbox.lock);
+    if (atomic_load(&control->state) == JOB_RUNNING)
+        atomic_store(&control->state, JOB_LATE);
+    pthread_mutex_unlock(&control->mailbox.lock);
 }
 
 void control_conclude(struct control *control, enum status status)
 {
-    pthread_mutex_lock(&control->lock);
-    if (!atomic_load(&control->ended)) {
-        control->verdict = status;
-        control->closing = control->closing || control->helperless;
-        atomic_store(&control->ended, true);
-        pthread_cond_broadcast(&control->changed);
+    pthread_mutex_lock(&control->mailbox.lock);
+    if (!job_ended(control)) {
+        control->mailbox.status = status;
+        atomic_store(&control->state, job_begun(control) ? JOB_ENDED : JOB_REFUSED);
+        pthread_cond_broadcast(&control->mailbox.changed);
     }
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
+}
+
+/* A main thread that runs the helper's loop closes at the end of the job. */
+static bool main_is_closing(const struct control *control)
+{
+    return control->mailbox.main == MAIN_CLOSING ||
+           (control->helper_place == HELPER_IN_MAIN && job_ended(control));
 }
 
 bool control_is_closing(struct control *control)
 {
-    pthread_mutex_lock(&control->lock);
-    bool closing = control->closing;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&control->mailbox.lock);
+    bool closing = main_is_closing(control);
+    pthread_mutex_unlock(&control->mailbox.lock);
     return closing;
 }
 
 void control_watch_main(struct control *control)
 {
-    if (!atomic_load(&control->ended))
+    if (!job_ended(control))
         return;
-    if (control->ended_at == 0)
-        control->ended_at = control->now;
-    pthread_mutex_lock(&control->lock);
-    bool reports = control->noticed && control->membership.rank == 0;
-    bool done = control->closing || (control->noticed && !reports);
-    enum status status = control->verdict;
-    pthread_mutex_unlock(&control->lock);
+    if (control->helper.ended_at == 0)
+        control->helper.ended_at = control->helper.now;
+    pthread_mutex_lock(&control->mailbox.lock);
+    bool informed = control->mailbox.main == MAIN_INFORMED;
+    bool reports = informed && control->membership.rank == 0;
+    bool done = main_is_closing(control) || (informed && !reports);
+    enum status status = control->mailbox.status;
+    pthread_mutex_unlock(&control->mailbox.lock);
     bool well = status == STATUS_OK || status == STATUS_SLOW || status == STATUS_WRONG_DATA;
     double patience = reports && well ? REPORT_SECONDS : STUCK_SECONDS;
-    if (done || control->now - control->ended_at < patience)
+    if (done || control->helper.now - control->helper.ended_at < patience)
         return;
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
     say("ending this process: the job ended %g s ago and this rank does not %s%s%s", patience,

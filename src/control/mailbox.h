@@ -34,6 +34,24 @@
 
 #define SIGNAL_ORPHANED (-1) /* as good as a signal: the supervisor has ended */
 
+/* How far the job is, as this rank knows. */
+enum job_state {
+    JOB_JOINING,
+    JOB_RUNNING, /* all ranks have joined */
+    JOB_LATE,    /* no rank has progressed for the timeout: the verdict follows */
+    JOB_REFUSED, /* it ended before all ranks had joined, */
+    JOB_ENDED    /* or after that */
+};
+
+enum main_state {
+    MAIN_ACTIVE,
+    MAIN_INFORMED, /* it knows that the job has ended, and how */
+    MAIN_CLOSING   /* it waits for the helper to end */
+};
+
+/* Where the helper's loop runs. */
+enum helper_place { HELPER_NOWHERE, HELPER_IN_THREAD, HELPER_IN_MAIN };
+
 /* A frame's type and content on its way between the two threads. */
 struct queued_frame {
     struct queued_frame *next;
@@ -44,60 +62,76 @@ struct queued_frame {
 
 enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGES };
 
-struct control {
-    struct membership membership;
-    struct control_config config;
-    char *options;
-    struct log *log;
-    struct progress progress;
-    atomic_bool ended, late;
-    _Atomic uint64_t strangers;
-    uint32_t exchanges; /* the main thread's count of them */
-
-    pthread_t helper;
-    bool helper_runs;
-    bool helperless; /* it cannot run: the main thread does its work, to say so to rank 0 */
-    int wake;        /* eventfd: the main thread has something for the helper */
-    int signals;     /* signalfd of what ends a job; -1: not this rank's business */
-
-    pthread_mutex_t lock; /* all of this: */
-    pthread_cond_t changed;
-    bool joined;
-    bool closing;
-    bool noticed; /* the main thread knows the verdict */
-    enum status verdict;
+/* Both threads', all of it under `lock`. */
+struct mailbox {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* `answer`, or control->state */
+    enum main_state main;
+    enum status status; /* the job's, once it has ended */
     struct queued_frame *outbox, **outbox_end;
-    bool awaits; /* the main thread, the answer to exchange number `awaited` */
-    uint32_t awaited;
+    int64_t awaited; /* the exchange whose result the main thread waits for; -1: none */
     struct queued_frame *answer;
     char **algorithms;
     int algorithm_count;
+};
 
-    /* Written by the helper before `joined` or `ended`, then read only. */
-    struct member *members;
-    struct job_error *errors;
-    int error_count;
-
-    /* How often the helper does what; all of it follows from the deadline. */
-    double look;      /* between two looks at what the main thread does */
-    double heartbeat; /* a pulse is sent at least that often */
-    double gap;       /* without a look at the clock: longer means that this process was stopped */
-
-    /* The helper's. */
-    struct listeners listeners;            /* of rank 0, or of one that may have children, */
-    struct address_list home;              /* and where they are */
+/* The helper's. */
+struct helper {
+    struct listeners listeners;            /* of rank 0, or of a rank that may get children, */
+    struct address_list home;              /* and their addresses */
     struct address routes[ADDRESSES_MOST]; /* the others: to rank 0, */
     int route_count;
     char root_place[320]; /* for a human: "node1 port 4711" */
     double now;           /* seconds; stands still while the process is stopped */
-    double woken;         /* when it last went on after it had been, for long; 0: never */
+    double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
-    int signal; /* the last one that came; 0: none */
-    int lost;   /* a rank that has died, as the supervisor says; -1: none */
-    /* What it held at once, at most: of sockets, and of ranks among them. The tests hold it against
-     * what the tree is to bound. */
+    int signal; /* the last that came; 0: none */
+    int lost;   /* a rank that died, as the supervisor says; -1: none */
+    /* The most that it held at once. Tests compare them with the tree's bounds. */
     _Atomic int sockets_most, child_links_most;
 };
+
+struct control {
+    /* Set before the helper starts, then read only. */
+    struct membership membership;
+    struct control_config config;
+    char *options;
+    struct log *log;
+    pthread_t thread; /* the helper's, if it has one */
+    enum helper_place helper_place;
+    int wake;         /* eventfd: the main thread has something for the helper */
+    int signals;      /* signalfd of the signals that end a job; -1: another rank reads them */
+    double look;      /* seconds between two looks at the main thread's progress */
+    double heartbeat; /* seconds between two heartbeats, at most */
+    double gap; /* seconds between two looks at the clock: after more, the process was stopped */
+
+    /* The main thread's. */
+    struct progress progress; /* the helper reads it */
+    uint32_t exchanges;       /* how many it has begun */
+
+    struct mailbox mailbox;
+    struct helper helper;
+    _Atomic enum job_state state; /* written under mailbox.lock */
+    _Atomic uint64_t strangers;
+
+    /* Written by the helper before `state` says RUNNING (members) or REFUSED or ENDED (errors), then
+     * read only. */
+    struct member *members;
+    struct job_error *errors;
+    int error_count;
+};
+
+static inline bool job_ended(const struct control *control)
+{
+    return atomic_load(&control->state) >= JOB_REFUSED;
+}
+
+/* Have all ranks joined? Stays true when the job has ended. */
+static inline bool job_begun(const struct control *control)
+{
+    enum job_state state = atomic_load(&control->state);
+    return state != JOB_JOINING && state != JOB_REFUSED;
+}
 
 /* For the helper. */
 void control_count_sockets(struct control *control, int children, int pending);
@@ -106,20 +140,20 @@ void control_read_events(struct control *control); /* empties `wake` and `signal
 struct queued_frame *control_take_outbox(struct control *control); /* the caller frees them */
 /* The result of an exchange; one that the main thread does not wait for is dropped. */
 void control_deliver(struct control *control, const struct share *result);
-/* Lets the main thread go on, unless the job has ended meanwhile. */
+/* JOINING becomes RUNNING, and the main thread goes on. */
 void control_set_joined(struct control *control);
-/* The job has this status now; the first call counts. */
+void control_set_late(struct control *control); /* RUNNING becomes LATE */
+/* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
-/* Ends the process if its main thread does not see that the job has ended, or, at rank 0, cannot
- * bring its report to an end: what it writes to may be a pipe that nobody reads. */
+/* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
+ * finish its report: it may be blocked in a write to a pipe that no process reads. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
 /* NULL: out of memory. */
 struct queued_frame *queued_frame_create(int type, const void *data, size_t size);
 void queued_frames_free(struct queued_frame *queued); /* and all behind it; NULL: none */
-/* What a pulse says now. */
 void progress_read(struct progress *progress, struct progress_snapshot *snapshot);
 
 #endif

@@ -25,10 +25,10 @@ static const char *rank_acceptor_admit_pending(void *argument, int fd,
 bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument)
 {
-    struct listeners *listeners = &control->listeners;
+    struct listeners *listeners = &control->helper.listeners;
     struct join_request request;
     join_request_fill(&request, &control->membership, control->options);
-    request.home = control->home;
+    request.home = control->helper.home;
     *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
     rank_acceptor->acceptor = (struct acceptor){
         .listeners = listeners,
@@ -43,7 +43,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
     };
     rank_acceptor->acceptor.hello_size =
         join_request_encode(&request, rank_acceptor->acceptor.hello);
-    return acceptor_open(&rank_acceptor->acceptor, control->now);
+    return acceptor_open(&rank_acceptor->acceptor, control->helper.now);
 }
 
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor)

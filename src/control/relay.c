@@ -43,7 +43,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
     struct control *control = relay->control;
     struct progress_snapshot snapshot;
     progress_read(&control->progress, &snapshot);
-    double since = control->now - relay->pulsed;
+    double since = control->helper.now - relay->pulsed;
     bool changed = memcmp(&snapshot, &relay->sent, sizeof snapshot) != 0;
     at_once = at_once || snapshot.phase != relay->sent.phase;
     if (since < (changed ? (at_once ? 0 : control->look * 0.9) : control->heartbeat))
@@ -54,7 +54,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
         relay_say_self(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
     relay->sent = snapshot;
-    relay->pulsed = control->now;
+    relay->pulsed = control->helper.now;
 }
 
 /* ---- downwards ---- */
@@ -62,7 +62,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
 static bool relay_welcome(struct relay *relay, const struct frame *frame)
 {
     struct control *control = relay->control;
-    if (control->joined)
+    if (job_begun(control))
         return !relay_is_direct(relay); /* it comes on two ways where the parent was silent */
     if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
@@ -84,7 +84,7 @@ static bool relay_refused(struct relay *relay, const struct notice *notice)
 
 static void relay_verdict(struct relay *relay, const struct notice *notice)
 {
-    if (notice->status != STATUS_OK && !atomic_load(&relay->control->ended))
+    if (notice->status != STATUS_OK && !job_ended(relay->control))
         say_verbose(2, "rank 0 has ended the job: %s", notice->text);
     control_conclude(relay->control, notice->status);
     relay_must_leave(relay);
@@ -104,7 +104,7 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
  */
 static void relay_forsaken(struct relay *relay, const struct notice *notice)
 {
-    if (relay_is_direct(relay) || atomic_load(&relay->control->ended)) {
+    if (relay_is_direct(relay) || job_ended(relay->control)) {
         relay_is_alone(relay, notice->text);
     } else {
         snprintf(relay->reason, sizeof relay->reason, "%s", notice->text);
@@ -138,7 +138,7 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
         relay_verdict(relay, &notice);
         return true;
     case FRAME_LATE:
-        atomic_store(&relay->control->late, true);
+        control_set_late(relay->control);
         return frame->rank == 0;
     case FRAME_ISOLATED:
         if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
@@ -158,9 +158,9 @@ static bool relay_receive(struct relay *relay, struct wire *wire, const char **w
     enum frame_state state = FRAME_PART;
     while (wire->fd >= 0 && (state = wire_take(wire, &frame)) == FRAME_WHOLE) {
         if (frame.rank == 0)
-            relay->heard = relay->control->now;
+            relay->heard = relay->control->helper.now;
         if (frame.rank == 0 && wire == &relay->up)
-            relay->parent_heard = relay->control->now;
+            relay->parent_heard = relay->control->helper.now;
         if (frame.rank == 0 && frame.type != FRAME_REDIRECT)
             child_links_send(&relay->children, 0, frame.type, frame.data, frame.size);
         if (!relay_handle(relay, &frame)) {
@@ -192,7 +192,7 @@ static void relay_admit(void *argument, struct wire *wire, const struct join_req
 {
     struct relay *relay = argument;
     const struct child_link child = {
-        .wire = *wire, .rank = request->rank, .heard = relay->control->now};
+        .wire = *wire, .rank = request->rank, .heard = relay->control->helper.now};
     if (relay->children.count < relay->control->config.fan_out && relay_can_admit(relay, request)) {
         child_links_add(&relay->children, &child);
     } else {
@@ -241,7 +241,7 @@ static void relay_tend_rank_acceptor(struct relay *relay)
         bytes_free(&bytes);
         relay->strangers = strangers;
     }
-    if (control->joined || atomic_load(&control->ended))
+    if (job_begun(control) || job_ended(control))
         rank_acceptor_close(&relay->rank_acceptor);
 }
 
@@ -255,8 +255,8 @@ static void relay_interrupt(struct relay *relay)
     const char *signal = control_signal_name(control);
     if (relay->interrupted == 0) {
         relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED, signal);
-        relay->interrupted = control->now;
-    } else if (control->now - relay->interrupted > INTERRUPT_SECONDS) {
+        relay->interrupted = control->helper.now;
+    } else if (control->helper.now - relay->interrupted > INTERRUPT_SECONDS) {
         if (relay_is_placed(relay))
             say("%s, and rank 0 does not answer: this rank ends", signal);
         else
@@ -270,7 +270,7 @@ static void relay_interrupt(struct relay *relay)
 static void relay_check_root(struct relay *relay)
 {
     bool placed = relay_is_placed(relay);
-    double silence = relay->control->now - relay->heard;
+    double silence = relay->control->helper.now - relay->heard;
     if ((!placed && relay->uplink != UPLINK_ASKED) ||
         silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
         return;
@@ -302,7 +302,7 @@ static void relay_tend(struct relay *relay)
 {
     struct control *control = relay->control;
     struct queued_frame *queued = control_take_outbox(control), *next;
-    if (control->joined && !atomic_load(&control->ended))
+    if (job_begun(control) && !job_ended(control))
         relay_heartbeat(relay, queued != NULL);
     for (; queued; queued = next) {
         next = queued->next;
@@ -311,13 +311,13 @@ static void relay_tend(struct relay *relay)
     }
     relay_tend_rank_acceptor(relay);
     if (relay->leave == LEAVE_DUE &&
-        child_links_through(&relay->children, control->now, DEAF_SECONDS))
+        child_links_through(&relay->children, control->helper.now, DEAF_SECONDS))
         relay_take_leave(relay);
-    if (atomic_load(&control->ended))
+    if (job_ended(control))
         return;
-    if (control->signal)
+    if (control->helper.signal)
         relay_interrupt(relay);
-    else if (control->lost == 0 && !relay_is_placed(relay))
+    else if (control->helper.lost == 0 && !relay_is_placed(relay))
         control_conclude(control, STATUS_TIMEOUT); /* the supervisor has said that rank 0 died */
     relay_check_root(relay);
 }
@@ -363,7 +363,7 @@ static void relay_listen(struct relay *relay)
     set[3] = wire_watch(&relay->voice, true);
     set[4] = connector_watch(&relay->call);
     struct pollfd *below =
-        pending + acceptor_watch(&relay->rank_acceptor.acceptor, pending, control->now);
+        pending + acceptor_watch(&relay->rank_acceptor.acceptor, pending, control->helper.now);
     child_links_watch(&relay->children, below);
     control_count_sockets(control, relay->children.count, relay->rank_acceptor.acceptor.count);
     poll(set, (nfds_t)(below - set + relay->children.count), (int)(control->look * 1000) + 1);
@@ -373,8 +373,8 @@ static void relay_listen(struct relay *relay)
     if (set[3].revents & ~POLLOUT)
         relay_read_voice(relay);
     relay_tend_uplink(relay, set[4].revents);
-    acceptor_serve(&relay->rank_acceptor.acceptor, pending, control->now);
-    child_links_serve(&relay->children, below, control->now, &relay_hearer, relay);
+    acceptor_serve(&relay->rank_acceptor.acceptor, pending, control->helper.now);
+    child_links_serve(&relay->children, below, control->helper.now, &relay_hearer, relay);
 }
 
 /* May it go? Not before those below know how the job ended, and it has said so of them. And
@@ -386,12 +386,12 @@ static bool relay_may_close(struct relay *relay)
     if (!control_is_closing(control))
         return false;
     if (relay->closing_at == 0)
-        relay->closing_at = control->now;
-    bool reported = relay->up.fd < 0 || control->verdict == STATUS_OK ||
-                    control->now - control->ended_at > REPORTED_SECONDS;
-    if (relay->children.count == 0 || control->now - relay->closing_at > LINGER_SECONDS)
+        relay->closing_at = control->helper.now;
+    bool reported = relay->up.fd < 0 || control->mailbox.status == STATUS_OK ||
+                    control->helper.now - control->helper.ended_at > REPORTED_SECONDS;
+    if (relay->children.count == 0 || control->helper.now - relay->closing_at > LINGER_SECONDS)
         return reported;
-    return reported && child_links_through(&relay->children, control->now, DEAF_SECONDS) &&
+    return reported && child_links_through(&relay->children, control->helper.now, DEAF_SECONDS) &&
            !child_links_pending(&relay->children) &&
            (relay->up.fd < 0 || (relay->leave == LEAVE_TAKEN && !wire_pending(&relay->up)));
 }

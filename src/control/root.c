@@ -21,7 +21,7 @@ static void peer_heard(struct root *root, struct peer *peer,
     if (snapshot->progress < peer->standing.snapshot.progress)
         return; /* an old one, which a parent that was stopped passes on at last */
     if (snapshot->progress > peer->standing.snapshot.progress && !peer->returned)
-        root->progressed = root->control->now;
+        root->progressed = root->control->helper.now;
     peer->returned = false;
     peer->standing.snapshot = *snapshot;
 }
@@ -40,7 +40,7 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
     if (peer->standing.finished)
         return; /* it came on two ways */
     peer->standing.finished = true;
-    root->progressed = root->control->now;
+    root->progressed = root->control->helper.now;
     root->status = status_graver(root->status, notice->status);
     if (++root->finished == root->ranks)
         root_end(root, FRAME_VERDICT, root->status, "");
@@ -66,7 +66,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_lost(root, rank);
         return true;
     }
-    if (atomic_load(&root->control->ended)) {
+    if (job_ended(root->control)) {
         if (type == FRAME_GOODBYE)
             peer->state = PEER_LEFT;
         return true;
@@ -83,10 +83,10 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_lost(root, rank);
         return true;
     case FRAME_SHARE:
-        root->progressed = root->control->now;
-        return root->control->joined && root_take_share(root, rank, data, size);
+        root->progressed = root->control->helper.now;
+        return job_begun(root->control) && root_take_share(root, rank, data, size);
     case FRAME_FINISHED:
-        if (!root->control->joined || !notice_decode(data, size, &notice))
+        if (!job_begun(root->control) || !notice_decode(data, size, &notice))
             return false;
         peer_finished(root, peer, &notice);
         return true;
@@ -124,7 +124,7 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
         return true; /* to its parent only: it speaks here itself */
     if (peer->state != PEER_JOINED)
         return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
-    peer->heard = root->control->now;
+    peer->heard = root->control->helper.now;
     if (root_handle(root, rank, frame->type, frame->data, frame->size))
         return true;
     root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
@@ -154,7 +154,8 @@ static const struct child_link_ops root_hearer = {.hear = root_hear, .lose = roo
 static void root_unsay(struct root *root)
 {
     const struct control *control = root->control;
-    if (control->woken == 0 || control->now - control->woken > control->config.timeout)
+    if (control->helper.woken == 0 ||
+        control->helper.now - control->helper.woken > control->config.timeout)
         return;
     for (int i = 0; i < root->cause_count && root->cause_count > 1; i++) {
         struct cause *cause = &root->causes[i];
@@ -172,7 +173,8 @@ static void root_judge(struct root *root)
     root_unsay(root);
     for (int rank = 0; rank < root->ranks; rank++) {
         root->standings[rank] = root->peers[rank].standing;
-        root->standings[rank].silent = rank == 0 ? 0 : control->now - root->peers[rank].heard;
+        root->standings[rank].silent =
+            rank == 0 ? 0 : control->helper.now - root->peers[rank].heard;
         root->standings[rank].parent = root->peers[rank].adopted ? 0 : root->peers[rank].parent;
     }
     struct situation situation = {.ranks = root->ranks,
@@ -181,14 +183,14 @@ static void root_judge(struct root *root)
                                   .causes = root->causes,
                                   .cause_count = root->cause_count,
                                   .late = root->late,
-                                  .stalled =
-                                      root->late ? root->stalled : control->now - root->progressed,
+                                  .stalled = root->late ? root->stalled
+                                                        : control->helper.now - root->progressed,
                                   .heartbeat = control->heartbeat};
-    pthread_mutex_lock(&control->lock);
-    situation.algorithms = (const char *const *)control->algorithms;
-    situation.algorithm_count = control->algorithm_count;
+    pthread_mutex_lock(&control->mailbox.lock);
+    situation.algorithms = (const char *const *)control->mailbox.algorithms;
+    situation.algorithm_count = control->mailbox.algorithm_count;
     verdict_reach(&situation, &root->verdict);
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&control->mailbox.lock);
     root_pronounce(root, FRAME_VERDICT);
 }
 
@@ -201,7 +203,7 @@ static bool root_misses_any(const struct root *root)
     for (int rank = 1; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
         if (peer->state == PEER_JOINED && !peer->standing.finished &&
-            control->now - peer->heard > patience)
+            control->helper.now - peer->heard > patience)
             return true;
     }
     return false;
@@ -214,14 +216,14 @@ static void root_call_time(struct root *root, double stalled)
     struct control *control = root->control;
     root->late = true;
     root->stalled = stalled;
-    root->verdict_at = control->now + GRACE_SECONDS;
-    atomic_store(&control->late, true);
+    root->verdict_at = control->helper.now + GRACE_SECONDS;
+    control_set_late(control);
     root_send_all(root, FRAME_LATE, NULL, 0);
 }
 
 static bool root_heartbeat_due(const struct root *root)
 {
-    return root->control->now - root->beat >= root->control->heartbeat;
+    return root->control->helper.now - root->beat >= root->control->heartbeat;
 }
 
 static void root_check_progress(struct root *root)
@@ -230,8 +232,8 @@ static void root_check_progress(struct root *root)
     struct progress_snapshot snapshot;
     progress_read(&control->progress, &snapshot);
     peer_heard(root, &root->peers[0], &snapshot);
-    double stalled = control->now - root->progressed;
-    if (root->verdict_at > 0 && control->now >= root->verdict_at)
+    double stalled = control->helper.now - root->progressed;
+    if (root->verdict_at > 0 && control->helper.now >= root->verdict_at)
         root_judge(root);
     else if (root->verdict_at == 0 && stalled > control->config.timeout)
         root_call_time(root, stalled);
@@ -245,7 +247,7 @@ static void root_heartbeat(struct root *root)
 {
     if (!root_heartbeat_due(root))
         return;
-    root->beat = root->control->now;
+    root->beat = root->control->helper.now;
     root_send_all(root, FRAME_HEARTBEAT, NULL, 0);
 }
 
@@ -275,19 +277,19 @@ static void root_listen(struct root *root)
     struct pollfd *set = root->polls;
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    int pending = acceptor_watch(&root->rank_acceptor.acceptor, set + 2, control->now);
+    int pending = acceptor_watch(&root->rank_acceptor.acceptor, set + 2, control->helper.now);
     child_links_watch(&root->children, set + 2 + pending);
     control_count_sockets(control, root->children.count, root->rank_acceptor.acceptor.count);
-    double wait = root->verdict_at > 0 ? root->verdict_at - control->now : control->look;
+    double wait = root->verdict_at > 0 ? root->verdict_at - control->helper.now : control->look;
     wait = wait > control->look ? control->look : wait;
-    bool ended = atomic_load(&control->ended);
+    bool ended = job_ended(control);
     poll(set, (nfds_t)(2 + pending + root->children.count),
          ended      ? 20
          : wait > 0 ? (int)(wait * 1000) + 1
                     : 0);
     control_read_events(control);
-    acceptor_serve(&root->rank_acceptor.acceptor, set + 2, control->now);
-    child_links_serve(&root->children, set + 2 + pending, control->now, &root_hearer, root);
+    acceptor_serve(&root->rank_acceptor.acceptor, set + 2, control->helper.now);
+    child_links_serve(&root->children, set + 2 + pending, control->helper.now, &root_hearer, root);
 }
 
 static void root_tend(struct root *root)
@@ -299,14 +301,14 @@ static void root_tend(struct root *root)
             root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "it used the control plane wrongly");
         free(queued);
     }
-    if (control->signal && !root->interrupted) {
+    if (control->helper.signal && !root->interrupted) {
         root->interrupted = true;
         root_blame(root, 0, CAUSE_INTERRUPTED, STATUS_INTERRUPTED, control_signal_name(control));
     }
-    if (control->lost > 0 && control->lost < root->ranks)
-        root_blame(root, control->lost, CAUSE_LOST, STATUS_TIMEOUT, "");
-    if (!atomic_load(&control->ended)) {
-        if (control->joined)
+    if (control->helper.lost > 0 && control->helper.lost < root->ranks)
+        root_blame(root, control->helper.lost, CAUSE_LOST, STATUS_TIMEOUT, "");
+    if (!job_ended(control)) {
+        if (job_begun(control))
             root_check_progress(root);
         else
             root_check_joining(root);
@@ -324,20 +326,20 @@ static bool root_may_close(struct root *root)
     if (!control_is_closing(control))
         return false;
     if (root->closing_at == 0)
-        root->closing_at = control->now;
-    if (control->now - root->closing_at > LINGER_SECONDS)
+        root->closing_at = control->helper.now;
+    if (control->helper.now - root->closing_at > LINGER_SECONDS)
         return true;
-    if (root->interrupted && control->now - root->closing_at > REFUSAL_SECONDS)
+    if (root->interrupted && control->helper.now - root->closing_at > REFUSAL_SECONDS)
         return true;
     /* Where there is no job, ranks that are on their way are to hear it too; after the deadline
      * there are none. */
     bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
     if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
-        control->now - root->closing_at < REFUSAL_SECONDS)
+        control->helper.now - root->closing_at < REFUSAL_SECONDS)
         return false;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && control->now - peer->heard < DEAF_SECONDS)
+        if (peer->state == PEER_JOINED && control->helper.now - peer->heard < DEAF_SECONDS)
             return false;
     }
     return true;

@@ -55,10 +55,10 @@ void root_begin(struct root *root)
     struct control *control = root->control;
     struct peer *self = &root->peers[0];
     join_request_fill(&self->request, &control->membership, control->options);
-    self->request.home = control->home;
+    self->request.home = control->helper.home;
     self->state = PEER_JOINED;
     root->joined = 1;
-    root->progressed = control->now;
+    root->progressed = control->helper.now;
 }
 
 /* 0: both are on one host. */
@@ -123,12 +123,12 @@ static bool root_introduce(struct root *root, struct child_link *child)
 static void root_welcome(struct root *root)
 {
     for (int rank = 0; rank < root->ranks; rank++)
-        root->peers[rank].heard = root->control->now;
+        root->peers[rank].heard = root->control->helper.now;
     if (!members_fill(root) || !root_introduce(root, NULL)) {
         root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
         return;
     }
-    root->progressed = root->control->now;
+    root->progressed = root->control->helper.now;
     control_set_joined(root->control);
 }
 
@@ -157,7 +157,7 @@ static bool peer_is_counted(const struct peer *peer)
 static void peer_set_joined(struct root *root, struct peer *peer, int rank)
 {
     peer->state = PEER_JOINED;
-    peer->heard = root->progressed = root->control->now;
+    peer->heard = root->progressed = root->control->helper.now;
     root->joined++;
     say_verbose(2, "rank %d has joined from host %s", rank, peer->request.host);
 }
@@ -227,12 +227,13 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
         peer->state = PEER_SENT;
         pending_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {
-        const struct child_link new = {.wire = *wire, .rank = rank, .heard = root->control->now};
+        const struct child_link new = {
+            .wire = *wire, .rank = rank, .heard = root->control->helper.now};
         struct child_link *child = child_links_add(&root->children, &new);
         peer_set_joined(root, peer, rank);
         if (!child || bytes.failed ||
             !wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
-            (root->control->joined && !root_introduce(root, child)))
+            (job_begun(root->control) && !root_introduce(root, child)))
             root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
     }
     bytes_free(&bytes);
@@ -244,7 +245,7 @@ static void pending_adopt(struct root *root, struct wire *wire, const struct joi
     int rank = request->rank;
     struct peer *peer = &root->peers[rank];
     const struct child_link child = {
-        .wire = *wire, .rank = rank, .voice = true, .heard = root->control->now};
+        .wire = *wire, .rank = rank, .voice = true, .heard = root->control->helper.now};
     say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
     if (peer->state == PEER_SENT)
         peer_set_joined(root, peer, rank);
@@ -252,11 +253,11 @@ static void pending_adopt(struct root *root, struct wire *wire, const struct joi
     peer->adopted = true;
     for (int other = 1; other < root->ranks; other++)
         root->peers[other].returned |= peer_is_below(root, other, rank);
-    peer->heard = root->control->now;
+    peer->heard = root->control->helper.now;
     child_links_drop(&root->children, rank);
     if (!child_links_add(&root->children, &child))
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
-    else if (atomic_load(&root->control->ended))
+    else if (job_ended(root->control))
         root_repeat(root);
 }
 
@@ -264,9 +265,9 @@ static void pending_adopt(struct root *root, struct wire *wire, const struct joi
 static void pending_turn_away(struct root *root, struct wire *wire,
                               const struct join_request *request, const struct notice *why)
 {
-    root->joined += !root->control->joined;
+    root->joined += !job_begun(root->control);
     pending_refuse(wire, FRAME_REFUSED, why);
-    if (!root->control->joined && root->refusal == STATUS_OK)
+    if (!job_begun(root->control) && root->refusal == STATUS_OK)
         root_give_up(root, request->rank, request->host, why->status, why->text);
     else
         say_verbose(1, "refused a process that came too late: %s", why->text);
@@ -290,7 +291,7 @@ void root_admit(void *argument, struct wire *wire, const struct join_request *re
     bool orphan = request->reason == JOIN_ORPHANED;
     if (orphan && peer->state != PEER_ABSENT) {
         pending_adopt(root, wire, request);
-    } else if (atomic_load(&control->ended)) {
+    } else if (job_ended(control)) {
         root->joined += !peer_is_counted(peer);
         peer->request = *request;
         peer->state = PEER_LEFT;
@@ -378,7 +379,7 @@ void root_check_joining(struct root *root)
             "(ulimit -n)",
             root->joined, root->ranks);
         root_fail(root, STATUS_ERROR, text);
-    } else if (control->now - root->progressed > control->config.timeout) {
+    } else if (control->helper.now - root->progressed > control->config.timeout) {
         int missing = tell_missing(root, text, sizeof text);
         root_give_up(root, missing, root->peers[missing].request.host, STATUS_TIMEOUT, text);
     }

@@ -17,12 +17,12 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
                 const char *message)
 {
     struct control *control = root->control;
-    if (atomic_load(&control->ended) || root->peers[rank].blamed)
+    if (job_ended(control) || root->peers[rank].blamed)
         return;
     if (root->verdict_at == 0)
-        root->verdict_at = control->now + GRACE_SECONDS;
+        root->verdict_at = control->helper.now + GRACE_SECONDS;
     if (kind == CAUSE_INTERRUPTED) {
-        root->verdict_at = control->now;
+        root->verdict_at = control->helper.now;
         if (root->cause_count > 0)
             return; /* launchers send signals because of what has happened already */
     }

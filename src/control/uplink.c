@@ -55,7 +55,7 @@ static const char *relay_root_name(struct relay *relay, char *text, size_t size)
         snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
                  control->members[0].pid);
     else
-        snprintf(text, size, "rank 0 (%s)", control->root_place);
+        snprintf(text, size, "rank 0 (%s)", control->helper.root_place);
     return text;
 }
 
@@ -68,7 +68,7 @@ static bool relay_speaks(const struct relay *relay)
     const struct control *control = relay->control;
     const struct member *me = &control->members[control->membership.rank];
     bool direct = relay_is_direct(relay);
-    if (!control->joined)
+    if (!job_begun(control))
         return direct;
     return me->local_rank == (me->node == control->members[0].node) ||
            (direct && control->membership.by_hand);
@@ -89,12 +89,12 @@ void relay_is_alone(struct relay *relay, const char *why)
         child_links_send(&relay->children, control->membership.rank, FRAME_ISOLATED, bytes.data,
                          bytes.size);
     bytes_free(&bytes);
-    if (atomic_load(&control->ended))
+    if (job_ended(control))
         return;
     char root[320];
     relay_root_name(relay, root, sizeof root);
     bool speaks = relay_speaks(relay);
-    if (control->joined || !speaks)
+    if (job_begun(control) || !speaks)
         say_verbose(speaks ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root, why);
     else
         fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
@@ -113,21 +113,22 @@ static void relay_call_root(struct relay *relay)
     struct control *control = relay->control;
     struct join_request request;
     join_request_fill(&request, &control->membership, control->options);
-    request.home = control->home;
+    request.home = control->helper.home;
     request.reason = reasons[relay->uplink];
-    double seconds = fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->now, RETRY_SECONDS));
+    double seconds =
+        fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->helper.now, RETRY_SECONDS));
     if (request.reason == JOIN_ORPHANED)
         seconds = PARENT_SECONDS;
-    int ways = control->route_count + (control->membership.spare_ports > 0);
+    int ways = control->helper.route_count + (control->membership.spare_ports > 0);
     if (ways > 1) /* one that does not answer leaves time for the others */
         seconds = fmin(seconds, control->config.timeout / (2 * ways));
-    connector_begin(&relay->call, control, 0, &request, control->routes, relay->outcomes,
-                    control->route_count, seconds);
+    connector_begin(&relay->call, control, 0, &request, control->helper.routes, relay->outcomes,
+                    control->helper.route_count, seconds);
 }
 
 void relay_begin(struct relay *relay)
 {
-    relay->call_until = relay->control->now + relay->control->config.timeout;
+    relay->call_until = relay->control->helper.now + relay->control->config.timeout;
     relay->wait = RETRY_SECONDS;
     relay->seed = (unsigned)relay->control->membership.rank;
     relay_call_root(relay);
@@ -143,7 +144,7 @@ void relay_go(struct relay *relay, const struct redirect *redirect)
         return;
     }
     relay->uplink = UPLINK_SENT;
-    int count = addresses_routes(&control->home, &redirect->home, routes);
+    int count = addresses_routes(&control->helper.home, &redirect->home, routes);
     if (relay->up.fd >= 0)
         close(relay->up.fd);
     relay->up.fd = -1;
@@ -177,7 +178,7 @@ void relay_lose_voice(struct relay *relay)
     bool spoke = relay->uplink == UPLINK_VOICE;
     wire_close(&relay->voice);
     relay->uplink = UPLINK_BELOW;
-    if (spoke && atomic_load(&relay->control->ended)) {
+    if (spoke && job_ended(relay->control)) {
         wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
         relay->uplink = UPLINK_ORPHAN;
     }
@@ -207,9 +208,9 @@ static void relay_reached(struct relay *relay)
     relay->refusals = 0;
     relay->wait = RETRY_SECONDS;
     relay->forsaken = false;
-    relay->heard = control->now;
+    relay->heard = control->helper.now;
     if (!voice)
-        relay->parent_heard = control->now;
+        relay->parent_heard = control->helper.now;
     if (relay->uplink == UPLINK_SENT)
         relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
     relay->uplink = next[relay->uplink];
@@ -225,16 +226,17 @@ static void relay_give_up(struct relay *relay, bool hopeless)
     if (relay->stranger[0])
         snprintf(tried, sizeof tried, "%s", relay->stranger);
     else
-        routes_text(control->routes, relay->outcomes, control->route_count, tried, sizeof tried);
+        routes_text(control->helper.routes, relay->outcomes, control->helper.route_count, tried,
+                    sizeof tried);
     if (hopeless)
         fail(STATUS_ERROR,
              "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
              "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
-             control->root_place, tried);
+             control->helper.root_place, tried);
     else
         fail(STATUS_TIMEOUT,
              "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
-             control->root_place, control->config.timeout, tried,
+             control->helper.root_place, control->config.timeout, tried,
              interface ? ", and is that its address on --interface " : "",
              interface ? interface : "");
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
@@ -250,8 +252,8 @@ static bool relay_next_port(struct relay *relay)
         snprintf(relay->stranger, sizeof relay->stranger, "what listens at port %d %s",
                  membership->root_port + relay->spare, relay->call.stranger);
     relay->spare = relay->spare < membership->spare_ports ? relay->spare + 1 : 0;
-    for (int i = 0; i < control->route_count; i++)
-        control->routes[i].port = htons((in_port_t)(membership->root_port + relay->spare));
+    for (int i = 0; i < control->helper.route_count; i++)
+        control->helper.routes[i].port = htons((in_port_t)(membership->root_port + relay->spare));
     return relay->spare > 0;
 }
 
@@ -266,7 +268,7 @@ static void relay_missed_root(struct relay *relay, bool hopeless)
             return;
         }
     }
-    if (hopeless || control->now >= relay->call_until)
+    if (hopeless || control->helper.now >= relay->call_until)
         relay_give_up(relay, hopeless);
 }
 
@@ -289,9 +291,9 @@ static void relay_missed(struct relay *relay)
     bool hopeless = call->state == CALL_HOPELESS;
     relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
     connector_drop(call);
-    relay->call_again = control->now + relay_next_wait(relay);
+    relay->call_again = control->helper.now + relay_next_wait(relay);
     if (relay->uplink == UPLINK_SENT) {
-        relay->call_until = control->now + control->config.timeout;
+        relay->call_until = control->helper.now + control->config.timeout;
         relay->uplink = UPLINK_AGAIN;
         relay_call_root(relay);
     } else if (relay_is_placed(relay)) {
@@ -312,7 +314,7 @@ static bool relay_is_unheard(const struct relay *relay)
         return relay->up.fd < 0;
     double patience = fmax(ORPHAN_BEATS * control->heartbeat,
                            fmin(ORPHAN_SECONDS, control->config.timeout / ORPHAN_SHARE));
-    return control->now - relay->parent_heard > patience;
+    return control->helper.now - relay->parent_heard > patience;
 }
 
 void relay_tend_uplink(struct relay *relay, short call_events)
@@ -327,10 +329,11 @@ void relay_tend_uplink(struct relay *relay, short call_events)
         relay_reached(relay);
     else if (state == CALL_FAILED || state == CALL_HOPELESS)
         relay_missed(relay);
-    if (relay->call.state == CALL_NONE && control->now >= relay->call_again &&
-        !atomic_load(&control->ended) && relay_is_unheard(relay))
+    if (relay->call.state == CALL_NONE && control->helper.now >= relay->call_again &&
+        !job_ended(control) && relay_is_unheard(relay))
         relay_call_root(relay);
-    if (relay->uplink == UPLINK_VOICE && control->now - relay->parent_heard < control->heartbeat) {
+    if (relay->uplink == UPLINK_VOICE &&
+        control->helper.now - relay->parent_heard < control->heartbeat) {
         relay->uplink = UPLINK_BACK;
         wire_put(&relay->voice, control->membership.rank, FRAME_BACK, NULL, 0);
     }

@@ -67,12 +67,11 @@ static void step_queued(struct reader *input)
     struct queued_frame *queued = queued_frame_create(type, content, size);
     free(content);
     require(queued);
-    *control->outbox_end = queued;
-    control->outbox_end = &queued->next;
+    *control->mailbox.outbox_end = queued;
+    control->mailbox.outbox_end = &queued->next;
     if (type != FRAME_SHARE || !share_decode(queued->data, queued->size, &share))
         return;
-    control->awaits = true;
-    control->awaited = share.number;
+    control->mailbox.awaited = share.number;
 }
 
 /* Takes the next step; false: others are to come before anything is served. */
@@ -103,10 +102,10 @@ static bool step_take(void)
         step_queued(input);
         break;
     case INTERRUPT:
-        control->signal = SIGTERM;
+        control->helper.signal = SIGTERM;
         break;
     case DIED:
-        control->lost = (signed char)input_u8(input);
+        control->helper.lost = (signed char)input_u8(input);
         break;
     case ANSWERED:
         world.answer = input_u8(input) % (CALL_HOPELESS + 1);
@@ -129,10 +128,10 @@ static void root_judge_end(const struct root *root)
 {
     const struct control *control = root->control;
     require(root->last_type == FRAME_VERDICT || root->last_type == FRAME_REFUSED);
-    require(root->last_word.status == control->verdict);
+    require(root->last_word.status == control->mailbox.status);
     if (root->finished == root->ranks && root->last_type == FRAME_VERDICT && !control->errors)
         return;
-    require(control->verdict != STATUS_OK && root->last_word.text[0]);
+    require(control->mailbox.status != STATUS_OK && root->last_word.text[0]);
     require(control->error_count > 0);
     for (int i = 0; i < control->error_count; i++)
         require(control->errors[i].message[0]);
@@ -157,7 +156,7 @@ static void root_judge_counts(const struct root *root)
     require(root->finished == finished);
     require(root->cause_count == blamed);
     require(root->ordered <= root->ranks - 1);
-    if (atomic_load(&root->control->ended)) {
+    if (job_ended(root->control)) {
         root_judge_end(root); /* `joined` counts also those that were told why they cannot */
         return;
     }
@@ -177,7 +176,7 @@ static void relay_judge(const struct relay *relay)
                     relay->children.list[other].wire.fd < 0);
     }
     require(relay->uplink <= UPLINK_ORPHAN && (!relay->alone || relay->leave != LEAVE_NONE));
-    require(!relay->alone || atomic_load(&control->ended));
+    require(!relay->alone || job_ended(control));
 }
 
 /* ---- the main thread, and time ---- */
@@ -186,20 +185,20 @@ static void main_thread_live(void)
 {
     struct control *control = world.control;
     struct blobs blobs;
-    if (control->answer && control->membership.rank == 0) {
-        require(blobs_decode(control->answer->data, control->answer->size,
+    if (control->mailbox.answer && control->membership.rank == 0) {
+        require(blobs_decode(control->mailbox.answer->data, control->mailbox.answer->size,
                              control->membership.ranks, &blobs));
         blobs_free(&blobs);
     }
-    free(control->answer);
-    control->answer = NULL;
-    if (!atomic_load(&control->ended))
+    free(control->mailbox.answer);
+    control->mailbox.answer = NULL;
+    if (!job_ended(control))
         return;
     if (world.ended == 0)
-        world.ended = control->now;
+        world.ended = control->helper.now;
     /* It closes when all was said, and before the helper loses its patience. */
-    control->noticed = true;
-    control->closing = world.input.left == 0 || control->now - world.ended > 1;
+    bool closes = world.input.left == 0 || control->helper.now - world.ended > 1;
+    control->mailbox.main = closes ? MAIN_CLOSING : MAIN_INFORMED;
 }
 
 static void world_go_on(void)
@@ -212,17 +211,17 @@ static void world_go_on(void)
         root_judge_counts(world.side);
     else
         relay_judge(world.side);
-    control->now += 0.001;
+    control->helper.now += 0.001;
     if (world.waits > 0) {
         world.waits--;
-        control->now += WAIT_SECONDS;
+        control->helper.now += WAIT_SECONDS;
     } else if (world.input.left > 0) {
         while (!step_take())
             ;
     } else {
-        world.quiet = world.quiet > 0 ? world.quiet : control->now;
-        control->now += 2 * WAIT_SECONDS;
-        require(control->now - world.quiet < END_SECONDS);
+        world.quiet = world.quiet > 0 ? world.quiet : control->helper.now;
+        control->helper.now += 2 * WAIT_SECONDS;
+        require(control->helper.now - world.quiet < END_SECONDS);
     }
     main_thread_live();
     rank_acceptor_let_in();
@@ -255,29 +254,31 @@ static struct control *control_make(int ranks, int fan_out, int rank)
     control->members = calloc((size_t)ranks, sizeof *control->members);
     control->log = &world.log;
     control->wake = wake;
-    control->signals = control->lost = -1;
-    control->outbox_end = &control->outbox;
-    pthread_mutex_init(&control->lock, NULL);
-    pthread_cond_init(&control->changed, NULL);
+    control->signals = control->helper.lost = -1;
+    control->mailbox.outbox_end = &control->mailbox.outbox;
+    control->mailbox.awaited = -1;
+    pthread_mutex_init(&control->mailbox.lock, NULL);
+    pthread_cond_init(&control->mailbox.changed, NULL);
     atomic_store(&control->progress.operation, -1);
     atomic_store(&control->progress.peer, -1);
     control->look = TIMEOUT / 20;
     control->heartbeat = TIMEOUT / 5;
     control->gap = 0; /* the clock stands still but for what poll() makes of it */
-    control->now = 1;
-    control->home = (struct address_list){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
-    control->routes[0] = control->home.list[0];
-    control->route_count = 1;
+    control->helper.now = 1;
+    control->helper.home =
+        (struct address_list){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
+    control->helper.routes[0] = control->helper.home.list[0];
+    control->helper.route_count = 1;
     return control;
 }
 
 static void control_free(struct control *control)
 {
-    for (struct queued_frame *queued = control->outbox, *next; queued; queued = next) {
+    for (struct queued_frame *queued = control->mailbox.outbox, *next; queued; queued = next) {
         next = queued->next;
         free(queued);
     }
-    free(control->answer);
+    free(control->mailbox.answer);
     free(control->members);
     free(control->errors);
     free(control->options);
@@ -299,7 +300,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         relay_run(control);
     log_attach(NULL);
-    require(atomic_load(&control->ended));
+    require(job_ended(control));
     for (int i = 0; i < world.count; i++) {
         struct line *line = &world.lines[i];
         if (line->pending >= 0)

@@ -116,7 +116,7 @@ static void frame_judge(const struct frame *frame)
     case FRAME_VERDICT:
         require(notice_decode(frame->data, frame->size, &notice));
         require(notice.status == STATUS_OK || notice.text[0] ||
-                world.control->verdict != STATUS_OK);
+                world.control->mailbox.status != STATUS_OK);
         break;
     case FRAME_REDIRECT:
         require(redirect_decode(frame->data, frame->size, control->membership.ranks, &redirect));
@@ -148,7 +148,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
                         rank_acceptor_admit *admit, void *argument)
 {
     *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
-    rank_acceptor->acceptor.listeners = &control->listeners;
+    rank_acceptor->acceptor.listeners = &control->helper.listeners;
     rank_acceptor->acceptor.spare = -1;
     world.rank_acceptor = rank_acceptor;
     world.side = argument;
@@ -185,7 +185,7 @@ void connector_begin(struct connector *call, struct control *control, int rank,
                                .state = count > 0 ? CALL_PENDING : CALL_FAILED,
                                .rank = rank,
                                .count = count,
-                               .until = control->now + seconds,
+                               .until = control->helper.now + seconds,
                                .fd = -1};
     call->hello_size = join_request_encode(request, call->request);
     require(call->hello_size > 0);
@@ -206,7 +206,7 @@ enum connector_state connector_step(struct connector *call, short events)
         call->state = CALL_DONE;
     else if (world.answer == CALL_FAILED || world.answer == CALL_HOPELESS)
         call->state = world.answer;
-    else if (call->control->now >= call->until)
+    else if (call->control->helper.now >= call->until)
         call->state = CALL_FAILED;
     call->refused = world.answer == CALL_FAILED ? call->count : 0;
     world.answer = CALL_NONE;

@@ -106,8 +106,8 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
         outcome->bottleneck = errors[0].rank;
         memcpy(outcome->message, errors[0].message, sizeof outcome->message);
     }
-    outcome->child_links_most = atomic_load(&control->child_links_most);
-    outcome->sockets_most = atomic_load(&control->sockets_most);
+    outcome->child_links_most = atomic_load(&control->helper.child_links_most);
+    outcome->sockets_most = atomic_load(&control->helper.sockets_most);
     outcome->strangers = control_strangers(control);
     control_close(control);
 }
