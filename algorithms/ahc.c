@@ -166,7 +166,7 @@ typedef void interval_views(struct builder *b, const struct cut *cut, const void
 static void on_intervals(struct builder *b, const struct call *call, const struct cut *cut,
                          enum collective_id collective, interval_views *views, const void *context)
 {
-    int place = cut->nodes.place;
+    int place = cut->nodes.local_rank;
     long from = share_from(cut, place, cut->owners), end = share_from(cut, place + 1, cut->owners);
     struct group begin = group_beside(b, call->group);
     int lanes = builder_lanes(b);
@@ -203,7 +203,7 @@ static void allreduce_cut(struct builder *b, const struct call *call, bool broke
     struct cut cut = cut_of(b, call, broke);
     struct view source = vector_shares(b, &cut, &call->source);
     struct view all = vector_shares(b, &cut, &call->destination);
-    struct view own = view_of(b, view_block(&all, cut.nodes.place));
+    struct view own = view_of(b, view_block(&all, cut.nodes.local_rank));
     nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, source, own, 0);
     on_intervals(b, call, &cut, COLLECTIVE_ALLREDUCE, allreduce_views, &call->destination);
     nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, all, 0);
@@ -280,7 +280,7 @@ static struct view own_part(struct builder *b, const struct cut *cut, const stru
                             const struct interval *interval)
 {
     struct view region = region_of(cut, &regions->blocks, cut->nodes.node);
-    size_t first = region_at(cut, &region, share_from(cut, cut->nodes.place, cut->owners));
+    size_t first = region_at(cut, &region, share_from(cut, cut->nodes.local_rank, cut->owners));
     size_t begin = region_at(cut, &region, interval->from);
     size_t end = region_at(cut, &region, interval->to);
     return view_of(b, message_part(b, view_all(b, &regions->own), begin - first, end - begin));
@@ -301,7 +301,7 @@ static void ahc_reduce_scatter(struct builder *b, const struct call *call)
     struct view source = nodes_by_node(b, &cut.nodes, &call->source);
     struct view sums = view_scratch(b, &source);
     struct view shares = regions_shares(b, &cut, &source), kept = regions_shares(b, &cut, &sums);
-    struct view own = view_of(b, view_block(&kept, cut.nodes.place));
+    struct view own = view_of(b, view_block(&kept, cut.nodes.local_rank));
     struct regions regions = {.blocks = sums, .own = call->destination};
     nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, shares, own, 0);
     on_intervals(b, call, &cut, COLLECTIVE_REDUCE_SCATTER, reduce_scatter_views, &regions);
@@ -321,7 +321,7 @@ static void ahc_allgather(struct builder *b, const struct call *call)
     struct cut cut = cut_of(b, call, false);
     struct view all = nodes_by_node(b, &cut.nodes, &call->destination);
     struct view shares = regions_shares(b, &cut, &all);
-    struct view own = view_of(b, view_block(&shares, cut.nodes.place));
+    struct view own = view_of(b, view_block(&shares, cut.nodes.local_rank));
     struct regions regions = {.blocks = all, .own = call->source};
     on_intervals(b, call, &cut, COLLECTIVE_ALLGATHER, allgather_views, &regions);
     nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, shares, 0);

@@ -15,7 +15,7 @@
 
 enum wanted { ANYTHING, EVEN_NODES, UNEVEN_NODES, POWER_OF_TWO };
 
-struct rule {
+struct auto_rule {
     unsigned collectives;
     size_t bytes_most; /* 0: any */
     int ranks_most;    /* 0: any */
@@ -31,7 +31,7 @@ struct rule {
 #define FROM_OR_TO_ROOT (SERVES(GATHER) | SERVES(GATHERV) | SERVES(SCATTER) | SERVES(SCATTERV))
 
 /* clang-format off */
-static const struct rule rules[] = {
+static const struct auto_rule rules[] = {
     {SERVES(ALLREDUCE), 8 * K, 8, ANYTHING, "oneshot", "small, few ranks: one step"},
     {SERVES(ALLREDUCE), 32 * K, 0, ANYTHING, "recursive-doubling", "small: log2 p steps"},
     {SERVES(ALLREDUCE), 512 * K, 0, POWER_OF_TWO, "rabenseifner",
@@ -98,7 +98,7 @@ const struct algorithm *algorithm_auto(const struct problem *problem, size_t byt
 {
     size_t size = rule_bytes(problem, bytes);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const struct rule *rule = &rules[i];
+        const struct auto_rule *rule = &rules[i];
         char refusal[256];
         if (!(rule->collectives >> problem->collective->id & 1) ||
             (rule->bytes_most && size > rule->bytes_most) ||

@@ -63,10 +63,10 @@ static const char *hier_refuses(const struct problem *problem, const struct choi
 static void hier_allreduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     struct view source = view_cut(b, &call->source, nodes.each);
     struct view all = view_cut(b, &call->destination, nodes.each);
-    struct view own = view_of(b, view_block(&all, nodes.place));
+    struct view own = view_of(b, view_block(&all, nodes.local_rank));
     call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
     call_part(b, call, "inter", COLLECTIVE_ALLREDUCE, &rail, own, own, 0);
     call_part(b, call, "intra", COLLECTIVE_ALLGATHER, &nodes.own, own, all, 0);
@@ -89,7 +89,7 @@ static void combine_twice(struct builder *b, const struct call *call, struct vie
 static void hier_reduce_scatter(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     if (call_option(call, "first") == 0)
         combine_twice(b, call, nodes_by_node(b, &nodes, &call->source), nodes.each, "inter", &rail,
                       "intra", &nodes.own);
@@ -114,7 +114,7 @@ static void gather_twice(struct builder *b, const struct call *call, struct view
 static void hier_allgather(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     if (call_option(call, "first") == 0)
         gather_twice(b, call, nodes_by_node(b, &nodes, &call->destination), nodes.each, "intra",
                      &nodes.own, "inter", &rail);
@@ -127,11 +127,11 @@ static void hier_broadcast(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     const struct shape *shape = nodes.shape;
-    int root_node = shape->group[call->root], root_place = shape->place[call->root];
+    int root_node = shape->group[call->root], root_place = shape->local_rank[call->root];
     struct group root_group = nodes_group(b, call->group, &nodes, root_node);
-    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     struct view all = view_cut(b, &call->destination, nodes.each);
-    struct view own = view_of(b, view_block(&all, nodes.place));
+    struct view own = view_of(b, view_block(&all, nodes.local_rank));
     bool is_root = call->group->rank == call->root;
     struct view source = is_root ? view_cut(b, &call->source, nodes.each) : all;
     call_part(b, call, "intra", COLLECTIVE_SCATTER, &root_group, source, own, root_place);
@@ -143,14 +143,14 @@ static void hier_reduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     const struct shape *shape = nodes.shape;
-    int root_node = shape->group[call->root], root_place = shape->place[call->root];
+    int root_node = shape->group[call->root], root_place = shape->local_rank[call->root];
     struct group root_group = nodes_group(b, call->group, &nodes, root_node);
-    struct group rail = nodes_rail(b, call->group, &nodes, nodes.place);
+    struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     struct view source = view_cut(b, &call->source, nodes.each);
     bool is_root = call->group->rank == call->root;
     struct view all =
         is_root ? view_cut(b, &call->destination, nodes.each) : view_scratch(b, &source);
-    struct view own = view_of(b, view_block(&all, nodes.place));
+    struct view own = view_of(b, view_block(&all, nodes.local_rank));
     call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
     call_part(b, call, "inter", COLLECTIVE_REDUCE, &rail, own, own, root_node);
     call_part(b, call, "intra", COLLECTIVE_GATHER, &root_group, own, all, root_place);
@@ -168,7 +168,8 @@ static struct view node_blocks(struct builder *b, const struct call *call,
 static void hier_scatter(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int root_node = nodes.shape->group[call->root], root_place = nodes.shape->place[call->root];
+    int root_node = nodes.shape->group[call->root],
+        root_place = nodes.shape->local_rank[call->root];
     struct group rail = nodes_rail(b, call->group, &nodes, root_place);
     struct view blocks = nodes_by_node(b, &nodes, &call->source);
     struct view bundles = view_bundle(b, &blocks, nodes.each);
@@ -182,7 +183,8 @@ static void hier_scatter(struct builder *b, const struct call *call)
 static void hier_gather(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int root_node = nodes.shape->group[call->root], root_place = nodes.shape->place[call->root];
+    int root_node = nodes.shape->group[call->root],
+        root_place = nodes.shape->local_rank[call->root];
     struct group rail = nodes_rail(b, call->group, &nodes, root_place);
     struct view blocks = nodes_by_node(b, &nodes, &call->destination);
     struct view bundles = view_bundle(b, &blocks, nodes.each);
@@ -219,7 +221,7 @@ static void leader_allreduce(struct builder *b, const struct call *call)
 static void leader_broadcast(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int place = nodes.shape->place[call->root];
+    int place = nodes.shape->local_rank[call->root];
     struct group leaders = nodes_rail(b, call->group, &nodes, place);
     struct view source = call->group->rank == call->root ? call->source : call->destination;
     call_part(b, call, "inter", COLLECTIVE_BROADCAST, &leaders, source, call->destination,
@@ -230,7 +232,7 @@ static void leader_broadcast(struct builder *b, const struct call *call)
 static void leader_reduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int place = nodes.shape->place[call->root];
+    int place = nodes.shape->local_rank[call->root];
     struct group leaders = nodes_rail(b, call->group, &nodes, place);
     struct view sum =
         call->group->rank == call->root ? call->destination : view_scratch(b, &call->source);

@@ -37,7 +37,7 @@ static struct formation formation_of(const struct call *call)
     for (int node = 0; node < shape->groups; node++)
         each = (int)common_divisor(each, shape_size(shape, node));
     return (struct formation){shape, each, p / each,
-                              shape->start[shape->group[r]] + shape->place[r]};
+                              shape->start[shape->group[r]] + shape->local_rank[r]};
 }
 
 /* The rank that stands d groups and e places further. */

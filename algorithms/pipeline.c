@@ -47,7 +47,7 @@ static int node_at(const struct nodes *nodes, int steps)
 /* The rank at this rank's place, `steps` nodes on. */
 static int rail_peer(const struct nodes *nodes, int steps)
 {
-    return shape_rank(nodes->shape, node_at(nodes, steps), nodes->place);
+    return shape_rank(nodes->shape, node_at(nodes, steps), nodes->local_rank);
 }
 
 static int node_peer(const struct nodes *nodes, int place)
@@ -69,17 +69,17 @@ static void combine(struct builder *b, const struct group *g, const struct nodes
     struct message before = {0};
     for (int t = 0; t < nodes->count; t++) {
         int target = node_at(nodes, t + 1);
-        struct message sum = block_of(nodes, source, target, nodes->place);
-        struct message to = block_of(nodes, partial, target, nodes->place);
+        struct message sum = block_of(nodes, source, target, nodes->local_rank);
+        struct message to = block_of(nodes, partial, target, nodes->local_rank);
         put_step(b, g);
         if (t > 0)
             put_send(b, g, rail_peer(nodes, -1), before);
         for (int k = 1; k < nodes->each; k++) {
-            int place = nodes->place + k;
+            int place = nodes->local_rank + k;
             put_send(b, g, node_peer(nodes, place), block_of(nodes, source, target, place));
         }
         for (int k = 1; k < nodes->each; k++) {
-            put_recv_reduce(b, g, node_peer(nodes, nodes->place + nodes->each - k), to, sum);
+            put_recv_reduce(b, g, node_peer(nodes, nodes->local_rank + nodes->each - k), to, sum);
             sum = to;
         }
         if (t > 0)
@@ -96,13 +96,13 @@ static void spread(struct builder *b, const struct group *g, const struct nodes 
         int here = node_at(nodes, -t), coming = node_at(nodes, -1 - t);
         put_step(b, g);
         if (t < nodes->count - 1) {
-            put_send(b, g, rail_peer(nodes, 1), block_of(nodes, all, here, nodes->place));
-            put_recv(b, g, rail_peer(nodes, -1), block_of(nodes, all, coming, nodes->place));
+            put_send(b, g, rail_peer(nodes, 1), block_of(nodes, all, here, nodes->local_rank));
+            put_recv(b, g, rail_peer(nodes, -1), block_of(nodes, all, coming, nodes->local_rank));
         }
         for (int k = 1; k < nodes->each; k++) {
-            int place = nodes->place + nodes->each - k;
-            put_send(b, g, node_peer(nodes, nodes->place + k),
-                     block_of(nodes, all, here, nodes->place));
+            int place = nodes->local_rank + nodes->each - k;
+            put_send(b, g, node_peer(nodes, nodes->local_rank + k),
+                     block_of(nodes, all, here, nodes->local_rank));
             put_recv(b, g, node_peer(nodes, place), block_of(nodes, all, here, place));
         }
     }
@@ -147,7 +147,7 @@ static struct view passing_blocks(struct builder *b, const struct call *call,
     struct message *messages = message_array(b, nodes->each);
     for (int j = 0; messages && j < nodes->each; j++) {
         int to = shape_rank(nodes->shape, nodes->node, j);
-        if (j == nodes->place) {
+        if (j == nodes->local_rank) {
             messages[j] = view_block(&call->destination, from);
         } else {
             struct view area = view_scratch_block(b, call_length(call, from, to));
@@ -182,7 +182,7 @@ static void pipeline_alltoall(struct builder *b, const struct call *call)
             put_recv(b, g, from, view_all(b, &coming));
         }
         for (int j = 1; j < nodes.each; j++) {
-            int to = nodes.place + j, from = nodes.place + nodes.each - j;
+            int to = nodes.local_rank + j, from = nodes.local_rank + nodes.each - j;
             put_send(b, g, node_peer(&nodes, to), view_block(&here, to));
             put_recv(b, g, node_peer(&nodes, from),
                      block_of(&nodes, &call->destination, origin, from));

@@ -58,7 +58,7 @@ static void staged_alltoall(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     struct nodes nodes = nodes_of(b, call);
     struct view source = view_source_apart(b, call);
-    int N = nodes.count, L = nodes.each, place = nodes.place;
+    int N = nodes.count, L = nodes.each, place = nodes.local_rank;
     struct message *held = message_array(b, N * L), *going = message_array(b, N > L ? N : L);
     if (!held || !going)
         return;
@@ -100,7 +100,7 @@ static int relay_place(const struct nodes *nodes, int a, int c)
 /* Does this rank speak with node `c`, another one, for its own? */
 static bool relays_to(const struct nodes *nodes, int c)
 {
-    return c != nodes->node && relay_place(nodes, nodes->node, c) == nodes->place;
+    return c != nodes->node && relay_place(nodes, nodes->node, c) == nodes->local_rank;
 }
 
 /* All blocks from node `from` to node `to`, sender by sender, as they lie on this rank. */
@@ -119,13 +119,13 @@ static void relay_collect(struct builder *b, const struct group *g, const struct
 {
     int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
     for (int k = 1; k < L; k++) {
-        int other = (nodes->place + k) % L;
+        int other = (nodes->local_rank + k) % L;
         if (relay == other) {
             struct view mine =
                 view_select(b, source, nodes->shape->members + nodes->shape->start[c], L);
             put_send(b, g, rank_at(nodes, nodes->node, relay), view_all(b, &mine));
         }
-        if (relay == nodes->place)
+        if (relay == nodes->local_rank)
             put_recv(b, g, rank_at(nodes, nodes->node, other),
                      message_join(b, collected + other * L, L));
     }
@@ -139,10 +139,10 @@ static void relay_spread(struct builder *b, const struct call *call, const struc
     int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
     struct message *blocks = message_array(b, L);
     for (int k = 1; blocks && k < L; k++) {
-        int other = (nodes->place + k) % L;
-        for (int i = 0; relay == nodes->place && i < L; i++)
+        int other = (nodes->local_rank + k) % L;
+        for (int i = 0; relay == nodes->local_rank && i < L; i++)
             blocks[i] = arrived[i * L + other];
-        if (relay == nodes->place)
+        if (relay == nodes->local_rank)
             put_send(b, g, rank_at(nodes, nodes->node, other), message_join(b, blocks, L));
         for (int i = 0; relay == other && i < L; i++)
             blocks[i] = view_block(&call->destination, rank_at(nodes, c, i));
@@ -164,8 +164,8 @@ static void relay_alltoall(struct builder *b, const struct call *call)
     put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
     put_step(b, g);
     for (int k = 1; k < L; k++) { /* inside the node: direct */
-        int to = rank_at(&nodes, a, (nodes.place + k) % L);
-        int from = rank_at(&nodes, a, (nodes.place + L - k) % L);
+        int to = rank_at(&nodes, a, (nodes.local_rank + k) % L);
+        int from = rank_at(&nodes, a, (nodes.local_rank + L - k) % L);
         put_send(b, g, to, view_block(&source, to));
         put_recv(b, g, from, view_block(&call->destination, from));
     }

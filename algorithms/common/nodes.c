@@ -20,7 +20,7 @@ struct nodes nodes_of(struct builder *b, const struct call *call)
                           .count = shape->groups,
                           .each = shape_size(shape, node),
                           .node = node,
-                          .place = shape->place[rank]};
+                          .local_rank = shape->local_rank[rank]};
     nodes.own = nodes_group(b, call->group, &nodes, node);
     return nodes;
 }

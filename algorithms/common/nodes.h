@@ -17,10 +17,10 @@
 
 struct nodes {
     const struct shape *shape;
-    int count;        /* nodes */
-    int each;         /* ranks of each node; of the own one where they differ */
-    int node, place;  /* of this rank */
-    struct group own; /* the ranks of this rank's node, in the order of their places */
+    int count;            /* nodes */
+    int each;             /* ranks of each node; of the own one where they differ */
+    int node, local_rank; /* of this rank */
+    struct group own;     /* the ranks of this rank's node, in the order of their places */
 };
 
 struct nodes nodes_of(struct builder *b, const struct call *call);

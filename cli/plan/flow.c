@@ -2,11 +2,12 @@
  * flow.c - what travels: runs all ranks' schedules once, with names for elements, so that a
  * picture can say which blocks a message carries, wherever they were stored on their way.
  */
+#include "cli/plan/flow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/plan/picture.h"
 
 #define ELEMENTS_MOST ((size_t)4 << 20) /* of all messages together */
 
@@ -44,20 +45,20 @@ static void name_sources(struct tracer *t)
 static void cells_read(const struct tracer *t, uint32_t operation, const struct message *message,
                        struct cell *to)
 {
-    const struct joint_schedule *e = t->flow->joint;
-    struct walk walk = joint_walk(e, e->rank[operation], message);
-    for (size_t i = 0; i < joint_operation(e, operation)->length; i++)
+    const struct joint_schedule *joint = t->flow->joint;
+    struct walk walk = joint_walk(joint, joint->rank[operation], message);
+    for (size_t i = 0; i < joint_operation(joint, operation)->length; i++)
         to[i] = t->memory[walk_next(&walk)];
 }
 
 /* What an operation puts in its place; `in`: what it read or received. */
 static void cells_write(struct tracer *t, uint32_t operation, const struct cell *in)
 {
-    const struct joint_schedule *e = t->flow->joint;
-    const struct operation *it = joint_operation(e, operation);
+    const struct joint_schedule *joint = t->flow->joint;
+    const struct operation *it = joint_operation(joint, operation);
     bool combines = it->kind == OPERATION_REDUCE || it->kind == OPERATION_RECV_REDUCE;
-    struct walk to = joint_walk(e, e->rank[operation], &it->to);
-    struct walk with = joint_walk(e, e->rank[operation], &it->with);
+    struct walk to = joint_walk(joint, joint->rank[operation], &it->to);
+    struct walk with = joint_walk(joint, joint->rank[operation], &it->with);
     for (size_t i = 0; i < it->length; i++) {
         struct cell cell = in[i];
         if (combines)
@@ -89,9 +90,9 @@ static bool operation_trace(struct tracer *t, uint32_t operation)
 /* Is all complete that the operation must come after? */
 static bool operation_ready(const struct tracer *t, uint32_t operation)
 {
-    const struct joint_schedule *e = t->flow->joint;
-    const struct operation *it = joint_operation(e, operation);
-    uint32_t first = e->first[e->rank[operation]];
+    const struct joint_schedule *joint = t->flow->joint;
+    const struct operation *it = joint_operation(joint, operation);
+    uint32_t first = joint->first[joint->rank[operation]];
     for (size_t w = 0; w < it->wait_count; w++)
         if (!t->done[first + it->waits[w].operation])
             return false;
@@ -102,11 +103,11 @@ static bool operation_ready(const struct tracer *t, uint32_t operation)
  * what it sends. */
 static enum status trace_all(struct tracer *t)
 {
-    const struct joint_schedule *e = t->flow->joint;
-    uint32_t left = e->count, before = 0, stuck = 0;
+    const struct joint_schedule *joint = t->flow->joint;
+    uint32_t left = joint->count, before = 0, stuck = 0;
     while (left && left != before) {
         before = left;
-        for (uint32_t g = 0; g < e->count; g++) {
+        for (uint32_t g = 0; g < joint->count; g++) {
             if (t->done[g])
                 continue;
             t->done[g] = operation_ready(t, g) && operation_trace(t, g);
@@ -119,32 +120,32 @@ static enum status trace_all(struct tracer *t)
         return fail(STATUS_ERROR,
                     "%s waits for ever, so there is nothing to draw: the text of the plan, without "
                     "--svg, shows why",
-                    joint_title(e, stuck).text);
+                    joint_title(joint, stuck).text);
     return STATUS_OK;
 }
 
 /* Names every element and follows it. */
 static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
 {
-    const struct joint_schedule *e = flow->joint;
+    const struct joint_schedule *joint = flow->joint;
     size_t longest = 0;
-    for (uint32_t g = 0; g < e->count; g++)
-        if (joint_operation(e, g)->length > longest)
-            longest = joint_operation(e, g)->length;
-    flow->spare_cells = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_cells);
-    flow->spare_numbers = arena_take(e->memory, (longest + 1) * sizeof *flow->spare_numbers);
+    for (uint32_t g = 0; g < joint->count; g++)
+        if (joint_operation(joint, g)->length > longest)
+            longest = joint_operation(joint, g)->length;
+    flow->spare_cells = arena_take(joint->memory, (longest + 1) * sizeof *flow->spare_cells);
+    flow->spare_numbers = arena_take(joint->memory, (longest + 1) * sizeof *flow->spare_numbers);
     struct tracer t = {
         .flow = flow,
-        .memory = arena_take(e->memory, (e->places + 1) * sizeof *t.memory),
+        .memory = arena_take(joint->memory, (joint->places + 1) * sizeof *t.memory),
         .flight_of = flight_of,
-        .done = arena_take(e->memory, (e->count + 1) * sizeof *t.done),
-        .sent = arena_take(e->memory, (flow->count + 1) * sizeof *t.sent),
+        .done = arena_take(joint->memory, (joint->count + 1) * sizeof *t.done),
+        .sent = arena_take(joint->memory, (flow->count + 1) * sizeof *t.sent),
     };
     if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.done || !t.sent)
         return memory_ran_out();
-    memset(t.memory, 0, e->places * sizeof *t.memory);
+    memset(t.memory, 0, joint->places * sizeof *t.memory);
     memset(t.sent, 0, flow->count * sizeof *t.sent);
-    memset(t.done, 0, e->count * sizeof *t.done);
+    memset(t.done, 0, joint->count * sizeof *t.done);
     name_sources(&t);
     return trace_all(&t);
 }
@@ -152,29 +153,29 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
 /* The messages, in the order of their senders. */
 static enum status flights_find(struct flow *flow, uint32_t *flight_of)
 {
-    const struct joint_schedule *e = flow->joint;
-    flow->flights = arena_take(e->memory, (e->count + 1) * sizeof *flow->flights);
+    const struct joint_schedule *joint = flow->joint;
+    flow->flights = arena_take(joint->memory, (joint->count + 1) * sizeof *flow->flights);
     if (!flow->flights)
         return memory_ran_out();
-    for (uint32_t g = 0; g < e->count; g++) {
-        const struct operation *send = joint_operation(e, g);
+    for (uint32_t g = 0; g < joint->count; g++) {
+        const struct operation *send = joint_operation(joint, g);
         if (send->step >= flow->rounds)
             flow->rounds = send->step + 1;
         if (send->kind != OPERATION_SEND)
             continue;
-        uint32_t recv = e->partner[g];
-        struct cell *cells = arena_take(e->memory, send->length * sizeof *cells);
+        uint32_t recv = joint->partner[g];
+        struct cell *cells = arena_take(joint->memory, send->length * sizeof *cells);
         if (!cells)
             return memory_ran_out();
         flight_of[g] = flight_of[recv] = (uint32_t)flow->count;
         flow->flights[flow->count++] = (struct flight){
             .send = g,
             .recv = recv,
-            .from = e->rank[g],
+            .from = joint->rank[g],
             .to = send->peer,
             .lane = send->lane,
             .leaves = send->step,
-            .arrives = joint_operation(e, recv)->step,
+            .arrives = joint_operation(joint, recv)->step,
             .length = send->length,
             .cells = cells,
         };
@@ -184,13 +185,13 @@ static enum status flights_find(struct flow *flow, uint32_t *flight_of)
 
 static enum status fences_find(struct flow *flow)
 {
-    const struct joint_schedule *e = flow->joint;
-    flow->fences = arena_take(e->memory, ((size_t)flow->rounds + 1) * sizeof *flow->fences);
+    const struct joint_schedule *joint = flow->joint;
+    flow->fences = arena_take(joint->memory, ((size_t)flow->rounds + 1) * sizeof *flow->fences);
     if (!flow->fences)
         return memory_ran_out();
     memset(flow->fences, 0, (size_t)flow->rounds * sizeof *flow->fences);
     for (int r = 0; r < flow->ranks; r++) {
-        const struct schedule *schedule = e->schedules[r];
+        const struct schedule *schedule = joint->schedules[r];
         for (size_t i = 0; i < schedule->epoch_count; i++)
             if (schedule->epochs[i].previous >= 0)
                 flow->fences[schedule->operations[schedule->epochs[i].members[0]].step] |=

@@ -1,11 +1,11 @@
 /*
  * label.c - what a message carries, in a few characters.
  */
+#include "cli/plan/label.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/plan/picture.h"
 
 #define SHORT_MOST 18 /* characters that a picture has room for */
 
@@ -81,33 +81,34 @@ static int cell_compare(const void *left, const void *right)
 }
 
 /* The numbers of one origin, ascending, and which origins have the same. */
-struct group {
+struct number_list {
     const uint32_t *numbers;
     size_t count;
     uint64_t origins;
 };
 
-/* `cells` are in order; fills `numbers` and `groups`. Returns how many groups there are. */
-static size_t groups_find(const struct cell *cells, size_t count, uint32_t *numbers,
-                          struct group groups[PICTURE_RANKS_MOST])
+/* `cells` are in order; fills `numbers` and `lists`. Returns how many lists there are. */
+static size_t number_lists_find(const struct cell *cells, size_t count, uint32_t *numbers,
+                                struct number_list lists[PICTURE_RANKS_MOST])
 {
     size_t found = 0;
     for (size_t i = 0; i < count;) {
-        struct group group = {.numbers = &numbers[i], .origins = (uint64_t)1 << cells[i].origin};
+        struct number_list list = {.numbers = &numbers[i],
+                                   .origins = (uint64_t)1 << cells[i].origin};
         size_t end = i;
         for (; end < count && cells[end].origin == cells[i].origin; end++)
             if (end == i || cells[end].number != cells[end - 1].number)
-                numbers[i + group.count++] = cells[end].number;
+                numbers[i + list.count++] = cells[end].number;
         i = end;
         size_t same = 0;
         while (same < found &&
-               (groups[same].count != group.count ||
-                memcmp(groups[same].numbers, group.numbers, group.count * sizeof *numbers) != 0))
+               (lists[same].count != list.count ||
+                memcmp(lists[same].numbers, list.numbers, list.count * sizeof *numbers) != 0))
             same++;
         if (same < found)
-            groups[same].origins |= group.origins;
+            lists[same].origins |= list.origins;
         else
-            groups[found++] = group;
+            lists[found++] = list;
     }
     return found;
 }
@@ -115,21 +116,21 @@ static size_t groups_find(const struct cell *cells, size_t count, uint32_t *numb
 void flight_label(const struct flow *flow, const struct flight *flight, char text[LABEL_SIZE])
 {
     struct words words = {.text = text};
-    struct group groups[PICTURE_RANKS_MOST];
+    struct number_list lists[PICTURE_RANKS_MOST];
     for (size_t i = 0; i < flight->length; i++) {
         flow->spare_cells[i] = flight->cells[i];
         if (!flow->origins)
             flow->spare_cells[i].origin = (uint32_t)flight->from;
     }
     qsort(flow->spare_cells, flight->length, sizeof *flow->spare_cells, cell_compare);
-    size_t count = groups_find(flow->spare_cells, flight->length, flow->spare_numbers, groups);
+    size_t count = number_lists_find(flow->spare_cells, flight->length, flow->spare_numbers, lists);
     for (size_t i = 0; i < count; i++) {
         words_put(&words, i ? " " : "");
-        if (groups[i].origins != (uint64_t)1 << flight->from) {
-            words_ranks(&words, groups[i].origins);
+        if (lists[i].origins != (uint64_t)1 << flight->from) {
+            words_ranks(&words, lists[i].origins);
             words_put(&words, "→");
         }
-        words_list(&words, groups[i].numbers, groups[i].count);
+        words_list(&words, lists[i].numbers, lists[i].count);
     }
 }
 

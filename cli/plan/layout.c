@@ -5,12 +5,14 @@
  * under its label, and then up or down to a place of its own on the receiver's: so labels meet
  * neither each other nor arrows, whatever the algorithm.
  */
+#include "cli/plan/layout.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/plan/picture.h"
+#include "cli/plan/label.h"
 
 #define LEFT           78.0
 #define TOP            104.0
@@ -169,20 +171,20 @@ static int mark_compare(const void *left, const void *right)
 
 static bool marks_find(const struct flow *flow, int rank, struct picture *picture)
 {
-    const struct joint_schedule *e = flow->joint;
-    picture->marks = arena_take(e->memory, (e->count + 1) * sizeof *picture->marks);
+    const struct joint_schedule *joint = flow->joint;
+    picture->marks = arena_take(joint->memory, (joint->count + 1) * sizeof *picture->marks);
     int round = -1;
     bool received = false;
-    for (uint32_t g = 0; picture->marks && g < e->count; g++) {
-        const struct operation *it = joint_operation(e, g);
-        if (it->step != round || g == e->first[e->rank[g]])
+    for (uint32_t g = 0; picture->marks && g < joint->count; g++) {
+        const struct operation *it = joint_operation(joint, g);
+        if (it->step != round || g == joint->first[joint->rank[g]])
             received = false;
         round = it->step;
         if (it->kind == OPERATION_RECV || it->kind == OPERATION_RECV_REDUCE)
             received = true;
-        if (!operation_travels(it->kind) && (rank < 0 || e->rank[g] == rank))
+        if (!operation_travels(it->kind) && (rank < 0 || joint->rank[g] == rank))
             picture->marks[picture->mark_count++] =
-                (struct mark){e->rank[g], round, received, it->kind, g};
+                (struct mark){joint->rank[g], round, received, it->kind, g};
     }
     if (picture->marks)
         qsort(picture->marks, picture->mark_count, sizeof *picture->marks, mark_compare);

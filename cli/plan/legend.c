@@ -2,10 +2,10 @@
  * legend.c - below a plan's picture: what its signs mean (only those that occur), and where
  * labels were left out.
  */
-#include <math.h>
-#include <stdio.h>
+#include "cli/plan/legend.h"
 
-#include "cli/plan/picture.h"
+#include "cli/plan/label.h"
+#include "cli/plan/svg_shapes.h"
 
 #define LEGEND_PITCH 20.0
 #define NOTE_PITCH   15.0
@@ -29,7 +29,7 @@ static void legend_arrow(const struct drawing *d, double y, bool combined, const
             "<g class=\"%s\" stroke=\"#444\" fill=\"#444\"><path class=\"line\" "
             "d=\"M20 %.1fH58\"/>",
             combined ? "combined" : "", y);
-    put_head(d->out, 20, y, 58, y, combined, 8);
+    put_head(d->out, (struct point){20, y}, (struct point){58, y}, combined, 8);
     fputs("</g>\n", d->out);
     put_line(d, TEXT_LEFT, y + 4, "", "%s", text);
 }

@@ -1,14 +1,19 @@
 /*
- * picture.h - what the parts of a plan's picture share: the messages with what they carry
- * (flow.c, label.c), where everything is placed (layout.c), the drawing itself
- * (svg.c) and its legend (legend.c).
+ * picture.h - the structs that the parts of a plan's picture share: messages and what they carry
+ * (flow.c, label.c), where everything is placed (layout.c), the drawing (svg.c, svg_shapes.c) and
+ * its legend (legend.c).
  */
 #ifndef CCTEST_CLI_PLAN_PICTURE_H
 #define CCTEST_CLI_PLAN_PICTURE_H
 
-#include "base/status.h"
-#include "cli/plan/plan.h"
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "prove/joint_schedule.h"
+
+/* A larger picture is unreadable. */
+#define PICTURE_RANKS_MOST    64
+#define PICTURE_MESSAGES_MOST 10000
 
 /* What a place in memory holds: which element of the problem, and whose. */
 struct cell {
@@ -39,27 +44,6 @@ struct flow {
     struct cell *spare_cells; /* room for the longest message, for whoever needs it */
     uint32_t *spare_numbers;
 };
-
-/* `schedules[r]` is rank r's, all of `problem`; they must outlive the flow. Fails with STATUS_USAGE
- * if it is too much for a picture, with STATUS_ERROR if messages do not meet. */
-enum status flow_trace(const struct schedule *const *schedules, const struct problem *problem,
-                       struct flow *flow);
-/* Keeps only the messages that `rank` sends or receives. */
-void flow_keep(struct flow *flow, int rank);
-void flow_free(struct flow *flow);
-
-/* What a message carries: "0,2,4", "3-5", "1,3,…,15"; where blocks differ by their origin, those
- * that are not the sender's own as "2→5" (rank 2's block 5). Cut at `LABEL_SIZE`. */
-#define LABEL_SIZE 400
-void flight_label(const struct flow *flow, const struct flight *flight, char text[LABEL_SIZE]);
-/* Whose contributions it has, where collectives combine, and it is more than the sender's: "of
- * 0-2", "of all", "of …" (its elements differ); else "". */
-void flight_contributions(const struct flow *flow, const struct flight *flight,
-                          char text[LABEL_SIZE]);
-/* Cuts a label down to what has room in a picture. */
-void label_shorten(char text[LABEL_SIZE]);
-/* Characters, not bytes. */
-size_t label_width(const char *text);
 
 /* One local operation, where it is marked. */
 struct mark {
@@ -96,10 +80,6 @@ struct picture {
     double left, right, top, bottom; /* of the lifelines */
 };
 
-/* Places everything, and the ends of all flights; `rank`: the only one of interest, or -1. The
- * flow owns the memory. */
-enum status picture_place(struct flow *flow, int rank, struct picture *picture);
-
 #define MARK_PITCH  22.0 /* from one mark to the next */
 #define FENCE_WIDTH 8.0
 
@@ -109,20 +89,5 @@ struct drawing {
     struct picture picture;
     int only; /* rank, or -1 */
 };
-
-/* One line of text; `attributes`: as they stand in the element, or "". */
-void put_line(const struct drawing *d, double x, double y, const char *attributes,
-              const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* Where a message leaves: a shape for each lane. */
-void put_dot(FILE *out, double x, double y, int lane);
-/* An arrow's head that points to (x, y), coming from (from_x, from_y); if the message is combined,
- * with a plus in a circle before it. */
-void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
-              double size);
-/* The mark of `count` local operations, in the middle of the height. */
-void put_box(const struct drawing *d, double x, double y, enum operation_kind kind, size_t count);
-
-/* Notes and legend, from `y` on. Returns where it ends. */
-double legend_draw(const struct drawing *d, double y);
 
 #endif

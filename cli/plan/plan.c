@@ -1,29 +1,19 @@
 /*
  * plan.c - `cctest plan`: shows the steps that an algorithm would take; runs nothing.
  */
-#include "cli/plan/plan.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/plan/picture.h"
+#include "cli/plan/show.h"
+#include "cli/plan/svg.h"
 #include "cli/printers/output.h"
 
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
-
-void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
-{
-    *messages = *elements = 0;
-    for (size_t i = 0; i < schedule->count; i++) {
-        if (schedule->operations[i].kind != OPERATION_SEND)
-            continue;
-        *messages += 1;
-        *elements += schedule->operations[i].length;
-    }
-}
 
 /* Without -b, blocks are as small as they can be: one element, so that element numbers are block
  * numbers. */
@@ -34,7 +24,7 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
     return (size_t)ranks * (size_t)job->channels * job->datatype->size;
 }
 
-static enum status executor_check(struct job *job, int ranks, const struct shape *shape)
+static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
 {
     if (job->svg && job->candidate_count > 1)
         return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
@@ -141,7 +131,7 @@ enum status plan_command(const struct command_line *line, struct job *job)
     enum status status = job_shape(job, ranks, here, &shape);
     free(here);
     if (status == STATUS_OK)
-        status = executor_check(job, ranks, shape);
+        status = plan_check(job, ranks, shape);
     if (status != STATUS_OK) {
         shape_free(shape);
         return status;

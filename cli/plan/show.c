@@ -1,10 +1,9 @@
 /*
  * show.c - one schedule as text that a student can follow, and as JSON.
  */
-#include <inttypes.h>
-#include <stdio.h>
+#include "cli/plan/show.h"
 
-#include "cli/plan/plan.h"
+#include <inttypes.h>
 
 static const char *const buffer_names[BUFFERS] = {
     [BUFFER_SOURCE] = "source",
@@ -98,6 +97,17 @@ static void print_rank_head(const struct schedule *schedule)
                (ptrdiff_t)schedule->base[BUFFER_SOURCE] -
                    (ptrdiff_t)schedule->base[BUFFER_DESTINATION]);
     putchar('\n');
+}
+
+void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+{
+    *messages = *elements = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->operations[i].kind != OPERATION_SEND)
+            continue;
+        *messages += 1;
+        *elements += schedule->operations[i].length;
+    }
 }
 
 void plan_print(const struct schedule *schedule, bool waits)

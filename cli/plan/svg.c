@@ -2,83 +2,26 @@
  * svg.c - draws a plan: ranks are rows, rounds are columns, messages are arrows. One SVG file
  * that needs nothing else; where it is shown in a browser, hovering tells the details.
  */
+#include "cli/plan/svg.h"
+
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/plan/flow.h"
+#include "cli/plan/label.h"
+#include "cli/plan/layout.h"
+#include "cli/plan/legend.h"
 #include "cli/plan/picture.h"
-#include "cli/plan/plan.h"
+#include "cli/plan/show.h"
+#include "cli/plan/svg_shapes.h"
 #include "cli/printers/output.h"
 
-#define MARGIN         124.0 /* right of the lifelines: what each rank sends */
-#define WIDTH_LEAST    760.0
-#define LUMINANCE_MOST 105.0
-#define TITLE_LETTER   10.5 /* a letter of the title */
-
-/* Text that may have characters which mean something in XML. */
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-    }
-}
-
-void put_line(const struct drawing *d, double x, double y, const char *attributes,
-              const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
-    put_text(d->out, text);
-    fputs("</text>\n", d->out);
-}
-
-/* Hues go round with the ranks; neighbours differ in lightness, too. */
-struct colour {
-    char text[8];
-};
-static struct colour rank_colour(const struct drawing *d, int rank)
-{
-    static const double lightness[] = {0.42, 0.30};
-    double hue = 12.0 * rank / d->flow->ranks, light = lightness[rank % 2];
-    double part[3];
-    for (int i = 0; i < 3; i++) {
-        double k = fmod((double[]){0, 8, 4}[i] + hue, 12);
-        part[i] = 255 * light * (1 - 0.8 * fmax(-1, fmin(fmin(k - 3, 9 - k), 1)));
-    }
-    /* Yellow and green are dimmed until they can be read on white. */
-    double most = rank % 2 ? LUMINANCE_MOST * 0.7 : LUMINANCE_MOST;
-    double luminance = 0.21 * part[0] + 0.72 * part[1] + 0.07 * part[2];
-    for (int i = 0; i < 3; i++)
-        part[i] *= fmin(1, most / luminance);
-    struct colour colour;
-    snprintf(colour.text, sizeof colour.text, "#%02x%02x%02x", (unsigned)part[0] & 0xff,
-             (unsigned)part[1] & 0xff, (unsigned)part[2] & 0xff);
-    return colour;
-}
-
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
+#define MARGIN       124.0 /* right of the lifelines: what each rank sends */
+#define WIDTH_LEAST  760.0
+#define TITLE_LETTER 10.5 /* a letter of the title */
 
 /* What stands behind the arrows. */
 
@@ -134,47 +77,20 @@ static void draw_round(const struct drawing *d, int round)
 
 /* Arrows. */
 
-void put_dot(FILE *out, double x, double y, int lane)
-{
-    static const char *const shapes[] = {
-        "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
-        "m-3-3h6v6h-6z",
-        "m0-4l4 4l-4 4l-4-4z",
-        "m0-3.5l4 6.5h-8z",
-    };
-    fprintf(out, "<path class=\"solid\" d=\"M%.1f %.1f%s\"/>", x, y, shapes[lane % 4]);
-}
-
-void put_head(FILE *out, double from_x, double from_y, double x, double y, bool combined,
-              double size)
-{
-    double length = hypot(x - from_x, y - from_y);
-    double dx = (x - from_x) / length, dy = (y - from_y) / length;
-    double tip_x = x - (combined ? 5 * dx : 0), tip_y = y - (combined ? 5 * dy : 0);
-    double base_x = tip_x - size * dx, base_y = tip_y - size * dy, half = size * 0.42;
-    fprintf(out, "<path class=\"solid\" d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fz\"/>", tip_x, tip_y,
-            base_x - half * dy, base_y + half * dx, base_x + half * dy, base_y - half * dx);
-    if (combined)
-        fprintf(out,
-                "<circle class=\"plus\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>"
-                "<path class=\"plus\" d=\"M%.1f %.1fh6m-3-3v6\"/>",
-                x, y, x - 3, y);
-}
-
 static void put_end(const struct drawing *d, const char *verb, uint32_t operation,
                     const char *buffer, struct message message)
 {
-    const struct joint_schedule *e = d->flow->joint;
-    const struct operation *it = joint_operation(e, operation);
+    const struct joint_schedule *joint = d->flow->joint;
+    const struct operation *it = joint_operation(joint, operation);
     fprintf(d->out, "\n%s in round %d, operation %u of rank %d, %s ", verb, it->step,
-            operation - e->first[e->rank[operation]], e->rank[operation], buffer);
+            operation - joint->first[joint->rank[operation]], joint->rank[operation], buffer);
     plan_print_message(d->out, message);
 }
 
 static void put_title(const struct drawing *d, const struct flight *flight, const char *label)
 {
-    const struct joint_schedule *e = d->flow->joint;
-    const struct operation *recv = joint_operation(e, flight->recv);
+    const struct joint_schedule *joint = d->flow->joint;
+    const struct operation *recv = joint_operation(joint, flight->recv);
     char ranks[LABEL_SIZE];
     fprintf(d->out, "<title>rank %d to rank %d", flight->from, flight->to);
     if (d->flow->lanes > 1)
@@ -183,7 +99,7 @@ static void put_title(const struct drawing *d, const struct flight *flight, cons
     flight_contributions(d->flow, flight, ranks);
     if (*ranks)
         fprintf(d->out, "\ncombined from the contributions %s", ranks);
-    put_end(d, "sent", flight->send, "from", joint_operation(e, flight->send)->from);
+    put_end(d, "sent", flight->send, "from", joint_operation(joint, flight->send)->from);
     put_end(d, recv->kind == OPERATION_RECV ? "received" : "received and combined", flight->recv,
             "to", recv->to);
     fputs("</title>", d->out);
@@ -217,31 +133,19 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
             put_line(d, leaves->depart + 6, flight->depart_y + 8.5, "class=\"label below\"", "%s",
                      label);
     }
-    put_head(d->out, leaves->cross, flight->depart_y, arrives->land, flight->land_y,
-             combined && !leaves->dense, leaves->dense ? 5 : 8);
+    put_head(d->out, (struct point){leaves->cross, flight->depart_y},
+             (struct point){arrives->land, flight->land_y}, combined && !leaves->dense,
+             leaves->dense ? 5 : 8);
     fputs("</g>\n", d->out);
 }
 
 /* Marks: a box for all local operations of one kind at one place. */
 
-void put_box(const struct drawing *d, double x, double y, enum operation_kind kind, size_t count)
-{
-    static const char *const signs[] = {
-        [OPERATION_COPY] = "=", [OPERATION_REDUCE] = "+", [OPERATION_FINISH] = "✓"};
-    fprintf(d->out,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"14\" rx=\"3\"/>"
-            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s",
-            x, y - 7, x + 9, y + 3.5, signs[kind]);
-    if (count > 1)
-        fprintf(d->out, "%zu", count);
-    fputs("</text>", d->out);
-}
-
 static void put_local(const struct drawing *d, uint32_t operation)
 {
-    const struct joint_schedule *e = d->flow->joint;
-    const struct operation *it = joint_operation(e, operation);
-    fprintf(d->out, "\noperation %u: ", operation - e->first[e->rank[operation]]);
+    const struct joint_schedule *joint = d->flow->joint;
+    const struct operation *it = joint_operation(joint, operation);
+    fprintf(d->out, "\noperation %u: ", operation - joint->first[joint->rank[operation]]);
     plan_print_message(d->out, it->to);
     fputs(" = ", d->out);
     plan_print_message(d->out, it->from);

@@ -36,66 +36,66 @@ static enum status parameter_read(const char *text, const char *name, double mos
 }
 
 /* A file that is being read. */
-struct reader {
+struct counts_file {
     const char *path;
     long line;
     struct counts_spec *spec;
     size_t room, used;
 };
 
-static enum status number_add(struct reader *reader, size_t number)
+static enum status number_add(struct counts_file *file, size_t number)
 {
-    if (reader->used == reader->room) {
-        reader->room = reader->room ? 2 * reader->room : 256;
-        size_t *grown = realloc(reader->spec->numbers, reader->room * sizeof *grown);
+    if (file->used == file->room) {
+        file->room = file->room ? 2 * file->room : 256;
+        size_t *grown = realloc(file->spec->numbers, file->room * sizeof *grown);
         if (!grown)
-            return fail(STATUS_ERROR, "out of memory for the numbers in %s", reader->path);
-        reader->spec->numbers = grown;
+            return fail(STATUS_ERROR, "out of memory for the numbers in %s", file->path);
+        file->spec->numbers = grown;
     }
-    reader->spec->numbers[reader->used++] = number;
+    file->spec->numbers[file->used++] = number;
     return STATUS_OK;
 }
 
-static enum status reader_fail(const struct reader *reader, const char *text, const char *why)
+static enum status file_fail(const struct counts_file *file, const char *text, const char *why)
 {
     int length = (int)strcspn(text, " \t\r\n,");
     return fail(STATUS_USAGE, "%.200s, line %ld: '%.*s' %s: give elements, as whole numbers",
-                reader->path, reader->line, length > 40 ? 40 : length, text, why);
+                file->path, file->line, length > 40 ? 40 : length, text, why);
 }
 
 /* The numbers of one line; '#' begins a comment. */
-static enum status line_read(struct reader *reader, const char *text)
+static enum status line_read(struct counts_file *file, const char *text)
 {
-    size_t before = reader->used;
+    size_t before = file->used;
     for (;;) {
         text += strspn(text, " \t\r\n,");
         if (*text == '\0' || *text == '#')
             break;
         if (*text == '-')
-            return reader_fail(reader, text, "is negative");
+            return file_fail(file, text, "is negative");
         char *end;
         errno = 0;
         unsigned long long number = strtoull(text, &end, 10);
         if (!isdigit((unsigned char)*text) || !strchr(" \t\r\n,#", *end))
-            return reader_fail(reader, text, "is not a number");
+            return file_fail(file, text, "is not a number");
         if (errno || number > ELEMENTS_MOST)
-            return reader_fail(reader, text, "is too large");
-        enum status status = number_add(reader, (size_t)number);
+            return file_fail(file, text, "is too large");
+        enum status status = number_add(file, (size_t)number);
         if (status != STATUS_OK)
             return status;
         text = end;
     }
-    size_t columns = reader->used - before;
+    size_t columns = file->used - before;
     if (columns == 0)
         return STATUS_OK;
-    if (reader->spec->rows > 0 && columns != reader->spec->columns)
+    if (file->spec->rows > 0 && columns != file->spec->columns)
         return fail(
             STATUS_USAGE,
             "%.200s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
             "many as there are ranks",
-            reader->path, reader->line, columns, reader->spec->columns);
-    reader->spec->rows++;
-    reader->spec->columns = columns;
+            file->path, file->line, columns, file->spec->columns);
+    file->spec->rows++;
+    file->spec->columns = columns;
     return STATUS_OK;
 }
 
@@ -173,7 +173,7 @@ static enum status file_read(const char *path, struct counts_spec *spec)
                     "--counts '%.200s' is no distribution, and there is no such file: give "
                     "uniform, zipf:S, hot:F, spread, or a file",
                     path);
-    struct reader reader = {.path = path, .spec = spec};
+    struct counts_file file = {.path = path, .spec = spec};
     char *text = NULL;
     enum status status = file_load(fd, path, &text);
     char *rest = text;
@@ -181,8 +181,8 @@ static enum status file_read(const char *path, struct counts_spec *spec)
         rest += 3; /* what some editors begin a file of UTF-8 with */
     while (status == STATUS_OK && rest) {
         char *line = strsep(&rest, "\n");
-        reader.line++;
-        status = line_read(&reader, line);
+        file.line++;
+        status = line_read(&file, line);
     }
     if (status == STATUS_OK && spec->rows == 0)
         status = fail(STATUS_USAGE, "%.200s holds no numbers: give one for each rank", path);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 /* A rank and the number that its group was given. */
-struct membership {
+struct grouped_rank {
     int group, rank;
 };
 
-static int membership_compare(const void *x, const void *y)
+static int grouped_rank_compare(const void *x, const void *y)
 {
-    const struct membership *a = x, *b = y;
+    const struct grouped_rank *a = x, *b = y;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
     return a->rank < b->rank ? -1 : a->rank > b->rank;
@@ -21,12 +21,13 @@ static int membership_compare(const void *x, const void *y)
 
 /* Numbers the groups in the order of their first ranks: shape->group of each rank, and how many
  * there are. `sorted`: room for one for each rank. `start` serves as a list of first ranks. */
-static void groups_number(struct shape *shape, const int *group_of_rank, struct membership *sorted)
+static void groups_number(struct shape *shape, const int *group_of_rank,
+                          struct grouped_rank *sorted)
 {
     int ranks = shape->ranks;
     for (int r = 0; r < ranks; r++)
-        sorted[r] = (struct membership){.group = group_of_rank[r], .rank = r};
-    qsort(sorted, (size_t)ranks, sizeof *sorted, membership_compare);
+        sorted[r] = (struct grouped_rank){.group = group_of_rank[r], .rank = r};
+    qsort(sorted, (size_t)ranks, sizeof *sorted, grouped_rank_compare);
     for (int i = 0, first = 0; i < ranks; i++) { /* each rank: the first of its group */
         if (i > 0 && sorted[i].group != sorted[i - 1].group)
             first = i;
@@ -41,7 +42,7 @@ struct shape *shape_create(const int *group_of_rank, int ranks)
     size_t count = (size_t)ranks;
     struct shape *shape = malloc(sizeof *shape);
     int *numbers = calloc(4 * count + 2, sizeof *numbers);
-    struct membership *sorted = malloc((count + 1) * sizeof *sorted);
+    struct grouped_rank *sorted = malloc((count + 1) * sizeof *sorted);
     if (!shape || !numbers || !sorted) {
         free(shape);
         free(numbers);
@@ -50,18 +51,18 @@ struct shape *shape_create(const int *group_of_rank, int ranks)
     }
     *shape = (struct shape){.ranks = ranks,
                             .group = numbers,
-                            .place = numbers + count,
+                            .local_rank = numbers + count,
                             .members = numbers + 2 * count,
                             .start = numbers + 3 * count,
                             .uniform = true};
     groups_number(shape, group_of_rank, sorted);
     free(sorted);
     for (int r = 0; r < ranks; r++) /* start[g + 1]: the size of group g, for now */
-        shape->place[r] = shape->start[shape->group[r] + 1]++;
+        shape->local_rank[r] = shape->start[shape->group[r] + 1]++;
     for (int g = 0; g < shape->groups; g++)
         shape->start[g + 1] += shape->start[g];
     for (int r = 0; r < ranks; r++)
-        shape->members[shape->start[shape->group[r]] + shape->place[r]] = r;
+        shape->members[shape->start[shape->group[r]] + shape->local_rank[r]] = r;
     for (int g = 1; g < shape->groups; g++)
         shape->uniform &= shape_size(shape, g) == shape_size(shape, 0);
     return shape;

@@ -12,8 +12,8 @@
 
 struct shape {
     int ranks, groups;
-    int *group; /* of each rank */
-    int *place; /* of each rank, in its group */
+    int *group;      /* of each rank */
+    int *local_rank; /* of each rank: its index among the ranks of its group */
     int *start; /* groups + 1: group g's ranks are members[start[g]] .. members[start[g + 1] - 1] */
     int *members; /* ranks, group by group, ascending in each */
     bool uniform; /* all groups have the same size */
@@ -34,10 +34,10 @@ static inline int shape_size(const struct shape *shape, int group)
     return shape->start[group + 1] - shape->start[group];
 }
 
-/* Rank at place `place` of a group. */
-static inline int shape_rank(const struct shape *shape, int group, int place)
+/* The world rank of a local rank of a group. */
+static inline int shape_rank(const struct shape *shape, int group, int local_rank)
 {
-    return shape->members[shape->start[group] + place];
+    return shape->members[shape->start[group] + local_rank];
 }
 
 #endif

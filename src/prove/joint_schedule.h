@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "schedule/schedule.h"
 
-#define NOBODY UINT32_MAX /* no operation */
+#define NO_OPERATION UINT32_MAX /* no operation */
 
 /* Lists of numbers for each of several things: those of i are items[start[i]] ..
  * items[start[i+1]-1]. */
@@ -45,7 +45,7 @@ struct joint_schedule {
     struct index dependents;              /* operations that have waits on it */
     uint32_t *epoch;                      /* the epoch it belongs to, numbered over all ranks */
     uint32_t *epoch_first;                /* a rank's first epoch in that numbering */
-    uint32_t *epoch_before, *epoch_after; /* in its scope; NOBODY: none */
+    uint32_t *epoch_before, *epoch_after; /* in its scope; NO_OPERATION: none */
     struct index members;                 /* operations of an epoch */
 
     size_t
@@ -57,7 +57,7 @@ struct joint_schedule {
     uint32_t *epoch_left; /* incomplete operations of an epoch */
     unsigned char *lazy;  /* which of the two sets an operation is in when it is awake */
     struct runnable_set runnable[2];
-    uint32_t *seat; /* its index there; NOBODY: asleep */
+    uint32_t *seat; /* its index there; NO_OPERATION: asleep */
 };
 
 /* Checks each schedule by itself (lengths, extents, waits, epochs, peers) and pairs the messages of
@@ -91,7 +91,7 @@ static inline bool joint_complete(const struct joint_schedule *joint, uint32_t o
 void joint_reset(struct joint_schedule *joint);
 
 /* An incomplete operation that must be complete before this one may begin, by fences and by the
- * order of messages on a lane; NOBODY: it is open. */
+ * order of messages on a lane; NO_OPERATION: it is open. */
 uint32_t joint_closed_by(const struct joint_schedule *joint, uint32_t operation);
 
 void joint_wake(struct joint_schedule *joint, uint32_t operation); /* unless it is complete */

@@ -8,7 +8,7 @@
  * far, within operation_limit(), through slots of bounded size and number. Where a wait is missing,
  * some order gives other bytes.
  */
-#include "prove/verify.h"
+#include "prove/shake.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,23 +19,23 @@
 
 /* Bytes on their way from one rank to another on one lane: a ring of slots, each filled by one move
  * of the sender, emptied by one or more of the receiver. */
-struct channel {
+struct lane_queue {
     unsigned char *bytes; /* slots * slot_bytes */
     size_t *filled;       /* bytes in each slot */
     size_t head, used;    /* the oldest slot in use, and how many are */
     size_t taken;         /* bytes taken out of the oldest */
-    uint32_t sending;     /* the first send that is not complete; NOBODY: none */
+    uint32_t sending;     /* the first send that is not complete; NO_OPERATION: none */
 };
 
 struct shaker {
-    struct joint_schedule *e;
+    struct joint_schedule *joint;
     const struct shaking *shaking;
     uint64_t random;
     unsigned char *bytes, *reference; /* the memory of all ranks in either run */
     unsigned char **sent;             /* reference: what an executed send captured; else NULL */
     unsigned char *sent_bytes;        /* room for that, */
     size_t *sent_start;               /* from here for each send */
-    struct channel *channels;
+    struct lane_queue *queues;
     struct walk *walks;   /* [operation * 3]: where its to, from and with have come to */
     size_t *waits_past;   /* the cursors of operation_limit() */
     uint32_t *at;         /* reference: the operation that each rank has come to */
@@ -63,36 +63,37 @@ static uint64_t draw_below(uint64_t *state, uint64_t bound)
 
 static void walks_start(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
 
-    for (uint32_t g = 0; g < e->count; g++) {
-        const struct operation *operation = joint_operation(e, g);
+    for (uint32_t g = 0; g < joint->count; g++) {
+        const struct operation *operation = joint_operation(joint, g);
         struct walk *walks = &s->walks[(size_t)g * SIDES];
 
-        walks[TO] = joint_walk(e, e->rank[g], &operation->to);
-        walks[FROM] = joint_walk(e, e->rank[g], &operation->from);
-        walks[WITH] = joint_walk(e, e->rank[g], &operation->with);
+        walks[TO] = joint_walk(joint, joint->rank[g], &operation->to);
+        walks[FROM] = joint_walk(joint, joint->rank[g], &operation->from);
+        walks[WITH] = joint_walk(joint, joint->rank[g], &operation->with);
     }
 }
 
 static bool prepare_channels(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
     size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
 
-    s->channels = arena_take(e->memory, (e->channels + 1) * sizeof(*s->channels));
-    if (!s->channels)
-        return joint_fail(e, OUT_OF_MEMORY);
-    for (uint32_t c = 0; c < e->channels; c++) {
-        s->channels[c] = (struct channel){.sending = NOBODY,
-                                          .bytes = arena_take(e->memory, slots * bytes),
-                                          .filled = arena_take(e->memory, slots * sizeof(size_t))};
-        if (!s->channels[c].bytes || !s->channels[c].filled)
-            return joint_fail(e, OUT_OF_MEMORY);
+    s->queues = arena_take(joint->memory, (joint->channels + 1) * sizeof(*s->queues));
+    if (!s->queues)
+        return joint_fail(joint, OUT_OF_MEMORY);
+    for (uint32_t c = 0; c < joint->channels; c++) {
+        s->queues[c] =
+            (struct lane_queue){.sending = NO_OPERATION,
+                                .bytes = arena_take(joint->memory, slots * bytes),
+                                .filled = arena_take(joint->memory, slots * sizeof(size_t))};
+        if (!s->queues[c].bytes || !s->queues[c].filled)
+            return joint_fail(joint, OUT_OF_MEMORY);
     }
-    for (uint32_t g = 0; g < e->count; g++)
-        if (joint_operation(e, g)->kind == OPERATION_SEND && e->previous[g] == NOBODY)
-            s->channels[e->channel[g]].sending = g;
+    for (uint32_t g = 0; g < joint->count; g++)
+        if (joint_operation(joint, g)->kind == OPERATION_SEND && joint->previous[g] == NO_OPERATION)
+            s->queues[joint->channel[g]].sending = g;
     return true;
 }
 
@@ -100,34 +101,34 @@ static bool prepare_channels(struct shaker *s)
  * what should have been written in 255 of 256 cases. */
 static bool prepare(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
-    size_t count = e->count + 1, sent = 0;
+    struct joint_schedule *joint = s->joint;
+    size_t count = joint->count + 1, sent = 0;
 
-    s->bytes = arena_take(e->memory, e->places + sizeof(uint64_t)); /* filled by eights */
-    s->reference = arena_take(e->memory, e->places + 1);
-    s->ahead = arena_take(e->memory, e->places + 1);
-    s->sent = arena_take(e->memory, count * sizeof(*s->sent));
-    s->sent_start = arena_take(e->memory, count * sizeof(*s->sent_start));
-    for (uint32_t g = 0; s->sent_start && g < e->count; g++) {
+    s->bytes = arena_take(joint->memory, joint->places + sizeof(uint64_t)); /* filled by eights */
+    s->reference = arena_take(joint->memory, joint->places + 1);
+    s->ahead = arena_take(joint->memory, joint->places + 1);
+    s->sent = arena_take(joint->memory, count * sizeof(*s->sent));
+    s->sent_start = arena_take(joint->memory, count * sizeof(*s->sent_start));
+    for (uint32_t g = 0; s->sent_start && g < joint->count; g++) {
         s->sent_start[g] = sent;
-        if (joint_operation(e, g)->kind == OPERATION_SEND)
-            sent += e->length[g];
+        if (joint_operation(joint, g)->kind == OPERATION_SEND)
+            sent += joint->length[g];
     }
-    s->sent_bytes = arena_take(e->memory, sent + 1);
-    s->walks = arena_take(e->memory, count * SIDES * sizeof(*s->walks));
-    s->waits_past = arena_take(e->memory, count * sizeof(*s->waits_past));
-    s->at = arena_take(e->memory, (size_t)e->ranks * sizeof(*s->at));
+    s->sent_bytes = arena_take(joint->memory, sent + 1);
+    s->walks = arena_take(joint->memory, count * SIDES * sizeof(*s->walks));
+    s->waits_past = arena_take(joint->memory, count * sizeof(*s->waits_past));
+    s->at = arena_take(joint->memory, (size_t)joint->ranks * sizeof(*s->at));
     if (!s->bytes || !s->reference || !s->ahead || !s->sent || !s->sent_start || !s->sent_bytes ||
         !s->walks || !s->waits_past || !s->at)
-        return joint_fail(e, OUT_OF_MEMORY);
+        return joint_fail(joint, OUT_OF_MEMORY);
     memset(s->sent, 0, count * sizeof(*s->sent));
     memset(s->waits_past, 0, count * sizeof(*s->waits_past));
-    for (size_t i = 0; i < e->places; i += sizeof(uint64_t)) {
+    for (size_t i = 0; i < joint->places; i += sizeof(uint64_t)) {
         uint64_t random = draw(&s->random);
 
         memcpy(s->bytes + i, &random, sizeof(random));
     }
-    memcpy(s->reference, s->bytes, e->places);
+    memcpy(s->reference, s->bytes, joint->places);
     return prepare_channels(s);
 }
 
@@ -137,7 +138,7 @@ static bool prepare(struct shaker *s)
 static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
                        const unsigned char *incoming, unsigned char *outgoing)
 {
-    enum operation_kind kind = joint_operation(s->e, g)->kind;
+    enum operation_kind kind = joint_operation(s->joint, g)->kind;
     struct walk *walks = &s->walks[(size_t)g * SIDES];
 
     for (size_t i = 0; i < length; i++) {
@@ -157,17 +158,17 @@ static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size
 /* Executes an operation whole; false: it receives what was not sent yet. */
 static bool execute(struct shaker *s, uint32_t g)
 {
-    struct joint_schedule *e = s->e;
-    const struct operation *operation = joint_operation(e, g);
+    struct joint_schedule *joint = s->joint;
+    const struct operation *operation = joint_operation(joint, g);
     bool receives = operation_travels(operation->kind) && operation->kind != OPERATION_SEND;
-    unsigned char *incoming = receives ? s->sent[e->partner[g]] : NULL;
+    unsigned char *incoming = receives ? s->sent[joint->partner[g]] : NULL;
 
     if (receives && !incoming)
         return false;
     if (operation->kind == OPERATION_SEND)
         s->sent[g] = &s->sent_bytes[s->sent_start[g]];
     move_bytes(s, s->reference, g, operation->length, incoming, s->sent[g]);
-    e->done[g] = operation->length;
+    joint->done[g] = operation->length;
     return true;
 }
 
@@ -176,9 +177,9 @@ enum { WILL_READ = 1, WILL_WRITE = 2 };
 /* Does a message touch what operations that were passed over will touch in a way of `ways`? */
 static bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
 {
-    struct walk walk = joint_walk(s->e, s->e->rank[g], message);
+    struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
 
-    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
+    for (size_t i = message->count ? s->joint->length[g] : 0; i > 0; i--)
         if (s->ahead[walk_next(&walk)] & ways)
             return true;
     return false;
@@ -186,9 +187,9 @@ static bool conflicts(const struct shaker *s, uint32_t g, const struct message *
 
 static void pass_over(struct shaker *s, uint32_t g, const struct message *message, int way)
 {
-    struct walk walk = joint_walk(s->e, s->e->rank[g], message);
+    struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
 
-    for (size_t i = message->count ? s->e->length[g] : 0; i > 0; i--)
+    for (size_t i = message->count ? s->joint->length[g] : 0; i > 0; i--)
         s->ahead[walk_next(&walk)] |= (unsigned char)way;
 }
 
@@ -197,14 +198,14 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
  * which changes nothing of the program's meaning. */
 static bool run_ahead(struct shaker *s, int rank)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
     bool moved = false;
 
-    memset(s->ahead, 0, e->places);
-    for (uint32_t g = s->at[rank]; g < e->first[rank + 1]; g++) {
-        const struct operation *operation = joint_operation(e, g);
+    memset(s->ahead, 0, joint->places);
+    for (uint32_t g = s->at[rank]; g < joint->first[rank + 1]; g++) {
+        const struct operation *operation = joint_operation(joint, g);
 
-        if (joint_complete(e, g))
+        if (joint_complete(joint, g))
             continue;
         if (!conflicts(s, g, &operation->from, WILL_WRITE) &&
             !conflicts(s, g, &operation->with, WILL_WRITE) &&
@@ -222,32 +223,34 @@ static bool run_ahead(struct shaker *s, int rank)
 static uint32_t held_back_in_order(void *context, uint32_t g)
 {
     struct shaker *s = context;
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
 
-    return s->at[e->rank[g]] == g ? e->partner[g] : s->at[e->rank[g]];
+    return s->at[joint->rank[g]] == g ? joint->partner[g] : s->at[joint->rank[g]];
 }
 
 static bool run_in_order(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
     bool moved = true, complete = false;
 
     walks_start(s);
-    memcpy(s->at, e->first, (size_t)e->ranks * sizeof(*s->at));
+    memcpy(s->at, joint->first, (size_t)joint->ranks * sizeof(*s->at));
     while (moved && !complete) {
         moved = false;
         complete = true;
-        for (int r = 0; r < e->ranks; r++) {
+        for (int r = 0; r < joint->ranks; r++) {
             uint32_t *at = &s->at[r];
 
-            for (; *at < e->first[r + 1] && (joint_complete(e, *at) || execute(s, *at)); ++*at)
+            for (; *at < joint->first[r + 1] && (joint_complete(joint, *at) || execute(s, *at));
+                 ++*at)
                 moved = true;
-            complete = complete && *at == e->first[r + 1];
+            complete = complete && *at == joint->first[r + 1];
         }
-        for (int r = 0; r < e->ranks && !moved && !complete; r++)
+        for (int r = 0; r < joint->ranks && !moved && !complete; r++)
             moved = run_ahead(s, r);
     }
-    return complete || joint_fail_deadlock(e, "deadlock in program order", held_back_in_order, s);
+    return complete ||
+           joint_fail_deadlock(joint, "deadlock in program order", held_back_in_order, s);
 }
 
 /* The shaken run. */
@@ -255,63 +258,62 @@ static bool run_in_order(struct shaker *s)
 /* How far an operation may move now, by its waits and its lane. */
 static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
 {
-    struct joint_schedule *e = s->e;
-    const struct operation *operation = joint_operation(e, g);
-    uint32_t first = e->first[e->rank[g]];
-    size_t room =
-        operation_limit(operation, &e->done[first], 1, &s->waits_past[g], waits_for) - e->done[g];
+    struct joint_schedule *joint = s->joint;
+    const struct operation *operation = joint_operation(joint, g);
+    uint32_t first = joint->first[joint->rank[g]];
+    size_t room = operation_limit(operation, &joint->done[first], 1, &s->waits_past[g], waits_for) -
+                  joint->done[g];
 
     if (*waits_for != UINT32_MAX)
         *waits_for += first;
     if (!room || !operation_travels(operation->kind))
         return room;
 
-    const struct channel *channel = &s->channels[e->channel[g]];
+    const struct lane_queue *queue = &s->queues[joint->channel[g]];
     size_t most;
     if (operation->kind == OPERATION_SEND)
-        most = channel->used < s->shaking->slots ? s->shaking->slot_bytes : 0;
+        most = queue->used < s->shaking->slots ? s->shaking->slot_bytes : 0;
     else
-        most = channel->used ? channel->filled[channel->head] - channel->taken : 0;
+        most = queue->used ? queue->filled[queue->head] - queue->taken : 0;
     if (!most)
-        *waits_for = e->partner[g];
+        *waits_for = joint->partner[g];
     return room < most ? room : most;
 }
 
 static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
 {
-    struct joint_schedule *e = s->e;
-    struct channel *channel = &s->channels[e->channel[g]];
+    struct joint_schedule *joint = s->joint;
+    struct lane_queue *queue = &s->queues[joint->channel[g]];
     size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
 
-    if (joint_operation(e, g)->kind == OPERATION_SEND) {
-        size_t slot = (channel->head + channel->used++) % slots;
+    if (joint_operation(joint, g)->kind == OPERATION_SEND) {
+        size_t slot = (queue->head + queue->used++) % slots;
 
-        channel->filled[slot] = length;
-        move_bytes(s, s->bytes, g, length, NULL, channel->bytes + slot * bytes);
+        queue->filled[slot] = length;
+        move_bytes(s, s->bytes, g, length, NULL, queue->bytes + slot * bytes);
         return;
     }
-    move_bytes(s, s->bytes, g, length, channel->bytes + channel->head * bytes + channel->taken,
-               NULL);
-    channel->taken += length;
-    if (channel->taken == channel->filled[channel->head]) {
-        channel->head = (channel->head + 1) % slots;
-        channel->used--;
-        channel->taken = 0;
-        if (channel->sending != NOBODY)
-            joint_wake(e, channel->sending);
+    move_bytes(s, s->bytes, g, length, queue->bytes + queue->head * bytes + queue->taken, NULL);
+    queue->taken += length;
+    if (queue->taken == queue->filled[queue->head]) {
+        queue->head = (queue->head + 1) % slots;
+        queue->used--;
+        queue->taken = 0;
+        if (queue->sending != NO_OPERATION)
+            joint_wake(joint, queue->sending);
     }
 }
 
 /* Moves an operation by a random piece; one that cannot move falls asleep. */
 static void move(struct shaker *s, uint32_t g)
 {
-    struct joint_schedule *e = s->e;
-    const struct operation *operation = joint_operation(e, g);
+    struct joint_schedule *joint = s->joint;
+    const struct operation *operation = joint_operation(joint, g);
     uint32_t waits_for;
-    size_t room = joint_closed_by(e, g) == NOBODY ? room_for(s, g, &waits_for) : 0;
+    size_t room = joint_closed_by(joint, g) == NO_OPERATION ? room_for(s, g, &waits_for) : 0;
 
     if (!room) {
-        joint_sleep(e, g);
+        joint_sleep(joint, g);
         return;
     }
     if (room > s->shaking->most)
@@ -322,71 +324,73 @@ static void move(struct shaker *s, uint32_t g)
         move_on_channel(s, g, length);
     else
         move_bytes(s, s->bytes, g, length, NULL, NULL);
-    e->done[g] += length;
-    if (operation->kind == OPERATION_SEND && joint_complete(e, g))
-        s->channels[e->channel[g]].sending = e->next[g];
-    joint_advanced(e, g);
+    joint->done[g] += length;
+    if (operation->kind == OPERATION_SEND && joint_complete(joint, g))
+        s->queues[joint->channel[g]].sending = joint->next[g];
+    joint_advanced(joint, g);
 }
 
 static uint32_t held_back(void *context, uint32_t g)
 {
     struct shaker *s = context;
-    struct joint_schedule *e = s->e;
-    uint32_t waits_for = joint_closed_by(e, g);
+    struct joint_schedule *joint = s->joint;
+    uint32_t waits_for = joint_closed_by(joint, g);
 
-    if (waits_for != NOBODY)
+    if (waits_for != NO_OPERATION)
         return waits_for;
     room_for(s, g, &waits_for);
     /* A full lane may be full of earlier messages: the first receive that is incomplete is to
      * blame. */
-    while (waits_for != NOBODY && waits_for == e->partner[g] && e->previous[waits_for] != NOBODY &&
-           !joint_complete(e, e->previous[waits_for]))
-        waits_for = e->previous[waits_for];
+    while (waits_for != NO_OPERATION && waits_for == joint->partner[g] &&
+           joint->previous[waits_for] != NO_OPERATION &&
+           !joint_complete(joint, joint->previous[waits_for]))
+        waits_for = joint->previous[waits_for];
     return waits_for;
 }
 
 static void choose_lazy(struct shaker *s)
 {
     const struct shaking *shaking = s->shaking;
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
 
-    for (uint32_t g = 0; g < e->count; g++) {
-        bool named = e->rank[g] == shaking->lazy_rank &&
+    for (uint32_t g = 0; g < joint->count; g++) {
+        bool named = joint->rank[g] == shaking->lazy_rank &&
                      (shaking->lazy_operation < 0 ||
-                      g - e->first[e->rank[g]] == (uint32_t)shaking->lazy_operation);
+                      g - joint->first[joint->rank[g]] == (uint32_t)shaking->lazy_operation);
 
-        e->lazy[g] = named || (shaking->lazy_share && !draw_below(&s->random, shaking->lazy_share));
+        joint->lazy[g] =
+            named || (shaking->lazy_share && !draw_below(&s->random, shaking->lazy_share));
     }
 }
 
 static bool run_shaken(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
 
     choose_lazy(s);
-    joint_reset(e);
+    joint_reset(joint);
     walks_start(s);
-    while (e->runnable[0].count || e->runnable[1].count) {
-        const struct runnable_set *runnable = &e->runnable[e->runnable[0].count ? 0 : 1];
+    while (joint->runnable[0].count || joint->runnable[1].count) {
+        const struct runnable_set *runnable = &joint->runnable[joint->runnable[0].count ? 0 : 1];
 
         move(s, runnable->items[draw_below(&s->random, runnable->count)]);
     }
-    for (uint32_t g = 0; g < e->count; g++)
-        if (!joint_complete(e, g))
-            return joint_fail_deadlock(e, "deadlock in a shaken order", held_back, s);
+    for (uint32_t g = 0; g < joint->count; g++)
+        if (!joint_complete(joint, g))
+            return joint_fail_deadlock(joint, "deadlock in a shaken order", held_back, s);
     return true;
 }
 
 static bool compare(struct shaker *s)
 {
-    struct joint_schedule *e = s->e;
+    struct joint_schedule *joint = s->joint;
 
-    for (int r = 0; r < e->ranks; r++) {
-        size_t start = e->start[r * BUFFERS + BUFFER_DESTINATION];
+    for (int r = 0; r < joint->ranks; r++) {
+        size_t start = joint->start[r * BUFFERS + BUFFER_DESTINATION];
 
-        for (size_t i = 0; i < e->schedules[r]->extent[BUFFER_DESTINATION]; i++)
+        for (size_t i = 0; i < joint->schedules[r]->extent[BUFFER_DESTINATION]; i++)
             if (s->bytes[start + i] != s->reference[start + i])
-                return joint_fail(e,
+                return joint_fail(joint,
                                   "rank %d's destination element %zu depends on the order in "
                                   "which operations are served: 0x%02x in program order, 0x%02x "
                                   "when shaken with seed %llu",
@@ -399,15 +403,15 @@ static bool compare(struct shaker *s)
 bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
               char *error, size_t size)
 {
-    struct shaker s = {.e = joint_create(schedules, ranks, error, size),
+    struct shaker s = {.joint = joint_create(schedules, ranks, error, size),
                        .shaking = shaking,
                        .random = shaking->seed};
 
-    if (!s.e)
+    if (!s.joint)
         return false;
-    joint_reset(s.e);
+    joint_reset(s.joint);
     bool right = prepare(&s) && run_in_order(&s) && run_shaken(&s) && compare(&s);
-    joint_free(s.e);
+    joint_free(s.joint);
     return right;
 }
 

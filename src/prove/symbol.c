@@ -1,33 +1,33 @@
 /*
- * symbol.c - multisets of contributions, each kept once (hash-consing), with remembered unions.
+ * symbol.c - multisets of contributions, each stored once (hash-consing), and a cache of unions.
  */
 #include "prove/symbol.h"
 
 #include <string.h>
 
 struct list {
-    struct entry *entries;
+    struct term *terms;
     size_t count;
     uint64_t hash;
 };
 
 struct pair {
-    uint32_t a, b, result; /* a is 0 where the place is free */
+    uint32_t a, b, result; /* a is 0 in a free slot */
 };
 
 struct symbols {
     struct arena *arena;
     uint32_t contributions;
     bool idempotent;
-    struct list *lists; /* of values contributions + 1, + 2, ... */
+    struct list *lists; /* of symbols contributions + 1, + 2, ... */
     size_t count, room;
     uint32_t *index; /* open addressing: list number + 1 by hash, 0: free */
     size_t index_room;
     struct pair *unions; /* open addressing */
     size_t union_count, union_room;
-    struct entry *merged; /* the union that is being made */
+    struct term *merged; /* the union at hand */
     size_t merged_room;
-    struct entry single; /* what symbol_entries() shows for a single contribution */
+    struct term single; /* what symbol_terms() shows for a single contribution */
 };
 
 static uint64_t mix(uint64_t x)
@@ -46,170 +46,169 @@ static void *take_zeroed(struct arena *arena, size_t bytes)
 
 struct symbols *symbols_create(struct arena *arena, uint32_t contributions, bool idempotent)
 {
-    struct symbols *values = take_zeroed(arena, sizeof(*values));
+    struct symbols *symbols = take_zeroed(arena, sizeof(*symbols));
 
-    if (!values)
+    if (!symbols)
         return NULL;
-    values->arena = arena;
-    values->contributions = contributions;
-    values->idempotent = idempotent;
-    values->room = 256;
-    values->index_room = values->union_room = 512;
-    values->lists = arena_take(arena, values->room * sizeof(*values->lists));
-    values->index = take_zeroed(arena, values->index_room * sizeof(*values->index));
-    values->unions = take_zeroed(arena, values->union_room * sizeof(*values->unions));
-    if (!values->lists || !values->index || !values->unions)
+    symbols->arena = arena;
+    symbols->contributions = contributions;
+    symbols->idempotent = idempotent;
+    symbols->room = 256;
+    symbols->index_room = symbols->union_room = 512;
+    symbols->lists = arena_take(arena, symbols->room * sizeof(*symbols->lists));
+    symbols->index = take_zeroed(arena, symbols->index_room * sizeof(*symbols->index));
+    symbols->unions = take_zeroed(arena, symbols->union_room * sizeof(*symbols->unions));
+    if (!symbols->lists || !symbols->index || !symbols->unions)
         return NULL;
-    return values;
+    return symbols;
 }
 
-const struct entry *symbol_entries(struct symbols *values, uint32_t value, size_t *count)
+const struct term *symbol_terms(struct symbols *symbols, uint32_t symbol, size_t *count)
 {
-    if (value <= values->contributions) {
-        values->single = (struct entry){.contribution = value, .times = 1};
+    if (symbol <= symbols->contributions) {
+        symbols->single = (struct term){.contribution = symbol, .times = 1};
         *count = 1;
-        return &values->single;
+        return &symbols->single;
     }
-    const struct list *list = &values->lists[value - values->contributions - 1];
+    const struct list *list = &symbols->lists[symbol - symbols->contributions - 1];
 
     *count = list->count;
-    return list->entries;
+    return list->terms;
 }
 
-static uint32_t *index_place(const struct symbols *values, const struct list *wanted)
+static uint32_t *index_slot(const struct symbols *symbols, const struct list *wanted)
 {
-    size_t mask = values->index_room - 1;
+    size_t mask = symbols->index_room - 1;
 
     for (size_t i = wanted->hash & mask;; i = (i + 1) & mask) {
-        uint32_t *place = &values->index[i];
+        uint32_t *slot = &symbols->index[i];
 
-        if (!*place)
-            return place;
-        const struct list *list = &values->lists[*place - 1];
+        if (!*slot)
+            return slot;
+        const struct list *list = &symbols->lists[*slot - 1];
         if (list->hash == wanted->hash && list->count == wanted->count &&
-            !memcmp(list->entries, wanted->entries, wanted->count * sizeof(*wanted->entries)))
-            return place;
+            !memcmp(list->terms, wanted->terms, wanted->count * sizeof(*wanted->terms)))
+            return slot;
     }
 }
 
 /* Doubles the room for lists, and keeps the index at most half full. */
-static bool grow_lists(struct symbols *values)
+static bool grow_lists(struct symbols *symbols)
 {
-    size_t room = 2 * values->room;
-    struct list *lists = arena_take(values->arena, room * sizeof(*lists));
-    uint32_t *index = take_zeroed(values->arena, 2 * room * sizeof(*index));
+    size_t room = 2 * symbols->room;
+    struct list *lists = arena_take(symbols->arena, room * sizeof(*lists));
+    uint32_t *index = take_zeroed(symbols->arena, 2 * room * sizeof(*index));
 
     if (!lists || !index)
         return false;
-    memcpy(lists, values->lists, values->count * sizeof(*lists));
-    values->lists = lists;
-    values->room = room;
-    values->index = index;
-    values->index_room = 2 * room;
-    for (size_t i = 0; i < values->count; i++)
-        *index_place(values, &lists[i]) = (uint32_t)i + 1;
+    memcpy(lists, symbols->lists, symbols->count * sizeof(*lists));
+    symbols->lists = lists;
+    symbols->room = room;
+    symbols->index = index;
+    symbols->index_room = 2 * room;
+    for (size_t i = 0; i < symbols->count; i++)
+        *index_slot(symbols, &lists[i]) = (uint32_t)i + 1;
     return true;
 }
 
-/* The value with these entries, which may be temporary. */
-static uint32_t value_of(struct symbols *values, struct entry *entries, size_t count)
+/* The symbol with these terms. `terms` is copied. */
+static uint32_t symbol_of(struct symbols *symbols, struct term *terms, size_t count)
 {
-    struct list wanted = {.entries = entries, .count = count, .hash = count};
+    struct list wanted = {.terms = terms, .count = count, .hash = count};
 
-    if (count == 1 && entries[0].times == 1)
-        return entries[0].contribution;
+    if (count == 1 && terms[0].times == 1)
+        return terms[0].contribution;
     for (size_t i = 0; i < count; i++)
-        wanted.hash =
-            mix(wanted.hash ^ ((uint64_t)entries[i].times << 32 | entries[i].contribution));
-    if (values->count == values->room && !grow_lists(values))
+        wanted.hash = mix(wanted.hash ^ ((uint64_t)terms[i].times << 32 | terms[i].contribution));
+    if (symbols->count == symbols->room && !grow_lists(symbols))
         return SYMBOL_FAILED;
 
-    uint32_t *place = index_place(values, &wanted);
-    if (!*place) {
-        size_t bytes = count * sizeof(*entries);
+    uint32_t *slot = index_slot(symbols, &wanted);
+    if (!*slot) {
+        size_t bytes = count * sizeof(*terms);
 
-        wanted.entries = arena_take(values->arena, bytes);
-        if (!wanted.entries || values->count >= SYMBOL_FAILED - values->contributions - 2)
+        wanted.terms = arena_take(symbols->arena, bytes);
+        if (!wanted.terms || symbols->count >= SYMBOL_FAILED - symbols->contributions - 2)
             return SYMBOL_FAILED;
-        memcpy(wanted.entries, entries, bytes);
-        values->lists[values->count++] = wanted;
-        *place = (uint32_t)values->count;
+        memcpy(wanted.terms, terms, bytes);
+        symbols->lists[symbols->count++] = wanted;
+        *slot = (uint32_t)symbols->count;
     }
-    return values->contributions + *place;
+    return symbols->contributions + *slot;
 }
 
-static struct pair *union_place(const struct symbols *values, uint32_t a, uint32_t b)
+static struct pair *union_slot(const struct symbols *symbols, uint32_t a, uint32_t b)
 {
-    size_t mask = values->union_room - 1;
+    size_t mask = symbols->union_room - 1;
 
     for (size_t i = mix((uint64_t)a << 32 | b) & mask;; i = (i + 1) & mask) {
-        struct pair *pair = &values->unions[i];
+        struct pair *pair = &symbols->unions[i];
 
         if (!pair->a || (pair->a == a && pair->b == b))
             return pair;
     }
 }
 
-static bool grow_unions(struct symbols *values)
+static bool grow_unions(struct symbols *symbols)
 {
-    struct pair *old = values->unions;
-    size_t old_room = values->union_room;
-    struct pair *unions = take_zeroed(values->arena, 2 * old_room * sizeof(*unions));
+    struct pair *old = symbols->unions;
+    size_t old_room = symbols->union_room;
+    struct pair *unions = take_zeroed(symbols->arena, 2 * old_room * sizeof(*unions));
 
     if (!unions)
         return false;
-    values->unions = unions;
-    values->union_room = 2 * old_room;
+    symbols->unions = unions;
+    symbols->union_room = 2 * old_room;
     for (size_t i = 0; i < old_room; i++)
         if (old[i].a)
-            *union_place(values, old[i].a, old[i].b) = old[i];
+            *union_slot(symbols, old[i].a, old[i].b) = old[i];
     return true;
 }
 
-static uint32_t times_sum(const struct symbols *values, uint32_t a, uint32_t b)
+static uint32_t times_sum(const struct symbols *symbols, uint32_t a, uint32_t b)
 {
-    if (values->idempotent)
+    if (symbols->idempotent)
         return 1;
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static uint32_t merge(struct symbols *values, uint32_t a, uint32_t b)
+static uint32_t merge(struct symbols *symbols, uint32_t a, uint32_t b)
 {
     size_t a_count, b_count, count = 0;
-    struct entry a_single;
-    const struct entry *a_entries = symbol_entries(values, a, &a_count);
+    struct term a_single;
+    const struct term *a_terms = symbol_terms(symbols, a, &a_count);
 
-    if (a_entries == &values->single) {
-        a_single = values->single;
-        a_entries = &a_single;
+    if (a_terms == &symbols->single) {
+        a_single = symbols->single;
+        a_terms = &a_single;
     }
-    const struct entry *b_entries = symbol_entries(values, b, &b_count);
+    const struct term *b_terms = symbol_terms(symbols, b, &b_count);
 
-    if (a_count + b_count > values->merged_room) {
-        values->merged_room = 2 * (a_count + b_count);
-        values->merged = arena_take(values->arena, values->merged_room * sizeof(*values->merged));
-        if (!values->merged) {
-            values->merged_room = 0;
+    if (a_count + b_count > symbols->merged_room) {
+        symbols->merged_room = 2 * (a_count + b_count);
+        symbols->merged =
+            arena_take(symbols->arena, symbols->merged_room * sizeof(*symbols->merged));
+        if (!symbols->merged) {
+            symbols->merged_room = 0;
             return SYMBOL_FAILED;
         }
     }
     for (size_t i = 0, j = 0; i < a_count || j < b_count; count++) {
-        struct entry *to = &values->merged[count];
+        struct term *to = &symbols->merged[count];
 
-        if (j == b_count ||
-            (i < a_count && a_entries[i].contribution < b_entries[j].contribution)) {
-            *to = a_entries[i++];
-        } else if (i == a_count || b_entries[j].contribution < a_entries[i].contribution) {
-            *to = b_entries[j++];
+        if (j == b_count || (i < a_count && a_terms[i].contribution < b_terms[j].contribution)) {
+            *to = a_terms[i++];
+        } else if (i == a_count || b_terms[j].contribution < a_terms[i].contribution) {
+            *to = b_terms[j++];
         } else {
-            *to = a_entries[i];
-            to->times = times_sum(values, a_entries[i++].times, b_entries[j++].times);
+            *to = a_terms[i];
+            to->times = times_sum(symbols, a_terms[i++].times, b_terms[j++].times);
         }
     }
-    return value_of(values, values->merged, count);
+    return symbol_of(symbols, symbols->merged, count);
 }
 
-uint32_t symbol_union(struct symbols *values, uint32_t a, uint32_t b)
+uint32_t symbol_union(struct symbols *symbols, uint32_t a, uint32_t b)
 {
     if (a > b) {
         uint32_t smaller = b;
@@ -217,17 +216,17 @@ uint32_t symbol_union(struct symbols *values, uint32_t a, uint32_t b)
         b = a;
         a = smaller;
     }
-    if (2 * values->union_count >= values->union_room && !grow_unions(values))
+    if (2 * symbols->union_count >= symbols->union_room && !grow_unions(symbols))
         return SYMBOL_FAILED;
 
-    struct pair *pair = union_place(values, a, b);
+    struct pair *pair = union_slot(symbols, a, b);
     if (!pair->a) {
-        uint32_t result = merge(values, a, b);
+        uint32_t result = merge(symbols, a, b);
 
         if (result == SYMBOL_FAILED)
             return SYMBOL_FAILED;
         *pair = (struct pair){.a = a, .b = b, .result = result};
-        values->union_count++;
+        symbols->union_count++;
     }
     return pair->result;
 }

@@ -18,8 +18,8 @@
 #define OUT_OF_MEMORY "out of memory while a schedule was verified"
 
 struct verifier {
-    struct joint_schedule *e;
-    struct symbols *values;
+    struct joint_schedule *joint;
+    struct symbols *symbols;
     uint32_t *sources;    /* [rank]: the contribution of its source's element 0 */
     uint32_t *memory;     /* what each place holds */
     uint32_t *in[2];      /* an operation's inputs */
@@ -33,51 +33,52 @@ struct verifier {
 
 static bool prepare_sources(struct verifier *v)
 {
-    struct joint_schedule *e = v->e;
+    struct joint_schedule *joint = v->joint;
     uint64_t next = 1;
 
-    for (int r = 0; r < e->ranks; r++) {
-        size_t extent = e->schedules[r]->extent[BUFFER_SOURCE];
-        size_t place = e->start[r * BUFFERS + BUFFER_SOURCE];
+    for (int r = 0; r < joint->ranks; r++) {
+        size_t extent = joint->schedules[r]->extent[BUFFER_SOURCE];
+        size_t place = joint->start[r * BUFFERS + BUFFER_SOURCE];
 
         v->sources[r] = (uint32_t)next;
         if (extent >= SYMBOL_FAILED / 2 - next)
-            return joint_fail(e, "too many elements to be verified: use a smaller count");
+            return joint_fail(joint, "too many elements to be verified: use a smaller count");
         for (size_t i = 0; i < extent; i++)
             v->memory[place + i] = (uint32_t)next++;
     }
-    v->sources[e->ranks] = (uint32_t)next;
+    v->sources[joint->ranks] = (uint32_t)next;
     return true;
 }
 
 static bool prepare(struct verifier *v, bool idempotent)
 {
-    struct joint_schedule *e = v->e;
+    struct joint_schedule *joint = v->joint;
     size_t longest = 0, source = 0;
 
-    for (uint32_t g = 0; g < e->count; g++)
-        longest = e->length[g] > longest ? e->length[g] : longest;
-    for (int r = 0; r < e->ranks; r++)
-        if (e->schedules[r]->extent[BUFFER_SOURCE] > source)
-            source = e->schedules[r]->extent[BUFFER_SOURCE];
+    for (uint32_t g = 0; g < joint->count; g++)
+        longest = joint->length[g] > longest ? joint->length[g] : longest;
+    for (int r = 0; r < joint->ranks; r++)
+        if (joint->schedules[r]->extent[BUFFER_SOURCE] > source)
+            source = joint->schedules[r]->extent[BUFFER_SOURCE];
 
-    size_t words = (size_t)e->ranks + 1 + 2 * e->places + 2 * longest + e->count + source;
-    uint32_t *word = arena_take(e->memory, words * sizeof(*word));
-    v->position = arena_take(e->memory, e->places * sizeof(*v->position));
+    size_t words =
+        (size_t)joint->ranks + 1 + 2 * joint->places + 2 * longest + joint->count + source;
+    uint32_t *word = arena_take(joint->memory, words * sizeof(*word));
+    v->position = arena_take(joint->memory, joint->places * sizeof(*v->position));
     if (!word || !v->position)
-        return joint_fail(e, OUT_OF_MEMORY);
+        return joint_fail(joint, OUT_OF_MEMORY);
     memset(word, 0, words * sizeof(*word)); /* SYMBOL_UNWRITTEN everywhere */
     v->sources = word;
-    v->memory = v->sources + e->ranks + 1;
-    v->mark = v->memory + e->places;
-    v->in[0] = v->mark + e->places;
+    v->memory = v->sources + joint->ranks + 1;
+    v->mark = v->memory + joint->places;
+    v->in[0] = v->mark + joint->places;
     v->in[1] = v->in[0] + longest;
     v->waits_past = v->in[1] + longest;
-    v->combined = v->waits_past + e->count;
+    v->combined = v->waits_past + joint->count;
     if (!prepare_sources(v))
         return false;
-    v->values = symbols_create(e->memory, v->sources[e->ranks] - 1, idempotent);
-    return v->values || joint_fail(e, OUT_OF_MEMORY);
+    v->symbols = symbols_create(joint->memory, v->sources[joint->ranks] - 1, idempotent);
+    return v->symbols || joint_fail(joint, OUT_OF_MEMORY);
 }
 
 /* Which element of which buffer a place is, for messages: "destination element 5". */
@@ -101,15 +102,15 @@ static struct title place_title(const struct message *message, size_t element)
 static bool read_message(struct verifier *v, uint32_t g, const struct message *message,
                          uint32_t *to)
 {
-    struct joint_schedule *e = v->e;
-    struct walk walk = joint_walk(e, e->rank[g], message);
-    size_t length = e->length[g];
+    struct joint_schedule *joint = v->joint;
+    struct walk walk = joint_walk(joint, joint->rank[g], message);
+    size_t length = joint->length[g];
 
     for (size_t i = 0; i < length; i++) {
         to[i] = v->memory[walk_next(&walk)];
         if (to[i] == SYMBOL_UNWRITTEN)
-            return joint_fail(e, "%s reads %s, which was never written", joint_title(e, g).text,
-                              place_title(message, i).text);
+            return joint_fail(joint, "%s reads %s, which was never written",
+                              joint_title(joint, g).text, place_title(message, i).text);
     }
     return true;
 }
@@ -117,9 +118,9 @@ static bool read_message(struct verifier *v, uint32_t g, const struct message *m
 static bool combine_inputs(struct verifier *v, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        v->in[0][i] = symbol_union(v->values, v->in[0][i], v->in[1][i]);
+        v->in[0][i] = symbol_union(v->symbols, v->in[0][i], v->in[1][i]);
         if (v->in[0][i] == SYMBOL_FAILED)
-            return joint_fail(v->e, OUT_OF_MEMORY);
+            return joint_fail(v->joint, OUT_OF_MEMORY);
     }
     return true;
 }
@@ -128,9 +129,9 @@ static bool combine_inputs(struct verifier *v, size_t length)
 static bool target_apart(struct verifier *v, uint32_t g, const struct message *input,
                          const char *name)
 {
-    struct joint_schedule *e = v->e;
-    struct walk walk = joint_walk(e, e->rank[g], input);
-    size_t length = e->length[g], shared = 0;
+    struct joint_schedule *joint = v->joint;
+    struct walk walk = joint_walk(joint, joint->rank[g], input);
+    size_t length = joint->length[g], shared = 0;
 
     if (!input->count)
         return true;
@@ -141,34 +142,35 @@ static bool target_apart(struct verifier *v, uint32_t g, const struct message *i
             continue;
         shared++;
         if (v->position[place] != i)
-            return joint_fail(e,
+            return joint_fail(joint,
                               "%s writes over its own input: %s is element %zu of its target "
                               "and element %zu of its '%s'",
-                              joint_title(e, g).text, place_title(input, i).text,
+                              joint_title(joint, g).text, place_title(input, i).text,
                               v->position[place], i, name);
     }
     if (shared && shared < length)
-        return joint_fail(e, "%s has a target that is partly its '%s': it must be all or nothing",
-                          joint_title(e, g).text, name);
+        return joint_fail(joint,
+                          "%s has a target that is partly its '%s': it must be all or nothing",
+                          joint_title(joint, g).text, name);
     return true;
 }
 
 static bool write_target(struct verifier *v, uint32_t g)
 {
-    struct joint_schedule *e = v->e;
-    const struct operation *operation = joint_operation(e, g);
-    struct walk walk = joint_walk(e, e->rank[g], &operation->to);
+    struct joint_schedule *joint = v->joint;
+    const struct operation *operation = joint_operation(joint, g);
+    struct walk walk = joint_walk(joint, joint->rank[g], &operation->to);
 
     for (size_t i = 0; i < operation->to.count; i++)
         if (operation->to.spans[i].buffer == BUFFER_SOURCE)
             return joint_fail(
-                e, "%s writes source element %zu, but only the destination is for results",
-                joint_title(e, g).text, operation->to.spans[i].offset);
+                joint, "%s writes source element %zu, but only the destination is for results",
+                joint_title(joint, g).text, operation->to.spans[i].offset);
     for (size_t i = 0; i < operation->length; i++) {
         size_t place = walk_next(&walk);
 
         if (v->mark[place] == g + 1)
-            return joint_fail(e, "%s writes %s twice", joint_title(e, g).text,
+            return joint_fail(joint, "%s writes %s twice", joint_title(joint, g).text,
                               place_title(&operation->to, i).text);
         v->mark[place] = g + 1;
         v->position[place] = i;
@@ -181,42 +183,42 @@ static bool write_target(struct verifier *v, uint32_t g)
 /* Executes an operation that is ready; a send together with its receive. */
 static bool execute(struct verifier *v, uint32_t g)
 {
-    struct joint_schedule *e = v->e;
-    uint32_t partner = e->partner[g];
-    bool sends = joint_operation(e, g)->kind == OPERATION_SEND;
-    uint32_t reader = partner == NOBODY || sends ? g : partner;
-    uint32_t writer = partner == NOBODY || !sends ? g : partner;
-    const struct operation *target = joint_operation(e, writer);
+    struct joint_schedule *joint = v->joint;
+    uint32_t partner = joint->partner[g];
+    bool sends = joint_operation(joint, g)->kind == OPERATION_SEND;
+    uint32_t reader = partner == NO_OPERATION || sends ? g : partner;
+    uint32_t writer = partner == NO_OPERATION || !sends ? g : partner;
+    const struct operation *target = joint_operation(joint, writer);
 
-    if (!read_message(v, reader, &joint_operation(e, reader)->from, v->in[0]))
+    if (!read_message(v, reader, &joint_operation(joint, reader)->from, v->in[0]))
         return false;
     if (target->with.count &&
         (!read_message(v, writer, &target->with, v->in[1]) || !combine_inputs(v, target->length)))
         return false;
     if (!write_target(v, writer))
         return false;
-    e->done[g] = target->length;
-    if (partner != NOBODY)
-        e->done[partner] = target->length;
-    joint_advanced(e, g);
-    if (partner != NOBODY)
-        joint_advanced(e, partner);
+    joint->done[g] = target->length;
+    if (partner != NO_OPERATION)
+        joint->done[partner] = target->length;
+    joint_advanced(joint, g);
+    if (partner != NO_OPERATION)
+        joint_advanced(joint, partner);
     return true;
 }
 
 /* What keeps an operation from being ready, the other end of its message aside. */
 static uint32_t held_back_here(struct verifier *v, uint32_t g)
 {
-    struct joint_schedule *e = v->e;
-    const struct operation *operation = joint_operation(e, g);
-    uint32_t closed_by = joint_closed_by(e, g), first = e->first[e->rank[g]];
+    struct joint_schedule *joint = v->joint;
+    const struct operation *operation = joint_operation(joint, g);
+    uint32_t closed_by = joint_closed_by(joint, g), first = joint->first[joint->rank[g]];
 
-    if (closed_by != NOBODY)
+    if (closed_by != NO_OPERATION)
         return closed_by;
     for (uint32_t *i = &v->waits_past[g]; *i < operation->wait_count; ++*i)
-        if (!joint_complete(e, first + operation->waits[*i].operation))
+        if (!joint_complete(joint, first + operation->waits[*i].operation))
             return first + operation->waits[*i].operation;
-    return NOBODY;
+    return NO_OPERATION;
 }
 
 static uint32_t held_back(void *context, uint32_t g)
@@ -224,27 +226,28 @@ static uint32_t held_back(void *context, uint32_t g)
     struct verifier *v = context;
     uint32_t here = held_back_here(v, g);
 
-    return here != NOBODY ? here : v->e->partner[g];
+    return here != NO_OPERATION ? here : v->joint->partner[g];
 }
 
 static bool run(struct verifier *v)
 {
-    struct joint_schedule *e = v->e;
+    struct joint_schedule *joint = v->joint;
     uint32_t complete = 0;
 
-    joint_reset(e);
-    while (e->runnable[0].count) {
-        uint32_t g = e->runnable[0].items[e->runnable[0].count - 1], partner = e->partner[g];
+    joint_reset(joint);
+    while (joint->runnable[0].count) {
+        uint32_t g = joint->runnable[0].items[joint->runnable[0].count - 1],
+                 partner = joint->partner[g];
 
-        joint_sleep(e, g);
-        if (held_back_here(v, g) != NOBODY ||
-            (partner != NOBODY && held_back_here(v, partner) != NOBODY))
+        joint_sleep(joint, g);
+        if (held_back_here(v, g) != NO_OPERATION ||
+            (partner != NO_OPERATION && held_back_here(v, partner) != NO_OPERATION))
             continue;
         if (!execute(v, g))
             return false;
-        complete += partner == NOBODY ? 1 : 2;
+        complete += partner == NO_OPERATION ? 1 : 2;
     }
-    return complete == e->count || joint_fail_deadlock(e, "deadlock", held_back, v);
+    return complete == joint->count || joint_fail_deadlock(joint, "deadlock", held_back, v);
 }
 
 /* The contract. */
@@ -274,21 +277,21 @@ static struct title contribution_title(const struct verifier *v, uint32_t contri
 static bool fail_element(struct verifier *v, int rank, size_t element, uint32_t missing,
                          uint32_t foreign)
 {
-    struct joint_schedule *e = v->e;
+    struct joint_schedule *joint = v->joint;
 
     if (!foreign)
-        return joint_fail(e,
+        return joint_fail(joint,
                           "rank %d's destination element %zu: the contribution of rank %d is "
                           "missing (%s)",
                           rank, element, contribution_rank(v, missing),
                           contribution_title(v, missing).text);
     if (!missing)
-        return joint_fail(e,
+        return joint_fail(joint,
                           "rank %d's destination element %zu holds %s, which does not belong "
                           "there",
                           rank, element, contribution_title(v, foreign).text);
     bool element_only = contribution_rank(v, missing) == contribution_rank(v, foreign);
-    return joint_fail(e,
+    return joint_fail(joint,
                       "rank %d's destination element %zu holds %s, of the wrong %s: the "
                       "contract wants %s",
                       rank, element, contribution_title(v, foreign).text,
@@ -299,17 +302,18 @@ static bool fail_element(struct verifier *v, int rank, size_t element, uint32_t 
 static bool check_element(struct verifier *v, int rank, size_t element, int first, int last,
                           size_t from)
 {
-    struct joint_schedule *e = v->e;
-    uint32_t value = v->memory[e->start[rank * BUFFERS + BUFFER_DESTINATION] + element];
+    struct joint_schedule *joint = v->joint;
+    uint32_t value = v->memory[joint->start[rank * BUFFERS + BUFFER_DESTINATION] + element];
     uint32_t missing = 0, foreign = 0;
     size_t count, i = 0;
 
     if (value == SYMBOL_UNWRITTEN)
-        return joint_fail(e, "rank %d's destination element %zu was never written", rank, element);
-    const struct entry *entries = symbol_entries(v->values, value, &count);
+        return joint_fail(joint, "rank %d's destination element %zu was never written", rank,
+                          element);
+    const struct term *terms = symbol_terms(v->symbols, value, &count);
     for (int r = first; r <= last || i < count;) {
         uint32_t wanted = r <= last ? v->sources[r] + (uint32_t)from : UINT32_MAX;
-        uint32_t held = i < count ? entries[i].contribution : UINT32_MAX;
+        uint32_t held = i < count ? terms[i].contribution : UINT32_MAX;
 
         if (wanted < held) {
             /* Best named is what stands in for something else of the same rank. */
@@ -317,11 +321,11 @@ static bool check_element(struct verifier *v, int rank, size_t element, int firs
                 missing = wanted;
         } else if (held < wanted) {
             foreign = foreign ? foreign : held;
-        } else if (entries[i].times > 1) {
-            return joint_fail(e,
+        } else if (terms[i].times > 1) {
+            return joint_fail(joint,
                               "rank %d's destination element %zu: the contribution of rank %d "
                               "is in it %u times (%s)",
-                              rank, element, contribution_rank(v, held), entries[i].times,
+                              rank, element, contribution_rank(v, held), terms[i].times,
                               contribution_title(v, held).text);
         }
         r += wanted <= held;
@@ -332,13 +336,13 @@ static bool check_element(struct verifier *v, int rank, size_t element, int firs
 
 static bool check_contract(struct verifier *v, int rank)
 {
-    const struct problem *problem = &v->e->schedules[rank]->problem;
-    const uint32_t *memory = &v->memory[v->e->start[rank * BUFFERS + BUFFER_DESTINATION]];
+    const struct problem *problem = &v->joint->schedules[rank]->problem;
+    const uint32_t *memory = &v->memory[v->joint->start[rank * BUFFERS + BUFFER_DESTINATION]];
     struct expectation expected;
 
     for (int i = 0; collective_expects(problem, rank, i, &expected); i++) {
         bool every = expected.rank == EVERY_RANK;
-        int first = every ? 0 : expected.rank, last = every ? v->e->ranks - 1 : expected.rank;
+        int first = every ? 0 : expected.rank, last = every ? v->joint->ranks - 1 : expected.rank;
 
         for (size_t k = 0; k < expected.length; k++) {
             size_t from = expected.from + k;
@@ -384,13 +388,13 @@ void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
         return;
     }
     struct verifier v = {
-        .e = joint_create(schedules, ranks, verification->error, sizeof(verification->error))};
-    if (!v.e)
+        .joint = joint_create(schedules, ranks, verification->error, sizeof(verification->error))};
+    if (!v.joint)
         return;
     verification->right = prepare(&v, idempotent) && run(&v);
     for (int r = 0; r < ranks && verification->right; r++)
         verification->right = check_contract(&v, r);
-    joint_free(v.e);
+    joint_free(v.joint);
 }
 
 void verification_free(struct verification *verification)

@@ -15,19 +15,19 @@
 #include "base/log.h"
 #include "schedule/cells.h"
 
-#define NOBODY UINT32_MAX
+#define NO_OPERATION UINT32_MAX
 
 /* An operation's touch of a cell: which of its elements lies at the cell's start. */
 struct touch {
     uint32_t operation;
-    uint32_t next; /* reader list; NOBODY ends it */
+    uint32_t next; /* reader list; NO_OPERATION ends it */
     size_t position;
 };
 
 /* Of the cells that begin an extent. */
 struct extent {
     struct touch
-        writer;       /* operation NOBODY: not written yet; its position is at the extent's start */
+        writer; /* operation NO_OPERATION: not written yet; its position is at the extent's start */
     uint32_t readers; /* since the last write: index of a touch */
     uint32_t end;     /* the cell behind it */
 };
@@ -156,8 +156,9 @@ static bool extents_make(struct storage_map *map)
         if (bits <= 64)
             break;
     }
-    map->extents[0] = (struct extent){
-        .writer.operation = NOBODY, .readers = NOBODY, .end = (uint32_t)map->cells.count};
+    map->extents[0] = (struct extent){.writer.operation = NO_OPERATION,
+                                      .readers = NO_OPERATION,
+                                      .end = (uint32_t)map->cells.count};
     start_set(map, 0, true);
     return true;
 }
@@ -242,8 +243,8 @@ static void extent_split(struct finder *finder, struct storage_map *map, size_t 
     struct extent *first = &map->extents[whole], *second = &map->extents[cell];
     *second = *first;
     second->writer.position += further;
-    second->readers = NOBODY;
-    for (uint32_t r = first->readers; r != NOBODY; r = finder->touches[r].next) {
+    second->readers = NO_OPERATION;
+    for (uint32_t r = first->readers; r != NO_OPERATION; r = finder->touches[r].next) {
         struct touch *copy = touch_add(finder);
         if (!copy)
             return;
@@ -279,7 +280,7 @@ static enum status visit_read(struct finder *finder, const struct stretch *stret
     struct storage_map *map = stretch_extents(finder, stretch, &first, &end);
     FOR_EXTENTS(map, c, first, end) {
         const struct extent *extent = &map->extents[c];
-        if (extent->writer.operation != NOBODY)
+        if (extent->writer.operation != NO_OPERATION)
             wait_add(finder, &extent->writer,
                      stretch->position + (map->cells.starts[c] - stretch->start),
                      map->cells.starts[extent->end] - map->cells.starts[c]);
@@ -296,9 +297,9 @@ static enum status visit_write(struct finder *finder, const struct stretch *stre
         const struct extent *extent = &map->extents[c];
         size_t at = stretch->position + (map->cells.starts[c] - stretch->start);
         size_t length = map->cells.starts[extent->end] - map->cells.starts[c];
-        for (uint32_t r = extent->readers; r != NOBODY; r = finder->touches[r].next)
+        for (uint32_t r = extent->readers; r != NO_OPERATION; r = finder->touches[r].next)
             wait_add(finder, &finder->touches[r], at, length);
-        if (extent->readers == NOBODY && extent->writer.operation != NOBODY)
+        if (extent->readers == NO_OPERATION && extent->writer.operation != NO_OPERATION)
             wait_add(finder, &extent->writer, at, length);
     }
     return STATUS_OK;
@@ -333,7 +334,7 @@ static enum status visit_note_write(struct finder *finder, const struct stretch 
         if (extent->writer.operation == self)
             return fail(STATUS_ERROR, "operation %u of rank %d writes an element twice", self,
                         finder->schedule->rank);
-        for (uint32_t r = extent->readers; r != NOBODY; r = finder->touches[r].next)
+        for (uint32_t r = extent->readers; r != NO_OPERATION; r = finder->touches[r].next)
             if (finder->touches[r].operation == self && finder->touches[r].position != position)
                 return fail(STATUS_ERROR,
                             "operation %u of rank %d has a target that overlaps its input without "
@@ -343,8 +344,8 @@ static enum status visit_note_write(struct finder *finder, const struct stretch 
             start_set(map, c, false);
     }
     map->extents[first] = (struct extent){
-        .writer = {.operation = self, .next = NOBODY, .position = stretch->position},
-        .readers = NOBODY,
+        .writer = {.operation = self, .next = NO_OPERATION, .position = stretch->position},
+        .readers = NO_OPERATION,
         .end = (uint32_t)end,
     };
     return STATUS_OK;

@@ -12,13 +12,13 @@
 #include "schedule/builder_memory.h"
 
 /* Elements [from, to) of scratch; they move to `at`. */
-struct piece {
+struct interval {
     size_t from, to, at;
 };
 
-static int piece_compare(const void *x, const void *y)
+static int interval_compare(const void *x, const void *y)
 {
-    const struct piece *a = x, *b = y;
+    const struct interval *a = x, *b = y;
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
@@ -39,51 +39,51 @@ static void scratch_each(struct operation *operations, size_t count,
     }
 }
 
-struct pieces {
-    struct piece *items; /* NULL: they are only counted */
+struct intervals {
+    struct interval *items; /* NULL: they are only counted */
     size_t count;
 };
 
-static void piece_add(void *context, struct span *span)
+static void interval_add(void *context, struct span *span)
 {
-    struct pieces *pieces = context;
-    if (pieces->items)
-        pieces->items[pieces->count] =
-            (struct piece){.from = span->offset,
-                           .to = span->offset + (span->times - 1) * span->stride + span->run};
-    pieces->count++;
+    struct intervals *intervals = context;
+    if (intervals->items)
+        intervals->items[intervals->count] =
+            (struct interval){.from = span->offset,
+                              .to = span->offset + (span->times - 1) * span->stride + span->run};
+    intervals->count++;
 }
 
 static void span_move(void *context, struct span *span)
 {
-    const struct pieces *pieces = context;
-    size_t low = 0, high = pieces->count;
+    const struct intervals *intervals = context;
+    size_t low = 0, high = intervals->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (pieces->items[middle].from <= span->offset)
+        if (intervals->items[middle].from <= span->offset)
             low = middle;
         else
             high = middle;
     }
-    span->offset = pieces->items[low].at + (span->offset - pieces->items[low].from);
+    span->offset = intervals->items[low].at + (span->offset - intervals->items[low].from);
 }
 
 /* Pieces that meet or overlap become one, and move to where the ones before them end. Returns the
  * elements of all. */
-static size_t pieces_place(struct pieces *pieces)
+static size_t intervals_place(struct intervals *intervals)
 {
     size_t kept = 0, end = 0;
-    for (size_t i = 0; i < pieces->count; i++) {
-        struct piece *last = kept ? &pieces->items[kept - 1] : NULL;
-        if (last && pieces->items[i].from <= last->to)
-            last->to = pieces->items[i].to > last->to ? pieces->items[i].to : last->to;
+    for (size_t i = 0; i < intervals->count; i++) {
+        struct interval *last = kept ? &intervals->items[kept - 1] : NULL;
+        if (last && intervals->items[i].from <= last->to)
+            last->to = intervals->items[i].to > last->to ? intervals->items[i].to : last->to;
         else
-            pieces->items[kept++] = pieces->items[i];
+            intervals->items[kept++] = intervals->items[i];
     }
-    pieces->count = kept;
+    intervals->count = kept;
     for (size_t i = 0; i < kept; i++) {
-        pieces->items[i].at = end;
-        end += pieces->items[i].to - pieces->items[i].from;
+        intervals->items[i].at = end;
+        end += intervals->items[i].to - intervals->items[i].from;
     }
     return end;
 }
@@ -91,18 +91,18 @@ static size_t pieces_place(struct pieces *pieces)
 void scratch_compact(struct builder *b, struct operation *operations)
 {
     size_t *extent = &b->schedule->extent[BUFFER_SCRATCH];
-    struct pieces pieces = {0};
+    struct intervals intervals = {0};
     if (*extent == 0)
         return;
-    scratch_each(operations, b->count, piece_add, &pieces);
-    pieces.items = builder_draft(b, (pieces.count + 1) * sizeof *pieces.items);
-    if (!pieces.items)
+    scratch_each(operations, b->count, interval_add, &intervals);
+    intervals.items = builder_draft(b, (intervals.count + 1) * sizeof *intervals.items);
+    if (!intervals.items)
         return;
-    pieces.count = 0;
-    scratch_each(operations, b->count, piece_add, &pieces);
-    qsort(pieces.items, pieces.count, sizeof *pieces.items, piece_compare);
-    size_t touched = pieces_place(&pieces);
+    intervals.count = 0;
+    scratch_each(operations, b->count, interval_add, &intervals);
+    qsort(intervals.items, intervals.count, sizeof *intervals.items, interval_compare);
+    size_t touched = intervals_place(&intervals);
     if (touched < *extent)
-        scratch_each(operations, b->count, span_move, &pieces);
+        scratch_each(operations, b->count, span_move, &intervals);
     *extent = touched;
 }

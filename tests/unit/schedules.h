@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "prove/shake.h"
 #include "prove/verify.h"
 #include "schedule/algorithm.h"
 #include "problems.h"

@@ -64,7 +64,7 @@ static bool rounds_agree(const struct program *program, char why[TRIAL_WHY])
 
     snprintf(why, TRIAL_WHY, "%s", error);
     for (uint32_t g = 0; agree && g < e->count; g++) {
-        if (e->partner[g] == NOBODY)
+        if (e->partner[g] == NO_OPERATION)
             continue;
         int here = joint_operation(e, g)->step;
         int there = joint_operation(e, e->partner[g])->step;

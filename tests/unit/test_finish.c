@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "prove/shake.h"
 #include "prove/verify.h"
 #include "problems.h"
 

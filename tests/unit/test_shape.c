@@ -30,7 +30,7 @@ static void check(const struct shape *shape)
             int rank = shape_rank(shape, g, place);
             assert_in_range(rank, 0, shape->ranks - 1);
             assert_int_equal(shape->group[rank], g);
-            assert_int_equal(shape->place[rank], place);
+            assert_int_equal(shape->local_rank[rank], place);
             assert_true(place == 0 || rank > shape_rank(shape, g, place - 1));
         }
         assert_true(g == 0 || shape_rank(shape, g, 0) > shape_rank(shape, g - 1, 0));
@@ -81,7 +81,7 @@ static void groups_need_not_be_consecutive(void **state)
     check(shape);
     assert_int_equal(shape->groups, 4);
     assert_memory_equal(shape->group, group, sizeof group);
-    assert_memory_equal(shape->place, place, sizeof place);
+    assert_memory_equal(shape->local_rank, place, sizeof place);
     assert_memory_equal(shape->members, members, sizeof members);
     assert_false(shape->uniform);
     shape_free(shape);

@@ -1,0 +1,18 @@
+/*
+ * flow.h - the messages of all ranks' schedules, with what they carry.
+ */
+#ifndef CCTEST_CLI_PLAN_FLOW_H
+#define CCTEST_CLI_PLAN_FLOW_H
+
+#include "base/status.h"
+#include "cli/plan/picture.h"
+
+/* `schedules[r]` is rank r's, all of `problem`; they must outlive the flow. Fails with STATUS_USAGE
+ * if it is too much for a picture, with STATUS_ERROR if messages do not meet. */
+enum status flow_trace(const struct schedule *const *schedules, const struct problem *problem,
+                       struct flow *flow);
+/* Keeps only the messages that `rank` sends or receives. */
+void flow_keep(struct flow *flow, int rank);
+void flow_free(struct flow *flow);
+
+#endif
