@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""campaign.py - many runs, each with a random fault at a random moment: nothing may hang, and the culprit is named.
+"""campaign.py - many runs, each with a random fault at a random moment: nothing may hang, and the cause is named.
 
-Every run is drawn from a seed and its number, so that one that failed can be repeated alone: --seed S --run N. What a
-run is: case.py. How it is started and struck: job.py. What is right: judge.py. Run it by tests/system/test_campaign.sh,
-which gives it a private machine.
+Seed and number determine a run, so a failed run can be repeated alone: --seed S --run N. case.py draws a run, job.py
+starts it and injects its fault, judge.py decides whether it ended right. Use tests/system/test_campaign.sh, which
+provides a private machine.
 """
 import argparse
 import collections
@@ -28,26 +28,26 @@ def options():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--runs", type=int, default=300, help="0: each fault once")
-    parser.add_argument("--run", type=int, help="this one only, with all that was said")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many")
-    parser.add_argument("--least", type=int, default=1, help="runs for which there must have been time")
-    parser.add_argument("--slack", type=float, default=2, help="seconds after the deadline in which all must have ended")
+    parser.add_argument("--run", type=int, help="only this run, with all its output")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after this time")
+    parser.add_argument("--least", type=int, default=1, help="fail if there was no time for so many runs")
+    parser.add_argument("--slack", type=float, default=2, help="seconds after the deadline within which all ranks end")
     parser.add_argument("--bootstrap", action="append", choices=cases.FAULTS)
     parser.add_argument("--fault", action="append")
     parser.add_argument("--holder", type=int, action="append", help="process that holds a host; one for each")
-    parser.add_argument("--slurm", nargs=2, metavar="NAME=VALUE", help="what srun's environment has to have on host 1")
-    parser.add_argument("--log", help="append a line of JSON for each run; the table is of all that stands there")
+    parser.add_argument("--slurm", nargs=2, metavar="NAME=VALUE", help="environment of srun on host 1")
+    parser.add_argument("--log", help="append a line of JSON for each run; the table shows all runs in this file")
     return parser.parse_args()
 
 
 def do(case, given, hosts):
-    """One run; what came of it."""
+    """Runs a case; returns the judgement."""
     with tempfile.TemporaryDirectory() as folder:
         job = jobs.Job(case, given.cctest, hosts, given.slurm, pathlib.Path(folder))
         struck = job.strike()
         patience = judge.HEALTHY_MOST if case.healthy() else 4 * case.timeout + 10
         job.await_end(time.monotonic() + patience)
-        job.wake()
+        job.resume()
         found = judge.judge(job, case, struck, hosts, given)
         bad = [what for what in JUDGED if found[what]]
         if bad or given.run is not None:
@@ -62,29 +62,29 @@ def do(case, given, hosts):
 
 
 def table(results):
-    """Faults by bootstraps: how many runs, and how many of them were right in each way."""
+    """Prints for each fault and bootstrap how many runs there were, and how many were right in each respect."""
     counts = collections.defaultdict(collections.Counter)
     phases = collections.Counter(result["phase"] for result in results if result["phase"])
     for result in results:
         for key in ((result["fault"], result["bootstrap"]), ("all", "all")):
             counts[key]["runs"] += 1
             counts[key]["late"] += result["late"]
-            counts[key]["nobody"] += result["names"] is None
+            counts[key]["unnamed"] += result["names"] is None
             counts[key].update(what for what in JUDGED if result[what] == "")
-    print(f"{'fault':16} {'bootstrap':10} {'runs':>5} {'in time':>8} {'status':>7} {'named':>6} {'(nobody to name)':>17} "
-          f"{'json':>5} {'clean':>6} {'(fault came too late)':>22}")
+    print(f"{'fault':16} {'bootstrap':10} {'runs':>5} {'in time':>8} {'status':>7} {'named':>6} "
+          f"{'(no rank to name)':>17} {'json':>5} {'clean':>6} {'(fault came too late)':>22}")
     for key in sorted(counts, key=lambda key: (key[0] == "all", key)):
         row = counts[key]
         print(f"{key[0]:16} {key[1]:10} {row['runs']:5} {row['time']:8} {row['status']:7} {row['names']:6} "
-              f"{row['nobody']:17} {row['json']:5} {row['left']:6} {row['late']:22}")
-    print("who was to blame was last seen in: " + ", ".join(f"{phase} {n}" for phase, n in phases.most_common()))
+              f"{row['unnamed']:17} {row['json']:5} {row['left']:6} {row['late']:22}")
+    print("last phase of the named rank: " + ", ".join(f"{phase} {n}" for phase, n in phases.most_common()))
 
 
 def main():
     given = options()
-    if not os.environ.get("TEST_PRIVATE"): # lib.sh's
-        sys.exit("campaign.py fills /dev/shm, and throws garbage at every port: run tests/system/test_campaign.sh, "
-                 "which has a machine of its own")
+    if not os.environ.get("TEST_PRIVATE"): # set by lib.sh
+        sys.exit("campaign.py fills /dev/shm and sends garbage to every port: run tests/system/test_campaign.sh, "
+                 "which provides a private machine")
     bootstraps = given.bootstrap or list(cases.FAULTS)
     known = cases.algorithms(given.cctest)
     results, begun = [], time.monotonic()
@@ -93,7 +93,7 @@ def main():
         bootstraps = [bootstrap for bootstrap in bootstraps if bootstrap != "hosts"]
     for name in jobs.LAUNCHERS:
         if name in bootstraps and not jobs.launches(name, given.cctest, hosts, given.slurm):
-            print(f"without {name}: it is not here, or does not run here")
+            print(f"without {name}: it is not installed, or does not run here")
             bootstraps.remove(name)
     runs = given.runs or len(cases.possible(bootstraps, given.fault))
     numbers = range(given.first, given.first + runs) if given.run is None else [given.run]
@@ -114,7 +114,7 @@ def main():
     print(f"coverage: {len(results)} runs of {len({result['fault'] for result in results})} faults, {wrong} wrong, "
           f"seed {given.seed}, in {time.monotonic() - begun:.0f} s")
     if few:
-        print(f"there was no time for {given.least} runs: this machine is too slow or too busy to tell")
+        print(f"there was no time for {given.least} runs: this machine is too slow or too busy")
     return wrong > 0 or few
 
 

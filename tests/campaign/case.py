@@ -1,14 +1,14 @@
-"""case.py - one run of the campaign, drawn from a seed: how its ranks start, what they run, which fault strikes when."""
+"""case.py - one run of the campaign, drawn from a seed: bootstrap, command line, fault and its time."""
 import dataclasses
 import json
 import random
 import subprocess
 
-# Which faults make sense where. A launcher that starts ranks gets its row here, and its start_... in job.py.
+# The faults that each bootstrap can have. A new launcher needs a row here and in LAUNCHERS of job.py.
 EVERYWHERE = ["none", "full-shm", "descriptors", "garbage", "stuck", "interrupt", "pause"]
 ON_PROCESSES = EVERYWHERE + ["kill", "kill-root", "stop", "stop-root", "stop-long"]
-LAUNCHED = [fault for fault in ON_PROCESSES if fault != "descriptors"] # the launcher's own, too
-IN_STEPS = [fault for fault in LAUNCHED if fault not in ("full-shm", "garbage")] # Slurm's daemons', too
+LAUNCHED = [fault for fault in ON_PROCESSES if fault != "descriptors"] # it would limit the launcher, too
+IN_STEPS = [fault for fault in LAUNCHED if fault not in ("full-shm", "garbage")] # they would hit Slurm's daemons
 FAULTS = {
     "local": ON_PROCESSES + ["kill-supervisor"],
     "threads": EVERYWHERE + ["kill-supervisor"],
@@ -21,9 +21,9 @@ FAULTS = {
     "hosts": ON_PROCESSES + ["cut", "cut-root", "cut-link", "cut-way", "unplug", "blip", "throttle"],
 }
 HEALTHY = {"none", "full-shm", "garbage", "pause", "blip", "throttle"}
-ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # their ranks start so, and meet by themselves
+ONE_BY_ONE = ["tcp", "torchrun", "srun", "hosts"] # ranks start one by one and meet at a port
 LAUNCHERS = ["mpirun", "mpiexec", "srun", "srun-pmix"]
-MANY = range(36, 45) # ranks: beyond 33 some reach rank 0 through others only
+MANY = range(36, 45) # ranks: beyond 33 some have a parent other than rank 0
 SIGNALS = ["TERM", "INT", "HUP", "QUIT"]
 SIZES = [8, 1 << 10, 4 << 10, 64 << 10, 1 << 20]
 
@@ -34,16 +34,16 @@ class Case:
     bootstrap: str
     fault: str
     ranks: int
-    host: list       # of each rank, counted from 1; all 1 where there is one host
+    host: list       # of each rank, counted from 1
     words: list      # of the command line
     timeout: float
-    when: float      # seconds after the start at which the fault strikes
-    target: int      # the rank that it strikes
-    victim: int      # the host that it strikes
-    other: int       # the other end of a link that is cut (both ways, or from the victim to it)
+    when: float      # of the fault, in seconds after the start
+    target: int      # rank that has the fault
+    victim: int      # host that has the fault
+    other: int       # other end of a cut link (both ways, or from the victim to it)
     signal: str      # of an interruption
     descriptors: int
-    early: bool      # a launcher's ranks are struck while they still meet by it
+    early: bool      # the fault comes while ranks still meet through their launcher
 
     def healthy(self):
         return self.fault in HEALTHY
@@ -55,7 +55,7 @@ class Case:
         return self.bootstrap.startswith("srun")
 
     def strikes_all(self):
-        """Is it more than one rank that gets the signal?"""
+        """Does the signal reach more than one rank?"""
         return self.bootstrap == "threads" or self.bootstrap == "local" and self.number % 3 == 0
 
     def launched(self):
@@ -67,21 +67,21 @@ class Case:
 
 
 def algorithms(cctest):
-    """(collective, algorithm, whether only for powers of two) of those that need no groups."""
+    """(collective, algorithm, whether it needs a power of two) of all algorithms that need no groups."""
     listed = json.loads(subprocess.run([cctest, "list", "--json", "-"], check=True, capture_output=True).stdout)
     return [(c["name"], a["name"], a["ranks"] != "any") for c in listed["collectives"] for a in c["algorithms"]
             if a["ranks"] in ("any", "powers of 2")]
 
 
 def spread(ranks, chance):
-    """Ranks over 3 or 4 hosts, unequally, each with one at least where there are enough."""
+    """Host of each rank: 2 to 4 hosts of unequal numbers of ranks, at least one each."""
     hosts = min(ranks, chance.choice([2, 3, 4, 4]))
     firsts = sorted(chance.sample(range(1, ranks), hosts - 1))
     return [1 + sum(rank >= first for first in firsts) for rank in range(ranks)]
 
 
 def work(case, chance):
-    """How much is to be done: healthy jobs come to an end of their own, others never would."""
+    """Sizes and iterations: a healthy job ends by itself, others run until their fault."""
     if case.fault == "throttle":
         return ["-b", "1M", "-e", "1M", "-n", "1", "-w", "0", "-c", "1"]
     if case.healthy() or case.fault == "descriptors":
@@ -90,7 +90,7 @@ def work(case, chance):
         return ["-b", size, "-e", size, "-n", "150", "-w", "1", "-c", "2"] + delay
     if case.fault == "stuck":
         return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", f"delay:rank={case.target}:us=60000000"]
-    if not case.many() and chance.random() < 0.4: # many sizes: most time goes to what lies between the iterations
+    if not case.many() and chance.random() < 0.4: # many sizes: most time is spent between iterations
         return ["-b", "1K", "-e", "1M", "-i", "4K", "-n", "20", "-w", "1", "-c", "1"]
     size = chance.choice(SIZES)
     return ["-b", str(size), "-e", str(max(size, 1 << 16)), "-n", "300000", "-w", str(chance.choice([0, 5, 1000000])),
@@ -102,7 +102,7 @@ def possible(bootstraps, wanted):
 
 
 def turn(seed, number, faults):
-    """Each fault once, in another order each time, so that a sample that is cut short has others for another seed."""
+    """All faults in turn, shuffled, so that short samples with different seeds have different faults."""
     times, place = divmod(number, len(faults))
     return random.Random(f"{seed} turn {times}").sample(faults, len(faults))[place]
 
@@ -119,12 +119,12 @@ def draw(seed, number, known, wanted_bootstraps, wanted_faults):
                 timeout=chance.choice([1.5, 2, 3]), when=0, target=0, victim=1, other=0, signal=chance.choice(SIGNALS),
                 descriptors=chance.randint(8, 60), early=False)
     case.early = case.launched() and bootstrap not in ONE_BY_ONE and chance.random() < 0.3
-    # Joining and connecting take little time, so they get a share of their own.
+    # Joining and connecting are short, so some faults are drawn from that time alone.
     soon = 0.25 if bootstrap in ONE_BY_ONE or case.early else 0.06
     case.when = chance.uniform(0, soon) if chance.random() < 0.4 else chance.uniform(soon, 2)
-    if fault == "throttle": # one transfer takes longer than anybody may idle alone
+    if fault == "throttle": # one transfer takes longer than the deadline
         case.timeout = 1
-    if case.many() or case.in_step(): # until the last has come, on a few cores
+    if case.many() or case.in_step(): # joining takes longer on a few cores
         case.timeout = 5
     rooted = fault.endswith("-root")
     case.target = 0 if rooted else chance.randrange(1, ranks)

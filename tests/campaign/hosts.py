@@ -1,4 +1,4 @@
-"""hosts.py - the namespace hosts of tests/system/hosts.sh, which a shell has made, for Python."""
+"""hosts.py - the hosts of tests/system/hosts.sh, for Python; a shell has created them."""
 import pathlib
 import subprocess
 
@@ -6,7 +6,7 @@ SCRIPT = pathlib.Path(__file__).parent.parent / "system" / "hosts.sh"
 
 
 class Hosts:
-    """h1, h2 ...; `holders`: the processes that hold them."""
+    """h1, h2 ...; `holders`: the processes that hold their namespaces."""
 
     def __init__(self, holders):
         self.holders = holders
@@ -16,12 +16,12 @@ class Hosts:
         return f"10.77.0.{number}"
 
     def on(self, number, *words):
-        """The command that runs `words` there."""
+        """The command that runs `words` on host `number`."""
         return ["nsenter", "--target", str(self.holders[number - 1]), "--net", "--uts", "--ipc", "--mount", "--wd=.",
                 "--", *words]
 
     def __call__(self, *words, check=True):
-        """A function of the script: hosts("host_cut", 3)"""
+        """Calls a function of the script: hosts("host_cut", 3)"""
         known = " ".join(f"[{number + 1}]={holder}" for number, holder in enumerate(self.holders))
         ipv6 = "yes" if pathlib.Path("/proc/sys/net/ipv6").exists() else ""
         lines = f'. "$0"; host_holder=({known}) hosts_ipv6={ipv6}; "$@"'

@@ -1,4 +1,4 @@
-"""job.py - the processes of one run: started as its bootstrap does, struck by its fault, and watched until they end."""
+"""job.py - the processes of one run: starts them as the bootstrap does, injects the fault, watches them end."""
 import os
 import pathlib
 import random
@@ -17,8 +17,8 @@ SCRIPT = SYSTEM / "rank.sh"
 sys.path.append(str(SYSTEM))
 import strangers # pylint: disable=wrong-import-position
 
-# What a launcher's line begins with, up to the number of ranks. None is to end ranks of a job before they have ended by
-# themselves. Slurm's run in an allocation, on its hosts (Slurm).
+# A launcher's command up to the number of ranks. The options keep launchers from killing ranks that would end
+# by themselves.
 LAUNCHERS = {
     "mpirun": [shutil.which("mpirun.openmpi") or "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca",
                "odls_base_sigkill_timeout", "5", "-np"],
@@ -29,14 +29,14 @@ LAUNCHERS = {
 
 
 def launcher(name, hosts, slurm):
-    """What begins its line; None: there is no Slurm."""
+    """The launcher's command; None: there is no Slurm."""
     if not name.startswith("srun"):
         return LAUNCHERS[name]
     return slurm and hosts.on(1, "env", *slurm, *LAUNCHERS[name])
 
 
 def answer(line):
-    """What a command says, if it is here."""
+    """The completed process of a command; None: it is not installed."""
     try:
         return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     except OSError:
@@ -44,7 +44,7 @@ def answer(line):
 
 
 def launches(name, cctest, hosts, slurm):
-    """Whether a launcher is here. One that starts processes, but whose ways cctest does not find, ends the campaign."""
+    """Whether a launcher works here. If it starts processes, but cctest does not recognise it, the campaign ends."""
     line = launcher(name, hosts, slurm)
     true = line and answer([*line, "2", "true"])
     if not true or true.returncode != 0:
@@ -54,7 +54,7 @@ def launches(name, cctest, hosts, slurm):
     if re.search("built without PMIx|libpmix.* cannot be loaded", info.stdout + info.stderr):
         return False
     if not re.search(f"^ranks +{way}: ", info.stdout, re.M):
-        sys.exit(f"{name} starts processes here, but cctest does not find its way by it:\n{info.stdout}{info.stderr}")
+        sys.exit(f"{name} starts processes here, but cctest does not recognise it:\n{info.stdout}{info.stderr}")
     return True
 
 
@@ -70,15 +70,15 @@ def children(pid):
 
 
 def listening():
-    """(address, port) of all TCP sockets that are cctest's alone (launchers hand theirs down) and listen here."""
-    told = subprocess.run(["ss", "-Hltnp"], check=True, capture_output=True, text=True).stdout
-    places = {tuple(line.split()[3].rsplit(":", 1)) for line in told.splitlines()
+    """(address, port) of all TCP sockets that listen here and that only cctest has (launchers' are inherited)."""
+    sockets = subprocess.run(["ss", "-Hltnp"], check=True, capture_output=True, text=True).stdout
+    places = {tuple(line.split()[3].rsplit(":", 1)) for line in sockets.splitlines()
               if set(re.findall(r'\("(.*?)"', line)) == {"cctest"}}
     return [(re.sub(r"[][]|%.*", "", address).replace("*", "0.0.0.0"), int(port)) for address, port in places]
 
 
 def garbage(seconds):
-    """Throws what makes no sense at every port of a rank; returns how often it arrived."""
+    """Sends garbage to every port of a rank; returns the number of connections."""
     held, hits, until = [], 0, time.monotonic() + seconds
     while time.monotonic() < until:
         for place in listening():
@@ -95,7 +95,7 @@ def garbage(seconds):
 
 
 class Process:
-    """One process of the job; rank None: it has them all."""
+    """One process of the job; rank None: it has all ranks."""
 
     def __init__(self, rank, host, folder, command, environment):
         self.rank, self.host = rank, host
@@ -121,7 +121,7 @@ class Process:
 
 
 class Child:
-    """A rank that a launcher starts by SCRIPT, which keeps its number, and its exit status."""
+    """A rank that a launcher starts through SCRIPT, which writes its pid and its exit status to files."""
 
     def __init__(self, rank, folder, launcher):
         self.rank, self.host, self.ended, self.launcher = rank, 1, None, launcher
@@ -145,26 +145,26 @@ class Child:
         return self.pid
 
     def look(self):
-        # What outlives its launcher without a word is looked for with all that is left behind.
+        # If it outlives its launcher, leftovers() of judge.py finds it.
         if self.ended is None and (self.status() is not None or self.launcher.look()):
             self.ended = time.monotonic()
         return self.ended is not None
 
     def status(self):
-        """As of a process of ours: -N after signal N."""
+        """As of Popen: -N after signal N."""
         status = self.number(1)
         return status if status is None or status <= 128 or status == 130 else 128 - status
 
     def text(self, _):
-        return "" # the launcher has it
+        return "" # it is in the launcher's output
 
 
 class Job:
     def __init__(self, case, cctest, hosts, slurm, folder):
         self.case, self.hosts, self.slurm, self.folder = case, hosts, slurm, folder
-        self.processes, self.stopped, self.woken, self.helpers, self.full = [], set(), set(), [], []
+        self.processes, self.stopped, self.resumed, self.helpers, self.full = [], set(), set(), [], []
         self.hits = 0 # of garbage
-        secret = f"what the ranks of run {case.number:06} know" # so long that no rank need make a key of it, slowly
+        secret = f"the shared secret of run {case.number:08}" # over 32 characters: it needs no slow hash
         self.environment = dict(os.environ, CCTEST_SECRET=secret, TMPDIR=str(folder))
         if case.fault == "full-shm":
             self.fill_shm()
@@ -177,7 +177,7 @@ class Job:
         getattr(self, "start_" + start)(cctest)
         self.started = time.monotonic()
 
-    # How ranks come into being.
+    # Starting ranks.
 
     def add(self, rank, host, command):
         limited = self.case.fault == "descriptors" and rank in (None, self.case.target)
@@ -194,7 +194,7 @@ class Job:
         self.add(None, 1, [cctest, *self.case.words, "--np", str(self.case.ranks), "--ranks-as", "threads"])
 
     def add_each(self, command):
-        """One by one, in any order; command(rank): what starts it."""
+        """Starts ranks one by one in a random order; command(rank) is the command of one."""
         order = list(range(self.case.ranks))
         random.Random(self.case.number).shuffle(order)
         for rank in order:
@@ -211,29 +211,30 @@ class Job:
         self.start_tcp(cctest, self.hosts.address(1))
 
     def start_torchrun(self, cctest):
-        told = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={self.port()}", f"WORLD_SIZE={self.case.ranks}"]
-        self.add_each(lambda rank: ["env", *told, f"RANK={rank}", cctest, *self.case.words])
+        variables = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={self.port()}", f"WORLD_SIZE={self.case.ranks}"]
+        self.add_each(lambda rank: ["env", *variables, f"RANK={rank}", cctest, *self.case.words])
 
     def start_launched(self, cctest):
         line = launcher(self.case.bootstrap, self.hosts, self.slurm)
         self.add(None, 1, [*line, str(self.case.ranks), str(SCRIPT), str(self.folder), cctest, *self.case.words])
         whole = self.processes[0]
         self.processes += [Child(rank, self.folder, whole) for rank in range(self.case.ranks)]
-        # A rank that is woken after the others' deadline must not yet be before its own: joining.
+        # stop-long resumes a rank after the deadline of the others. If it had not joined yet, its own deadline would
+        # begin then.
         if self.case.early or self.case.bootstrap == "srun" and self.case.fault != "stop-long":
             return
 
-        # While ranks meet through a launcher nobody can tell who is missing, and it ends them as it likes.
+        # While ranks meet through a launcher, no rank can tell which one is missing, and the launcher may kill them.
         for _ in range(2000):
             if whole.look() or "busbw" in whole.text(0):
                 break
             time.sleep(0.01)
         self.begun = time.monotonic()
 
-    # Faults. Each returns when it has struck; what lasts goes on in a thread.
+    # Faults. Each returns when it is injected; later parts of it run in a thread.
 
     def rank_pid(self, rank):
-        """None: there is no process for it, yet or any more."""
+        """None: the rank has no process, yet or any more."""
         for process in self.processes:
             if process.rank == rank:
                 return process.await_pid()
@@ -264,7 +265,7 @@ class Job:
         self.helpers[-1].start()
 
     def places(self):
-        """What a command begins with to run on each host of the job."""
+        """For each host of the job, the beginning of a command that runs there."""
         if self.case.bootstrap != "hosts":
             return [[]]
         return [self.hosts.on(host) for host in sorted(set(self.case.host))]
@@ -276,15 +277,15 @@ class Job:
             self.full.append(place)
 
     def throw_garbage(self, place):
-        told = subprocess.run([*place, sys.executable, __file__, "2"], check=True, capture_output=True, text=True)
-        self.hits += int(told.stdout)
+        thrower = subprocess.run([*place, sys.executable, __file__, "2"], check=True, capture_output=True, text=True)
+        self.hits += int(thrower.stdout)
 
     def strike(self):
-        """False: it came too late, or there was nothing to strike."""
+        """Injects the fault; false: too late, or there is nothing to inject it into."""
         pause(self.case.when - (time.monotonic() - self.begun))
         lasting = self.case.fault in ("none", "full-shm", "descriptors", "stuck", "throttle")
         struck = lasting or not any(p.look() for p in self.processes) and self.hit()
-        self.struck = time.monotonic() # a launcher may have taken its time to start the one that is struck
+        self.struck = time.monotonic() # after any wait for the launcher to start the target
         return struck
 
     def hit(self):
@@ -322,23 +323,23 @@ class Job:
     # The end.
 
     def await_end(self, until):
-        """Until all have ended but those that are stopped."""
+        """Waits until all processes that are not stopped have ended."""
         while time.monotonic() < until:
             left = [p for p in self.processes if not p.look() and p.pid not in self.stopped]
             if not left:
                 return
             time.sleep(0.005)
 
-    def wake(self):
-        """Who is stopped goes on, and has as long as the others to find out that there is no job any more."""
-        self.woken = set(self.stopped)
-        for pid in self.woken:
+    def resume(self):
+        """Continues stopped ranks. They have one more deadline to notice that the job has ended."""
+        self.resumed = set(self.stopped)
+        for pid in self.resumed:
             self.signal(pid, signal.SIGCONT)
-        launcher = 8 if self.case.launched() else 0 # for its own leave
+        launcher = 8 if self.case.launched() else 0 # until it has ended, too
         self.await_end(time.monotonic() + self.case.timeout + 2 + launcher)
 
     def close(self):
-        """Ends what is left; returns what that was."""
+        """Kills the remaining processes; returns their names."""
         for helper in self.helpers:
             helper.join()
         left = [p for p in self.processes if not p.look()]
