@@ -69,16 +69,21 @@ static void progress_advance(struct progress *progress)
     atomic_store_explicit(&progress->progress, count + 1, memory_order_relaxed);
 }
 
-static bool runner_ticks(void *argument)
+static enum tick_answer runner_tick(void *argument, int peer)
 {
     struct runner *runner = argument;
-    progress_advance(runner->progress);
-    return !control_ended(runner->control);
+    if (peer == TICK_WORKED)
+        progress_advance(runner->progress);
+    else
+        runner_await(runner, peer);
+    if (control_ended(runner->control))
+        return TICK_ENDED;
+    return control_is_late(runner->control) ? TICK_LATE : TICK_GO_ON;
 }
 
 void runner_tick_open(struct runner *runner)
 {
-    runner->tick = (struct tick){.call = runner_ticks, .argument = runner};
+    runner->tick = (struct tick){.call = runner_tick, .argument = runner};
 }
 
 /* Nothing has moved for a while. What arrives all the same, for later, is progress. */

@@ -23,7 +23,7 @@ struct runner {
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t nontemporal_least; /* as in struct executor_config */
     int spins;                /* idle looks before the core is given to somebody else */
-    struct tick tick;         /* for long work between runs */
+    struct tick tick;         /* for long work and for waits, both outside of runs */
     long iteration;           /* over everything that this rank has run */
     uint64_t last_look;       /* when an idle wait last looked at the world, ns */
     uint64_t still;           /* when it first did so since anything moved, ns; 0: not yet */
@@ -34,7 +34,8 @@ struct runner {
     struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */
 };
 
-/* Sets runner->tick: it raises the pulse, and tells whether the job has ended. */
+/* Sets runner->tick: it counts work as progress, shows rank 0 which peer this rank waits for, and
+ * answers by the state of the job. */
 void runner_tick_open(struct runner *runner);
 
 /* What all plans of this rank have in common; the rest is zero. */

@@ -76,15 +76,6 @@ static enum status session_survey(struct session *session)
     return status;
 }
 
-static enum waiting session_waits(void *argument, int peer)
-{
-    struct session *session = argument;
-    runner_await(&session->runner, peer);
-    if (control_ended(session->control))
-        return WAITING_OVER;
-    return control_is_late(session->control) ? WAITING_LATE : WAITING_ON;
-}
-
 /* What the ranks of this host may use, in their order; *me: this rank's place among them. */
 static cpu_set_t *session_masks(struct session *session, const struct blobs *blobs, int *me)
 {
@@ -202,8 +193,6 @@ static enum status session_link(struct session *session)
         .secret = session->membership->secret,
         .timeout = job->bootstrap.timeout,
         .tick = &runner->tick,
-        .waits = session_waits,
-        .waits_argument = session,
     };
     control_enter(session->control, PHASE_CONNECT);
     enum status status = links_open(job->transports, &config, session->control, &runner->links);

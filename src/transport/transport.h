@@ -71,13 +71,6 @@ struct idle_report {
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
 void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 
-/* How long may it wait? No transport can know: others may be progressing. */
-enum waiting {
-    WAITING_ON,
-    WAITING_LATE, /* no rank of the job has progressed for the timeout: fail, say what is missing */
-    WAITING_OVER, /* the job has ended: give up */
-};
-
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
@@ -96,11 +89,8 @@ struct transport_config {
     const unsigned char *secret; /* 32 bytes: what peers must prove to know */
     double timeout;              /* seconds without progress that end the job; nobody here counts
                                     them, but what is tried one after the other fits into them */
-    const struct tick *tick;     /* told of each connection that is made; NULL: nobody */
-    /* Called now and then by whatever waits for `peer` (-1: none) inside a call; NULL: it waits for
-     * as long as it takes. */
-    enum waiting (*waits)(void *argument, int peer);
-    void *waits_argument;
+    const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
+                                waits inside a call; NULL: it waits as long as it takes */
 };
 
 struct endpoint {

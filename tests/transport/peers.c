@@ -220,11 +220,12 @@ static void test_many_peers(void **state)
 
 /* How long a rank may take to come is not for who waits for it to say: others may be progressing.
  * What is made counts as progress. */
-static bool late_ticks(void *argument)
+static enum tick_answer late_tick(void *argument, int peer)
 {
-    struct world *world = argument;
-    atomic_fetch_add(&world->shared[0], 1);
-    return true;
+    struct rank *me = argument;
+    if (peer == TICK_WORKED)
+        atomic_fetch_add(&me->world->shared[0], 1);
+    return rank_tick(me, peer);
 }
 
 static void late_comer(struct rank *me)
@@ -244,11 +245,10 @@ static void test_late_comer(void **state)
     struct world *world = malloc(sizeof(*world));
     for (int late = 0; late < 2; late++) {
         *world = world_make(*state, 0, 2);
-        const struct tick tick = {.call = late_ticks, .argument = world};
         bend_unconnected(world);
         world->body = late_comer;
         world->config.timeout = 0.2;
-        world->config.tick = &tick;
+        world->tick = late_tick;
         world_run(world);
     }
     free(world);
@@ -256,13 +256,15 @@ static void test_late_comer(void **state)
 
 /* Who is told that it has waited too long says whom it misses; who is told that the job is over
  * just leaves. */
-static enum waiting late_waits(void *argument, int peer)
+static enum tick_answer missing_tick(void *argument, int peer)
 {
     struct rank *me = argument;
+    if (peer == TICK_WORKED)
+        return TICK_GO_ON;
     if (peer != !me->number)
         rank_fail(me, __FILE__, __LINE__, "it waits for another");
     bool late = atomic_fetch_add(&me->world->shared[0], 1) > 3;
-    return !late ? WAITING_ON : me->world->shared[1] ? WAITING_OVER : WAITING_LATE;
+    return !late ? TICK_GO_ON : me->world->shared[1] ? TICK_ENDED : TICK_LATE;
 }
 
 static void nobody_comes(struct rank *me)
@@ -285,7 +287,7 @@ static void test_nobody_comes(void **state)
         *world = world_make(*state, 0, 2);
         bend_unconnected(world);
         world->body = nobody_comes;
-        world->config.waits = late_waits;
+        world->tick = missing_tick;
         world->shared[1] = i / 2;
         world->shared[2] = i % 2;
         world_run(world);
@@ -418,12 +420,12 @@ static void test_many_strangers(void **state)
  * for the next lanes while rank 0 still sees to the last, or it proves itself on all of them at
  * once while a crowd of strangers knocks. */
 enum { CROWDED_LANES = 48 };
-static enum waiting slow_waits(void *argument, int peer)
+static enum tick_answer slow_tick(void *argument, int peer)
 {
     struct rank *me = argument;
-    if (me->number == 0)
+    if (me->number == 0 && peer != TICK_WORKED)
         usleep(60000);
-    return rank_waits(me, peer);
+    return rank_tick(me, peer);
 }
 
 static void ahead_of_another(struct rank *me)
@@ -451,7 +453,7 @@ static void ahead_of_another(struct rank *me)
 static void bend_slow(struct world *world)
 {
     bend_unconnected(world);
-    world->config.waits = slow_waits;
+    world->tick = slow_tick;
 }
 
 static void test_ahead(void **state)

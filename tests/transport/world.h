@@ -42,6 +42,7 @@ struct rank {
     struct log log;
     uint64_t random;
     double deadline;
+    struct tick tick; /* its transport's */
     pthread_t thread;
 };
 
@@ -55,7 +56,8 @@ struct world {
     size_t bytes;                   /* of each rank's region */
     unsigned coreless;              /* a bit for each rank: it shares its core */
     void (*body)(struct rank *rank);
-    void (*before_connect)(struct rank *rank); /* NULL: nothing */
+    enum tick_answer (*tick)(void *rank, int peer); /* NULL: rank_tick() */
+    void (*before_connect)(struct rank *rank);      /* NULL: nothing */
     void (*after_connect)(struct rank *rank);
     bool unconnected; /* the body connects, and settles */
 
@@ -253,11 +255,11 @@ static inline void rank_join(struct rank *rank)
 }
 
 /* A connect, too, must end. */
-static inline enum waiting rank_waits(void *argument, int peer)
+static inline enum tick_answer rank_tick(void *argument, int peer)
 {
     const struct rank *rank = argument;
     (void)peer;
-    return clock_seconds() > rank->deadline ? WAITING_LATE : WAITING_ON;
+    return clock_seconds() > rank->deadline ? TICK_LATE : TICK_GO_ON;
 }
 
 static inline void rank_open(struct rank *rank)
@@ -273,8 +275,8 @@ static inline void rank_open(struct rank *rank)
     config.secret = world_secret;
     if (config.timeout == 0)
         config.timeout = WORLD_SECONDS / 2;
-    config.waits = world->config.waits ? world->config.waits : rank_waits;
-    config.waits_argument = rank;
+    rank->tick = (struct tick){.call = world->tick ? world->tick : rank_tick, .argument = rank};
+    config.tick = &rank->tick;
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint) == STATUS_OK);
     world->blob_size[rank->number] =

@@ -207,12 +207,11 @@ static enum status shm_patience(const struct shm_endpoint *endpoint, const struc
     sched_yield();
     if (turns % 64)
         return STATUS_OK;
-    enum waiting waiting =
-        config->waits ? config->waits(config->waits_argument, peer->rank) : WAITING_ON;
-    if (waiting == WAITING_OVER)
+    enum tick_answer answer = tick_wait(config->tick, peer->rank);
+    if (answer == TICK_ENDED)
         return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
     enum status status = shm_peer_lost(peer);
-    if (!status && waiting == WAITING_LATE)
+    if (!status && answer == TICK_LATE)
         status = fail_peer(REASON_PEER_LATE, peer->rank,
                            "rank %d (pid %ld) did not connect through shared memory within %g s",
                            peer->rank, (long)peer->pid, config->timeout);

@@ -389,11 +389,10 @@ static enum status meeting_hold(struct meeting *meeting)
     while (!meeting_is_over(meeting) || meeting_proved(meeting) > 0) {
         bool over = meeting_is_over(meeting);
         int peer = over ? -1 : meeting_awaited(meeting);
-        enum waiting waiting =
-            config->waits ? config->waits(config->waits_argument, peer) : WAITING_ON;
-        if (waiting == WAITING_OVER)
+        enum tick_answer answer = tick_wait(config->tick, peer);
+        if (answer == TICK_ENDED)
             return fail(STATUS_ERROR, "gave up connecting, because the job has ended");
-        if (waiting == WAITING_LATE)
+        if (answer == TICK_LATE)
             return over ? STATUS_OK : meeting_late(meeting);
         enum status status = meeting_turn(meeting);
         if (status != STATUS_OK)
