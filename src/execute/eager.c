@@ -231,6 +231,6 @@ void eager_await(const struct eager *eager)
     for (uint32_t i = 0; i < eager->ready_count; i++) {
         struct channel *channel = eager->steps[eager->ready[i]].channel;
         if (channel)
-            channel->endpoint->transport->activate(channel);
+            channel->endpoint->transport->eager_await(channel);
     }
 }

@@ -146,17 +146,19 @@ struct transport {
     /* What the channel had to wait for until now. NULL: the transport does not know. */
     void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
 
-    /* Called by channel_post() when a transfer was put behind channel->last; and for a channel on
-     * which an eager_move() is waited for, before check(). */
+    /* Called by channel_post() when a transfer was put behind channel->last. */
     void (*activate)(struct channel *channel);
 
-    /* For plans of short messages, whole messages without posting: eager_move() sends or receives
-     * all of `transfer` at once (*moved) or nothing of it yet; what travels is the same as that of
-     * a posted transfer. Not to be called while transfers are posted on the channel. eager_most():
-     * the longest message for which it serves, in bytes; 0: none. Both NULL: not offered. */
+    /* Short messages without posting. All three NULL: not offered.
+     * eager_most(): the longest such message, in bytes; 0: none.
+     * eager_move(): sends or receives all of `transfer` at once (*moved is set), or nothing yet.
+     *   What travels is the same as for a posted transfer. No transfer may be posted on the channel.
+     * eager_await(): the caller waits for an eager_move() on the channel, on which nothing is
+     *   posted; the next check() looks at its peer. */
     size_t (*eager_most)(const struct channel *channel);
     enum status (*eager_move)(struct channel *channel, const struct transfer *transfer,
                               bool *moved);
+    void (*eager_await)(struct channel *channel);
 
     /* Moves what can be moved now; never blocks. Its cost follows the channels that have transfers
      * posted. Errors: a peer is gone (STATUS_TIMEOUT, naming it), or the link failed. */

@@ -69,14 +69,14 @@ static void test_death(void **state)
     assert_true(served > 0);
 }
 
-/* An eager message is waited for from activate() until the next check(): afterwards nobody minds
- * that the peer has died, until it is waited for again. */
+/* An eager message is awaited from eager_await() until the next check(). Later checks do not report
+ * the death of its peer, until the message is awaited again. */
 static void wait_once(struct rank *me, enum status expected)
 {
     const struct transport *transport = me->endpoint->transport;
     for (int lane = 0; lane < me->world->lanes; lane++) {
         for (int sends = 0; sends < 2; sends++)
-            transport->activate(transport->channel(me->endpoint, !me->number, lane, sends));
+            transport->eager_await(transport->channel(me->endpoint, !me->number, lane, sends));
     }
     require(me, transport->check(me->endpoint) == expected);
 }

@@ -55,7 +55,7 @@ struct stepped_channel {
     struct channel channel; /* first: a channel is its stepped one */
     struct wire wire;       /* of what it sends */
     size_t came;            /* bytes of an eager message that it received from a posted one */
-    long eager, activated;  /* calls of eager_move(); of activate() without anything posted */
+    long eager, awaited;    /* calls of eager_move(), of eager_await() */
     bool stuck, fails;      /* eager_move() moves nothing; returns an error */
 };
 
@@ -83,11 +83,12 @@ static inline uint64_t random_next(uint64_t *random)
 
 static inline void stepped_activate(struct channel *channel)
 {
-    struct stepped_channel *stepped = (struct stepped_channel *)channel;
-    if (channel->first)
-        links_of(channel)->posted++;
-    else
-        stepped->activated++;
+    links_of(channel)->posted++;
+}
+
+static inline void stepped_eager_await(struct channel *channel)
+{
+    ((struct stepped_channel *)channel)->awaited++;
 }
 
 static inline size_t stepped_eager_most(const struct channel *channel)
@@ -179,7 +180,8 @@ static const struct transport transport_stepped = {.name = "stepped", .activate 
 static const struct transport transport_eager = {.name = "stepped, eager",
                                                  .activate = stepped_activate,
                                                  .eager_most = stepped_eager_most,
-                                                 .eager_move = stepped_eager_move};
+                                                 .eager_move = stepped_eager_move,
+                                                 .eager_await = stepped_eager_await};
 
 struct channel *links_channel(struct links *links, int peer, int lane, bool sends)
 {

@@ -326,7 +326,7 @@ static void position_name_the_earliest(void **state)
 }
 
 /* check() hears of those channels that are waited for, and of no others. */
-static void awaited_channels_are_activated(void **state)
+static void awaited_channels_are_checked(void **state)
 {
     (void)state;
     struct world world;
@@ -334,17 +334,17 @@ static void awaited_channels_are_activated(void **state)
     struct links *links = &world.links[0];
     links->sends[1][0].stuck = true;
     rank_step(&world, 0, false);
-    assert_int_equal(links->receives[1][0].activated, 0);
+    assert_int_equal(links->receives[1][0].awaited, 0);
     assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
-    assert_int_equal(links->receives[1][0].activated, 1);
-    assert_int_equal(links->receives[2][0].activated, 1);
-    assert_int_equal(links->sends[1][0].activated, 0); /* nothing came that could go back */
+    assert_int_equal(links->receives[1][0].awaited, 1);
+    assert_int_equal(links->receives[2][0].awaited, 1);
+    assert_int_equal(links->sends[1][0].awaited, 0); /* nothing came that could go back */
     rank_step(&world, 1, true);
     rank_step(&world, 0, true);
     assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
-    assert_int_equal(links->receives[1][0].activated, 1);
-    assert_int_equal(links->receives[2][0].activated, 2);
-    assert_int_equal(links->sends[1][0].activated, 1);
+    assert_int_equal(links->receives[1][0].awaited, 1);
+    assert_int_equal(links->receives[2][0].awaited, 2);
+    assert_int_equal(links->sends[1][0].awaited, 1);
     world_close(&world);
 }
 
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(ranks_need_not_agree),
         cmocka_unit_test(fences_hold_their_own_scope),
         cmocka_unit_test(position_name_the_earliest),
-        cmocka_unit_test(awaited_channels_are_activated),
+        cmocka_unit_test(awaited_channels_are_checked),
         cmocka_unit_test(errors_come_out),
     };
     return cmocka_run_group_tests_name("eager", tests, NULL, NULL);

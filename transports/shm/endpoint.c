@@ -218,6 +218,7 @@ const struct transport transport_shm = {
     .activate = shm_activate,
     .eager_most = shm_eager_most,
     .eager_move = shm_eager_move,
+    .eager_await = shm_activate, /* its peer is that of an active channel, until check() */
     .progress = shm_progress,
     .check = shm_check,
     .close = shm_close,
