@@ -16,8 +16,7 @@
 hosts_missing='' hosts_ipv6='' hosts_state=''
 declare -A host_holder=()
 
-# hosts_up N [NAME...]: hosts 1 .. N, whose names are h1 .. hN unless told. False where it cannot be had; then
-# $hosts_missing says why.
+# hosts_up N [NAME...]: hosts 1 .. N, with names h1 .. hN by default. On failure $hosts_missing is the reason.
 hosts_up() {
     local host count=$1
     hosts_missing=
@@ -41,7 +40,7 @@ hosts_up() {
     done
 }
 
-# hosts_try COMMAND...: what it says when it fails is why there are no hosts.
+# hosts_try COMMAND...: if it fails, its output is the reason why there are no hosts.
 hosts_try() {
     hosts_missing=$("$@" 2>&1) && hosts_missing= && return
     hosts_missing="no hosts here: $(head -n 1 <<<"$hosts_missing") ($1 $2 $3)"
@@ -49,15 +48,15 @@ hosts_try() {
     return 1
 }
 
-hosts_lan() { # hosts_lan 0|1: a bridge, which is no host's
+hosts_lan() { # hosts_lan 0|1: a bridge, outside all hosts
     ip link show "lan$1" >"$hosts_state/lan" 2>&1 && return
     hosts_try ip link add "lan$1" type bridge && hosts_try ip addr add "10.7$((7 + $1)).0.254/24" dev "lan$1" &&
         { [ -z "$hosts_ipv6" ] || hosts_try ip addr add "fd7$((7 + $1))::fe/64" dev "lan$1" nodad; } &&
         hosts_try ip link set "lan$1" up
 }
 
-# The process that holds host $1, called $2, says its number when all is there. It is nobody's child, so that a test
-# may wait for all of its own.
+# The process that holds host $1, with name $2, writes its pid when the host is complete. It is not a child of this
+# shell, so that a test may wait for all of its children.
 host_begin() {
     local state=$hosts_state/$1
     cp "$hosts_state/names" "$state.names"
@@ -87,8 +86,8 @@ host_wire() { # host_wire I 0|1: the cable between a host's ethX and lanX
 
 host_network() { nsenter --target "${host_holder[$1]}" --net "${@:2}"; }
 
-# host_as I: sets $as to what makes the command behind it run on host I, as "${as[@]}" COMMAND..., in the test's folder.
-# For commands in the background: $! is then the command itself, and not a shell in front of it.
+# host_as I: sets $as so that "${as[@]}" COMMAND... runs on host I, in the current folder. For background commands: $!
+# is then the command itself, not a shell around it.
 host_as() {
     # shellcheck disable=SC2034 # for the tests
     as=(nsenter --target "${host_holder[$1]}" --net --uts --ipc --mount --wd)
@@ -100,11 +99,10 @@ host_on() { # host_on I COMMAND...
     "${as[@]}" "${@:2}"
 }
 
-# The file that is host I's /etc/hosts, to be written to (never replaced); localhost and the names of all hosts (and
-# hI-ipv6) are in it.
+# The file behind /etc/hosts of host I. Write to it, never replace it. It has localhost and all hosts (and hI-ipv6).
 host_names() { echo "$hosts_state/$1.names"; }
 
-# Processes on host I, its holder's among them.
+# Processes on host I, including its holder.
 host_pids() {
     local process
     for process in /proc/[0-9]*; do
@@ -112,7 +110,7 @@ host_pids() {
     done
 }
 
-# All that a host sends and gets, RATE each way (as tc has it: 200mbit). Replaces link_rate of this host.
+# Limits all traffic of a host to RATE in each direction (in tc's units: 200mbit). Replaces link_rate of this host.
 host_rate() { # host_rate I RATE
     local lan
     for lan in 0 1; do
@@ -121,7 +119,7 @@ host_rate() { # host_rate I RATE
     done
 }
 
-host_unrate() { # host_unrate I: full speed again, to everybody
+host_unrate() { # host_unrate I: full speed again
     local lan
     for lan in 0 1; do
         tc qdisc del dev "lan$lan-$1" root 2>/dev/null
@@ -130,7 +128,7 @@ host_unrate() { # host_unrate I: full speed again, to everybody
     true
 }
 
-# What hosts I and J send each other, RATE each way; all else at full speed. Ends with host_unrate of both.
+# Limits the traffic between hosts I and J to RATE in each direction. host_unrate of both ends it.
 link_rate() { # link_rate I J RATE
     link_rate_from "$1" "$2" "$3" && link_rate_from "$2" "$1" "$3"
 }
@@ -157,7 +155,7 @@ link_rate_from() {
 host_cut() { ip link set "lan0-$1" nomaster && ip link set "lan1-$1" nomaster; }
 host_heal() { ip link set "lan0-$1" master lan0 && ip link set "lan1-$1" master lan1; }
 
-# Hosts I and J do not reach each other, and all others do; ends with the hosts, or link_route del both ways.
+# Hosts I and J cannot reach each other; other pairs can. `link_route del` in both directions ends it.
 link_cut() { link_route add "$1" "$2" && link_route add "$2" "$1"; } # link_cut I J
 link_route() { # link_route add|del I J: a route from I to J that leads nowhere
     local lan
@@ -167,13 +165,13 @@ link_route() { # link_route add|del I J: a route from I to J that leads nowhere
     done
 }
 
-# The cables are pulled out, and host I sees it.
+# Pulls the cables out; host I sees the links go down.
 host_unplug() { ip link set "lan0-$1" down && ip link set "lan1-$1" down; }
 host_plug() { ip link set "lan0-$1" up && ip link set "lan1-$1" up; }
 
-# meet "HOSTS" OPTION...: a job whose rank r is on the r-th of these hosts. All ranks end well; what rank 0 says is in
-# $scratch/0.out, its JSON in $hosts_json.
-hosts_json=$scratch/met.json hosts_port=7000 hosts_patience=20 # seconds in which nobody may progress
+# meet "HOSTS" OPTION...: runs a job whose rank r is on the r-th of these hosts and checks that all ranks succeed. The
+# output of rank 0 is in $scratch/0.out, its JSON in $hosts_json.
+hosts_json=$scratch/met.json hosts_port=7000 hosts_patience=20 # its --timeout
 meet() {
     local dealt rank as
     read -ra dealt <<<"$1"

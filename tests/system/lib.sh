@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# lib.sh - what the system tests share. A test sources it, runs the real binary ($CCTEST) and says with check_*
-# what must have come of it; `finish` at its end makes that the exit status. Every failed check is told, with the
-# command and what it said, and the test goes on.
+# lib.sh - shared by the system tests. A test sources it, runs the real binary ($CCTEST) and checks the results with
+# check_*; `finish` at its end makes that the exit status. A failed check prints the command and its output, and the
+# test goes on.
 set -u
 export LC_ALL=C
-unset NO_COLOR "${!CCTEST_@}" # settings of the person who runs the tests are not part of them
+unset NO_COLOR "${!CCTEST_@}" # settings of the caller are not part of the tests
 CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 # shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
-# shellcheck disable=SC2034 # for the tests; where MPICH is, too, mpirun may be MPICH's
+# shellcheck disable=SC2034 # for the tests; mpirun may be MPICH's
 openmpi=$(command -v mpirun.openmpi || echo mpirun)
-# Without a private machine (below), everything that is left behind is looked for by this name.
+# Without a private machine (below), leftovers are found by this name.
 scratch=$(mktemp -d)
-# A command in the background that is killed before it has begun is a copy of this shell still: it must not remove this.
-# (No test of statuses: there, bash has that of the first command wrong.)
+# A background command that is killed before its exec is still a copy of this shell: it must not remove the folder.
+# (`case`, because with a test of a status bash returns a wrong status of the first command.)
 trap 'case $BASHPID in $$) rm -rf -- "$scratch" ;; esac' EXIT
 out=$scratch/out err=$scratch/err
 failures=0 checks=0 status=0 ran=()
@@ -23,7 +23,7 @@ skip() {
     exit 77
 }
 
-# Says what failed, once, with the last command's words.
+# Reports a failure, with the output of the last command.
 failed() {
     failures=$((failures + 1))
     {
@@ -40,14 +40,14 @@ finish() {
     exit $((failures > 0))
 }
 
-# run COMMAND...: its output goes to $out and $err, its exit status to $status. Ends a command that hangs (124).
+# run COMMAND...: output to $out and $err, exit status to $status. Kills a command that hangs (124).
 run() {
     ran=("$@")
     timeout --kill-after=2 "${RUN_LIMIT:-60}" "$@" >"$out" 2>"$err" </dev/null
     status=$?
 }
 
-# start NAME COMMAND...: in the background; its words are in $scratch/NAME.{out,err}.
+# start NAME COMMAND...: in the background; output to $scratch/NAME.{out,err}.
 declare -A pids
 start() {
     local name=$1
@@ -57,7 +57,7 @@ start() {
     pids[$name]=$!
 }
 
-# ended NAME STATUS [REGEX]: waits for it.
+# ended NAME STATUS [REGEX]: waits for a command of `start` and checks it.
 ended() {
     wait "${pids[$1]}"
     status=$? out=$scratch/$1.out err=$scratch/$1.err
@@ -76,32 +76,32 @@ check_status() { # check_status EXPECTED [WHAT]
     check "exit status $status, expected $1${2:+: $2}" test "$status" = "$1"
 }
 
-check_says() { # check_says REGEX [FILE]: a line of it matches (standard error unless told)
+check_says() { # check_says REGEX [FILE]: a line matches (of standard error by default)
     check "no line matches: $1" grep -Eq -- "$1" "${2:-$err}"
 }
 
-check_silent() { # check_silent REGEX [FILE]: no line of it matches
+check_silent() { # check_silent REGEX [FILE]: no line matches
     checks=$((checks + 1))
     ! grep -Eq -- "$1" "${2:-$err}" || failed "a line matches: $1"
 }
 
-check_json() { # check_json FILE PYTHON-EXPRESSION...: true of the document `d`, each of them
-    local file=$1 told
+check_json() { # check_json FILE PYTHON-EXPRESSION...: each is true of the document `d`
+    local file=$1 wrong
     shift
     checks=$((checks + $#))
-    told=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
+    wrong=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
 import json, sys
 d = json.load(open(sys.argv[1]))
 for expression in sys.argv[2:]:
     if not eval(expression, {"d": d}):
         print("not so:", expression)
 PYTHON
-    ) || told="not valid JSON: $(tail -n 1 <<<"$told")"
-    [ -z "$told" ] || failed "$file: $told"
+    ) || wrong="not valid JSON: $(tail -n 1 <<<"$wrong")"
+    [ -z "$wrong" ] || failed "$file: $wrong"
 }
 
-# "collective algorithm rooted|- reduces|- counted|- ranks" of each algorithm, one a line; the ranks that it takes as
-# `cctest list` says it, with '-' for blanks: any, powers-of-2, groups, equal-groups ...
+# "collective algorithm rooted|- reduces|- counted|- ranks" of each algorithm, one a line; ranks are those of
+# `cctest list`, with '-' for blanks: any, powers-of-2, groups, equal-groups ...
 algorithms() {
     "$CCTEST" list --json - | python3 -c '
 import json, sys
@@ -117,15 +117,14 @@ import json, sys
 print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"]])'
 }
 
-# Who is left of session $1, that is of a command that was started with setsid; the dead that their new parent has not
-# collected yet are not.
+# Processes of session $1 (of a command that was started with setsid), without zombies.
 session() { ps -s "$1" -o pid=,stat= | awk '$2 !~ /^Z/ { print $1 }'; }
 
-# A secret that costs no time: one shorter than 32 characters takes a tenth of a second and 64 MiB of each rank.
+# A secret without the slow hash: one of fewer than 32 characters costs each rank a tenth of a second and 64 MiB.
 # shellcheck disable=SC2034 # for the tests
 long_secret='open sesame, said somebody at some length'
 
-# await SECONDS COMMAND...: until the command succeeds; false if it does not.
+# await SECONDS COMMAND...: waits until the command succeeds; false if it does not.
 await() {
     local until=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
     while ! "${@:2}"; do
@@ -134,8 +133,8 @@ await() {
     done
 }
 
-# build_other NAME VARIABLE=VALUE...: another cctest, $other, by make with these. What is there already is used again,
-# but for what tells its version.
+# build_other NAME VARIABLE=VALUE...: makes another cctest, $other, with these variables. Reuses all objects but those
+# that contain the version.
 build_other() {
     local parts=(src algorithms transports cli) source
     other=$scratch/$1/cctest
@@ -151,14 +150,14 @@ build_other() {
     return $status
 }
 
-# To $port, one where nobody listens.
+# Sets $port to a free one.
 free_port() {
     # shellcheck disable=SC2034 # for the tests
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
-# The script goes on in namespaces of its own, where the system allows it: what is left behind (processes, shared
-# memory, sockets) is then seen exactly, whatever else runs on the machine. $private says whether it came so far.
+# Continues the script in namespaces of its own, if the system allows it. Leftovers (processes, shared memory,
+# sockets) are then seen exactly. $private tells whether it succeeded.
 private=${TEST_PRIVATE:-}
 [ -z "$private" ] || mount -t tmpfs none /dev/shm
 private_machine() {
@@ -172,10 +171,10 @@ private_machine() {
         rm -rf -- "$scratch"
         CCTEST=$CCTEST TEST_PRIVATE=1 exec "${namespaces[@]}" "$0" "$@"
     fi
-    echo "without namespaces: what is left behind is looked for in sessions only"
+    echo "without namespaces: leftovers are looked for in sessions only"
 }
 
-# Processes of this private machine but this shell's own.
+# Processes of cctest on this private machine.
 strange_processes() {
     ps -e -o pid=,ppid=,stat=,comm= | awk -v me=$$ '$1 != me && $2 != me && $3 !~ /^Z/ && $4 == "cctest"'
 }

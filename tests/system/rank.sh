@@ -1,11 +1,11 @@
 #!/bin/sh
-# rank.sh - a rank that a launcher starts, and whose number, pid and exit status are kept, since the launcher tells
-# nobody: FOLDER/RANK.pid and FOLDER/RANK.status.
+# rank.sh - runs a rank under a launcher, and writes its pid and exit status, which launchers hide, to FOLDER/RANK.pid
+# and FOLDER/RANK.status.
 # usage: rank.sh FOLDER COMMAND...
-trap : TERM # the launcher's, for what it left behind
+trap : TERM # from the launcher, when another rank has failed
 at=$1/${SLURM_PROCID:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
 shift
-env --default-signal=INT,QUIT "$@" & # which a shell has ignored by what it starts so
+env --default-signal=INT,QUIT "$@" & # a shell makes background commands ignore them
 echo $! >"$at.pid"
 wait $!
 status=$?

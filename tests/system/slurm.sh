@@ -6,14 +6,14 @@
 #     slurm srun -N 3 ...             # on host 1, as `run`
 #     slurm_down
 #
-# All its files are in $slurm_state; its daemons are in the test's PID namespace, so nothing stays when it is killed.
+# All its files are in $slurm_state; its daemons are in the test's PID namespace, so they end when the test is killed.
 
 # shellcheck disable=SC2154 # $scratch, $err and $hosts_missing are those of the files above
 slurm_missing='' slurm_state=$scratch/slurm
 slurm_cpus=16 # of each node, as Slurm counts them; nothing is bound to them
 
-# A task that Slurm could not start on a node, by its own words, says nothing of cctest: it is told, with what may show
-# why, and the command runs once more.
+# If Slurm reports that it could not start a task on a node, this is no failure of cctest: prints the evidence and
+# repeats the command once.
 slurm() {
     local as node nodes
     slurm_as
@@ -49,7 +49,7 @@ slurm_as() {
     as+=(env SLURM_CONF="$slurm_state/slurm.conf")
 }
 
-# What is not here, with the package that has it.
+# Sets $slurm_missing to the first missing program, with its package.
 slurm_lacks() {
     local need
     for need in munged:munge slurmctld:slurm-wlm slurmd:slurm-wlm srun:slurm-wlm; do
@@ -57,13 +57,13 @@ slurm_lacks() {
         slurm_missing="${need%:*} is not here: install ${need#*:} (scripts/setup --tests)"
         return
     done
-    # The root of a user namespace cannot become the users whose jobs it runs.
+    # The root of a user namespace cannot become other users.
     [ "$(awk '{ print $3 }' /proc/self/uid_map)" -gt 65535 ] ||
-        slurm_missing="this is not the machine's root, which Slurm's daemons need: run the tests as root"
+        slurm_missing="Slurm's daemons need the root of the machine: run the tests as root"
     [ -n "$slurm_missing" ]
 }
 
-# slurm_up N: false where it cannot be had; then $slurm_missing says why. A daemon that does not start fails the test.
+# slurm_up N: on failure $slurm_missing is the reason. A daemon that does not start fails the test.
 slurm_up() {
     local node count=$1 as
     slurm_missing=
@@ -72,9 +72,9 @@ slurm_up() {
     hosts_up "$count" || slurm_missing=$hosts_missing
     [ -z "$slurm_missing" ] || return
     mkdir -p "$slurm_state"/{munge,spool,state,pmix}
-    chmod 755 "$scratch" "$slurm_state" # munge insists on it, and that nobody else can write there
+    chmod 755 "$scratch" "$slurm_state" # munge requires that no other user can write there
     slurm_configure "$count" >"$slurm_state/slurm.conf"
-    # Nodes on one machine would fight over PMIx's folder in /tmp: each of them gets its own (slurm_node).
+    # Nodes on one machine would share PMIx's folder in /tmp: slurm_node gives each of them its own.
     echo "PMIxCliTmpDirBase=$slurm_state/pmix" >"$slurm_state/mpi.conf"
     (umask 077 && head -c 128 /dev/urandom >"$slurm_state/munge/key")
     slurm_start munged --foreground --force --num-threads=2 --key-file="$slurm_state/munge/key" \
@@ -87,14 +87,14 @@ slurm_up() {
     await 30 slurm_is_up || slurm_failed "the cluster" "*.log"
 }
 
-slurm_failed() { # slurm_failed WHO LOGS
+slurm_failed() { # slurm_failed DAEMON LOGS
     # shellcheck disable=SC2086,SC2154 # a pattern
     (cd "$slurm_state" && tail -n 3 $2) >"$err" 2>&1
     failed "$1 did not start"
     finish
 }
 
-# A daemon, which must not be a job of this shell: tests wait for all of theirs.
+# Starts a daemon, not as a job of this shell: tests wait for all of their jobs.
 slurm_start() { ("$@" </dev/null >/dev/null 2>&1 &); }
 
 slurm_node() { # slurm_node hI: its slurmd
@@ -106,14 +106,14 @@ slurm_node() { # slurm_node hI: its slurmd
         exec slurmd -D -N "$1" -f "$0/slurm.conf"' "$slurm_state" "$1"
 }
 
-slurm_is_up() { # all nodes answer; those that do not have a star at their state
+slurm_is_up() { # all nodes answer; sinfo appends a star to the state of others
     local as
     slurm_as
     [ "$("${as[@]}" sinfo -h -N -o %T 2>/dev/null | grep -Ecx 'idle|mixed|allocated|completing')" = ${#host_holder[@]} ]
 }
 
-# slurm_wait JOB: until it has ended; $status is then its exit status as sbatch --wait has it, which looks for it every
-# two seconds only: the highest of an array, 1 of what a signal ended; 124 when it does not end.
+# slurm_wait JOB: waits until the job has ended, more often than sbatch --wait, which polls every two seconds. Sets
+# $status as sbatch --wait does: the highest of an array, 1 after a signal; 124 if the job does not end.
 slurm_wait() {
     local as job=
     slurm_as
@@ -125,7 +125,7 @@ slurm_wait() {
 
 slurm_has_ended() {
     local left
-    sleep 0.1 # to ask is work for a busy machine
+    sleep 0.1 # squeue is expensive on a busy machine
     left=$("${as[@]}" squeue -h -j "$1" 2>&1) && [ -z "$left" ]
 }
 
@@ -153,10 +153,10 @@ SlurmdPidFile=$slurm_state/slurmd.%n.pid
 SlurmctldLogFile=$slurm_state/ctld.log
 SlurmdLogFile=$slurm_state/slurmd.%n.log
 KillWait=10
-# The controller asks after nodes every 20 seconds then, also after those that did not answer.
+# The controller then polls nodes every 20 seconds, including those that did not answer.
 SlurmdTimeout=60
 SlurmdDebug=debug2
-# sbatch --wait looks every two seconds then; it would else wait four times as long after each look.
+# sbatch --wait then polls every two seconds; by default it waits four times as long after each poll.
 MinJobAge=5
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1
 SlurmdParameters=config_overrides
@@ -169,7 +169,7 @@ CONF
 slurm_down() {
     local node pid
     for node in "${!host_holder[@]}"; do
-        slurm_pid "h$node" >/dev/null || slurm_evidence "h$node" # it should be there still
+        slurm_pid "h$node" >/dev/null || slurm_evidence "h$node" # it should still run
     done
     hosts_down
     pid=$(cat "$slurm_state/munge/pid" 2>/dev/null) && kill "$pid"

@@ -1,7 +1,7 @@
-"""strangers.py - others than a job's ranks at its ports, in all ways that are none of cctest's or only begin like it.
+"""strangers.py - connections from outside a job: other protocols, or data that only begins like cctest's.
 
-usage: strangers.py ADDRESS PORT COUNT SECONDS: connects so often at once, says "there" and how often it got through when
-all have tried, and stays for so long.
+usage: strangers.py ADDRESS PORT COUNT SECONDS: opens COUNT connections, prints "there" and the number that succeeded,
+and keeps them open.
 """
 import os
 import pathlib
@@ -16,9 +16,9 @@ PROTOCOL = int(re.search(r"^#define PROTOCOL +(\d+)$", SOURCE.read_text(encoding
 PREFIX = b"cctest" + struct.pack("<H", PROTOCOL)
 
 
-def opening(size, said):
-    """The first message of who connects, with a hello of `size` bytes of which `said` are there."""
-    return PREFIX + os.urandom(32) + b"P" + struct.pack("<H", size) + os.urandom(said)
+def opening(size, sent):
+    """The first message of a connection, with a join request of `size` bytes of which `sent` follow."""
+    return PREFIX + os.urandom(32) + b"P" + struct.pack("<H", size) + os.urandom(sent)
 
 
 KINDS = {
@@ -29,9 +29,9 @@ KINDS = {
     "preamble, then nothing": lambda: PREFIX,
     "half of the magic": lambda: PREFIX[:3],
     "another protocol": lambda: PREFIX[:6] + b"\x63\x00" + os.urandom(100),
-    "a hello without an end": lambda: opening(65535, 100000),
-    "the longest hello that is let in, half of it": lambda: opening(1024, 512),
-    "a proof by guess": lambda: opening(300, 300) + os.urandom(32),
+    "an endless join request": lambda: opening(65535, 100000),
+    "half of the longest join request": lambda: opening(1024, 512),
+    "a guessed proof": lambda: opening(300, 300) + os.urandom(32),
     "an opening, then a no": lambda: PREFIX + os.urandom(32) + b"N",
     "byte by byte": lambda: b"",
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A bounded sample of the campaign: each fault once, at a random moment (tests/campaign), by a seed whose sample has all
-# bootstraps, too; with some time to spare for a machine that is busy. CAMPAIGN='--runs 300 --seed 1' runs the whole of
-# it (make campaign), '--seed 1 --run 17' one run alone.
+# A sample of the campaign (tests/campaign): each fault once, at a random moment. The seed is one whose sample has all
+# bootstraps; --slack leaves time on a busy machine. CAMPAIGN='--runs 300 --seed 1' runs all (make campaign),
+# '--seed 1 --run 17' repeats one run.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/hosts.sh
@@ -10,7 +10,7 @@
 . "$(dirname -- "$0")/slurm.sh"
 private_machine "$@"
 # shellcheck disable=SC2154 # lib.sh's
-[ -n "$private" ] || skip "this user may make no namespaces, and the campaign harms the machine that it runs on"
+[ -n "$private" ] || skip "this user may make no namespaces, and the campaign must not run on a shared machine"
 read -ra given <<<"${CAMPAIGN:---seed 71 --seconds 120 --runs 0 --least 15 --slack 6}"
 # shellcheck disable=SC2154 # hosts.sh's and lib.sh's
 cd "$scratch" || exit # where the hosts' commands run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Completion: what a real bash makes of a half-written line. What is offered is held against what `list`, `help` and the
-# sentences about unknown names say, and against what the command line accepts.
+# Completion by a real bash. Its offers equal the output of `list`, `help` and the sentences about unknown names, and the
+# command line accepts them.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 script=$repository/cli/completion.bash
@@ -10,11 +10,11 @@ PATH=$scratch/bin:$PATH
 cd "$scratch/files" || exit 1
 touch "counts one.txt" counts2.txt
 
-# completes LINE: what bash offers at its end, as the library of completions would ask, one a line in $out.
+# completes LINE: writes the completions of LINE to $out, one a line, as bash-completion would ask for them.
 completes() {
     ran=(complete "$1")
     status=0
-    # bash cuts at blanks and at $COMP_WORDBREAKS, and keeps the cuts but blanks as words.
+    # bash splits at blanks and at $COMP_WORDBREAKS; separators other than blanks become words.
     bash --norc -c '
         . "$1"
         COMP_LINE=$2 COMP_POINT=${#2}
@@ -26,7 +26,7 @@ completes() {
     check "complains: $(cat "$err")" test ! -s "$err"
 }
 
-offers() { # offers LINE WORD...: these, in any order, and nothing else
+offers() { # offers LINE WORD...: the completions are exactly these, in any order
     completes "$1"
     local got wanted
     got=$(sort -u "$out" | paste -sd' ')
@@ -34,7 +34,7 @@ offers() { # offers LINE WORD...: these, in any order, and nothing else
     check "'$1' offers '$got', not '$wanted'" test "$got" = "$wanted"
 }
 
-names() { # names PYTHON-EXPRESSION: of the catalogue `d`, one a line
+names() { # names PYTHON-EXPRESSION: its elements, from the JSON `d` of `list`, one a line
     "$CCTEST" list --json - | python3 -c "import json, sys; d = json.load(sys.stdin); print('\n'.join($1))"
 }
 
@@ -50,7 +50,7 @@ offers "cctest allr" allreduce
 offers "cctest bca" bcast
 offers "cctest xyz" ""
 
-# Options: those of --help, of each command.
+# Options of each command: those of --help.
 for command in alltoall plan list info help; do
     mapfile -t options < <("$CCTEST" help "$command" | sed -nE 's/^  (-., |    )(--[a-z-]+).*/\2/p')
     offers "cctest $command --" "${options[@]}"
@@ -85,8 +85,8 @@ for part in "${offered[@]}"; do
     check "a part that is offered is known: $part" test "$(grep -c 'did you mean\|valid are' "$err")" = 0
 done
 
-# Values with fixed words are those that the command line names.
-valid() { # valid OPTION: what it says is valid
+# Fixed words of an option: those that its error message lists.
+valid() { # valid OPTION: the listed words
     "$CCTEST" allreduce "$1" nonsense 2>&1 | sed -nE 's/.*valid are (.*)/\1/p' | tr -d ','
 }
 for option in -d -o -m --copy --bind --start --ranks-as; do
@@ -115,7 +115,7 @@ check_says '^lo$' "$out"
 # shellcheck disable=SC2088 # as it is written
 HOME=$scratch offers "~/bin/cctest li" list
 
-# And on a terminal: bash itself asks, inserts, and goes on behind a ':' without a blank.
+# On a terminal: bash inserts completions, and continues after a ':' without a blank.
 ran=(bash on a terminal)
 python3 - "$script" >"$out" 2>"$err" <<'PYTHON'
 import os, pty, select, sys, time

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Who is to blame for the slowest time, on four hosts: a link or a host that is throttled, a rank that is delayed, or
-# nobody; and that samples in JSON say what each rank saw.
-# usage: test_culprit.sh [RUNS [SEED]]: so many runs of each, of changing algorithms and victims (3, for CI), and one of
-# a slow host; `make culprit` has 20. It prints a table of what was named.
+# The bottleneck on four hosts: a throttled link or host, a delayed rank, or none; and the samples in JSON.
+# usage: test_culprit.sh [RUNS [SEED]]: RUNS of each (default 3), with varying algorithms and victims, and one with
+# a slow host; `make culprit` has 20. Prints a table of the results.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -17,11 +16,11 @@ RANDOM=${2:-1}
 export CCTEST_SECRET=$long_secret
 json=$hosts_json table=$scratch/0.out
 
-# What is run: iterations with a victim, iterations without, and the job. At 40 Mbit/s each takes about a second.
+# Iterations with a fault, iterations without, and the job. At 40 Mbit/s an iteration takes about a second.
 cases=("8 150 alltoall -a pairwise" "4 80 allreduce -a ring" "8 150 alltoall -a linear" "8 150 allgather -a ring"
     "6 150 broadcast -a chain")
 
-# Who was named, as "rank 2 h3", "link h2 h3", "host h3", or "nobody".
+# The bottleneck in the JSON: "rank 2 h3", "link h2 h3", "host h3", or "none".
 named() {
     python3 - "$json" <<'PYTHON'
 import json, sys
@@ -34,25 +33,25 @@ elif kind == "host":
 elif kind == "link":
     print(kind, *(end["host"] for end in (culprit["from"], culprit["to"])))
 else:
-    print("nobody")
+    print("none")
 PYTHON
 }
 
 declare -A count=()
 
-# judge WHAT EXPECTED...: whether the last run named one of these; all runs of WHAT are counted.
+# judge WHAT EXPECTED...: checks whether the last run named one of these, and counts the runs of WHAT.
 judge() {
-    local what=$1 who result=wrong expected
-    who=$(named)
-    for expected in "${@:2}"; do [ "$who" != "$expected" ] || result=right; done
-    [ "$result" = right ] || { [ "$who" = nobody ] && result=nobody; }
+    local what=$1 found result=wrong expected
+    found=$(named)
+    for expected in "${@:2}"; do [ "$found" != "$expected" ] || result=right; done
+    [ "$result" = right ] || { [ "$found" = none ] && result=none; }
     count[$what $result]=$((${count[$what $result]:-0} + 1))
     count[$what]=$((${count[$what]:-0} + 1))
     [ "$result" = right ] || {
-        echo "$what: expected $2, named $who: ${job[*]}"
+        echo "$what: expected $2, named $found: ${job[*]}"
         grep -A 1 -E '^ +[0-9]|slowest' "$table"
     }
-    [ "$who" = nobody ] || check "what is named is said" grep -Eq "^#   slowest: .*(${who##* }|begins)" "$table"
+    [ "$found" = none ] || check "the table names $found" grep -Eq "^#   slowest: .*(${found##* }|begins)" "$table"
 }
 
 for ((run = 0; run < runs; run++)); do
@@ -73,29 +72,29 @@ for ((run = 0; run < runs; run++)); do
     judge rank "rank $rank h$((rank / per_host + 1))"
 
     meet "$places" "${job[@]}" -n "$many"
-    judge healthy nobody
+    judge healthy none
 done
 
-# All links of a host: on a busy machine some of them have enough to wait for elsewhere, and the worst alone is named.
+# All links of a host. On a busy machine other waits may hide some of them, and only the worst link is named.
 read -ra job <<<"alltoall -a pairwise -b 1M -e 1M -w 1 -c 0 -v"
 host_rate 3 40mbit
 meet "1 2 3 4" "${job[@]}" -n 8
 judge host "host h3" "link h"{1,2,4}" h3" "link h3 h"{1,2,4}
 host_unrate 3
 
-printf '%-24s %6s %6s %6s %7s\n' "to blame" runs right wrong nobody
+printf '%-24s %6s %6s %6s %7s\n' "bottleneck" runs right wrong none
 printf '%-24s %6d %6d %6d %7d\n' \
-    "a throttled link" "${count[link]}" "${count[link right]:-0}" "${count[link wrong]:-0}" "${count[link nobody]:-0}" \
-    "a throttled host" "${count[host]}" "${count[host right]:-0}" "${count[host wrong]:-0}" "${count[host nobody]:-0}" \
-    "a delayed rank" "${count[rank]}" "${count[rank right]:-0}" "${count[rank wrong]:-0}" "${count[rank nobody]:-0}" \
-    "nobody" "${count[healthy]}" 0 "${count[healthy wrong]:-0}" "${count[healthy right]:-0}"
+    "a throttled link" "${count[link]}" "${count[link right]:-0}" "${count[link wrong]:-0}" "${count[link none]:-0}" \
+    "a throttled host" "${count[host]}" "${count[host right]:-0}" "${count[host wrong]:-0}" "${count[host none]:-0}" \
+    "a delayed rank" "${count[rank]}" "${count[rank right]:-0}" "${count[rank wrong]:-0}" "${count[rank none]:-0}" \
+    "none" "${count[healthy]}" 0 "${count[healthy wrong]:-0}" "${count[healthy right]:-0}"
 least=$((runs - (runs + 19) / 20)) # one in twenty may be missed
 check "throttled links are named" test "${count[link right]:-0}" -ge "$least"
 check "a throttled host is named" test "${count[host right]:-0}" = 1
 check "delayed ranks are named" test "${count[rank right]:-0}" -ge "$least"
-check "nobody is named in a healthy job" test "${count[healthy wrong]:-0}" = 0
+check "no bottleneck is named in a healthy job" test "${count[healthy wrong]:-0}" = 0
 
-# What the ranks saw is there for scripts: with -v also what went between each two.
+# The JSON has the samples of all ranks, and with -v the traffic between all pairs.
 peers='[p for s in d["results"][0]["samples"] for p in s["peers"]]'
 check_json "$json" 'len(d["results"][0]["samples"]) == len(d["ranks"])' \
     'all(s["late_us"] >= 0 and s["p50_us"] > 0 for s in d["results"][0]["samples"])' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What comes from elsewhere (peers, strangers, users): each fuzz target reads its seeds, the inputs in its corpus if it
-# has one, and a second of random changes of them; and the driver finds a fault that is there. The build is that of
-# test_sanitizers.sh. `make fuzz` looks for longer, and where new code is reached.
+# Input from outside (peers, strangers, users): each fuzz target reads its seeds, its corpus if it has one, and a second
+# of random changes of these; and the driver finds a fault in a faulty target. The build is that of
+# test_sanitizers.sh. `make fuzz` runs longer, guided by coverage.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 echo 'int main(void) { return 0; }' >"$scratch/try.c"
@@ -16,7 +16,7 @@ if [ -z "${TEST_PRIVATE:-}" ]; then
     check_status 0 "the targets are built"
     [ $status = 0 ] || finish
 fi
-private_machine "$@" # an address that is made up may be that of another process
+private_machine "$@" # an invented address may belong to another process
 cd "$scratch" || exit 1
 for program in "$repository"/build-address-undefined/tests/fuzz/*; do
     [[ -x $program && $program != *.[do] ]] || continue
@@ -26,7 +26,7 @@ for program in "$repository"/build-address-undefined/tests/fuzz/*; do
 done
 check "there are targets" test "$checks" -ge 8
 
-# The driver finds what there is to find: an input that a target takes for wrong ends it, and is kept.
+# The driver finds the fault of a faulty target, and keeps the input.
 cat >wrong.c <<'EOT'
 #include "fuzz.h"
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -47,7 +47,7 @@ run "$repository/tests/fuzz/run" 30 ./wrong
 check_status 1 "the fault is found"
 check "its input is kept" test "$(cat wrong-crash-* | wc -c)" -ge 3
 line=$(grep '^or make it anew: ' "$out")
-check "it can be made anew of what is printed" cmp wrong-crash-* <(base64 -d <<<"${line##*<<<}")
+check "the printed text restores it" cmp wrong-crash-* <(base64 -d <<<"${line##*<<<}")
 cp wrong-crash-* again
 run ./wrong again
 check "status $status when it is tried again" test "$status" != 0

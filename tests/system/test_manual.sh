@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The words: the manual page is well formed and has every option, the README's commands run, and what is installed can
-# be taken away again.
+# The manual page is well formed and complete, its sentences are those of the program, the commands of the README and
+# the page run, and `make uninstall` removes what `make install` installed.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -54,17 +54,17 @@ status=$?
 check_status 0 "defaults are found"
 check_silent . "$out"
 
-# The variables of the environment that are looked at, and each option's.
+# The environment: the page has all variables that the program reads, and no others; options read theirs.
 sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/told"
 (
     cd "$repository" || exit 1
     sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c cli/*.c cli/*/*.c transports/*/*.c
     grep -oE '"[A-Z]+_[A-Z_]+"' src/bootstrap/launcher.c | tr -d '"'
 ) | sort -u >"$scratch/read"
-check "variables that the page does not tell: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
+check "variables that the page lacks: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
     test -z "$(comm -13 "$scratch/told" "$scratch/read")"
 while read -r variable; do
-    check "nobody looks at $variable of the page" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
+    check "the program does not read $variable" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
 done <"$scratch/told"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
@@ -80,8 +80,7 @@ done
 check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)$/\1/p' "$page" | paste -sd' ')" = \
     "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/base/status.h" | paste -sd' ')"
 
-# Example commands of the README and the manual page, with small sizes where they do not matter; in a directory of
-# their own, where they may write.
+# Example commands of the README and the manual page, mostly with small sizes, in a folder of their own.
 cd "$scratch" || exit 1
 small="-e 64K -n 2 -w 0"
 {
@@ -105,7 +104,7 @@ while read -r _ line; do
     esac
 done <examples
 
-# Those of several nodes, all on this one.
+# Examples for several nodes, all on this one.
 ranks=()
 while read -r line; do
     read -ra words <<<"${line//node1:/localhost:} $small"
@@ -120,8 +119,8 @@ for rank in "${!ranks[@]}"; do
     check_status 0
 done
 
-# Every sentence that the page quotes can be one of the program's: it ends with the words of some format of the
-# sources, or with those up to a ';', ':', ',' or '(' of it.
+# Every quoted sentence of the page ends with a format string of the sources, or with the part of one before a ';', ':',
+# ',' or '('.
 ran=(sentences)
 python3 - "$repository" "$page" >"$out" 2>"$err" <<'PYTHON'
 import glob, re, sys
@@ -146,13 +145,13 @@ check_status 0 "sentences of the program"
 check_silent . "$out"
 check_says '^[12][0-9] sentences'
 
-# Diagnostics that the manual page quotes are those of today.
+# Two quoted diagnostics, compared with the real output.
 "$CCTEST" alltoall -b 1X 2>"$err"
 check "the quoted sentence about 1X" grep -qF "$(sed 's/.*1X//' "$err")" <(sed 's/\\(aq/'"'"'/g' "$page")
 "$CCTEST" alltoall -a pairwise-xor --np 6 2>"$err"
 check "the quoted sentence about pairwise-xor" grep -qF "$(cat "$err")" "$page"
 
-# Installed, and taken away.
+# Install and uninstall.
 ran=(make install)
 make -s -C "$repository" -o "$CCTEST" binary="$CCTEST" install DESTDIR="$scratch/root" PREFIX=/opt/x >"$out" 2>"$err"
 status=$?
