@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/options/choices.h"
+#include "cli/options/inject.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
 
 #define FILES_TOO ":files"
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/options/names.h"
 #include "cli/printers/output.h"
 #include "cli/printers/text.h"
 #include "collective/shape.h"

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/options/resolve.h"
+#include "cli/options/values.h"
 #include "cli/printers/output.h"
 
 static enum status dispatch(const struct command_line *line, struct job *job)
@@ -45,13 +47,14 @@ static void name_sources(const struct command_line *line, struct log *log)
         const struct argument *argument = command_line_argument(line, row->name);
         char flag[64], label[LABEL_MOST];
         int length = snprintf(flag, sizeof flag, "--%s", row->name);
-        const char *at = argument->source == SOURCE_ENVIRONMENT ? strstr(log->failure.text, flag) : NULL;
+        const char *at =
+            argument->source == SOURCE_ENVIRONMENT ? strstr(log->failure.text, flag) : NULL;
         while (at && (at[length] == '-' || isalnum((unsigned char)at[length])))
             at = strstr(at + 1, flag); /* a longer name */
         size_t end = strlen(log->failure.text);
         if (at)
-            snprintf(log->failure.text + end, sizeof log->failure.text - end, " (%s is set: %s)", flag,
-                     argument_label(argument, label));
+            snprintf(log->failure.text + end, sizeof log->failure.text - end, " (%s is set: %s)",
+                     flag, argument_label(argument, label));
     }
 }
 

@@ -167,6 +167,8 @@ enum status run_command(const struct command_line *line, struct job *job)
 {
     (void)line;
     struct bootstrap bootstrap;
+    char compared[COMPARED_TEXT_MOST];
+    options_compared(job, compared); /* as the user gave them, before the ranks settle `auto` */
     enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
         bootstrap_close(&bootstrap);
@@ -180,7 +182,8 @@ enum status run_command(const struct command_line *line, struct job *job)
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {
-        struct session_arguments arguments = {.job = job, .report = &printers.report};
+        struct session_arguments arguments = {
+            .job = job, .options = compared, .report = &printers.report};
         status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
         if (reports && !printers.outcome->ended && printers.each[PRINTER_JSON])
             json_abandoned(printers.each[PRINTER_JSON], job, status);

@@ -1,29 +1,17 @@
 /*
- * choices.c - option values that are lists: algorithms with their own options, and transports.
+ * choices.c - option values that are lists: algorithms with their own options, transports, counts
+ * and groups.
  */
+#include "cli/options/choices.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/options.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
 
 #define GROUP_MOST 65536 /* ranks of one */
-
-/* Cuts the next item off a list, up to a separator. */
-static bool item_next(const char **list, char separator, char item[ITEM_MOST])
-{
-    if (!*list)
-        return false;
-    const char *end = strchrnul(*list, separator);
-    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
-    *list = *end ? end + 1 : NULL;
-    return true;
-}
-
-bool list_next(const char **list, char item[ITEM_MOST])
-{
-    return item_next(list, ',', item);
-}
 
 /* Algorithms: name[:key=value]... */
 
@@ -101,7 +89,7 @@ static enum status groups_read(const char *text, struct choice *choice)
 {
     const char *rest = text;
     char item[ITEM_MOST];
-    while (item_next(&rest, '+', item)) {
+    while (list_next(&rest, '+', item)) {
         long long value;
         const char *why = whole_parse(item, 1, GROUP_MOST, &value);
         if (!why && choice->group_count == CHOICE_GROUPS_MOST)
@@ -125,10 +113,10 @@ static int option_place(const struct algorithm *algorithm, const char *name, siz
     return -1;
 }
 
-/* A choice whose options are being read: bits tell which ones were. */
-struct reading {
+/* A choice whose options are being read. */
+struct choice_reader {
     struct choice choice;
-    unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST];
+    unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST]; /* bits of the options that were given */
 };
 
 /* Notes an option that may be given once. */
@@ -143,9 +131,10 @@ static enum status option_once(unsigned *seen, int place, const char *key,
 }
 
 /* "inter.radix=4": an option of the algorithm that was chosen for a part. */
-static enum status part_option_read(struct reading *reading, const char *key, const char *value)
+static enum status part_option_read(struct choice_reader *reader, const char *key,
+                                    const char *value)
 {
-    struct choice *choice = &reading->choice;
+    struct choice *choice = &reader->choice;
     size_t length = strcspn(key, ".");
     int index = option_place(choice->algorithm, key, length);
     if (index < 0 || choice->algorithm->options[index].kind != OPTION_PART)
@@ -155,7 +144,7 @@ static enum status part_option_read(struct reading *reading, const char *key, co
     int place = option_place(part->algorithm, name, strlen(name));
     if (place < 0)
         return option_unknown(part->algorithm, name);
-    enum status status = option_once(&reading->part_seen[index], place, key, choice->algorithm);
+    enum status status = option_once(&reader->part_seen[index], place, key, choice->algorithm);
     if (status != STATUS_OK)
         return status;
     const struct algorithm_option *option = &part->algorithm->options[place];
@@ -164,14 +153,14 @@ static enum status part_option_read(struct reading *reading, const char *key, co
     return number_read(part->algorithm, option, value, &part->options[place]);
 }
 
-static enum status own_option_read(struct reading *reading, const char *key, const char *value)
+static enum status own_option_read(struct choice_reader *reader, const char *key, const char *value)
 {
-    struct choice *choice = &reading->choice;
+    struct choice *choice = &reader->choice;
     const struct algorithm *algorithm = choice->algorithm;
     int i = option_place(algorithm, key, strlen(key));
     if (i < 0)
         return option_unknown(algorithm, key);
-    enum status status = option_once(&reading->seen, i, key, algorithm);
+    enum status status = option_once(&reader->seen, i, key, algorithm);
     if (status != STATUS_OK)
         return status;
     const struct algorithm_option *option = &algorithm->options[i];
@@ -190,13 +179,13 @@ static enum status own_option_read(struct reading *reading, const char *key, con
 
 /* "radix=4:groups=2". Those of parts come last, wherever they stand: they are options of what was
  * chosen for the part. */
-static enum status options_read(struct reading *reading, const char *text)
+static enum status options_read(struct choice_reader *reader, const char *text)
 {
-    const struct algorithm *algorithm = reading->choice.algorithm;
+    const struct algorithm *algorithm = reader->choice.algorithm;
     for (int of_parts = 0; of_parts <= 1; of_parts++) {
         const char *rest = text;
         char key[ITEM_MOST];
-        while (item_next(&rest, ':', key)) {
+        while (list_next(&rest, ':', key)) {
             char *equals = strchr(key, '=');
             if (!equals)
                 return fail(STATUS_USAGE,
@@ -206,8 +195,8 @@ static enum status options_read(struct reading *reading, const char *text)
             *equals = '\0';
             if ((strchr(key, '.') != NULL) != of_parts)
                 continue;
-            enum status status = of_parts ? part_option_read(reading, key, equals + 1)
-                                          : own_option_read(reading, key, equals + 1);
+            enum status status = of_parts ? part_option_read(reader, key, equals + 1)
+                                          : own_option_read(reader, key, equals + 1);
             if (status != STATUS_OK)
                 return status;
         }
@@ -235,11 +224,11 @@ static enum status choice_read(struct job *job, char *text)
                                   "alone, without options");
     if (!algorithm)
         return unknown_algorithm(text, job->collective);
-    struct reading reading = {.choice = choice_of(algorithm)};
+    struct choice_reader reader = {.choice = choice_of(algorithm)};
     snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
              colon ? colon + 1 : "");
-    enum status status = colon ? options_read(&reading, colon + 1) : STATUS_OK;
-    return status == STATUS_OK ? choice_add(job, &reading.choice, shown) : status;
+    enum status status = colon ? options_read(&reader, colon + 1) : STATUS_OK;
+    return status == STATUS_OK ? choice_add(job, &reader.choice, shown) : status;
 }
 
 static enum status choices_all(struct job *job)
@@ -261,7 +250,7 @@ static enum status algorithm_read(const struct argument *argument, struct job *j
     }
     const char *list = argument->text;
     char item[ITEM_MOST];
-    while (list_next(&list, item)) {
+    while (list_next(&list, ',', item)) {
         enum status status = choice_read(job, item);
         if (status != STATUS_OK)
             return status;
@@ -307,7 +296,7 @@ static enum status transport_read(const struct argument *argument, struct job *j
         return argument_refuse(argument, "names others beside auto, which allows all",
                                "write auto alone, or leave it out");
     char item[ITEM_MOST];
-    while (list_next(&list, item)) {
+    while (list_next(&list, ',', item)) {
         enum status status = count < TRANSPORTS_MOST
                                  ? transport_add(argument, job, item, &count)
                                  : argument_refuse(argument, "is too long", "name fewer");
@@ -343,6 +332,17 @@ static json_t *counts_show(const struct option_row *option, const struct job *jo
     return json_string(job->counts_text);
 }
 
+/* Hosts may have the file at different paths, so its numbers are compared. */
+static json_t *counts_compare(const struct option_row *option, const struct job *job)
+{
+    if (!job->collective->counted)
+        return json_null();
+    if (!job->counts.numbers)
+        return counts_show(option, job);
+    return json_sprintf("FILE (numbers %016llx)",
+                        (unsigned long long)counts_fingerprint(&job->counts));
+}
+
 static enum status shape_parse(const struct argument *argument, struct job *job)
 {
     const char *cross = strchr(argument->text, 'x');
@@ -366,7 +366,8 @@ static json_t *shape_show(const struct option_row *option, const struct job *job
     return json_sprintf("%dx%d", job->shape_groups, job->shape_ranks);
 }
 
-const struct option_kind kind_counts = {.parse = counts_parse, .show = counts_show};
+const struct option_kind kind_counts = {
+    .parse = counts_parse, .show = counts_show, .compare = counts_compare};
 const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
 const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
 const struct option_kind kind_transport = {.parse = transport_read, .show = transport_show};

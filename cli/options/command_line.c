@@ -11,6 +11,9 @@
 
 #include "base/log.h"
 #include "base/name_match.h"
+#include "cli/options/inject.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
 
 const struct command commands[] = {
     {.name = "COLLECTIVE",

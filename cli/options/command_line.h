@@ -1,9 +1,9 @@
 /*
- * command_line.h - from the words of the command line and the environment to a job.
+ * command_line.h - the command, and the text of every option.
  *
- * In two stages, because what an option means depends on others (an algorithm's name on the
- * collective): first every option's text is found (flag, else environment, else default), then the
- * texts are read in the order of the option table and checked against each other.
+ * A job takes two stages, because the meaning of an option depends on others (an algorithm's name
+ * on the collective). This stage finds every option's text: flag, else environment, else default.
+ * resolve.h reads the texts.
  */
 #ifndef CCTEST_CLI_OPTIONS_COMMAND_LINE_H
 #define CCTEST_CLI_OPTIONS_COMMAND_LINE_H
@@ -11,9 +11,9 @@
 #include "cli/options/options.h"
 
 struct command {
-    const char *name; /* the first word; for FOR_RUN a collective's name stands there */
+    const char *name; /* the first word; for FOR_RUN the name of a collective */
     unsigned bit;     /* FOR_RUN ... */
-    int words_most;   /* words that it takes, itself included */
+    int words_most;   /* with the name */
     const char *synopsis;
     const char *summary;
 };
@@ -34,10 +34,6 @@ struct command_line {
 /* Finds every option's text. `environment` as in environ. The texts belong to argv and environment.
  */
 enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line);
-
-/* Reads the texts and fills the job. STATUS_USAGE with the reason, STATUS_UNAVAILABLE for a backend
- * that was asked for. */
-enum status command_line_resolve(const struct command_line *line, struct job *job);
 
 /* Fails with "'alltaol' is not a collective or command: ...". */
 enum status unknown_command(const char *word);

@@ -1,19 +1,22 @@
 /*
  * inject.c - reads --inject: faults that the tool inflicts on itself, as kind:key=value:key=value.
  */
+#include "cli/options/inject.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/options.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
 
-/* What a kind of fault needs besides the rank. */
-struct fault {
+/* What --inject knows of a kind of fault. */
+struct fault_form {
     const char *name;
-    bool has_microseconds; /* else an iteration */
+    bool has_microseconds; /* besides a rank; else an iteration */
 };
 
-static const struct fault faults[] = {
+static const struct fault_form faults[] = {
     [INJECT_CORRUPT] = {.name = "corrupt"},
     [INJECT_DROP] = {.name = "drop"},
     [INJECT_DELAY] = {.name = "delay", .has_microseconds = true},
@@ -103,7 +106,7 @@ static enum status inject_read(const struct argument *argument, struct job *job)
 {
     const char *list = argument->text;
     char item[ITEM_MOST];
-    while (list_next(&list, item)) {
+    while (list_next(&list, ',', item)) {
         if (job->injection_count == INJECTIONS_MOST)
             return argument_refuse(argument, "has too many faults", "inject at most 8 at once");
         struct injection injection = {.kind = INJECT_CORRUPT};

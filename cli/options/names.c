@@ -2,12 +2,13 @@
  * names.c - values that are names of something in one of the tables (memory kinds, datatypes,
  * operators), and the sentence for a name that is in none: what there is, and what may be meant.
  */
+#include "cli/options/names.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/name_match.h"
-#include "cli/options/options.h"
 
 #define NAMES_MOST 256
 

@@ -1,13 +1,19 @@
 /*
  * options.c - the rows of the option table, in the order of `--help`.
  *
- * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), and a
- * field in struct job.
+ * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), a field
+ * in struct job, and another value of it in tests/unit/test_options_compared.c.
  */
 #include "cli/options/options.h"
 
 #include <stddef.h>
 #include <string.h>
+
+#include "base/text.h"
+#include "cli/options/choices.h"
+#include "cli/options/inject.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
 
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
@@ -113,44 +119,44 @@ const struct option_row option_table[] = {
      .most = SLOT_MOST, .standard_note = "the transport's choice",
      .help = "payload bytes of one slot, for what travels by bcopy; over tcp also for what is "
              "combined"},
-    {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS,
+    {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_device, FIELD(bootstrap.interface),
      .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device to listen on: for tcp, and at rank 0 for all ranks to "
              "join"},
 
-    {.name = "np", .argument = "N", .group = GROUP_RANKS,
+    {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.np), .least = 1,
      .most = 4096, .standard_note = "one a core, 2 to 8; plan: 4",
      .help = "start so many ranks on this machine; plan: the number of ranks"},
-    {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS,
+    {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bootstrap.as_threads), .words = ranks_as_words,
      .standard = "processes", .help = "local ranks are 'processes', or 'threads' of one process"},
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
      .standard = "core",
      .help = "bind each rank to a 'core', of its own where a host has enough, or to 'none'"},
-    {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS,
+    {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_address, FIELD(bootstrap.rendezvous),
      .help = "join a job whose rank 0 listens there, with --rank and --world"},
-    {.name = "rank", .argument = "N", .group = GROUP_RANKS,
+    {.name = "rank", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.rank),
      .most = JOB_RANKS_MOST - 1,
      .help = "this rank's number at the rendezvous; plan: show only this rank"},
-    {.name = "world", .argument = "N", .group = GROUP_RANKS,
+    {.name = "world", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
      .most = JOB_RANKS_MOST, .help = "how many ranks meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400, .standard = "30",
      .help = "end the job when no rank of it has progressed for so long"},
 
-    {.name = "json", .argument = "FILE", .group = GROUP_RESULTS,
+    {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO, .kind = &kind_file, FIELD(json),
      .help = "write JSON there; '-': to standard output, the table then goes to standard error"},
-    {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS,
+    {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_file, FIELD(csv),
      .help = "write a CSV table there; '-': to standard output"},
-    {.name = "svg", .argument = "FILE", .group = GROUP_RESULTS,
+    {.name = "svg", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_PLAN, .kind = &kind_file, FIELD(svg),
      .help = "draw the plan there; '-': to standard output, without the text"},
     {.name = "min-busbw", .argument = "GB/S", .group = GROUP_RESULTS,
@@ -159,7 +165,7 @@ const struct option_row option_table[] = {
     {.name = "profile", .group = GROUP_RESULTS, .commands = FOR_RUN,
      .kind = &kind_switch, FIELD(profile),
      .help = "show where each rank's time goes: copying, reducing, waiting, the rest"},
-    {.name = "verbose", .letter = 'v', .group = GROUP_RESULTS,
+    {.name = "verbose", .letter = 'v', .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_ALL, .kind = &kind_whole, FIELD(bootstrap.verbosity), .most = 2,
      .help = "say more; twice: say everything"},
     {.name = "version", .group = GROUP_RESULTS, .commands = FOR_ALL, .kind = &kind_command,
@@ -182,4 +188,70 @@ const struct option_row *option_find(const char *name)
         if (strcmp(row->name, name) == 0)
             return row;
     return NULL;
+}
+
+static void text_add_value(struct text *text, json_t *value)
+{
+    size_t index;
+    const char *key, *separator = "";
+    json_t *item;
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        text_add(text, "%s", json_string_value(value));
+        break;
+    case JSON_INTEGER:
+        text_add(text, "%lld", (long long)json_integer_value(value));
+        break;
+    case JSON_REAL:
+        text_add(text, "%.15g", json_real_value(value));
+        break;
+    case JSON_ARRAY:
+        json_array_foreach(value, index, item)
+        {
+            text_add(text, "%s", index ? "," : "");
+            text_add_value(text, item);
+        }
+        break;
+    case JSON_OBJECT: /* "drop:rank=1:iteration=0" */
+        json_object_foreach(value, key, item)
+        {
+            text_add(text, "%s%s%s", separator, json_is_string(item) ? "" : key,
+                     json_is_string(item) ? "" : "=");
+            text_add_value(text, item);
+            separator = ":";
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Was the option given, or has it a default? */
+static bool has_value(const json_t *value)
+{
+    return value && !json_is_null(value) && !json_is_false(value) &&
+           !(json_is_array(value) && json_array_size(value) == 0);
+}
+
+static void text_add_option(struct text *text, const struct option_row *row, const struct job *job)
+{
+    json_t *value = (row->kind->compare ? row->kind->compare : row->kind->show)(row, job);
+    if (has_value(value)) {
+        if (row->letter)
+            text_add(text, " -%c", row->letter);
+        else
+            text_add(text, " --%s", row->name);
+        text_add(text, "%s", row->argument ? " " : "");
+        text_add_value(text, value);
+    }
+    json_decref(value);
+}
+
+void options_compared(const struct job *job, char to[COMPARED_TEXT_MOST])
+{
+    struct text text = text_in(to, COMPARED_TEXT_MOST);
+    text_add(&text, "%s", job->collective->name);
+    for (const struct option_row *row = option_table; row->name; row++)
+        if ((row->commands & FOR_RUN) && !row->per_rank && row->kind->show)
+            text_add_option(&text, row, job);
 }

@@ -1,13 +1,16 @@
 /*
  * resolve.c - reads the options' texts into a job, and settles what several options say together.
  */
+#include "cli/options/resolve.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/size.h"
-#include "cli/options/command_line.h"
+#include "cli/options/choices.h"
+#include "cli/options/names.h"
 #include "memory/reduce.h"
 
 #define TIMEOUT_LEAST 0.2

@@ -4,6 +4,8 @@
  * Reading is strict: no sign, space, fraction or junk where none belongs, and every refusal is one
  * sentence with the option, the value, the reason and what would be right.
  */
+#include "cli/options/values.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -13,7 +15,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "cli/options/options.h"
+#include "cli/options/names.h"
 
 const char *argument_label(const struct argument *argument, char text[LABEL_MOST])
 {
@@ -36,6 +38,16 @@ enum status argument_refuse(const struct argument *argument, const char *why, co
 {
     char label[LABEL_MOST];
     return fail(STATUS_USAGE, "%s %s: %s", argument_label(argument, label), why, advice);
+}
+
+bool list_next(const char **list, char separator, char item[ITEM_MOST])
+{
+    if (!*list)
+        return false;
+    const char *end = strchrnul(*list, separator);
+    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
+    *list = *end ? end + 1 : NULL;
+    return true;
 }
 
 /* Numbers. */
@@ -106,7 +118,7 @@ static enum status whole_read(const struct argument *argument, struct job *job)
     return STATUS_OK;
 }
 
-/* What no user could have given means that nobody did. */
+/* A value that no user could have given: the option was not given. */
 static json_t *whole_show(const struct option_row *option, const struct job *job)
 {
     long long value = field_load(option, job);

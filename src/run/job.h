@@ -115,8 +115,4 @@ bool job_runs_at(const struct job *job, int candidate, size_t bytes);
 enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
                         const struct shape *shape, struct problem *problem, struct counts **counts);
 
-/* Everything that all ranks of a job must agree on, as text that looks like a command line: what
- * differs between two texts is what a user has to look for. Cut off at `size`. */
-void job_canonical(const struct job *job, char *text, size_t size);
-
 #endif

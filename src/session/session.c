@@ -56,10 +56,8 @@ enum status session_run(const struct membership *membership, void *argument)
         return fail(STATUS_ERROR, "out of memory");
     *session = (struct session){.job = *job, .membership = membership, .lanes = 1};
     session->report = membership->rank == 0 ? arguments->report : NULL;
-    char options[CANDIDATES_MOST * CANDIDATE_TEXT_MOST + 2048]; /* all choices, and the rest */
-    job_canonical(job, options, sizeof options);
     struct control_config config = {.timeout = job->bootstrap.timeout,
-                                    .options = options,
+                                    .options = arguments->options,
                                     .verbosity = job->bootstrap.verbosity,
                                     .writing = session->report ? &session->report->writing : NULL};
     enum status status = control_join(membership, &config, &session->control);

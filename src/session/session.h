@@ -10,7 +10,8 @@
 
 struct session_arguments {
     const struct job *job;
-    struct report *report; /* only rank 0 makes use of it */
+    const char *options;   /* text of the options that all ranks must agree on */
+    struct report *report; /* only rank 0 uses it */
 };
 
 /* Runs a job as the rank that `membership` names; a rank_main with a struct session_arguments * as

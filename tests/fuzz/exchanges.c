@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(report && nothing);
     log_init(&log, 0, 0);
     log_attach(&log);
-    struct session_arguments arguments = {.job = &job, .report = report};
+    struct session_arguments arguments = {.job = &job, .options = "fuzz", .report = report};
     session_run(&membership, &arguments);
     log_attach(NULL);
     if (json)

@@ -12,7 +12,7 @@
 #include "base/size.h"
 #include "bootstrap/launcher.h"
 #include "bootstrap/tcp.h"
-#include "cli/options/command_line.h"
+#include "cli/options/resolve.h"
 #include "fuzz.h"
 
 #define WORDS 24

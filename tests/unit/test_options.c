@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/command_line.h"
+#include "cli/options/resolve.h"
 #include "measure/results.h"
 
 #define ARGUMENTS_MOST 64

@@ -1,0 +1,27 @@
+/*
+ * names.h - option values that are names of something in a table, and refusals of unknown names.
+ */
+#ifndef CCTEST_CLI_OPTIONS_NAMES_H
+#define CCTEST_CLI_OPTIONS_NAMES_H
+
+#include "cli/options/option.h"
+
+extern const struct option_kind kind_memory, kind_datatype, kind_reduction;
+
+/* Fails with "<subject> is not a <what>; valid are ...; did you mean ...?". `valid` and `more`
+ * (names that are accepted too, but not listed) end with NULL; `more` may be NULL. */
+enum status unknown_name(const char *subject, const char *what, const char *const *valid,
+                         const char *const *more);
+
+/* The same, with the names and aliases of a table; "a collective", "a datatype" ... */
+enum status unknown_collective(const char *subject);
+enum status unknown_algorithm(const char *subject, const struct collective *collective);
+/* ... what can be part `option` of a composed algorithm. */
+enum status unknown_part(const char *subject, const struct algorithm *algorithm,
+                         const struct algorithm_option *option);
+enum status unknown_transport(const char *subject);
+enum status unknown_memory(const char *subject);
+enum status unknown_datatype(const char *subject);
+enum status unknown_reduction(const char *subject);
+
+#endif

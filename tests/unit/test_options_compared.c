@@ -1,0 +1,181 @@
+/*
+ * test_options_compared.c - the options that all ranks of a job must agree on: a rank with another
+ * value of any of them is refused, with a sentence that names the difference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/options/resolve.h"
+#include "control/join_request.h"
+
+/* The compared text of a command line, given as words between blanks. */
+static void compared(const char *words, char to[COMPARED_TEXT_MOST])
+{
+    char text[256], program[] = "cctest", *argv[16] = {program}, *place;
+    int argc = 1;
+    struct command_line line;
+    struct job job;
+    struct log log;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &place); word; word = strtok_r(NULL, " ", &place))
+        argv[argc++] = word;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    assert_int_equal(STATUS_OK, command_line_read(argc, argv, NULL, &line));
+    assert_int_equal(STATUS_OK, command_line_resolve(&line, &job));
+    log_attach(NULL);
+    options_compared(&job, to);
+    free(job.counts.numbers);
+}
+
+/* Refuses a rank with the options `words`, as rank 0 with the options `root_words`. */
+static enum status join_with(const char *words, const char *root_words, char *why, size_t size)
+{
+    static char text[COMPARED_TEXT_MOST];
+    const struct membership membership = {.rank = 1, .ranks = 2, .bootstrap = "test"};
+    struct join_request root, pending;
+    compared(root_words, text);
+    join_request_fill(&root, &membership, text);
+    compared(words, text);
+    join_request_fill(&pending, &membership, text);
+    return join_request_check(&root, &pending, why, size);
+}
+
+/* Each option on which ranks must agree, with another value than its default. */
+static void options_that_differ_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *words, *says;
+    } others[] = {
+        {"algorithm", "allreduce -a ring", "'-a ring' there, '-a auto' at rank 0"},
+        {"datatype", "allreduce -d int32", "'-d int32' there, '-d float' at rank 0"},
+        {"op", "allreduce -o max", "'-o max' there, '-o sum' at rank 0"},
+        {"root", "broadcast -r all", "'-r all' there, '-r 0' at rank 0"},
+        {"in-place", "allreduce --in-place", "'--in-place' there, 'nothing' at rank 0"},
+        {"counts", "alltoallv --counts zipf:1.5", "--counts zipf:1.5"},
+        {"shape", "allreduce --shape 1x2", "'--shape 1x2' there, 'nothing' at rank 0"},
+        {"min-bytes", "allreduce -b 2K", "'-b 2048' there, '-b 1024' at rank 0"},
+        {"max-bytes", "allreduce -e 2K", "'-e 2048' there, '-e 16777216' at rank 0"},
+        {"step-factor", "allreduce -f 2", "'-f 2' there, '-f 4' at rank 0"},
+        {"step-bytes", "allreduce -i 1M", "'-i 1048576' there, '-f 4' at rank 0"},
+        {"iterations", "allreduce -n 3", "'-n 3' there, '-n 20' at rank 0"},
+        {"warmup", "allreduce -w 0", "'-w 0' there, '-w 5' at rank 0"},
+        {"check", "allreduce -c 0", "'-c 0' there, '-c 2' at rank 0"},
+        {"start", "allreduce --start back-to-back", "'--start back-to-back' there"},
+        {"seed", "allreduce --seed 7", "'--seed 7' there, '--seed 1' at rank 0"},
+        {"memory", "allreduce -m shared", "'-m shared' there, '-m host' at rank 0"},
+        {"transport", "allreduce -x tcp", "'-x tcp' there, '-x auto' at rank 0"},
+        {"copy", "allreduce --copy zcopy", "'--copy zcopy' there, '--copy auto' at rank 0"},
+        {"chunk", "allreduce --chunk 64K", "'--chunk 65536' there, '--chunk auto' at rank 0"},
+        {"channels", "allreduce --channels 2", "'--channels 2' there, '--channels 1' at rank 0"},
+        {"slots", "allreduce --slots 8", "'--slots 8' there, 'nothing' at rank 0"},
+        {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' there"},
+        {"bind", "allreduce --bind none", "'--bind none' there, '--bind core' at rank 0"},
+        {"timeout", "allreduce --timeout 2.5", "'--timeout 2.5' there, '--timeout 30' at"},
+        {"min-busbw", "allreduce --min-busbw 0.1", "'--min-busbw 0.1' there, 'nothing' at"},
+        {"profile", "allreduce --profile", "'--profile' there, 'nothing' at rank 0"},
+        {"inject", "allreduce --inject kill:rank=1:iteration=3,delay:rank=0:us=5",
+         "'--inject kill:rank=1:iteration=3,delay:rank=0:us=5' there, 'nothing' at rank 0"},
+    };
+    size_t count = 0;
+    for (const struct option_row *row = option_table; row->name; row++) {
+        if (!(row->commands & FOR_RUN) || row->per_rank || !row->kind->show)
+            continue;
+        char why[1024] = "", root[16]; /* the same collective, with defaults */
+        if (count == sizeof others / sizeof *others || strcmp(others[count].name, row->name) != 0)
+            print_error("--%s: compare another value of it here, or mark it per_rank\n", row->name);
+        assert_true(count < sizeof others / sizeof *others);
+        assert_string_equal(others[count].name, row->name);
+        sscanf(others[count].words, "%15s", root);
+        assert_int_equal(STATUS_OK, join_with(root, root, why, sizeof why));
+        assert_int_equal(STATUS_USAGE, join_with(others[count].words, root, why, sizeof why));
+        if (!strstr(why, others[count].says))
+            print_error("--%s: %s\n", row->name, why);
+        assert_non_null(strstr(why, others[count].says));
+        count++;
+    }
+    assert_int_equal(count, sizeof others / sizeof *others);
+}
+
+/* Each option that ranks may give differently, with the reason. */
+static void options_of_one_rank_may_differ(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *words;
+    } own[] = {
+        {"interface", "--interface lo"},       /* hosts differ in addresses and devices */
+        {"np", "--np 2"},                      /* the parent's: its ranks share one command line */
+        {"ranks-as", "--ranks-as threads"},    /* likewise */
+        {"rendezvous", "--rendezvous h:1"},    /* rank 0's host may have several names */
+        {"rank", "--rendezvous h:1 --rank 1"}, /* joining checks it */
+        {"world", "--rendezvous h:1 --world 2"}, /* likewise */
+        {"json", "--json f"},                    /* rank 0 writes results */
+        {"csv", "--csv f"},                      /* likewise */
+        {"svg", ""},                             /* not an option of a run */
+        {"verbose", "-vv"},                      /* what one rank prints */
+    };
+    size_t count = 0;
+    for (const struct option_row *row = option_table; row->name; row++) {
+        if (!row->per_rank)
+            continue;
+        char words[128], why[1024] = "";
+        assert_true(count < sizeof own / sizeof *own);
+        assert_string_equal(own[count].name, row->name);
+        snprintf(words, sizeof words, "allreduce %s", own[count].words);
+        assert_int_equal(STATUS_OK, join_with(words, "allreduce", why, sizeof why));
+        count++;
+    }
+    assert_int_equal(count, sizeof own / sizeof *own);
+}
+
+static void other_collectives_are_refused(void **state)
+{
+    (void)state;
+    char why[1024];
+    assert_int_equal(STATUS_USAGE, join_with("alltoall", "allgather", why, sizeof why));
+    assert_non_null(strstr(why, "'alltoall' there, 'allgather' at rank 0"));
+}
+
+/* The numbers of a file are compared, wherever it lies. */
+static void counts_are_compared_by_their_numbers(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {"1 2\n3 4\n", "1 2\n3 4\n", "1 2\n3 5\n"};
+    char paths[3][32], words[3][64], why[1024];
+    for (int i = 0; i < 3; i++) {
+        snprintf(paths[i], sizeof paths[i], "/tmp/cctest-counts-XXXXXX");
+        int fd = mkstemp(paths[i]);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, contents[i], strlen(contents[i])), strlen(contents[i]));
+        close(fd);
+        snprintf(words[i], sizeof words[i], "alltoallv --counts %s", paths[i]);
+    }
+    assert_int_equal(STATUS_OK, join_with(words[0], words[1], why, sizeof why));
+    assert_int_equal(STATUS_USAGE, join_with(words[0], words[2], why, sizeof why));
+    assert_non_null(strstr(why, "--counts FILE (numbers "));
+    for (int i = 0; i < 3; i++)
+        unlink(paths[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_that_differ_are_refused),
+        cmocka_unit_test(options_of_one_rank_may_differ),
+        cmocka_unit_test(other_collectives_are_refused),
+        cmocka_unit_test(counts_are_compared_by_their_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
