@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Faults, injected and from outside: each is found, named as what it is, in time, and nothing is left behind.
+# Faults, injected and from outside: each is found and named in time, and nothing is left behind.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -17,8 +17,8 @@ no_process() { [ -z "$(session "$1")" ]; }
 
 # ---- injected ----
 
-# Data: the right status, rank, iteration and story, over collectives, algorithms and links.
-story() { # story FAULT REGEX ARGUMENT...
+# Data: the right status, rank, iteration and diagnosis, over collectives, algorithms and links.
+diagnosis() { # diagnosis FAULT REGEX ARGUMENT...
     cctest "${@:3}" "${small[@]}" --np 4 --inject "$1:rank=2:iteration=1" --json "$scratch/story.json"
     check_status 3
     check_says "wrong data at ranks? [0-3].*checked iteration 1.*$2"
@@ -32,18 +32,18 @@ for links in shm tcp; do
         for what in "allreduce -a ring" "allreduce -a rabenseifner" "alltoall -a pairwise" "allgather -a mesh" \
             "broadcast -a chain" "reduce -a binomial"; do
             read -ra words <<<"$what"
-            story corrupt "corrupted|corruption|flipped bit" "${words[@]}" "${on[@]}"
+            diagnosis corrupt "corrupted|corruption|flipped bit" "${words[@]}" "${on[@]}"
         done
-        story drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
+        diagnosis drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
             allreduce -a ring "${on[@]}"
-        story drop "rank 1 sent has not come|what came from rank 1 .*stale|poison.*rank 1" alltoall -a pairwise "${on[@]}"
-        story drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
-        story drop "contribution of rank 3 is missing in elements .*suspect rank 3, or the links? from it" \
+        diagnosis drop "rank 1 sent has not come|what came from rank 1 .*stale|poison.*rank 1" alltoall -a pairwise "${on[@]}"
+        diagnosis drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
+        diagnosis drop "contribution of rank 3 is missing in elements .*suspect rank 3, or the links? from it" \
             reduce -a binomial "${on[@]}"
-        story drop "rank [013] sent has not come.*suspect rank [013]" allgather -a mesh "${on[@]}"
+        diagnosis drop "rank [013] sent has not come.*suspect rank [013]" allgather -a mesh "${on[@]}"
     done
 done
-# What is said of the path that a wrong element took must not contradict what is missing.
+# The hop of a wrong element must not contradict the missing contribution.
 for what in "reduce_scatter -a mesh" "allreduce -a mesh" "reduce_scatter -a ring" "alltoall -a bruck"; do
     read -ra words <<<"$what"
     cctest "${words[@]}" "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
@@ -51,12 +51,12 @@ for what in "reduce_scatter -a mesh" "allreduce -a mesh" "reduce_scatter -a ring
     suspect=$(sed -n 's/.*the contribution of rank \([0-9]\) is missing.*/\1/p' "$err" | head -n 1)
     [ -z "$suspect" ] || check_silent "came from rank [^$suspect]"
 done
-# The rank that misses something is the one that reports it, where nobody gets it from there.
+# If no other rank depends on it, the rank that misses a block reports it.
 cctest alltoall -a linear "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
 check_says 'wrong data at rank 2 '
 check_silent 'wrong data at rank [013] '
 
-# Only the root of a reduce has a result, and says so, wherever the message was lost.
+# Only the root of a reduce has a result, so it reports the fault, wherever the message was lost.
 cctest reduce -a binomial "${small[@]}" --np 4 -r 3 --inject drop:rank=1:iteration=1
 check_status 3
 check_says 'wrong data at rank 3 .*contribution of rank 2 is missing.*suspect rank 2, or the links from it'
@@ -74,11 +74,11 @@ for as in processes threads; do
         check_status 0
     done
 done
-# Who waits for a slow but living rank is healthy, whatever the deadline.
+# Ranks that wait for a slow rank are healthy, whatever the deadline.
 cctest allreduce "${small[@]}" --np 2 -n 3 --timeout 1 --inject delay:rank=1:us=700000
 check_status 0
 
-# kill and stop, of any rank, rank 0 too.
+# kill and stop, of any rank, including rank 0.
 lost() { # lost kill|stop RANK ARGUMENT...
     local fault=$1 rank=$2 regex
     shift 2
@@ -100,10 +100,10 @@ for fault in kill stop; do
     lost $fault 1 alltoall -a linear --copy ll
 done
 
-# Who needs nothing of the stopped rank goes on to the next start barrier, and is said to wait there, not in a step.
+# A rank that needs nothing from the stopped rank goes on to the next start barrier; the report says that it waits there.
 for as in processes threads; do
     fault=stop:rank=2:iteration=2
-    [ $as = processes ] || fault=delay:rank=2:us=60000000 # a thread cannot be stopped by itself
+    [ $as = processes ] || fault=delay:rank=2:us=60000000 # a single thread cannot be stopped
     cctest broadcast -a linear "${small[@]}" --copy bcopy --np 3 --ranks-as $as --timeout 1 --inject "$fault"
     check_status 5
     for rank in 0 1; do
@@ -114,24 +114,23 @@ done
 
 # ---- from outside ----
 
-# Until the table has so many lines: what every rank was to do for them is done, so that all of
-# them are in the middle of the next one.
+# Waits until the table has COUNT lines: all ranks are then in the middle of the next one.
 await_lines() { # await_lines COUNT
     await 30 table_has "$1"
 }
 # shellcheck disable=SC2317 # called by await
 table_has() { [ "$(grep -c '^ *[0-9]' "$out")" -ge "$1" ]; }
 
-# outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: a long run, a signal in the middle to TARGET (a rank, or
-# "supervisor"), an explained end within LIMIT milliseconds, nothing left.
+# outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: sends SIGNAL to TARGET (a rank, or "supervisor") in the middle of
+# a long run; the run must end within LIMIT milliseconds, with a message, and leave nothing.
 outside() {
     local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took
     shift 5
     rm -f "$scratch/outside.json"
-    : >"$out" # here, since a command in the background empties it at a time of its own
+    : >"$out" # here, because a background command truncates it at any time
     ran=("$@" "(SIG$signal to $target)")
-    # A script's background commands ignore SIGINT unless told otherwise.
-    # Two sizes: one that is soon done and tells that all ranks run, and one that would take very long.
+    # Background commands of a script ignore SIGINT by default.
+    # Two sizes: the first is short, and shows that all ranks run; the second would take very long.
     setsid env --default-signal=INT,QUIT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 2000 -w 0 --timeout 2 \
         --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &
     pid=$!
@@ -173,7 +172,7 @@ outside 3000 137 "" KILL supervisor allreduce --np 3
 outside 3000 137 "" KILL supervisor allreduce --np 3 -x tcp
 outside 3000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 
-# Killed before it has joined, long before the deadline: the supervisor tells the others whom they miss.
+# A rank is killed before it has joined: long before the deadline the supervisor tells the others.
 # shellcheck disable=SC2317 # called by await
 has_children() { [ "$(pgrep -c -P "$1")" -ge "$2" ]; }
 for rank in 0 2; do
@@ -193,7 +192,7 @@ for rank in 0 2; do
     nothing_left $pid
 done
 
-# Of many ranks that lose rank 0 one says so, and all with -v.
+# If many ranks lose rank 0, one reports it; with -v, all do.
 for words in 1: 39:-v; do
     ran=("$CCTEST" "rank 0 of 40 killed, ${words#*:}")
     : >"$out"
@@ -213,7 +212,7 @@ print(json.load(open('$scratch/outside.json'))['ranks'][0]['pid'])")"
     nothing_left $pid
 done
 
-# A rank that is silent for the deadline ends the job also where the others go on without it.
+# A rank that is silent until the deadline ends the job, even if others still progress.
 printf '1000 1000 0\n1000 1000 0\n0 0 0\n' >"$scratch/counts"
 ran=("$CCTEST" "a silent rank that nobody waits for")
 rm -f "$scratch/outside.json"
@@ -232,7 +231,7 @@ check_status 5
 check_says "^cctest: rank 2 .*is silent, without a sign of life"
 nothing_left $pid
 
-# A stopped supervisor stops nobody: the ranks end well, and it does when it may.
+# A stopped supervisor does not stop its ranks: they succeed, and it does when it continues.
 ran=("$CCTEST" "stopped supervisor")
 : >"$out"
 setsid "$CCTEST" allreduce -b 64 -e 64K -f 1024 -n 200000 --np 2 >"$out" 2>"$err" </dev/null &
@@ -246,18 +245,18 @@ status=$?
 check_status 0
 nothing_left $pid
 
-# A signal to end: the report is out soon, from whoever it came to.
+# Signals that end a job: whichever process gets one, the report comes soon.
 word=interrupted
 for signal in INT TERM HUP QUIT; do
     targets=(supervisor 0 2)
-    case $signal in HUP) targets=(0) ;; QUIT) targets=(2) ;; esac # which comes to the same
+    case $signal in HUP) targets=(0) ;; QUIT) targets=(2) ;; esac # one target each is enough
     for target in "${targets[@]}"; do
         outside 3000 130 "[Ii]nterrupted by SIG$signal" $signal "$target" allreduce --np 3
     done
     outside 3000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
 done
 
-# Who was started to ignore SIGINT goes on ignoring it; SIGTERM ends it all the same.
+# A job that was started with SIGINT ignored keeps ignoring it; SIGTERM still ends it.
 for as in processes threads; do
     ran=("$CCTEST" "SIGINT ignored, $as")
     : >"$out"
@@ -275,11 +274,11 @@ for as in processes threads; do
     nothing_left $pid
 done
 
-# A deadline that is shorter than everything else ends no healthy job.
+# A very short deadline ends no healthy job.
 cctest alltoall -a pairwise --np 3 -b 1M -e 1M -n 5000 -c 0 --timeout 0.3
 check_status 0
 
-# ---- nobody reads what is said ----
+# ---- output that is not read ----
 
 cat >"$scratch/unread.py" <<'PYTHON'
 import fcntl, os, re, select, signal, struct, subprocess, sys, termios, time
@@ -295,14 +294,14 @@ def fill(theirs):
             os.write(again, b"x")
     except BlockingIOError:
         pass
-def await_line(mine): # of the table: the job is in the middle of the next one
+def await_line(mine): # waits for a line of the table: the job is then in the middle of the next one
     said, until = b"", time.time() + 30
     while not re.search(rb"^ *[0-9].*\n", said, re.M):
         if not select.select([mine], [], [], max(0, until - time.time()))[0]:
             job.kill()
             sys.exit(f"says only {said}")
         said += os.read(mine, 4096)
-def await_full(mine): # but for less than a line or two
+def await_full(mine): # but for a line or two
     until = time.time() + 30
     while struct.unpack("i", fcntl.ioctl(mine, termios.FIONREAD, bytes(4)))[0] < 3950:
         if time.time() > until:
@@ -329,9 +328,9 @@ except subprocess.TimeoutExpired:
 print(how, "status", status)
 print("seconds", time.time() - begun)
 PYTHON
-# unread HOW LIMIT STATUS ARGUMENT...: ranks of both kinds, side by side, end within LIMIT seconds though a pipe is
-# full: "stdout" fills by itself, "report" is a stdout that is full when a signal ends the job, "stderr" one that was
-# full from the start.
+# unread HOW LIMIT STATUS ARGUMENT...: processes and threads, at the same time, end within LIMIT seconds although a pipe
+# is full: "stdout" fills during the job, "report" is a stdout that is full when a signal ends the job, "stderr" is full
+# from the start.
 unread() {
     local how=$1 limit=$2 expected=$3 as
     shift 3

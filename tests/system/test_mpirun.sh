@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ranks that Open MPI's mpirun starts, and that meet through its PMIx server; and PMIx where it does not work.
+# Ranks that Open MPI's mpirun starts, and that meet through its PMIx server; and failures of PMIx.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -8,7 +8,7 @@ private_machine "$@"
 # shellcheck disable=SC2154 # lib.sh's
 [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] || skip "Open MPI's mpirun is not here"
 mkdir "$scratch/tmp"
-export TMPDIR=$scratch/tmp # where mpirun leaves its own files
+export TMPDIR=$scratch/tmp # for files that mpirun leaves behind
 many=(--allow-run-as-root --oversubscribe)
 mpirun=("$openmpi" "${many[@]}")
 "${mpirun[@]}" -np 1 true >"$out" 2>"$err" </dev/null || skip "mpirun does not run here: $(head -n 1 "$err")"
@@ -30,11 +30,11 @@ for transport in $(transports); do
         check_json "$json" 'd["bootstrap"] == "pmix"' 'd["status"] == "ok"' "len(d['ranks']) == $ranks" \
             '[r["local_rank"] for r in d["ranks"]] == list(range(len(d["ranks"])))' \
             'len({r["pid"] for r in d["ranks"]}) == len(d["ranks"])' 'd["results"][0]["wrong"] == 0'
-        check_silent . # neither ours nor mpirun's
+        check_silent . # neither from cctest nor from mpirun
     done
 done
 
-# A script that every rank runs, with several commands: each finds its way by itself.
+# Each rank runs a script with several commands.
 # shellcheck disable=SC2016
 run "${mpirun[@]}" -np 3 sh -c '"$0" info >/dev/null && "$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
 check_status 0 "twice in one job"
@@ -44,12 +44,12 @@ read -ra words < <(sed -nE 's/^    mpirun (-np [^#]*).*/\1/p' "$repository/READM
 run env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${mpirun[@]}" "${words[@]}"
 check_status 0 "mpirun ${words[*]}"
 check_says '^# 4 ranks on .* \(pmix\)' "$out"
-# Options of several programs of one job that agree.
+# Several programs in one job, with the same options.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" : -np 2 "$CCTEST" "${small[@]}"
 check_status 0 "two programs"
 check_says '^# 3 ranks on' "$out"
 
-# What starts no ranks is the same on each; info says who it is.
+# Commands that start no ranks print the same on each; info prints the rank.
 run "${mpirun[@]}" -np 3 "$CCTEST" info
 check_status 0
 for rank in 0 1 2; do check_says "^ranks +pmix: a PMIx server answers, and this is rank $rank of 3" "$out"; done
@@ -58,19 +58,19 @@ run "${mpirun[@]}" -np 2 "$CCTEST" list
 check "each lists all" test "$(grep -c 'alltoallv' "$out")" = "$((2 * $("$CCTEST" list | grep -c 'alltoallv')))"
 run "${mpirun[@]}" -np 2 "$CCTEST" plan alltoall -a bruck --np 6 --rank 0
 check_status 0
-# One rank is none: they are forked here.
+# A job of one process: ranks are forked.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -v
 check_status 0
 check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
 check_says "local: the PMIx job .* has one rank"
-# mpirun makes a terminal for rank 0, also where its own output goes to a file.
+# mpirun gives rank 0 a terminal, even if its own output goes to a file.
 for ranks in 1 2; do
     run env TERM=xterm "${mpirun[@]}" -np $ranks "$CCTEST" "${small[@]}" -a ring,tree
     check_status 0
     check "$ranks ranks: the fastest is marked" grep -q '\*' "$out"
     check_silent $'\e' "$out"
 done
-# As told comes first.
+# --np wins over the launcher.
 run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --np 3
 check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(local)' "$out")" = 2
 check_says "^cctest: mpirun started 2 processes, and --np 3 makes each of them a job of its own: leave out --np"
@@ -86,11 +86,11 @@ check_status 2
 check_says "no network device or address 'no-such-device'"
 check_silent "rank 0 failed before"
 check_json "$json" 'd["status"] == "usage"'
-# torchrun inside: its ranks have the variables of the process that started it, and their own.
+# torchrun under mpirun: ranks have the variables of both.
 run "${mpirun[@]}" -np 2 env RANK=1 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 "$CCTEST" info
 check_says "^ranks +tcp: torchrun started this as rank 1 of 4" "$out"
 
-# Nodes are found by the hosts' names; where mpirun sees them in another way, that is said.
+# Nodes are found by host names; a note is printed if mpirun groups ranks differently.
 # shellcheck disable=SC2016
 if [ -n "$private" ]; then
     run "${mpirun[@]}" -np 2 unshare --uts sh -c 'hostname "h$OMPI_COMM_WORLD_RANK"; exec "$@"' - "$CCTEST" "${small[@]}"
@@ -104,8 +104,8 @@ fi
 # shellcheck disable=SC2317 # await calls it
 all_gone() { ps -e -o stat=,comm= | awk '$1 !~ /^Z/ && $2 == "cctest" { there = 1 } END { exit there }'; }
 
-# begin RANKS ARGUMENT...: in the background, and waits until it runs; words, and with $kept pids and statuses, of all
-# go to a folder of its own.
+# begin RANKS ARGUMENT...: starts a job in the background and waits until it runs. Output, and with $kept pids and
+# statuses, go to a folder of its own.
 kept=yes
 begin() {
     local ranks=$1 before=()
@@ -114,12 +114,12 @@ begin() {
     out=$folder/out err=$folder/err
     [ -z "$kept" ] || before=("$repository/tests/system/rank.sh" "$folder")
     ran=("${mpirun[@]}" -np "$ranks" "$CCTEST" "$@")
-    # mpirun ends what is left a while after a first failure: not before we have seen how the ranks end by themselves.
+    # After a first failure mpirun kills the rest with a delay: long enough to see how ranks end by themselves.
     "${mpirun[@]}" --mca odls_base_sigkill_timeout 5 -np "$ranks" "${before[@]}" "$CCTEST" "$@" >"$out" 2>"$err" </dev/null &
     job=$!
     check "it runs" await 20 grep -q busbw "$out"
 }
-statuses() { # statuses STATUS RANK...: of those that were left alone
+statuses() { # statuses STATUS RANK...: these ranks ended by themselves with STATUS
     local rank
     for rank in "${@:2}"; do
         check "rank $rank ended with $(cat "$folder/$rank.status"), expected $1" test "$(cat "$folder/$rank.status")" = "$1"
@@ -149,14 +149,14 @@ done
 # mpirun's own status, as the manual page has it.
 run "${mpirun[@]}" -np 3 "$CCTEST" "${small[@]}" --inject kill:rank=1:iteration=2
 check_status 137 "a rank was killed"
-# Rank 0, whom the others go by.
+# Rank 0 is killed.
 begin 3 "${endless[@]}"
 kill -9 "$(cat "$folder/0.pid")"
 await_end
 check "mpirun fails" test $status != 0
 statuses 5 1 2
 check_says "rank 1: rank 0 .* cannot be reached any more"
-# mpirun is told to end: it gives its ranks some time for their report.
+# mpirun gets a signal: it gives its ranks some time for their report.
 kept=
 begin 3 "${endless[@]}"
 kill -TERM $job
@@ -164,14 +164,14 @@ await_end
 check "mpirun fails" test $status != 0
 check_says "^cctest: rank [0-2] .* was interrupted by SIGTERM"
 check_json "$json" 'd["status"] == "interrupted"' 'd["bootstrap"] == "pmix"'
-# It dies itself.
+# mpirun is killed.
 begin 3 "${endless[@]}"
 kill -KILL $job
 await_end 2>/dev/null
 [ -z "$private" ] || check "no rank outlives mpirun" await 10 all_gone
 out=$scratch/out err=$scratch/err
 
-# Other options, another secret, a rank that cannot even start, one that does not come.
+# Other options, another secret, a rank that cannot start, one that does not join.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -a ring : -np 1 "$CCTEST" "${small[@]}" -a mesh
 check_status 2
 check_says "rank 1 .* other options than rank 0: .*mesh.*ring"
@@ -190,11 +190,11 @@ check "it is said once" test "$(grep -c '^cctest: ' "$err")" = 1
 run "${mpirun[@]}" -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
 check_says "rank [12] could not reach rank 0 within 1 s through PMIx: check that rank 0 was started"
-# The deadline is for those who are still to come, and not for all of them together.
+# The deadline is for each missing rank, not for all ranks together.
 # shellcheck disable=SC2016
 run "${mpirun[@]}" -np 3 sh -c 'sleep $((2 * OMPI_COMM_WORLD_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
 check_status 0 "ranks that come one behind the other"
-# Servers that cannot look again have a fence.
+# Older servers, without a repeatable lookup, are used through a fence.
 # shellcheck disable=SC2016
 run "${mpirun[@]}" -np 3 env PMIX_VERSION=3.2.3 sh -c '"$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
 check_status 0 "twice, with an older server"
@@ -225,12 +225,12 @@ slurm=(SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=1 SLURM_JOB_ID=7 SLUR
 run env PMIX_NAMESPACE=none PMIX_RANK=1 "${slurm[@]}" "$CCTEST" info
 check_status 0
 check_says "^ranks +tcp: srun started this as rank 1 of 4; not pmix: no PMIx server answers" "$out"
-# A server that takes the call and says nothing.
+# A server that accepts connections and never answers.
 python3 -c '
 import socket, sys
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
-kept = [] # who is forgotten is hung up on
+kept = [] # a closed socket would end the wait
 while True:
     kept.append(s.accept())' >"$scratch/port" &
 mute=$!
@@ -244,7 +244,7 @@ mute_run_as=()
 mute_run "${small[@]}" --timeout 1
 check_status 5 "a mute server"
 check_says "mpirun started this as rank [01] of 2, but the PMIx server has not answered for 1 s"
-# What still waits for it must not go on beside another way to meet.
+# A pending PMIx call must not continue beside another way to meet.
 mute_run_as=(env -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "${slurm[@]}")
 mute_run "${small[@]}" --timeout 1
 check_status 5 "a mute server, in a step"
@@ -273,8 +273,8 @@ fi
 
 # ---- the secret ----
 
-# It is in no rank's words or variables, and travels nowhere but between mpirun and its ranks: not where the ranks
-# talk to each other. It is read from what rank 0 says to mpirun.
+# It appears in no arguments or variables of a rank, and travels only between mpirun and its ranks, not between
+# ranks. The test reads it from the messages of rank 0 to mpirun.
 cat >"$scratch/sniff.py" <<'PYTHON'
 import re, socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -289,7 +289,7 @@ while os.path.exists(sys.argv[1]):
         packet, address = s.recvfrom(1 << 17)
     except TimeoutError:
         continue
-    if address[2] == socket.PACKET_OUTGOING: # lo shows each twice
+    if address[2] == socket.PACKET_OUTGOING: # lo shows each packet twice
         continue
     ip = packet[14:]
     if ip[0] >> 4 == 4 and ip[9] == 6:
@@ -330,7 +330,7 @@ sniffed() { # sniffed COMMAND...
 }
 little=(allreduce -b 1K -e 1K -n 3 -w 1 -c 2 -x tcp)
 if [ -n "$private" ]; then
-    # One that the user has for all his jobs is mixed with it.
+    # The user's own secret is mixed with it.
     for given in "" CCTEST_SECRET=open-sesame; do
         sniffed env ${given:+"$given"} "${mpirun[@]}" -np 3 "$CCTEST" "${little[@]}"
         mv "$scratch/sniffed" "$scratch/sniffed.first"
@@ -338,7 +338,7 @@ if [ -n "$private" ]; then
         check "each job has a secret of its own" \
             test "$(grep ^secret "$scratch/sniffed")" != "$(grep ^secret "$scratch/sniffed.first")"
     done
-    # Who has not got it does not get in, wherever the job listens.
+    # Without it, no connection is admitted at any port of the job.
     begin 2 "${endless[@]}" -x tcp
     for port in $(ss -Hltn | sed -n 's/.*[:]\([0-9]*\) .*/\1/p' | sort -u); do
         run "$CCTEST" "${small[@]}" --rendezvous "localhost:$port" --rank 1 --world 2 --timeout 0.5

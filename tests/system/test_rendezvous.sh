@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ranks that are started one by one and meet: by --rendezvous, by a launcher's variables, and on several hosts (network
+# Ranks that start one by one and meet: by --rendezvous, by the variables of a launcher, and on several hosts (network
 # namespaces).
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -9,14 +9,14 @@ private_machine "$@"
 small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
 export CCTEST_SECRET=$long_secret
 
-# at_port PORT STATE: is there a socket, in a state as the kernel has it: 0A listens, 01 is connected?
+# at_port PORT STATE: is there a socket in this state of the kernel (0A listens, 01 is connected)?
 # shellcheck disable=SC2317 # for await
 at_port() {
     cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v end="$(printf ':%04X' "$1")" -v state="$2" '
         substr($2, length($2) - 4) == end && $4 == state { there = 1 } END { exit !there }'
 }
 
-hold() { # hold PORT...: somebody has them who says nothing
+hold() { # hold PORT...: a silent program listens there
     rm -f "$scratch/held"
     python3 -c "
 import socket, sys, time
@@ -47,7 +47,7 @@ check_says '^# status: ok' "$scratch/0.out"
 check "results come from rank 0 only" test ! -s "$scratch/1.out"
 check_silent 'CCTEST_SECRET' "$scratch/0.err"
 
-# Many of them: more than rank 0 has places for next to itself.
+# More ranks than rank 0 has connections for.
 free_port
 for rank in {0..69}; do
     at "$rank" 70
@@ -56,7 +56,7 @@ done
 for rank in {0..69}; do ended "$rank" 0; done
 check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d["ranks"]}) == 70'
 
-# Without a secret that is said, by rank 0.
+# Without a secret, rank 0 prints a note.
 free_port
 unset CCTEST_SECRET
 for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"; done
@@ -64,7 +64,7 @@ ended 0 0 'CCTEST_SECRET is not set: .*against accidents'
 ended 1 0
 export CCTEST_SECRET=$long_secret
 
-# A short secret, which is stretched, in a file, for its owner only.
+# A short secret, strengthened by the slow hash, in a file that only its owner can read.
 echo from-a-file >"$scratch/secret"
 chmod 600 "$scratch/secret"
 free_port
@@ -96,13 +96,13 @@ done
 ended 0 0 'torchrun'
 ended 1 0
 check_says 'on .* \(tcp' "$scratch/0.out"
-# A Slurm batch script is no step: it has variables too, and starts ranks here.
+# A Slurm batch script is no step, although it has Slurm's variables: ranks are forked.
 run env SLURM_PROCID=0 SLURM_JOB_ID=7 "$CCTEST" info
 check_says 'local' "$out"
 run env SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 SLURM_STEP_NODELIST='n[1-2]' "$CCTEST" info
 check_says 'srun|[Ss]lurm' "$out"
 
-# A rank that may use one core only gets it, and leaves it to nobody else who has the choice.
+# A rank that may use only one core gets it; ranks with a choice use other cores.
 mapfile -t cpus < <(python3 -c '
 import os
 siblings = "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list"
@@ -119,7 +119,7 @@ if [ ${#cpus[@]} -ge 2 ]; then
             check_says "; a core for each rank$" "$scratch/0.out"
         done
     done
-    # Three ranks on two cores, and one that cannot be bound: not all are bound alike.
+    # Three ranks on two cores, and one that cannot be bound: the bindings differ.
     free_port
     at 1 3 && start 1 taskset -c "${cpus[0]}" "$CCTEST" "${small[@]}" "${where[@]}"
     for rank in 0 2; do
@@ -141,7 +141,7 @@ else
     echo "not tested: ranks that may use different cores (there is one)"
 fi
 
-# A rank that shares no memory with the others of its host (it sees other processes): said with -v, and in JSON.
+# A rank that shares no memory with others of its host (another PID namespace): shown with -v, and in JSON.
 if [ -n "$private" ]; then
     free_port
     for rank in 0 1; do at $rank 3 && start $rank "$CCTEST" "${small[@]}" "${where[@]}" -v --json "$scratch/$rank.json"; done
@@ -157,9 +157,9 @@ else
     echo "not tested: a rank that shares no memory (no namespaces here)"
 fi
 
-# ---- they do not agree ----
+# ---- different options ----
 
-# why STATUS RANK HOST REGEX: so JSON says why the job did not begin, as rank 0 said it in plain words.
+# why STATUS RANK HOST REGEX: the JSON has the reason why the job did not begin, as in the message of rank 0.
 why() {
     check_json "$scratch/0.json" "d['status'] == '$1'" "d['errors'][0]['rank'] == $2" \
         "d['errors'][0]['host'] == '$3'" "d['errors'][0]['phase'] == 'join'" \
@@ -169,7 +169,7 @@ why() {
 }
 host=$(uname -n)
 
-# two STATUS REGEX ...: rank 0 and rank 1 of two, each with the words behind `0` and `1`; both end alike.
+# two STATUS REGEX ...: ranks 0 and 1 with the arguments after `0` and `1`; both end with STATUS.
 two() {
     local expected=$1 regex=$2 zero=() one=() other=
     shift 2
@@ -197,7 +197,7 @@ if build_other version VERSION=9.9.9; then
     binary=$other two 1 "rank 1 .* runs cctest 9.9.9, rank 0 runs [0-9.]*: install the same version"
 fi
 
-# A rank that is there twice, one that is missing, one with another secret.
+# A duplicate rank, a missing one, one with another secret.
 free_port
 at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --json "$scratch/0.json"
 at 1 3 && start 1 "$CCTEST" "${small[@]}" "${where[@]}"
@@ -224,7 +224,7 @@ ended 0 5 "1 of 2 ranks did not join .*rank 1"
 check_json "$scratch/0.json" 'd["strangers"] > 0'
 why timeout 1 "" "1 of 2 ranks did not join .*rank 1.* connections? w[a-z]+ dropped"
 
-# Rank 0 is stopped for longer than the others wait: when it goes on, it says what happened to itself.
+# Rank 0 is stopped beyond the deadline of the others: when it continues, it reports its own silence.
 free_port
 for rank in 0 1; do
     at $rank 2
@@ -238,12 +238,12 @@ sleep 0.5
 kill -STOP "${pids[0]}"
 ended 1 5 "rank 0 .*it has been silent"
 kill -CONT "${pids[0]}"
-ended 0 5 "^cctest: rank 1 .*rank 0 was silent for [0-9.]* s" # first of all, whatever rank 0 itself found
+ended 0 5 "^cctest: rank 1 .*rank 0 was silent for [0-9.]* s" # before anything that rank 0 found itself
 check_silent "rank 1 .*is gone"
 
-# A signal comes while a rank joins: it tells rank 0 as soon as that one lets it in, and all end alike. Rank 0 is stopped
-# meanwhile, so that it is not sooner than the signal. The last rank stays with rank 0 the first time; the second time
-# all places there are taken, and it is sent to another rank.
+# A signal comes while a rank joins: it tells rank 0 as soon as it is admitted, and all ranks end alike. Rank 0 is stopped
+# until then, so that it does not admit the rank before the signal. The first time the last rank is a child of rank 0;
+# the second time rank 0 is full, and the rank gets another parent.
 # shellcheck disable=SC2317 # for await
 have_joined() { [ "$(grep -c 'has joined' "$scratch/0.err")" -ge "$1" ]; }
 # shellcheck disable=SC2317
@@ -266,7 +266,7 @@ for last in 2 34; do
     for rank in $(seq 1 $last); do ended "$rank" 130; done
     check_silent "before it had reached rank 0|lost" "$scratch/$last.err"
 done
-# Likewise where the signal is there from the first moment.
+# The same if the signal is pending from the start.
 free_port
 at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
 at 1 2 && start 1 python3 -c "
@@ -286,7 +286,7 @@ check "rank 0 is there" await 10 at_port "$port" 0A
 kill -TERM "${pids[0]}"
 ended 0 130
 why interrupted 0 "$host" "rank 0 \(host [^ ]*, pid ${pids[0]}\) was interrupted by SIGTERM when 1 of 2 ranks had joined"
-# There is no rank 0 that it could tell.
+# There is no rank 0 to tell.
 at 1 2 && ran=("$CCTEST" "rank 1 is interrupted, and alone")
 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 >"$scratch/1.out" 2>"$scratch/1.err" </dev/null &
 pids[1]=$!
@@ -294,9 +294,9 @@ sleep 0.5
 kill -TERM "${pids[1]}"
 ended 1 130 "interrupted by SIGTERM before it had reached rank 0"
 
-# One is killed while they join: who comes a moment later does not look for a rank 0 that has gone.
+# A rank is killed while others join: a rank that joins a moment later still finds rank 0 and its verdict.
 free_port
-: >"$scratch/0.err" # a command in the background empties it at a time of its own
+: >"$scratch/0.err" # because a background command truncates it at any time
 for rank in 0 1; do
     at $rank 3
     ran=("$CCTEST" "rank 1 is killed while they join")
@@ -317,13 +317,13 @@ wait "${pids[1]}" 2>/dev/null
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
 check_says "the rendezvous host 'no-such-host.invalid' is unknown here"
-# Rank 0 cannot know whether the others know it, and says where it is.
+# Rank 0 cannot know whether the others can find it, so it prints its address.
 free_port
 run "$CCTEST" "${small[@]}" --rendezvous "no-such-host.invalid:$port" --rank 0 --world 2 --timeout 1
 check_status 5
 check_says "^cctest: rank 0: the rendezvous host 'no-such-host.invalid' is unknown here .*This rank listens at "
 
-# A name server that never answers holds nobody up beyond the deadline, nor does it keep signals away.
+# A name server that never answers delays neither the deadline nor signals.
 if [ -n "$private" ]; then
     echo "nameserver 127.0.0.1" >"$scratch/resolv.conf"
     mount --bind "$scratch/resolv.conf" /etc/resolv.conf
@@ -347,7 +347,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53));
     umount /etc/resolv.conf
 fi
 
-# A port that somebody has.
+# A port in use.
 free_port
 hold "$port"
 at 0 2 && cctest "${small[@]}" "${where[@]}" --json "$scratch/0.json"
@@ -357,7 +357,7 @@ check_json "$scratch/0.json" 'd["status"] == "error"' 'len(d["errors"]) == 1' 'd
     'd["errors"][0]["phase"] == "join"' "'port $port is taken' in d['errors'][0]['message']"
 let_go
 
-# One job after the other in one place, as in a script: who is back first does not end up in the job before.
+# Jobs one after the other at one port, as in a script: an early rank of the next job does not join the last one.
 free_port
 cat >"$scratch/again.sh" <<'AGAIN'
 for run in 1 2 3 4 5 6; do "$@" >/dev/null || exit; done
@@ -368,8 +368,8 @@ for rank in 0 1 2; do
 done
 for rank in 0 1 2; do ended $rank 0; done
 
-# Ports that are derived may be taken: by somebody silent, by another job's rank 0, by all sorts of others.
-in_step() { # in_step STEP RANK: $as makes a command a rank of two in a Slurm step
+# Derived ports may be in use: by a silent program, by rank 0 of another job, by other protocols.
+in_step() { # in_step STEP RANK: sets $as so that a command is one rank of two in a Slurm step
     as=(env SLURM_PROCID="$2" SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=$$ SLURM_STEP_ID="$1" SLURM_STEP_NODELIST=here
         SLURM_STEP_NUM_NODES=1)
 }
@@ -385,7 +385,7 @@ for rank in 1 0; do in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small
 ended 0 0
 ended 1 0
 check_says '^# status: ok' "$scratch/0.out"
-# One secret for all: another step does not take these ranks for its own, whoever comes first.
+# Steps with the same secret do not take ranks of each other, whichever starts first.
 for rank in 0 1; do
     in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small[@]}"
     in_step 1 $rank && start 1.$rank "${as[@]}" "$CCTEST" "${small[@]}" -d double
@@ -393,7 +393,7 @@ done
 for rank in 0 1 1.0 1.1; do ended $rank 0; done
 let_go
 ended other 5
-# Rank 0 of another step at a port of ours: who finds no other says so.
+# Only rank 0 of another step listens at the ports: the message says so.
 # shellcheck disable=SC2046 # a word each
 hold $(seq "$first" "$last")
 in_step 0 0
@@ -428,14 +428,14 @@ if hosts_up 2; then
             'd["results"][0]["wrong"] == 0'
         port=$((port + 1))
     done
-    # shm alone does not reach the other host, and says so, on all ranks alike.
+    # shm alone does not reach the other host: the same message on all ranks.
     for rank in 0 1; do
         host_as $((1 + rank))
         start $rank "${as[@]}" "$CCTEST" "${small[@]}" -x shm --rendezvous h1:$port --world 2 --rank $rank
     done
     ended 0 77 "shm"
     ended 1 77
-    # The cable is pulled: an explained end.
+    # The cable is pulled: the job ends with a message.
     port=$((port + 1))
     for rank in 0 1; do
         host_as $((1 + rank))
@@ -452,7 +452,7 @@ else
     echo "not tested: several hosts ($hosts_missing)"
 fi
 
-# A launcher's variables that are not all there must not become local ranks unnoticed.
+# Incomplete variables of a launcher are an error, not local ranks.
 run env RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "$CCTEST" allreduce -e 1K
 check_status 2 "MASTER_PORT is missing"
 check_says 'MASTER_PORT is not set'
