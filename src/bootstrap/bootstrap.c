@@ -164,13 +164,13 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
         return manager_missed(launch, status, why_not);
     if (options->rendezvous || launcher)
         return choose_tcp(options, bootstrap, why_not);
-    char doubt[200];
-    if (launcher_incomplete(doubt, sizeof doubt))
+    char variables[200];
+    if (launcher_incomplete(variables, sizeof variables))
         return fail(STATUS_USAGE,
-                    "%s: this seems to be one of several ranks, but cctest does not support "
-                    "their launcher: complete its variables, or give --rendezvous HOST:PORT with "
+                    "%s: this seems to be one of several ranks, but cctest cannot use their "
+                    "launcher's variables; correct them, or give --rendezvous HOST:PORT with "
                     "--rank and --world, or --np N to start ranks here",
-                    doubt);
+                    variables);
     snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
              *why_not ? why_not : "no launcher was detected, and --rendezvous was not given");
     return STATUS_OK;

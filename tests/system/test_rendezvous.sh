@@ -458,7 +458,7 @@ check_status 2 "MASTER_PORT is missing"
 check_says 'MASTER_PORT is not set'
 run env RANK=5 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 "$CCTEST" allreduce -e 1K
 check_status 2 "RANK 5 of 2"
-check_says "RANK '5' is no rank"
+check_says "RANK is '5', which is not a rank below it"
 run env SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 "$CCTEST" allreduce -e 1K
 check_status 2 "SLURM_PROCID is missing"
 run env SLURM_PROCID=0 SLURM_JOB_ID=7 SLURM_NTASKS=4 "$CCTEST" allreduce -e 1K -n 1
