@@ -83,11 +83,8 @@ static int least_size(const struct shape *shape)
 static const char *ahc_refuses(const struct problem *problem, const struct choice *choice,
                                char *why, size_t size)
 {
-    const struct shape *shape = problem->shape;
-    const char *refusal = part_refuses(choice, "inter", shape->groups, why, size);
-    for (int a = 0; !refusal && a < shape->groups; a++)
-        refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
-    if (!refusal && units_of(shape) > UNITS_MOST)
+    const char *refusal = nodes_parts_refuse(problem, choice, why, size);
+    if (!refusal && units_of(problem->shape) > UNITS_MOST)
         refusal = problem->collective->id == COLLECTIVE_ALLREDUCE
                       ? "the sizes of the groups have too large a least common multiple: use "
                         "ahc-broke or hier-leader"
@@ -181,7 +178,8 @@ static void on_intervals(struct builder *b, const struct call *call, const struc
         struct view source, destination;
         builder_set_lanes(b, lanes);
         views(b, cut, context, &interval, &source, &destination);
-        call_part(b, call, "inter", collective, &rail, source, destination, 0);
+        call_part(b, call, "inter", collective,
+                  &(struct call){.group = &rail, .source = source, .destination = destination});
         group_join(b, call->group, &beside);
         from = interval.to;
     }
@@ -204,9 +202,11 @@ static void allreduce_cut(struct builder *b, const struct call *call, bool broke
     struct view source = vector_shares(b, &cut, &call->source);
     struct view all = vector_shares(b, &cut, &call->destination);
     struct view own = view_of(b, view_block(&all, cut.nodes.local_rank));
-    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, source, own, 0);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER,
+               &(struct call){.source = source, .destination = own});
     on_intervals(b, call, &cut, COLLECTIVE_ALLREDUCE, allreduce_views, &call->destination);
-    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, all, 0);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER,
+               &(struct call){.source = own, .destination = all});
 }
 
 static void ahc_allreduce(struct builder *b, const struct call *call)
@@ -303,7 +303,8 @@ static void ahc_reduce_scatter(struct builder *b, const struct call *call)
     struct view shares = regions_shares(b, &cut, &source), kept = regions_shares(b, &cut, &sums);
     struct view own = view_of(b, view_block(&kept, cut.nodes.local_rank));
     struct regions regions = {.blocks = sums, .own = call->destination};
-    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER, shares, own, 0);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_REDUCE_SCATTER,
+               &(struct call){.source = shares, .destination = own});
     on_intervals(b, call, &cut, COLLECTIVE_REDUCE_SCATTER, reduce_scatter_views, &regions);
 }
 
@@ -324,7 +325,8 @@ static void ahc_allgather(struct builder *b, const struct call *call)
     struct view own = view_of(b, view_block(&shares, cut.nodes.local_rank));
     struct regions regions = {.blocks = all, .own = call->source};
     on_intervals(b, call, &cut, COLLECTIVE_ALLGATHER, allgather_views, &regions);
-    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER, own, shares, 0);
+    nodes_part(b, call, &cut.nodes, "intra", COLLECTIVE_ALLGATHER,
+               &(struct call){.source = own, .destination = shares});
 }
 
 const struct algorithm allreduce_ahc = {

@@ -29,16 +29,6 @@
 
 #include "algorithms/common/hops.h"
 
-int circulant_hops(int p, struct hop hops[HOPS_MOST])
-{
-    int count = 0;
-    for (int left = p; left > 1; left = hops[count++].reach) {
-        int half = (left + 1) / 2;
-        hops[count] = (struct hop){.reach = half, .stride = 1, .count = left - half};
-    }
-    return count;
-}
-
 static const struct route circulant = {.hops = circulant_hops, .direction = 1};
 
 static void circulant_reduce_scatter(struct builder *b, const struct call *call)

@@ -67,83 +67,99 @@ static void hier_allreduce(struct builder *b, const struct call *call)
     struct view source = view_cut(b, &call->source, nodes.each);
     struct view all = view_cut(b, &call->destination, nodes.each);
     struct view own = view_of(b, view_block(&all, nodes.local_rank));
-    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
-    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE, &rail, own, own, 0);
-    call_part(b, call, "intra", COLLECTIVE_ALLGATHER, &nodes.own, own, all, 0);
+    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER,
+              &(struct call){.group = &nodes.own, .source = source, .destination = own});
+    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE,
+              &(struct call){.group = &rail, .source = own, .destination = own});
+    call_part(b, call, "intra", COLLECTIVE_ALLGATHER,
+              &(struct call){.group = &nodes.own, .source = own, .destination = all});
 }
 
-/* reduce_scatter in two stages: first among `outer` with bundles of `each` blocks of `source`, then
- * among `inner` with the blocks of the own bundle. */
-static void combine_twice(struct builder *b, const struct call *call, struct view source, int each,
-                          const char *first, const struct group *outer, const char *second,
-                          const struct group *inner)
+/* One stage of two: a part, and the group that runs it. */
+struct stage {
+    const char *part;
+    const struct group *group;
+};
+
+/* reduce_scatter in two stages: `outer` with bundles of `source`, a bundle for each rank of
+ * outer.group; then `inner` with the blocks of this rank's bundle. */
+static void combine_twice(struct builder *b, const struct call *call, struct view source,
+                          struct stage outer, struct stage inner)
 {
+    int each = inner.group->size;
     struct view bundles = view_bundle(b, &source, each);
-    struct view mine = {source.messages + outer->rank * each, each};
+    struct view mine = {source.messages + outer.group->rank * each, each};
     struct view kept = view_scratch(b, &mine);
     struct view whole = view_of(b, view_all(b, &kept));
-    call_part(b, call, first, COLLECTIVE_REDUCE_SCATTER, outer, bundles, whole, 0);
-    call_part(b, call, second, COLLECTIVE_REDUCE_SCATTER, inner, kept, call->destination, 0);
+    call_part(b, call, outer.part, COLLECTIVE_REDUCE_SCATTER,
+              &(struct call){.group = outer.group, .source = bundles, .destination = whole});
+    call_part(
+        b, call, inner.part, COLLECTIVE_REDUCE_SCATTER,
+        &(struct call){.group = inner.group, .source = kept, .destination = call->destination});
 }
 
 static void hier_reduce_scatter(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
+    struct stage intra = {"intra", &nodes.own}, inter = {"inter", &rail};
     if (call_option(call, "first") == 0)
-        combine_twice(b, call, nodes_by_node(b, &nodes, &call->source), nodes.each, "inter", &rail,
-                      "intra", &nodes.own);
+        combine_twice(b, call, nodes_by_node(b, &nodes, &call->source), inter, intra);
     else
-        combine_twice(b, call, nodes_by_place(b, &nodes, &call->source), nodes.count, "intra",
-                      &nodes.own, "inter", &rail);
+        combine_twice(b, call, nodes_by_local_rank(b, &nodes, &call->source), intra, inter);
 }
 
-/* allgather in two stages: first among `inner` the blocks of the own bundle of `all`, then among
- * `outer` whole bundles of `each` blocks. */
-static void gather_twice(struct builder *b, const struct call *call, struct view all, int each,
-                         const char *first, const struct group *inner, const char *second,
-                         const struct group *outer)
+/* allgather in two stages: `inner` with the blocks of this rank's bundle of `all`; then `outer`
+ * with whole bundles. */
+static void gather_twice(struct builder *b, const struct call *call, struct view all,
+                         struct stage inner, struct stage outer)
 {
+    int each = inner.group->size;
     struct view bundles = view_bundle(b, &all, each);
-    struct view mine = {all.messages + outer->rank * each, each};
-    struct view whole = view_of(b, view_block(&bundles, outer->rank));
-    call_part(b, call, first, COLLECTIVE_ALLGATHER, inner, call->source, mine, 0);
-    call_part(b, call, second, COLLECTIVE_ALLGATHER, outer, whole, bundles, 0);
+    struct view mine = {all.messages + outer.group->rank * each, each};
+    struct view whole = view_of(b, view_block(&bundles, outer.group->rank));
+    call_part(b, call, inner.part, COLLECTIVE_ALLGATHER,
+              &(struct call){.group = inner.group, .source = call->source, .destination = mine});
+    call_part(b, call, outer.part, COLLECTIVE_ALLGATHER,
+              &(struct call){.group = outer.group, .source = whole, .destination = bundles});
 }
 
 static void hier_allgather(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
+    struct stage intra = {"intra", &nodes.own}, inter = {"inter", &rail};
     if (call_option(call, "first") == 0)
-        gather_twice(b, call, nodes_by_node(b, &nodes, &call->destination), nodes.each, "intra",
-                     &nodes.own, "inter", &rail);
+        gather_twice(b, call, nodes_by_node(b, &nodes, &call->destination), intra, inter);
     else
-        gather_twice(b, call, nodes_by_place(b, &nodes, &call->destination), nodes.count, "inter",
-                     &rail, "intra", &nodes.own);
+        gather_twice(b, call, nodes_by_local_rank(b, &nodes, &call->destination), inter, intra);
 }
 
 static void hier_broadcast(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     const struct shape *shape = nodes.shape;
-    int root_node = shape->group[call->root], root_place = shape->local_rank[call->root];
+    int root_node = shape->group[call->root], root_local = shape->local_rank[call->root];
     struct group root_group = nodes_group(b, call->group, &nodes, root_node);
     struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     struct view all = view_cut(b, &call->destination, nodes.each);
     struct view own = view_of(b, view_block(&all, nodes.local_rank));
     bool is_root = call->group->rank == call->root;
     struct view source = is_root ? view_cut(b, &call->source, nodes.each) : all;
-    call_part(b, call, "intra", COLLECTIVE_SCATTER, &root_group, source, own, root_place);
-    call_part(b, call, "inter", COLLECTIVE_BROADCAST, &rail, own, own, root_node);
-    call_part(b, call, "intra", COLLECTIVE_ALLGATHER, &nodes.own, own, all, 0);
+    call_part(b, call, "intra", COLLECTIVE_SCATTER,
+              &(struct call){
+                  .group = &root_group, .source = source, .destination = own, .root = root_local});
+    call_part(b, call, "inter", COLLECTIVE_BROADCAST,
+              &(struct call){.group = &rail, .source = own, .destination = own, .root = root_node});
+    call_part(b, call, "intra", COLLECTIVE_ALLGATHER,
+              &(struct call){.group = &nodes.own, .source = own, .destination = all});
 }
 
 static void hier_reduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     const struct shape *shape = nodes.shape;
-    int root_node = shape->group[call->root], root_place = shape->local_rank[call->root];
+    int root_node = shape->group[call->root], root_local = shape->local_rank[call->root];
     struct group root_group = nodes_group(b, call->group, &nodes, root_node);
     struct group rail = nodes_rail(b, call->group, &nodes, nodes.local_rank);
     struct view source = view_cut(b, &call->source, nodes.each);
@@ -151,9 +167,13 @@ static void hier_reduce(struct builder *b, const struct call *call)
     struct view all =
         is_root ? view_cut(b, &call->destination, nodes.each) : view_scratch(b, &source);
     struct view own = view_of(b, view_block(&all, nodes.local_rank));
-    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER, &nodes.own, source, own, 0);
-    call_part(b, call, "inter", COLLECTIVE_REDUCE, &rail, own, own, root_node);
-    call_part(b, call, "intra", COLLECTIVE_GATHER, &root_group, own, all, root_place);
+    call_part(b, call, "intra", COLLECTIVE_REDUCE_SCATTER,
+              &(struct call){.group = &nodes.own, .source = source, .destination = own});
+    call_part(b, call, "inter", COLLECTIVE_REDUCE,
+              &(struct call){.group = &rail, .source = own, .destination = own, .root = root_node});
+    call_part(b, call, "intra", COLLECTIVE_GATHER,
+              &(struct call){
+                  .group = &root_group, .source = own, .destination = all, .root = root_local});
 }
 
 /* What a rank holds of its node's blocks: the root has them where they belong anyway, the others on
@@ -169,42 +189,42 @@ static void hier_scatter(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     int root_node = nodes.shape->group[call->root],
-        root_place = nodes.shape->local_rank[call->root];
-    struct group rail = nodes_rail(b, call->group, &nodes, root_place);
+        root_local = nodes.shape->local_rank[call->root];
+    struct group rail = nodes_rail(b, call->group, &nodes, root_local);
     struct view blocks = nodes_by_node(b, &nodes, &call->source);
     struct view bundles = view_bundle(b, &blocks, nodes.each);
     struct view mine = node_blocks(b, call, &nodes, &blocks);
     struct view whole = view_of(b, view_all(b, &mine));
-    call_part(b, call, "inter", COLLECTIVE_SCATTER, &rail, bundles, whole, root_node);
-    call_part(b, call, "intra", COLLECTIVE_SCATTER, &nodes.own, mine, call->destination,
-              root_place);
+    call_part(
+        b, call, "inter", COLLECTIVE_SCATTER,
+        &(struct call){.group = &rail, .source = bundles, .destination = whole, .root = root_node});
+    call_part(b, call, "intra", COLLECTIVE_SCATTER,
+              &(struct call){.group = &nodes.own,
+                             .source = mine,
+                             .destination = call->destination,
+                             .root = root_local});
 }
 
 static void hier_gather(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
     int root_node = nodes.shape->group[call->root],
-        root_place = nodes.shape->local_rank[call->root];
-    struct group rail = nodes_rail(b, call->group, &nodes, root_place);
+        root_local = nodes.shape->local_rank[call->root];
+    struct group rail = nodes_rail(b, call->group, &nodes, root_local);
     struct view blocks = nodes_by_node(b, &nodes, &call->destination);
     struct view bundles = view_bundle(b, &blocks, nodes.each);
     struct view mine = node_blocks(b, call, &nodes, &blocks);
     struct view whole = view_of(b, view_all(b, &mine));
-    call_part(b, call, "intra", COLLECTIVE_GATHER, &nodes.own, call->source, mine, root_place);
-    call_part(b, call, "inter", COLLECTIVE_GATHER, &rail, whole, bundles, root_node);
+    call_part(
+        b, call, "intra", COLLECTIVE_GATHER,
+        &(struct call){
+            .group = &nodes.own, .source = call->source, .destination = mine, .root = root_local});
+    call_part(
+        b, call, "inter", COLLECTIVE_GATHER,
+        &(struct call){.group = &rail, .source = whole, .destination = bundles, .root = root_node});
 }
 
 /* Leaders. */
-
-static const char *leader_refuses(const struct problem *problem, const struct choice *choice,
-                                  char *why, size_t size)
-{
-    const struct shape *shape = problem->shape;
-    const char *refusal = part_refuses(choice, "inter", shape->groups, why, size);
-    for (int a = 0; !refusal && a < shape->groups; a++)
-        refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
-    return refusal;
-}
 
 static void leader_allreduce(struct builder *b, const struct call *call)
 {
@@ -212,9 +232,12 @@ static void leader_allreduce(struct builder *b, const struct call *call)
     int place = call_option(call, "leader") == 0 ? 0 : DIAGONAL;
     struct group leaders = nodes_rail(b, call->group, &nodes, place);
     struct view all = call->destination;
-    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE, call->source, all, place);
-    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE, &leaders, all, all, 0);
-    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST, all, all, place);
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE,
+               &(struct call){.source = call->source, .destination = all, .root = place});
+    call_part(b, call, "inter", COLLECTIVE_ALLREDUCE,
+              &(struct call){.group = &leaders, .source = all, .destination = all});
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST,
+               &(struct call){.source = all, .destination = all, .root = place});
 }
 
 /* The root is the leader of its node, and those at its place lead the others. */
@@ -224,9 +247,13 @@ static void leader_broadcast(struct builder *b, const struct call *call)
     int place = nodes.shape->local_rank[call->root];
     struct group leaders = nodes_rail(b, call->group, &nodes, place);
     struct view source = call->group->rank == call->root ? call->source : call->destination;
-    call_part(b, call, "inter", COLLECTIVE_BROADCAST, &leaders, source, call->destination,
-              nodes.shape->group[call->root]);
-    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST, source, call->destination, place);
+    call_part(b, call, "inter", COLLECTIVE_BROADCAST,
+              &(struct call){.group = &leaders,
+                             .source = source,
+                             .destination = call->destination,
+                             .root = nodes.shape->group[call->root]});
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST,
+               &(struct call){.source = source, .destination = call->destination, .root = place});
 }
 
 static void leader_reduce(struct builder *b, const struct call *call)
@@ -236,9 +263,13 @@ static void leader_reduce(struct builder *b, const struct call *call)
     struct group leaders = nodes_rail(b, call->group, &nodes, place);
     struct view sum =
         call->group->rank == call->root ? call->destination : view_scratch(b, &call->source);
-    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE, call->source, sum, place);
-    call_part(b, call, "inter", COLLECTIVE_REDUCE, &leaders, sum, sum,
-              nodes.shape->group[call->root]);
+    nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE,
+               &(struct call){.source = call->source, .destination = sum, .root = place});
+    call_part(b, call, "inter", COLLECTIVE_REDUCE,
+              &(struct call){.group = &leaders,
+                             .source = sum,
+                             .destination = sum,
+                             .root = nodes.shape->group[call->root]});
 }
 
 static const char *const first_of_reduce_scatter[] = {"inter", "intra", NULL};
@@ -368,7 +399,7 @@ const struct algorithm allreduce_hier_leader = {
                  .kind = OPTION_WORD,
                  .words = leader_words,
                  .help = "which rank of a node leads it: its first, or one on the diagonal"}},
-    .refuses = leader_refuses,
+    .refuses = nodes_parts_refuse,
     .write = leader_allreduce,
 };
 
@@ -383,7 +414,7 @@ const struct algorithm broadcast_hier_leader = {
     .users = "MPICH (smp), UCC (2step)",
     .options = {INTRA(SERVES(BROADCAST), "binomial"), INTER(SERVES(BROADCAST), "binomial"),
                 NODE_GROUPS},
-    .refuses = leader_refuses,
+    .refuses = nodes_parts_refuse,
     .write = leader_broadcast,
 };
 
@@ -397,6 +428,6 @@ const struct algorithm reduce_hier_leader = {
     .sent = "n",
     .users = "MPICH (smp), UCC (2step)",
     .options = {INTRA(SERVES(REDUCE), "binomial"), INTER(SERVES(REDUCE), "binomial"), NODE_GROUPS},
-    .refuses = leader_refuses,
+    .refuses = nodes_parts_refuse,
     .write = leader_reduce,
 };

@@ -33,18 +33,30 @@ static const char *staged_refuses(const struct problem *problem, const struct ch
     return nodes_uneven(problem, why, size);
 }
 
-static int rank_at(const struct nodes *nodes, int node, int place)
+static int rank_at(const struct nodes *nodes, int node, int local_rank)
 {
-    return shape_rank(nodes->shape, node, place);
+    return shape_rank(nodes->shape, node, local_rank);
 }
 
-/* Where the block from `from` to `to` lies on this rank on its way: in the source or destination,
- * if it begins or ends here, else in scratch. */
-static struct message block_passing(struct builder *b, const struct call *call,
-                                    const struct view *source, int from, int to)
+/* The call, as seen from this rank's node. */
+struct staged {
+    const struct call *call;
+    struct nodes nodes;
+    struct view source; /* apart from the destination */
+};
+
+static struct staged staged_of(struct builder *b, const struct call *call)
 {
+    return (struct staged){call, nodes_of(b, call), view_source_apart(b, call)};
+}
+
+/* Where the block from `from` to `to` lies on this rank on its way: in the source if it begins
+ * here, in the destination if it ends here, else in scratch. */
+static struct message block_passing(struct builder *b, const struct staged *s, int from, int to)
+{
+    const struct call *call = s->call;
     if (from == call->group->rank)
-        return view_block(source, to);
+        return view_block(&s->source, to);
     if (to == call->group->rank)
         return view_block(&call->destination, from);
     struct view area = view_scratch_block(b, call_length(call, from, to));
@@ -56,35 +68,35 @@ static struct message block_passing(struct builder *b, const struct call *call,
 static void staged_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    struct nodes nodes = nodes_of(b, call);
-    struct view source = view_source_apart(b, call);
-    int N = nodes.count, L = nodes.each, place = nodes.local_rank;
+    struct staged s = staged_of(b, call);
+    const struct nodes *nodes = &s.nodes;
+    int N = nodes->count, L = nodes->each, local = nodes->local_rank;
     struct message *held = message_array(b, N * L), *going = message_array(b, N > L ? N : L);
     if (!held || !going)
         return;
     for (int h = 0; h < L; h++)
         for (int c = 0; c < N; c++)
-            held[h * N + c] = block_passing(b, call, &source, rank_at(&nodes, nodes.node, h),
-                                            rank_at(&nodes, c, place));
-    put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
+            held[h * N + c] =
+                block_passing(b, &s, rank_at(nodes, nodes->node, h), rank_at(nodes, c, local));
+    put_copy(b, g, view_block(&call->destination, g->rank), view_block(&s.source, g->rank));
     for (int k = 1; k < L; k++) {
-        int to = (place + k) % L, from = (place + L - k) % L;
+        int to = (local + k) % L, from = (local + L - k) % L;
         for (int c = 0; c < N; c++)
-            going[c] = view_block(&source, rank_at(&nodes, c, to));
+            going[c] = view_block(&s.source, rank_at(nodes, c, to));
         put_step(b, g);
-        put_send(b, g, rank_at(&nodes, nodes.node, to), message_join(b, going, N));
-        put_recv(b, g, rank_at(&nodes, nodes.node, from), message_join(b, held + from * N, N));
+        put_send(b, g, rank_at(nodes, nodes->node, to), message_join(b, going, N));
+        put_recv(b, g, rank_at(nodes, nodes->node, from), message_join(b, held + from * N, N));
         put_fence(b, g);
     }
     for (int k = 1; k < N; k++) {
-        int to = (nodes.node + k) % N, from = (nodes.node + N - k) % N;
+        int to = (nodes->node + k) % N, from = (nodes->node + N - k) % N;
         put_step(b, g);
         for (int h = 0; h < L; h++)
             going[h] = held[h * N + to];
-        put_send(b, g, rank_at(&nodes, to, place), message_join(b, going, L));
+        put_send(b, g, rank_at(nodes, to, local), message_join(b, going, L));
         for (int h = 0; h < L; h++)
-            going[h] = view_block(&call->destination, rank_at(&nodes, from, h));
-        put_recv(b, g, rank_at(&nodes, from, place), message_join(b, going, L));
+            going[h] = view_block(&call->destination, rank_at(nodes, from, h));
+        put_recv(b, g, rank_at(nodes, from, local), message_join(b, going, L));
         put_fence(b, g);
     }
 }
@@ -104,25 +116,27 @@ static bool relays_to(const struct nodes *nodes, int c)
 }
 
 /* All blocks from node `from` to node `to`, sender by sender, as they lie on this rank. */
-static void node_blocks(struct builder *b, const struct call *call, const struct nodes *nodes,
-                        const struct view *source, int from, int to, struct message *blocks)
+static void node_blocks(struct builder *b, const struct staged *s, int from, int to,
+                        struct message *blocks)
 {
+    const struct nodes *nodes = &s->nodes;
     int L = nodes->each;
     for (int i = 0; i < L * L; i++)
-        blocks[i] =
-            block_passing(b, call, source, rank_at(nodes, from, i / L), rank_at(nodes, to, i % L));
+        blocks[i] = block_passing(b, s, rank_at(nodes, from, i / L), rank_at(nodes, to, i % L));
 }
 
 /* 1: what this rank has for node c goes to its relay; a relay collects. */
-static void relay_collect(struct builder *b, const struct group *g, const struct nodes *nodes,
-                          const struct view *source, int c, const struct message *collected)
+static void relay_collect(struct builder *b, const struct staged *s, int c,
+                          const struct message *collected)
 {
+    const struct group *g = s->call->group;
+    const struct nodes *nodes = &s->nodes;
     int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
     for (int k = 1; k < L; k++) {
         int other = (nodes->local_rank + k) % L;
         if (relay == other) {
             struct view mine =
-                view_select(b, source, nodes->shape->members + nodes->shape->start[c], L);
+                view_select(b, &s->source, nodes->shape->members + nodes->shape->start[c], L);
             put_send(b, g, rank_at(nodes, nodes->node, relay), view_all(b, &mine));
         }
         if (relay == nodes->local_rank)
@@ -132,10 +146,11 @@ static void relay_collect(struct builder *b, const struct group *g, const struct
 }
 
 /* 3: a relay spreads what came from node c; the others get theirs. */
-static void relay_spread(struct builder *b, const struct call *call, const struct nodes *nodes,
-                         int c, const struct message *arrived)
+static void relay_spread(struct builder *b, const struct staged *s, int c,
+                         const struct message *arrived)
 {
-    const struct group *g = call->group;
+    const struct group *g = s->call->group;
+    const struct nodes *nodes = &s->nodes;
     int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
     struct message *blocks = message_array(b, L);
     for (int k = 1; blocks && k < L; k++) {
@@ -145,7 +160,7 @@ static void relay_spread(struct builder *b, const struct call *call, const struc
         if (relay == nodes->local_rank)
             put_send(b, g, rank_at(nodes, nodes->node, other), message_join(b, blocks, L));
         for (int i = 0; relay == other && i < L; i++)
-            blocks[i] = view_block(&call->destination, rank_at(nodes, c, i));
+            blocks[i] = view_block(&s->call->destination, rank_at(nodes, c, i));
         if (relay == other)
             put_recv(b, g, rank_at(nodes, nodes->node, relay), message_join(b, blocks, L));
     }
@@ -154,33 +169,33 @@ static void relay_spread(struct builder *b, const struct call *call, const struc
 static void relay_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    struct nodes nodes = nodes_of(b, call);
-    struct view source = view_source_apart(b, call);
-    int N = nodes.count, L = nodes.each, a = nodes.node;
+    struct staged s = staged_of(b, call);
+    const struct nodes *nodes = &s.nodes;
+    int N = nodes->count, L = nodes->each, a = nodes->node;
     struct message *collected = message_array(b, N * L * L); /* by relays, of L * L for each node */
     struct message *arrived = message_array(b, N * L * L);
     if (!collected || !arrived)
         return;
-    put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
+    put_copy(b, g, view_block(&call->destination, g->rank), view_block(&s.source, g->rank));
     put_step(b, g);
     for (int k = 1; k < L; k++) { /* inside the node: direct */
-        int to = rank_at(&nodes, a, (nodes.local_rank + k) % L);
-        int from = rank_at(&nodes, a, (nodes.local_rank + L - k) % L);
-        put_send(b, g, to, view_block(&source, to));
+        int to = rank_at(nodes, a, (nodes->local_rank + k) % L);
+        int from = rank_at(nodes, a, (nodes->local_rank + L - k) % L);
+        put_send(b, g, to, view_block(&s.source, to));
         put_recv(b, g, from, view_block(&call->destination, from));
     }
     for (int c = 0; c < N; c++) {
-        if (relays_to(&nodes, c)) {
-            node_blocks(b, call, &nodes, &source, a, c, collected + c * L * L);
-            node_blocks(b, call, &nodes, &source, c, a, arrived + c * L * L);
+        if (relays_to(nodes, c)) {
+            node_blocks(b, &s, a, c, collected + c * L * L);
+            node_blocks(b, &s, c, a, arrived + c * L * L);
         }
         if (c != a)
-            relay_collect(b, g, &nodes, &source, c, collected + c * L * L);
+            relay_collect(b, &s, c, collected + c * L * L);
     }
     put_step(b, g);
     for (int c = 0; c < N; c++) {
-        int peer = rank_at(&nodes, c, relay_place(&nodes, c, a));
-        if (!relays_to(&nodes, c))
+        int peer = rank_at(nodes, c, relay_place(nodes, c, a));
+        if (!relays_to(nodes, c))
             continue;
         put_send(b, g, peer, message_join(b, collected + c * L * L, L * L));
         put_recv(b, g, peer, message_join(b, arrived + c * L * L, L * L));
@@ -188,7 +203,7 @@ static void relay_alltoall(struct builder *b, const struct call *call)
     put_step(b, g);
     for (int c = 0; c < N; c++)
         if (c != a)
-            relay_spread(b, call, &nodes, c, arrived + c * L * L);
+            relay_spread(b, &s, c, arrived + c * L * L);
 }
 
 const struct algorithm alltoall_staged = {

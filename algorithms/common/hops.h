@@ -54,7 +54,7 @@ void route_broadcast(struct builder *b, const struct call *call, const struct ro
                      const struct route *second);
 void route_reduce(struct builder *b, const struct call *call, const struct route *route);
 
-/* circulant.c: reaches are p/2, p/4, ..., 1, rounded up. */
+/* The hops of the circulant graph: reaches are p/2, p/4, ..., 1, rounded up. */
 int circulant_hops(int p, struct hop hops[HOPS_MOST]);
 
 #endif

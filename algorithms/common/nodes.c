@@ -25,26 +25,25 @@ struct nodes nodes_of(struct builder *b, const struct call *call)
     return nodes;
 }
 
-int nodes_rail_place(const struct nodes *nodes, int node, int place)
+int nodes_rail_member(const struct nodes *nodes, int node, int local_rank)
 {
     int size = shape_size(nodes->shape, node), last = size - 1;
-    if (place == DIAGONAL)
+    if (local_rank == DIAGONAL)
         return last - node % size;
-    return place < last ? place : last;
+    return local_rank < last ? local_rank : last;
 }
 
 struct group nodes_rail(struct builder *b, const struct group *g, const struct nodes *nodes,
-                        int place)
+                        int local_rank)
 {
     int *ranks = index_array(b, nodes->count);
     for (int a = 0; ranks && a < nodes->count; a++)
-        ranks[a] = shape_rank(nodes->shape, a, nodes_rail_place(nodes, a, place));
+        ranks[a] = shape_rank(nodes->shape, a, nodes_rail_member(nodes, a, local_rank));
     return group_part(b, g, ranks, ranks ? nodes->count : 0);
 }
 
 void nodes_part(struct builder *b, const struct call *call, const struct nodes *nodes,
-                const char *option, enum collective_id collective, struct view source,
-                struct view destination, int root)
+                const char *option, enum collective_id collective, const struct call *part)
 {
     struct group begin = group_beside(b, call->group);
     int lanes = builder_lanes(b), most = lanes;
@@ -54,8 +53,10 @@ void nodes_part(struct builder *b, const struct call *call, const struct nodes *
         builder_set_lanes(b, lanes); /* nodes have no ranks in common */
         struct group beside = group_beside(b, &begin);
         struct group node = nodes_group(b, &beside, nodes, a);
-        call_part(b, call, option, collective, &node, source, destination,
-                  nodes_rail_place(nodes, a, root));
+        struct call here = *part;
+        here.group = &node;
+        here.root = nodes_rail_member(nodes, a, part->root);
+        call_part(b, call, option, collective, &here);
         group_join(b, call->group, &beside);
         most = builder_lanes(b) > most ? builder_lanes(b) : most;
     }
@@ -67,7 +68,8 @@ struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const st
     return view_select(b, view, nodes->shape->members, nodes->shape->ranks);
 }
 
-struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const struct view *view)
+struct view nodes_by_local_rank(struct builder *b, const struct nodes *nodes,
+                                const struct view *view)
 {
     int ranks = nodes->shape->ranks;
     int *order = index_array(b, ranks);
@@ -76,7 +78,17 @@ struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const s
     return view_select(b, view, order, order ? ranks : 0);
 }
 
-/* What serves groups of different sizes instead. */
+const char *nodes_parts_refuse(const struct problem *problem, const struct choice *choice,
+                               char *why, size_t size)
+{
+    const struct shape *shape = problem->shape;
+    const char *refusal = part_refuses(choice, "inter", shape->groups, why, size);
+    for (int a = 0; !refusal && a < shape->groups; a++)
+        refusal = part_refuses(choice, "intra", shape_size(shape, a), why, size);
+    return refusal;
+}
+
+/* The algorithms that serve groups of different sizes. */
 static const char *uneven_remedy(enum collective_id collective)
 {
     switch (collective) {
@@ -109,7 +121,7 @@ const char *nodes_uneven(const struct problem *problem, char *why, size_t size)
     }
     snprintf(why, size,
              "it needs groups of one size, and these have from %d to %d ranks: use %s, which "
-             "takes any",
+             "takes any sizes",
              least, most, uneven_remedy(problem->collective->id));
     return why;
 }

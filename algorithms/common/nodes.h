@@ -1,13 +1,13 @@
 /*
  * nodes.h - the groups of a hierarchical algorithm, as seen by one rank.
  *
- *            place 0   1   2
+ *   local rank     0   1   2
  *   node 0        [0]-[1]-[2]      A node: ranks that are close to each other (intra).
- *                  |   |   |       A rail: the ranks at the same place of every node (inter).
+ *                  |   |   |       A rail: the ranks with the same local rank (inter).
  *   node 1        [3]-[4]-[5]
  *
  * Nodes come from problem->shape: where the ranks run, --shape, or groups=. The ranks of a node
- * need not follow each other.
+ * need not be consecutive.
  */
 #ifndef CCTEST_ALGORITHMS_COMMON_NODES_H
 #define CCTEST_ALGORITHMS_COMMON_NODES_H
@@ -18,9 +18,9 @@
 struct nodes {
     const struct shape *shape;
     int count;            /* nodes */
-    int each;             /* ranks of each node; of the own one where they differ */
+    int each;             /* ranks of each node; of this rank's node where sizes differ */
     int node, local_rank; /* of this rank */
-    struct group own;     /* the ranks of this rank's node, in the order of their places */
+    struct group own;     /* the ranks of this rank's node, by local rank */
 };
 
 struct nodes nodes_of(struct builder *b, const struct call *call);
@@ -28,26 +28,27 @@ struct nodes nodes_of(struct builder *b, const struct call *call);
 /* The ranks of a node. */
 struct group nodes_group(struct builder *b, const struct group *g, const struct nodes *nodes,
                          int node);
-/* The ranks at one place of every node; a node that is too small gives its last rank. DIAGONAL:
- * node a gives the place (size - 1 - a) mod size. */
+/* A rail: the ranks of one local rank. A node that is too small gives its last rank. DIAGONAL: node
+ * a gives local rank (size - 1 - a) mod size. */
 #define DIAGONAL (-1)
 struct group nodes_rail(struct builder *b, const struct group *g, const struct nodes *nodes,
-                        int place);
-/* The place in node `node` of its member of that rail. */
-int nodes_rail_place(const struct nodes *nodes, int node, int place);
+                        int local_rank);
+/* The local rank of the member that node `node` gives to that rail. */
+int nodes_rail_member(const struct nodes *nodes, int node, int local_rank);
 
-/* A part in every node at the same time; rank at place nodes_rail_place(root) is its root. Where
- * nodes differ in size so do their rounds; all ranks count those of the slowest. */
+/* call_part() in every node at the same time. The root in each node has the local rank
+ * nodes_rail_member(part->root); part->group is not read. Nodes of different sizes have different
+ * numbers of rounds; all ranks count those of the slowest. */
 void nodes_part(struct builder *b, const struct call *call, const struct nodes *nodes,
-                const char *option, enum collective_id collective, struct view source,
-                struct view destination, int root);
+                const char *option, enum collective_id collective, const struct call *part);
 
-/* Blocks of the ranks, put in the order of the nodes: place 0 of node 0, place 1 of node 0, ... */
+/* The ranks' blocks, sorted by node, then local rank. */
 struct view nodes_by_node(struct builder *b, const struct nodes *nodes, const struct view *view);
-/* ... or of the places: place 0 of node 0, place 0 of node 1, ... Nodes of one size. */
-struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const struct view *view);
+/* The ranks' blocks, sorted by local rank, then node. For nodes of one size. */
+struct view nodes_by_local_rank(struct builder *b, const struct nodes *nodes,
+                                const struct view *view);
 
-/* The options of composed algorithms. `set`: SERVES() of what the part must serve. */
+/* The options of composed algorithms. `set`: SERVES() of the collectives of the part. */
 #define INTRA(set, standard)                                                                       \
     {                                                                                              \
         .name = "intra", .kind = OPTION_PART, .collectives = (set), .standard_part = (standard),   \
@@ -61,10 +62,14 @@ struct view nodes_by_place(struct builder *b, const struct nodes *nodes, const s
 #define NODE_GROUPS                                                                                \
     {                                                                                              \
         .name = "groups", .kind = OPTION_GROUPS,                                                   \
-        .help = "ranks of a node, or of each: 2+3, instead of the nodes there are"                 \
+        .help = "ranks of each node (4), or of all nodes (2+3), instead of the real nodes"         \
     }
 
-/* For refuses(): why nodes of different sizes will not do; NULL: they are of one size. */
+/* For refuses(): why parts intra= and inter= cannot serve these nodes; NULL: they can. */
+const char *nodes_parts_refuse(const struct problem *problem, const struct choice *choice,
+                               char *why, size_t size);
+/* For refuses(), of an algorithm that needs nodes of one size: NULL if they are, else the reason,
+ * written into `why`. */
 const char *nodes_uneven(const struct problem *problem, char *why, size_t size);
 
 #endif

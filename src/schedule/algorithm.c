@@ -267,28 +267,27 @@ static struct view view_nothing(struct builder *b, int blocks)
 }
 
 void call_part(struct builder *b, const struct call *call, const char *option,
-               enum collective_id collective, const struct group *group, struct view source,
-               struct view destination, int root)
+               enum collective_id collective, const struct call *part)
 {
-    const struct part *part = &call->choice->parts[option_index(call->choice->algorithm, option)];
-    struct choice choice = part_choice(part, collective);
+    int index = option_index(call->choice->algorithm, option), size = part->group->size;
+    struct choice choice = part_choice(&call->choice->parts[index], collective);
     struct problem problem = {
-        .collective = collective_of(collective), .ranks = group->size, .root = root, .count = 1};
-    if (group->absent) {
-        source = view_nothing(b, collective_blocks(problem.collective, BUFFER_SOURCE, group->size));
-        destination =
-            view_nothing(b, collective_blocks(problem.collective, BUFFER_DESTINATION, group->size));
-    }
+        .collective = collective_of(collective), .ranks = size, .root = part->root, .count = 1};
     struct call inner = {
         .problem = &problem,
-        .group = group,
-        .source = source,
-        .destination = destination,
-        .root = root,
-        .in_place = views_overlap(b, &source, &destination),
+        .group = part->group,
+        .source = part->source,
+        .destination = part->destination,
+        .root = part->root,
         .choice = &choice,
         .channels = 1,
     };
+    if (part->group->absent) {
+        inner.source = view_nothing(b, collective_blocks(problem.collective, BUFFER_SOURCE, size));
+        inner.destination =
+            view_nothing(b, collective_blocks(problem.collective, BUFFER_DESTINATION, size));
+    }
+    inner.in_place = views_overlap(b, &inner.source, &inner.destination);
     choice.algorithm->write(b, &inner);
 }
 

@@ -125,11 +125,11 @@ enum status choice_partners(const struct choice *choice, int ranks, struct count
 long choice_option(const struct choice *choice, const char *name);
 long call_option(const struct call *call, const char *name);
 
-/* Writes part `option` of a composed algorithm: `collective` on a group of the call's ranks, which
- * may be absent. The views as in struct call; `root`: place in the group. */
+/* Writes part `option` of a composed algorithm: `collective` on part->group, which are ranks of
+ * the call's group and may be absent, with the views and the root of `part`. The other fields of
+ * `part` are not read. */
 void call_part(struct builder *builder, const struct call *call, const char *option,
-               enum collective_id collective, const struct group *group, struct view source,
-               struct view destination, int root);
+               enum collective_id collective, const struct call *part);
 
 /* As algorithm->refuses, but also for what all grouped ones have in common: that there are groups,
  * and that the choice's own ones fit the ranks. */
