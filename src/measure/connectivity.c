@@ -5,14 +5,13 @@
  */
 #include "measure/connectivity.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/rank_list.h"
-#include "control/control.h"
+#include "control/exchange.h"
 #include "run/start_barrier.h"
 #include "transport/links.h"
 
@@ -63,12 +62,6 @@ void connectivity_add(struct connectivity *connectivity, const struct link_class
     connectivity->class_count++;
 }
 
-/* What a rank says of itself. */
-struct summary {
-    uint64_t strangers;
-    struct link_class classes[LINK_CLASSES_MOST + 1]; /* the first so many of them */
-};
-
 static void connectivity_sum_up(struct links *links, int rank, int ranks, struct connectivity *own)
 {
     for (int peer = 0; peer < ranks; peer++) {
@@ -113,51 +106,67 @@ static enum status connectivity_note(struct connectivity *connectivity,
     return status;
 }
 
-/* What a rank says of its links. */
-static bool classes_check(const struct link_class *classes, size_t count, int ranks)
+/* A rank's share of the exchange: rejected connections, then its classes of links. */
+static void share_encode(const struct connectivity *own, struct bytes *share)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct link_class *it = &classes[i];
-        if (!memchr(it->transport, '\0', sizeof it->transport) ||
-            !memchr(it->words, '\0', sizeof it->words) || it->count < 0 || it->count >= ranks ||
-            it->from < 0 || it->from >= ranks || it->to < 0 || it->to >= ranks)
-            return false;
+    bytes_put_u64(share, own->strangers);
+    bytes_put_u32(share, (uint32_t)own->class_count);
+    for (int i = 0; i < own->class_count; i++) {
+        const struct link_class *class = &own->classes[i];
+        bytes_put_text(share, class->transport);
+        bytes_put_text(share, class->words);
+        bytes_put_u32(share, (uint32_t) class->count);
+        bytes_put_u64(share, class->least_ns);
+        bytes_put_u64(share, class->most_ns);
+        bytes_put_u32(share, (uint32_t) class->from);
+        bytes_put_u32(share, (uint32_t) class->to);
     }
-    return true;
+}
+
+static bool class_decode(struct link_class *class, int ranks, struct reader *reader)
+{
+    *class = (struct link_class){0};
+    read_text(reader, class->transport, sizeof class->transport);
+    read_text(reader, class->words, sizeof class->words);
+    class->count = (int)read_u32(reader);
+    class->least_ns = read_u64(reader);
+    class->most_ns = read_u64(reader);
+    class->from = (int)read_u32(reader);
+    class->to = (int)read_u32(reader);
+    return !reader->bad && class->count >= 0 && class->count < ranks && class->from >= 0 &&
+           class->from < ranks && class->to >= 0 && class->to < ranks;
+}
+
+/* Adds the share of a rank to the sum. */
+static bool share_decode(void *argument, int rank, struct reader *reader)
+{
+    struct connectivity *connectivity = argument;
+    struct link_class class;
+    (void)rank;
+    connectivity->strangers += read_u64(reader);
+    uint32_t count = read_u32(reader);
+    bool good = count <= LINK_CLASSES_MOST + 1;
+    for (uint32_t i = 0; good && i < count; i++) {
+        good = class_decode(&class, connectivity->ranks, reader);
+        if (good)
+            connectivity_add(connectivity, &class);
+    }
+    return good;
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
                                 const struct start_barrier *start,
                                 struct connectivity *connectivity)
 {
-    int ranks = control_ranks(control);
-    struct connectivity own = {0};
-    struct blobs blobs;
-    connectivity_sum_up(links, control_rank(control), ranks, &own);
-    struct summary summary = {.strangers = links_strangers(links)};
-    memcpy(summary.classes, own.classes, sizeof own.classes);
-    const size_t head = offsetof(struct summary, classes);
+    int ranks = control_ranks(control), rank = control_rank(control);
+    struct connectivity own = {.strangers = links_strangers(links)};
+    struct bytes share = {0};
+    connectivity_sum_up(links, rank, ranks, &own);
+    share_encode(&own, &share);
     *connectivity = (struct connectivity){
         .ranks = ranks, .gates = start->gates, .node_barrier = start->node_barrier_of};
-    enum status status = control_gather(
-        control, &summary, head + (size_t)own.class_count * sizeof summary.classes[0], &blobs);
-    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
-        const struct summary *theirs = blobs.data[r];
-        size_t count =
-            blobs.size[r] < head ? 0 : (blobs.size[r] - head) / sizeof theirs->classes[0];
-        if (blobs.size[r] < head || count > LINK_CLASSES_MOST + 1 ||
-            !classes_check(theirs->classes, count, ranks)) {
-            status = fail(STATUS_ERROR,
-                          "rank %d told nonsense about its links: do all ranks run the same "
-                          "cctest?",
-                          r);
-            break;
-        }
-        connectivity->strangers += theirs->strangers;
-        for (size_t i = 0; i < count; i++)
-            connectivity_add(connectivity, &theirs->classes[i]);
-    }
-    bool root = status == STATUS_OK && blobs.count > 0;
-    blobs_free(&blobs);
-    return root ? connectivity_note(connectivity, control_members(control)) : status;
+    enum status status = exchange_root(control, &share, "link", share_decode, connectivity);
+    return status == STATUS_OK && rank == 0
+               ? connectivity_note(connectivity, control_members(control))
+               : status;
 }

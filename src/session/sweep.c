@@ -3,9 +3,7 @@
  */
 #include "session/sweep.h"
 
-#include <string.h>
-
-#include "base/log.h"
+#include "control/exchange.h"
 #include "measure/rank_result.h"
 
 static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
@@ -33,31 +31,26 @@ static enum status test_case_time(struct session *session, const struct test_cas
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 
-/* On how many sets of buffers can all ranks run the line? Ranks may need buffers of different
- * sizes, but must check the same iterations together. */
+/* The number of sets on which another rank can run the test case. */
+static bool sets_decode(void *argument, int rank, struct reader *reader)
+{
+    struct test_case *test_case = argument;
+    uint32_t sets = read_u32(reader);
+    (void)rank;
+    if (sets < (uint32_t)test_case->sets)
+        test_case->sets = (int)sets;
+    return sets >= 1 && sets <= BUFFER_SETS_MOST;
+}
+
+/* Ranks may need buffers of different sizes, but must check the same iterations together: the rank
+ * with the fewest sets of buffers decides. */
 static enum status test_case_agree(struct session *session, struct test_case *test_case)
 {
-    struct blobs blobs;
+    struct bytes share = {0};
     if (session->checked.set_count == 1)
         return STATUS_OK;
-    enum status status =
-        control_allgather(session->control, &test_case->sets, sizeof test_case->sets, &blobs);
-    if (status != STATUS_OK)
-        return status;
-    for (int r = 0; r < blobs.count && status == STATUS_OK; r++) {
-        int sets = 0;
-        if (blobs.size[r] == sizeof sets)
-            memcpy(&sets, blobs.data[r], sizeof sets);
-        if (sets < 1)
-            status = fail(STATUS_ERROR,
-                          "rank %d told nonsense about its buffers: do all ranks run the same "
-                          "cctest?",
-                          r);
-        else if (sets < test_case->sets)
-            test_case->sets = sets;
-    }
-    blobs_free(&blobs);
-    return status;
+    bytes_put_u32(&share, (uint32_t)test_case->sets);
+    return exchange_all(session->control, &share, "buffer", sets_decode, test_case);
 }
 
 static enum status session_test_case(struct session *session, int choice, size_t bytes)
