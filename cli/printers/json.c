@@ -69,7 +69,7 @@ static void json_begin(struct report *report, const struct job *job,
     json_t *ranks = json_object_get(json->document, "ranks");
     for (int i = 0; i < participants->ranks; i++) {
         const struct member *member = &participants->members[i];
-        int core = participants->places[i].core;
+        int core = participants->bindings ? participants->bindings[i].core : -1;
         json_array_append_new(ranks,
                               json_pack("{s:i, s:s, s:I, s:i, s:i, s:o}", "rank", member->rank,
                                         "host", member->host, "pid", (json_int_t)member->pid,
@@ -345,7 +345,7 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
     struct job_error error = {.rank = 0, .host = "", .phase = ""};
     snprintf(error.message, sizeof error.message, "%s",
              log_current()->failure.status != STATUS_OK ? log_current()->failure.text
-                                                : "rank 0 ended before it could report");
+                                                        : "rank 0 ended before it could report");
     json_end(report, job, &(struct job_end){status, &error, 1, -1});
 }
 

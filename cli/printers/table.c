@@ -75,20 +75,20 @@ static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks sha
                                               "ranks not bound"};
 static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
 
-static enum bound place_bound(const struct cpu_binding *place)
+static enum bound binding_bound(const struct cpu_binding *binding)
 {
-    return place->core < 0 ? BOUND_NOT : place->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
+    return binding->core < 0 ? BOUND_NOT : binding->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
 }
 
-static void print_places(const struct table *table, const struct participants *participants)
+static void print_bindings(const struct table *table, const struct participants *participants)
 {
-    int ranks = participants->ranks;
-    bool *listed = calloc((size_t)ranks, sizeof *listed);
-    for (int bound = 0; listed && bound < BOUNDS; bound++) {
+    int ranks = participants->bindings ? participants->ranks : 0;
+    bool *listed = calloc((size_t)ranks + 1, sizeof *listed);
+    for (int bound = 0; listed && ranks > 0 && bound < BOUNDS; bound++) {
         int count = 0;
         char list[RANK_LIST_MOST];
         for (int r = 0; r < ranks; r++)
-            count += listed[r] = place_bound(&participants->places[r]) == (enum bound)bound;
+            count += listed[r] = binding_bound(&participants->bindings[r]) == (enum bound)bound;
         if (count == ranks)
             fprintf(table->out, "; %s", bound_all[bound]);
         else if (count > 0)
@@ -164,7 +164,7 @@ static void table_begin(struct report *report, const struct job *job,
             job->iterations, job->checked,
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back");
-    print_places(table, participants);
+    print_bindings(table, participants);
     fputs("\n", out);
     for (int i = 0; i < job->candidate_count; i++) {
         if (job->candidates[i].choice.algorithm->round_trip)

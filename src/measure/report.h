@@ -50,11 +50,10 @@ struct result {
     struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
 };
 
-/* Who takes part. */
 struct participants {
     int ranks;
-    const struct member *members;     /* of each rank, */
-    const struct cpu_binding *places; /* likewise: what became of the job's binding */
+    const struct member *members;       /* by rank */
+    const struct cpu_binding *bindings; /* by rank; NULL: the job ended before they were known */
     const char *bootstrap;
 };
 

@@ -8,19 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/bytes.h"
+
 /* Where a rank runs on its host. */
 struct cpu_binding {
     size_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
-    int core;           /* to which it is bound, counted in the topology's order; -1: it is not */
-    int sharing;        /* ranks that are bound to that core, itself among them, */
-    int threads;        /* and hardware threads of the core that some of them may use */
+    int core;           /* that it is bound to, counted in the topology's order; -1: not bound */
+    int sharing;        /* ranks that are bound to that core, this one among them */
+    int threads;        /* hardware threads of the core that these ranks may use */
     int cache;          /* which cache, counted likewise; -1: several, or unknown */
 };
+void cpu_binding_encode(const struct cpu_binding *binding, struct bytes *share);
+bool cpu_binding_decode(struct cpu_binding *binding, struct reader *reader); /* false: invalid */
 
-/* Where the calling thread runs. `binds`: deals the host's cores out to its ranks first, and binds
- * the thread to what it was dealt; where that is not possible nothing has changed. `masks`: what
- * each of the `count` ranks may use, in the order of ranks; all of them call it with the same ones,
- * so that all deal alike. `me`: the caller's. */
+/* The CPUs that a rank may use. */
+void cpu_set_encode(const cpu_set_t *cpus, struct bytes *share);
+bool cpu_set_decode(cpu_set_t *cpus, struct reader *reader); /* false: invalid */
+
+/* Finds where the calling thread runs. `binds`: first assigns the host's cores to its ranks, and
+ * binds the thread to the core of this rank; where that is not possible nothing changes. `masks`:
+ * the CPUs that each of the `count` ranks may use, in the order of ranks, the same in each of these
+ * ranks, so that all assign alike. `me`: the caller's index. */
 void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
                       struct cpu_binding *binding);
 

@@ -4,13 +4,22 @@
 #ifndef CCTEST_RUN_MEMORY_CHECK_H
 #define CCTEST_RUN_MEMORY_CHECK_H
 
-#include "control/control.h"
+#include "base/bytes.h"
 #include "memory/memory.h"
+#include "memory/memory_limits.h"
 
-/* All ranks call it, before any of them allocates: this one will take `bytes` bytes of memory of
- * that kind. STATUS_ERROR where the ranks of this host together will find less than that; else what
- * one rank alone cannot have is for allocate() to say. */
-enum status memory_check_host(struct control *control, const struct memory_kind *memory,
-                              size_t bytes);
+/* What a rank is going to take, as the other ranks of its host must know. */
+struct memory_request {
+    uint64_t bytes;
+    uint64_t group; /* memory_left.which */
+};
+void memory_request_encode(const struct memory_request *request, struct bytes *share);
+void memory_request_decode(struct memory_request *request, struct reader *reader);
+
+/* `requests`: of the `count` ranks of this host. `left`: seen before any rank of it allocated.
+ * STATUS_ERROR where the ranks of this host together ask for more than is left. What one rank alone
+ * cannot have is for allocate() to say. */
+enum status memory_check_host(const struct memory_kind *memory, const struct memory_left *left,
+                              const struct memory_request *requests, int count);
 
 #endif

@@ -17,7 +17,8 @@ struct runner {
     struct control *control;
     struct progress *progress;
     int rank, ranks;
-    struct shape *shape; /* owned by the session */
+    struct node_ranks node; /* the ranks of this host */
+    struct shape *shape;    /* owned by the session */
     struct links *links;
     struct engine *engine;
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */

@@ -1,5 +1,5 @@
 /*
- * start_barrier.c - who meets at which gate, and the barrier between the gates.
+ * start_barrier.c - which ranks meet at which node barrier, and the barrier between hosts.
  */
 #include "run/start_barrier.h"
 
@@ -16,26 +16,21 @@
 #include "memory/reduce.h"
 #include "schedule/algorithm.h"
 
-#define LINE 128 /* the gate's first byte in the memory: behind the cookie */
+#define LINE 128 /* the barrier's first byte in the memory: behind the cookie */
 
-/* Where the first rank of a host has made memory for its gate. */
-struct barrier_offer {
-    uint64_t cookie; /* stands at the memory's beginning */
-    int32_t pid, fd; /* fd -1: it made none */
-};
-
-static const struct barrier_offer *barrier_offer_of(const struct blobs *blobs, int rank)
+void barrier_offer_encode(const struct barrier_offer *offer, struct bytes *share)
 {
-    return blobs->size[rank] == sizeof(struct barrier_offer) ? blobs->data[rank] : NULL;
+    bytes_put_u64(share, offer->cookie);
+    bytes_put_u32(share, (uint32_t)offer->pid);
+    bytes_put_u32(share, (uint32_t)offer->fd);
 }
 
-/* The first rank of `rank`'s host. */
-static int first_of_host(const struct member *members, int rank)
+bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader)
 {
-    int first = 0;
-    while (members[first].node != members[rank].node)
-        first++;
-    return first;
+    offer->cookie = read_u64(reader);
+    offer->pid = (int32_t)read_u32(reader);
+    offer->fd = (int)read_u32(reader);
+    return offer->fd >= -1 && offer->pid >= 0;
 }
 
 static void *node_barrier_map(int fd, size_t bytes)
@@ -44,26 +39,40 @@ static void *node_barrier_map(int fd, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The first rank's part: memory with a cookie in front. No memory is no failure: everybody then
- * meets nobody. */
-static void node_barrier_make(struct start_barrier *barrier, struct barrier_offer *offer)
+static void offer_close(struct barrier_offer *offer)
 {
-    *offer = (struct barrier_offer){.pid = getpid()};
+    if (offer->fd >= 0)
+        close(offer->fd);
+    offer->fd = -1;
+}
+
+/* Makes memory with a cookie in front. */
+static void node_barrier_make(struct start_barrier *barrier)
+{
+    struct barrier_offer *offer = &barrier->offer;
+    offer->pid = getpid();
     offer->fd = memfd_create("cctest-gate", MFD_CLOEXEC);
     if (offer->fd < 0)
         return;
     if (ftruncate(offer->fd, (off_t)barrier->bytes) == 0 &&
         getrandom(&offer->cookie, sizeof offer->cookie, 0) == sizeof offer->cookie)
         barrier->memory = node_barrier_map(offer->fd, barrier->bytes);
-    if (barrier->memory) {
+    if (barrier->memory)
         memcpy(barrier->memory, &offer->cookie, sizeof offer->cookie);
-        return;
-    }
-    close(offer->fd);
-    offer->fd = -1;
+    else
+        offer_close(offer);
 }
 
-/* The others' part. */
+void start_barrier_open(struct start_barrier *barrier, const struct node_ranks *node)
+{
+    *barrier = (struct start_barrier){
+        .bytes = LINE + node_barrier_bytes(node->count), .offer = {.fd = -1}, .region = {.fd = -1}};
+    if (node->place == 0 && node->count > 1)
+        node_barrier_make(barrier);
+}
+
+/* Maps the memory of the host's first rank. It may be any file by now: it has to have the size and
+ * the cookie. */
 static void node_barrier_join(struct start_barrier *barrier, const struct barrier_offer *offer)
 {
     int fd = offer->fd < 0 ? -1 : host_open_descriptor((pid_t)offer->pid, offer->fd, O_RDWR);
@@ -79,9 +88,19 @@ static void node_barrier_join(struct start_barrier *barrier, const struct barrie
     barrier->memory = NULL;
 }
 
-/* The barrier between the `gates` first ranks, of which this is number `place`. */
+enum status start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
+                               const struct barrier_offer *offer, const struct memory_kind *kind)
+{
+    bool leads = node->place == 0;
+    if (!leads)
+        node_barrier_join(barrier, offer);
+    /* Only these ranks may take part in the barrier between hosts. */
+    return leads || !barrier->memory ? kind->allocate(64, NULL, &barrier->region) : STATUS_OK;
+}
+
+/* The barrier between the first ranks, of which this is one. */
 static enum status start_barrier_schedule(struct start_barrier *barrier, const int *firsts,
-                                          int place, int ranks, int rank, int lane)
+                                          int rank, int ranks, int lane)
 {
     struct problem problem = {.collective = collective_find("barrier"), .ranks = ranks, .count = 1};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_BARRIER, "dissemination"));
@@ -90,7 +109,7 @@ static enum status start_barrier_schedule(struct start_barrier *barrier, const i
         return STATUS_ERROR;
     struct group group = builder_group(b);
     group.size = barrier->gates;
-    group.rank = place;
+    group.rank = barrier->node_barrier_of[rank];
     group.ranks = firsts;
     group.lane = lane;
     struct call call = {
@@ -105,81 +124,46 @@ static enum status start_barrier_schedule(struct start_barrier *barrier, const i
     return builder_finish(b, &barrier->schedule);
 }
 
-/* Who meets where, from what each rank said: has it its host's gate? */
-static enum status start_barrier_arrange(struct start_barrier *barrier, struct control *control,
-                                         const struct blobs *at_node_barrier, int lane)
+/* Numbers the node barriers, lists their first ranks in `firsts`, and finds the members of this
+ * rank's. `number`: of the barrier of each node. */
+static void start_barrier_count(struct start_barrier *barrier, const struct member *members,
+                                int ranks, int rank, const bool *shares, int *firsts, int *number)
 {
-    const struct member *members = control_members(control);
-    int ranks = control_ranks(control), rank = control_rank(control);
-    int count = 0, me = 0, place = 0;
-    int *firsts = malloc((size_t)ranks * sizeof *firsts);
-    int *node_barrier_of_node = malloc((size_t)ranks * sizeof *node_barrier_of_node);
-    barrier->members = malloc((size_t)ranks * sizeof *barrier->members);
-    barrier->node_barrier_of = malloc((size_t)ranks * sizeof *barrier->node_barrier_of);
-    if (!firsts || !node_barrier_of_node || !barrier->members || !barrier->node_barrier_of) {
-        free(firsts);
-        free(node_barrier_of_node);
-        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    }
-    bool alone = !barrier->memory, first = alone || members[rank].local_rank == 0;
+    int count = 0, place = 0;
     for (int r = 0; r < ranks; r++) {
-        bool other_alone =
-            r == rank ? alone
-                      : at_node_barrier->size[r] != 1 || !*(const char *)at_node_barrier->data[r];
-        if (r == rank) {
-            place = barrier->gates;
-            me = count;
-        }
-        if (r == rank || (!alone && !other_alone && members[r].node == members[rank].node))
+        bool first = !shares[r] || members[r].local_rank == 0;
+        if (r == rank)
+            place = count;
+        if (r == rank || (shares[rank] && shares[r] && members[r].node == members[rank].node))
             barrier->members[count++] = r;
         if (members[r].local_rank == 0)
-            node_barrier_of_node[members[r].node] = barrier->gates;
-        barrier->node_barrier_of[r] =
-            other_alone ? barrier->gates : node_barrier_of_node[members[r].node];
-        if (other_alone || members[r].local_rank == 0)
+            number[members[r].node] = barrier->gates;
+        barrier->node_barrier_of[r] = first ? barrier->gates : number[members[r].node];
+        if (first)
             firsts[barrier->gates++] = r;
     }
-    free(node_barrier_of_node);
     node_barrier_open(&barrier->node_barrier,
-                      barrier->memory ? (char *)barrier->memory + LINE : NULL, me, count);
-    enum status status = STATUS_OK;
-    if (barrier->gates > 1 && first)
-        status = start_barrier_schedule(barrier, firsts, place, ranks, rank, lane);
-    free(firsts);
-    return status;
+                      barrier->memory ? (char *)barrier->memory + LINE : NULL, place, count);
 }
 
-enum status start_barrier_open(struct start_barrier *barrier, struct control *control,
-                               const struct memory_kind *kind, int lane)
+enum status start_barrier_arrange(struct start_barrier *barrier, const struct member *members,
+                                  int ranks, int rank, const bool *shares, int lane)
 {
-    const struct member *members = control_members(control);
-    int ranks = control_ranks(control), rank = control_rank(control), local = 0;
-    for (int r = 0; r < ranks; r++)
-        local += members[r].node == members[rank].node;
-    *barrier =
-        (struct start_barrier){.bytes = LINE + node_barrier_bytes(local), .region = {.fd = -1}};
-    struct barrier_offer offer = {.fd = -1};
-    bool leads = members[rank].local_rank == 0;
-    if (leads && local > 1)
-        node_barrier_make(barrier, &offer);
-    struct blobs blobs;
-    enum status status = control_allgather(control, &offer, sizeof offer, &blobs);
-    if (status == STATUS_OK) {
-        const struct barrier_offer *mine = barrier_offer_of(&blobs, first_of_host(members, rank));
-        if (!leads && mine)
-            node_barrier_join(barrier, mine);
-        blobs_free(&blobs);
-        char there = barrier->memory != NULL;
-        status = control_allgather(control, &there, sizeof there, &blobs);
+    int *firsts = malloc((size_t)ranks * sizeof *firsts);
+    int *number = malloc((size_t)ranks * sizeof *number);
+    barrier->members = malloc((size_t)ranks * sizeof *barrier->members);
+    barrier->node_barrier_of = malloc((size_t)ranks * sizeof *barrier->node_barrier_of);
+    enum status status = STATUS_OK;
+    offer_close(&barrier->offer); /* all that could map it have done so */
+    if (!firsts || !number || !barrier->members || !barrier->node_barrier_of) {
+        status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    } else {
+        start_barrier_count(barrier, members, ranks, rank, shares, firsts, number);
+        if (barrier->gates > 1 && barrier->region.kind)
+            status = start_barrier_schedule(barrier, firsts, rank, ranks, lane);
     }
-    if (offer.fd >= 0)
-        close(offer.fd);
-    if (status == STATUS_OK) {
-        status = start_barrier_arrange(barrier, control, &blobs, lane);
-        blobs_free(&blobs);
-    }
-    if (status == STATUS_OK && barrier->schedule)
-        status = kind->allocate(64, NULL, &barrier->region);
+    free(firsts);
+    free(number);
     return status;
 }
 
@@ -205,7 +189,9 @@ void start_barrier_close(struct start_barrier *barrier)
         barrier->region.kind->release(&barrier->region);
     if (barrier->memory)
         munmap(barrier->memory, barrier->bytes);
+    if (barrier->bytes > 0) /* it was opened */
+        offer_close(&barrier->offer);
     free(barrier->members);
     free(barrier->node_barrier_of);
-    *barrier = (struct start_barrier){.region = {.fd = -1}};
+    *barrier = (struct start_barrier){0};
 }

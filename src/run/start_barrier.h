@@ -1,39 +1,60 @@
 /*
  * start_barrier.h - the start barrier: all ranks come together before an iteration begins.
  *
- * The ranks of a host meet at a gate in shared memory (node_barrier.h). Where there are several hosts, the
+ * The ranks of a host meet in shared memory (node_barrier.h). Where there are several hosts, the
  * first rank of each then goes through a dissemination barrier over the links, and its host's ranks
- * meet a second time, to learn that all have come. Ranks that cannot share memory (each in a
- * container of its own, say) count as hosts of their own.
+ * meet a second time, to learn that all have come. A rank that cannot share memory with its host
+ * (it may run in a container of its own) counts as a host of its own.
+ *
+ * The order of calls: start_barrier_open; exchange of the offers; start_barrier_join; exchange of
+ * `memory != NULL`; start_barrier_arrange; start_barrier_link, when there are links.
  */
 #ifndef CCTEST_RUN_START_BARRIER_H
 #define CCTEST_RUN_START_BARRIER_H
 
-#include "control/control.h"
 #include "execute/executor.h"
 #include "run/node_barrier.h"
+#include "run/node_ranks.h"
+
+/* Where the first rank of a host has made memory for the host's barrier. */
+struct barrier_offer {
+    uint64_t cookie; /* stands at the memory's beginning */
+    int32_t pid;     /* process that made it */
+    int fd;          /* its descriptor there; -1: it made none */
+};
+void barrier_offer_encode(const struct barrier_offer *offer, struct bytes *share);
+bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader); /* false: invalid */
 
 struct start_barrier {
     struct node_barrier node_barrier;
-    void *memory; /* the gate's; mapped by all of its ranks */
+    struct barrier_offer offer; /* this rank's; open until start_barrier_arrange() */
+    void *memory; /* of the host's barrier, mapped by all of its ranks; NULL: this rank is alone */
     size_t bytes;
-    int *members;              /* world ranks of those who meet at the gate, ascending */
-    struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one gate */
+    int *members;              /* world ranks that meet at this rank's barrier, ascending */
+    struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one host */
     struct region region;      /* the schedule's three bytes, each in a place of its own */
     struct executor *executor; /* the schedule, when there are links */
-    int gates;
-    int *node_barrier_of; /* by world rank: at which gate it is, counted by their first ranks */
+    int gates;                 /* node barriers */
+    int *node_barrier_of;      /* by world rank: which node barrier, numbered by first ranks */
 };
 
-/* Called by all ranks together, before there are links. `kind`: the job's kind of memory, so that
- * its links reach start->region; `lane`: on which the barrier's messages go. */
-enum status start_barrier_open(struct start_barrier *barrier, struct control *control,
-                               const struct memory_kind *kind, int lane);
+/* Before there are links. The first rank of a host makes memory for the host's barrier. That it
+ * cannot is no error: each rank of the host is alone then. */
+void start_barrier_open(struct start_barrier *barrier, const struct node_ranks *node);
 
-/* When there are links: makes the plan. `config` holds what all plans of this rank share. */
-enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *config);
+/* Maps what the host's first rank offers. `kind`: the job's kind of memory, so that its links reach
+ * barrier->region. */
+enum status start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
+                               const struct barrier_offer *offer, const struct memory_kind *kind);
 
-void start_barrier_close(
-    struct start_barrier *barrier); /* one that was never opened is allowed: all zero */
+/* Finds out which ranks meet where. `shares`: by world rank, does it map its host's barrier?
+ * `lane`: on which the messages between hosts go. */
+enum status start_barrier_arrange(struct start_barrier *barrier, const struct member *members,
+                                  int ranks, int rank, const bool *shares, int lane);
+
+/* Makes the executor. `shared`: what all executors of this rank have in common. */
+enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *shared);
+
+void start_barrier_close(struct start_barrier *barrier); /* all zero is allowed */
 
 #endif

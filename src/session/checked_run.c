@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "check/pattern.h"
-#include "run/memory_check.h"
 
 #define SET_BYTES  ((size_t)4 << 20) /* the most for a buffer of a set behind the first */
 #define STEP_BYTES ((size_t)8 << 20) /* between two signs of life */
@@ -19,23 +18,33 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static int checked_run_sets(const struct job *job)
+{
+    return job->checked < 1                  ? 1
+           : job->checked < BUFFER_SETS_MOST ? (int)job->checked
+                                             : BUFFER_SETS_MOST;
+}
+
+size_t checked_run_bytes(const struct job *job, const size_t need[BUFFERS])
+{
+    size_t all = 0, more = (size_t)(checked_run_sets(job) - 1);
+    for (int b = 0; b < BUFFERS; b++)
+        if (__builtin_add_overflow(all, need[b], &all) ||
+            __builtin_add_overflow(all, more * smaller(need[b], SET_BYTES), &all))
+            return SIZE_MAX;
+    return all;
+}
+
 enum status checked_run_open(struct checked_run *checked, struct runner *runner,
                              const size_t need[BUFFERS])
 {
     const struct job *job = runner->job;
-    size_t less[BUFFERS], all = 0;
-    int sets = job->checked < 1                  ? 1
-               : job->checked < BUFFER_SETS_MOST ? (int)job->checked
-                                                 : BUFFER_SETS_MOST;
+    size_t less[BUFFERS];
+    enum status status = STATUS_OK;
     checked->runner = runner;
-    for (int b = 0; b < BUFFERS; b++) {
+    for (int b = 0; b < BUFFERS; b++)
         less[b] = smaller(need[b], SET_BYTES);
-        if (__builtin_add_overflow(all, need[b], &all) ||
-            __builtin_add_overflow(all, (size_t)(sets - 1) * less[b], &all))
-            all = SIZE_MAX;
-    }
-    enum status status = memory_check_host(runner->control, job->memory, all);
-    while (status == STATUS_OK && checked->set_count < sets) {
+    while (status == STATUS_OK && checked->set_count < checked_run_sets(job)) {
         status = buffers_allocate(job->memory, checked->set_count ? less : need, &runner->tick,
                                   &checked->sets[checked->set_count]);
         if (status == STATUS_OK)

@@ -20,8 +20,11 @@ struct checked_run {
     bool struck[INJECTIONS_MOST]; /* injected faults of this rank that found a message */
 };
 
-/* Allocates the sets: the first with `need` bytes of each buffer, the others with what is
- * sensible. */
+/* Bytes that checked_run_open() will allocate. */
+size_t checked_run_bytes(const struct job *job, const size_t need[BUFFERS]);
+
+/* Allocates the sets: the first with `need` bytes of each buffer, the others with less if that is
+ * much. */
 enum status checked_run_open(struct checked_run *checked, struct runner *runner,
                              const size_t need[BUFFERS]);
 void checked_run_close(struct checked_run *checked);

@@ -23,8 +23,9 @@ static void session_close(struct session *session)
         session->job.memory->engine_close(session->runner.engine);
     checked_run_close(&session->checked);
     results_free(&session->results);
-    free(session->wishes);
-    free(session->places);
+    needs_free(&session->needs);
+    free(session->bindings);
+    node_ranks_free(&session->runner.node);
     shape_free(session->runner.shape);
     control_close(session->control);
 }
@@ -54,7 +55,7 @@ enum status session_run(const struct membership *membership, void *argument)
     struct session *session = calloc(1, sizeof *session);
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
-    *session = (struct session){.job = *job, .membership = membership, .lanes = 1};
+    *session = (struct session){.job = *job, .membership = membership};
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,

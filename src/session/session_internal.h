@@ -9,6 +9,7 @@
 #include "run/cpu_binding.h"
 #include "run/runner.h"
 #include "session/checked_run.h"
+#include "session/survey.h"
 
 struct session {
     struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
@@ -18,13 +19,11 @@ struct session {
     struct runner runner;
     struct checked_run checked; /* the buffers, and the checked iterations on them */
     struct results results;
-    size_t need[BUFFERS];  /* bytes, the most of any line */
-    unsigned char *wishes; /* of each rank, as for links_connect() */
-    int lanes;
-    struct cpu_binding *places; /* by rank */
-    int local_ranks;            /* on this host */
-    bool has_core;              /* that no other rank runs on */
-    uint64_t strangers;         /* rank 0: that came while all ranks connected to each other */
+    struct needs needs;                          /* of all test cases */
+    struct region regions[BUFFER_SETS_MOST + 1]; /* all that links may read in place */
+    struct cpu_binding *bindings;                /* by rank */
+    bool has_core;                               /* that no other rank runs on */
+    uint64_t strangers; /* rank 0: connections that were rejected while all ranks connected */
 };
 
 #endif

@@ -1,192 +1,170 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
+ *
+ * The ranks exchange four times. Each exchange needs what followed from the one before it:
+ *
+ * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
+ *    the barrier of its host, which the host's first rank makes. Then each rank finds out whether
+ *    its host has memory for all of its ranks, binds itself to a core, maps the barrier's memory and
+ *    allocates its buffers.
+ * 2. offers: where a rank is bound, whether it maps the barrier's memory, and the addresses of its
+ *    transports. Then each rank tries to reach its peers, and writes the schedule of the barrier
+ *    between hosts.
+ * 3. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect.
+ * 4. links, to rank 0 only: how they came to be connected, for the report.
  */
 #include "session/setup.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
+#include "control/exchange.h"
 #include "measure/connectivity.h"
-#include "transport/links.h"
+#include "run/memory_check.h"
 
-#define SPINS_ALONE  300                /* a core for each rank, if nobody else uses it */
-#define SPINS_SHARED 1                  /* ranks share its core: spinning delays the others */
-#define CACHE_USUAL  ((size_t)32 << 20) /* third level, where nobody knows it */
+#define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
+#define SPINS_SHARED 1                  /* ranks share a core: spinning delays the others */
+#define CACHE_USUAL  ((size_t)32 << 20) /* third level, where its size is not known */
 
-static void schedule_needs(struct session *session, const struct schedule *schedule)
-{
-    size_t need[BUFFERS];
-    schedule_bytes(schedule, session->job.datatype->size, need);
-    for (int b = 0; b < BUFFERS; b++)
-        session->need[b] = need[b] > session->need[b] ? need[b] : session->need[b];
-    for (size_t i = 0; i < schedule->count; i++)
-        if (schedule->operations[i].peer >= 0)
-            session->wishes[schedule->operations[i].peer] |= LINKS_WISHED;
-    if (schedule->lanes > session->lanes)
-        session->lanes = schedule->lanes;
-}
+/* 1. Needs. */
 
-/* What the lines of one size will need. */
-static enum status session_survey_size(struct session *session, size_t bytes)
-{
-    const struct job *job = &session->job;
-    enum status status = STATUS_OK;
-    for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
-        struct test_case test_case;
-        if (!job_runs_at(job, c, bytes))
-            continue;
-        status =
-            test_case_schedules(&session->runner, &job->candidates[c].choice, bytes, &test_case);
-        for (int i = 0; status == STATUS_OK && i < test_case.plans; i++)
-            schedule_needs(session, test_case.schedules[i]);
-        if (status == STATUS_OK)
-            test_case_close(&test_case);
-        tick_on(&session->runner.tick);
-    }
-    return status;
-}
-
-/* What all lines will need. Every size is looked at: where blocks are cut to nothing at one size,
- * another may need other peers. */
-static enum status session_survey(struct session *session)
-{
-    const struct job *job = &session->job;
-    session->wishes = calloc((size_t)session->runner.ranks, 1);
-    if (!session->wishes)
-        return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
-    enum status status = STATUS_OK;
-    size_t bytes = job->smallest, next = 1;
-    for (; next != 0 && status == STATUS_OK; bytes = next) {
-        status = session_survey_size(session, bytes);
-        next = job_next_size(job, bytes);
-    }
-    /* Somebody reads what the links waited for: that is to be the collective's, and not the start
-     * barrier's. */
-    bool apart = job->watches;
-    if (status == STATUS_OK)
-        status = start_barrier_open(&session->runner.start_barrier, session->control, job->memory,
-                                    apart ? session->lanes : 0);
-    const struct schedule *start = session->runner.start_barrier.schedule;
-    for (size_t i = 0; status == STATUS_OK && start && i < start->count; i++)
-        if (start->operations[i].peer >= 0)
-            session->wishes[start->operations[i].peer] |= apart ? LINKS_ONE_MORE : LINKS_WISHED;
-    return status;
-}
-
-/* What the ranks of this host may use, in their order; *me: this rank's place among them. */
-static cpu_set_t *session_masks(struct session *session, const struct blobs *blobs, int *me)
-{
-    const struct member *members = control_members(session->control);
-    int ranks = session->runner.ranks, rank = session->runner.rank;
-    cpu_set_t *masks = malloc((size_t)ranks * sizeof *masks);
-    session->local_ranks = 0;
-    for (int r = 0; masks && r < ranks; r++) {
-        if (members[r].node != members[rank].node)
-            continue;
-        cpu_set_t *mask = &masks[session->local_ranks];
-        if (r == rank)
-            *me = session->local_ranks;
-        CPU_ZERO(mask);
-        if (blobs->size[r] == sizeof *mask)
-            memcpy(mask, blobs->data[r], sizeof *mask);
-        session->local_ranks++;
-    }
-    return masks;
-}
-
-/* What a rank says of itself: where it runs, and does it read what the links waited for? */
-struct rank_setup {
-    struct cpu_binding place;
-    uint64_t watches; /* 0: no */
+struct rank_needs {
+    cpu_set_t cpus;
+    struct memory_request memory;
+    struct barrier_offer barrier;
+    bool watches; /* rank 0: it reports what the links wait for */
 };
-_Static_assert(sizeof(struct rank_setup) == sizeof(size_t) + 4 * sizeof(int) + sizeof(uint64_t),
-               "no padding travels, which would be bytes of who knows what");
 
-/* Everybody learns where everybody runs, and whether rank 0, which reports, wants all to watch.
- * What is large for this rank follows: its buffers have to share the third-level cache with those
- * of the other ranks below it, and with all else. */
-static enum status session_share_places(struct session *session, const struct cpu_binding *place)
+static void rank_needs_encode(const struct rank_needs *needs, struct bytes *share)
 {
-    const struct member *members = control_members(session->control);
-    int ranks = session->runner.ranks, rank = session->runner.rank, sharing = 1;
-    session->places = calloc((size_t)ranks, sizeof *session->places);
-    if (!session->places)
-        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", ranks);
-    struct blobs blobs;
-    struct rank_setup setup = {
-        .place = *place, .watches = session->job.bootstrap.verbosity >= 1 || session->job.json};
-    enum status status = control_allgather(session->control, &setup, sizeof setup, &blobs);
-    if (status != STATUS_OK)
-        return status;
-    for (int r = 0; r < ranks; r++) {
-        struct cpu_binding *other = &session->places[r];
-        *other = (struct cpu_binding){.core = -1, .cache = -1};
-        if (blobs.size[r] == sizeof setup) {
-            memcpy(&setup, blobs.data[r], sizeof setup);
-            *other = setup.place;
-        }
-        if (r == 0)
-            session->job.watches = setup.watches != 0;
-        sharing += r != rank && members[r].node == members[rank].node &&
-                   (place->cache == other->cache || place->cache < 0 || other->cache < 0);
-    }
-    blobs_free(&blobs);
-    size_t bytes = place->cache_bytes > 0 ? place->cache_bytes : CACHE_USUAL;
-    session->runner.nontemporal_least = bytes / 2 / (size_t)sharing;
-    return STATUS_OK;
+    cpu_set_encode(&needs->cpus, share);
+    memory_request_encode(&needs->memory, share);
+    barrier_offer_encode(&needs->barrier, share);
+    bytes_put_u32(share, needs->watches);
 }
 
-/* Deals the cores out to the ranks of this host; does this one have a core, or a hardware thread of
+static bool rank_needs_decode(struct rank_needs *needs, struct reader *reader)
+{
+    bool good = cpu_set_decode(&needs->cpus, reader);
+    memory_request_decode(&needs->memory, reader);
+    good &= barrier_offer_decode(&needs->barrier, reader);
+    uint32_t watches = read_u32(reader);
+    needs->watches = watches != 0;
+    return good && watches <= 1;
+}
+
+/* The needs of this host's ranks, in their order. */
+struct host_needs {
+    struct session *session;
+    int count;
+    cpu_set_t *cpus;
+    struct memory_request *memory;
+    struct barrier_offer barrier; /* of the first */
+};
+
+static bool host_needs_decode(void *argument, int rank, struct reader *reader)
+{
+    struct host_needs *host = argument;
+    const struct node_ranks *node = &host->session->runner.node;
+    struct rank_needs needs;
+    if (!rank_needs_decode(&needs, reader))
+        return false;
+    if (rank == 0)
+        host->session->job.watches = needs.watches;
+    if (host->count < node->count && node->ranks[host->count] == rank) {
+        if (host->count == 0)
+            host->barrier = needs.barrier;
+        host->cpus[host->count] = needs.cpus;
+        host->memory[host->count++] = needs.memory;
+    }
+    return true;
+}
+
+/* Assigns the cores of this host to its ranks. Does this one have a core, or a hardware thread of
  * one, for itself? */
-static enum status session_bind(struct session *session)
+static void session_bind(struct session *session, const cpu_set_t *cpus)
 {
     struct runner *runner = &session->runner;
-    cpu_set_t mine, all;
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
-        CPU_ZERO(&mine);
-    struct blobs blobs;
-    enum status status = control_allgather(session->control, &mine, sizeof mine, &blobs);
-    if (status != STATUS_OK)
-        return status;
-    int me = 0;
-    cpu_set_t *masks = session_masks(session, &blobs, &me);
-    blobs_free(&blobs);
-    if (!masks)
-        return fail(STATUS_ERROR, "out of memory for the cores of %d ranks", runner->ranks);
+    struct cpu_binding *binding = &session->bindings[runner->rank];
+    int count = runner->node.count;
+    cpu_set_t all;
     CPU_ZERO(&all);
-    for (int i = 0; i < session->local_ranks; i++)
-        CPU_OR(&all, &all, &masks[i]);
-    struct cpu_binding place;
-    cpu_binding_find(masks, session->local_ranks, me, session->job.bind == BIND_CORE, &place);
-    free(masks);
+    for (int i = 0; i < count; i++)
+        CPU_OR(&all, &all, &cpus[i]);
+    cpu_binding_find(cpus, count, runner->node.place, session->job.bind == BIND_CORE, binding);
     session->has_core =
-        place.core >= 0 ? place.sharing <= place.threads : session->local_ranks <= CPU_COUNT(&all);
+        binding->core >= 0 ? binding->sharing <= binding->threads : count <= CPU_COUNT(&all);
     runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
-    return session_share_places(session, &place);
 }
 
-static enum status session_link(struct session *session)
+static enum status session_exchange_needs(struct session *session, struct host_needs *host)
+{
+    struct runner *runner = &session->runner;
+    const struct job *job = &session->job;
+    struct memory_left left;
+    struct bytes share = {0};
+    memory_look(&left); /* no rank allocates before all have looked */
+    start_barrier_open(&runner->start_barrier, &runner->node);
+    struct rank_needs needs = {
+        .memory = {.bytes = checked_run_bytes(job, session->needs.bytes), .group = left.which},
+        .barrier = runner->start_barrier.offer,
+        .watches = job->bootstrap.verbosity >= 1 || job->json};
+    if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
+        CPU_ZERO(&needs.cpus);
+    rank_needs_encode(&needs, &share);
+    enum status status = exchange_all(session->control, &share, "set-up", host_needs_decode, host);
+    return status == STATUS_OK
+               ? memory_check_host(job->memory, &left, host->memory, runner->node.count)
+               : status;
+}
+
+/* Finds out what this rank and its host need, and takes it. */
+static enum status session_take(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    size_t count = (size_t)runner->node.count;
+    struct host_needs host = {.session = session,
+                              .cpus = calloc(count, sizeof *host.cpus),
+                              .memory = calloc(count, sizeof *host.memory)};
+    enum status status = host.cpus && host.memory
+                             ? survey(runner, &session->needs)
+                             : fail(STATUS_ERROR, "out of memory for %zu ranks", count);
+    if (status == STATUS_OK)
+        status = session_exchange_needs(session, &host);
+    if (status == STATUS_OK) {
+        session_bind(session, host.cpus);
+        status = start_barrier_join(&runner->start_barrier, &runner->node, &host.barrier,
+                                    session->job.memory);
+    }
+    free(host.cpus);
+    free(host.memory);
+    if (status == STATUS_OK)
+        status = checked_run_open(&session->checked, runner, session->needs.bytes);
+    return status == STATUS_OK ? session->job.memory->engine_open(&runner->engine) : status;
+}
+
+/* 2. Offers. */
+
+static enum status session_open_links(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    struct region regions[BUFFER_SETS_MOST + 1] = {runner->start_barrier.region};
+    session->regions[0] = runner->start_barrier.region;
     for (int i = 0; i < session->checked.set_count; i++)
-        regions[i + 1] = session->checked.sets[i].region;
+        session->regions[i + 1] = session->checked.sets[i].region;
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
-        .local_ranks = session->local_ranks,
+        .local_ranks = runner->node.count,
         .has_core = session->has_core,
-        .is_bound = session->places[runner->rank].core >= 0,
+        .is_bound = session->bindings[runner->rank].core >= 0,
         .copy = job->copy,
         .combines = job->collective->reduces,
         .one_way = job->collective->rooted,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
-        .regions = regions,
+        .regions = session->regions,
         .region_count = session->checked.set_count + 1,
         .interface = job->bootstrap.interface,
         .watches = job->watches,
@@ -194,16 +172,120 @@ static enum status session_link(struct session *session)
         .timeout = job->bootstrap.timeout,
         .tick = &runner->tick,
     };
+    return links_open(job->transports, &config, &runner->links);
+}
+
+struct offers {
+    struct session *session;
+    bool *shares; /* by rank: does it map the memory of its host's barrier? */
+};
+
+static void offers_encode(const struct session *session, struct bytes *share)
+{
+    cpu_binding_encode(&session->bindings[session->runner.rank], share);
+    bytes_put_u32(share, session->runner.start_barrier.memory != NULL);
+    links_encode_offers(session->runner.links, share);
+}
+
+static bool offers_decode(void *argument, int rank, struct reader *reader)
+{
+    const struct offers *offers = argument;
+    struct runner *runner = &offers->session->runner;
+    struct cpu_binding binding;
+    bool good = cpu_binding_decode(&binding, reader);
+    uint32_t shares = read_u32(reader);
+    offers->shares[rank] = shares == 1;
+    if (rank != runner->rank)
+        offers->session->bindings[rank] = binding;
+    else
+        offers->shares[rank] = runner->start_barrier.memory != NULL;
+    return good && shares <= 1 && links_decode_offers(runner->links, rank, reader);
+}
+
+/* Buffers share the third-level cache with those of the other ranks below it, and with all else.
+ * What is larger than their part goes past the cache. */
+static void session_divide_cache(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    const struct cpu_binding *mine = &session->bindings[runner->rank];
+    int sharing = 1;
+    for (int i = 0; i < runner->node.count; i++) {
+        const struct cpu_binding *other = &session->bindings[runner->node.ranks[i]];
+        sharing +=
+            other != mine && (mine->cache == other->cache || mine->cache < 0 || other->cache < 0);
+    }
+    size_t bytes = mine->cache_bytes > 0 ? mine->cache_bytes : CACHE_USUAL;
+    runner->nontemporal_least = bytes / 2 / (size_t)sharing;
+}
+
+static enum status session_exchange_offers(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    struct bytes share = {0};
+    struct offers offers = {.session = session,
+                            .shares = calloc((size_t)runner->ranks, sizeof *offers.shares)};
+    if (!offers.shares)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
     control_enter(session->control, PHASE_CONNECT);
-    enum status status = links_open(job->transports, &config, session->control, &runner->links);
+    enum status status = session_open_links(session);
+    if (status == STATUS_OK) {
+        offers_encode(session, &share);
+        status = exchange_all(session->control, &share, "address", offers_decode, &offers);
+    }
+    if (status == STATUS_OK) {
+        session_divide_cache(session);
+        status = start_barrier_arrange(&runner->start_barrier, control_members(session->control),
+                                       runner->ranks, runner->rank, offers.shares,
+                                       session->job.watches ? session->needs.lanes : 0);
+    }
+    free(offers.shares);
+    return status;
+}
+
+/* 3. Wishes. */
+
+/* As for links_encode_wishes(); NULL: out of memory. Where the report shows what the links wait for,
+ * the start barrier has a lane of its own: the collective's waits are reported, not the barrier's. */
+static unsigned char *session_wishes(const struct session *session)
+{
+    const struct runner *runner = &session->runner;
+    const struct schedule *start = runner->start_barrier.schedule;
+    unsigned char *wishes = calloc((size_t)runner->ranks, 1);
+    for (int r = 0; wishes && r < runner->ranks; r++)
+        wishes[r] = session->needs.peers[r] ? LINKS_WISHED : 0;
+    for (size_t i = 0; wishes && start && i < start->count; i++)
+        if (start->operations[i].peer >= 0)
+            wishes[start->operations[i].peer] |=
+                session->job.watches ? LINKS_ONE_MORE : LINKS_WISHED;
+    return wishes;
+}
+
+static bool wishes_decode(void *links, int rank, struct reader *reader)
+{
+    return links_decode_wishes(links, rank, reader);
+}
+
+static enum status session_connect(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    struct bytes share = {0};
+    unsigned char *wishes = session_wishes(session);
+    if (!wishes)
+        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
+    links_encode_wishes(runner->links, wishes, session->needs.lanes, &share);
+    free(wishes);
+    enum status status =
+        exchange_all(session->control, &share, "connection", wishes_decode, runner->links);
     if (status == STATUS_OK)
-        status = links_connect(runner->links, session->control, session->wishes, session->lanes);
+        status = links_connect(runner->links, control_members(session->control));
     if (status != STATUS_OK)
         return status;
     runner_await(runner, -1);
     struct executor_config shared = runner_executor_config(runner);
     return start_barrier_link(&runner->start_barrier, &shared);
 }
+
+/* 4. Links. */
 
 static enum status session_connected(struct session *session)
 {
@@ -215,6 +297,8 @@ static enum status session_connected(struct session *session)
         session->report->connected(session->report, &session->job, &connectivity);
     return status;
 }
+
+/* All together. */
 
 /* Which ranks belong together. */
 static enum status session_shape(struct session *session)
@@ -231,24 +315,21 @@ static enum status session_shape(struct session *session)
     return status;
 }
 
-/* Groups go by the hosts that the ranks name; the launcher may see it in another way. */
+/* Groups follow the host names of the ranks; the launcher may count its nodes in another way. */
 static void session_compare_nodes(const struct session *session)
 {
     const struct membership *membership = session->membership;
-    const struct member *members = control_members(session->control);
-    const struct member *me = &members[membership->rank];
-    int ranks = 0;
-    for (int r = 0; r < membership->ranks; r++)
-        ranks += members[r].node == me->node;
-    if (membership->node_ranks == 0 || me->local_rank > 0 ||
-        (membership->node_ranks == ranks && membership->node_rank == 0))
+    const struct node_ranks *node = &session->runner.node;
+    if (membership->node_ranks == 0 || node->place > 0 ||
+        (membership->node_ranks == node->count && membership->node_rank == 0))
         return;
-    say("the launcher counts this rank as number %d of %d on its node, but of those that name host "
+    say("the launcher counts this rank as number %d of %d on its node, but among the ranks on host "
         "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
-        membership->node_rank, membership->node_ranks, me->host, ranks);
+        membership->node_rank, membership->node_ranks,
+        control_members(session->control)[membership->rank].host, node->count);
 }
 
-enum status session_set_up(struct session *session)
+static enum status session_prepare(struct session *session)
 {
     struct job *job = &session->job;
     struct runner *runner = &session->runner;
@@ -257,16 +338,36 @@ enum status session_set_up(struct session *session)
     runner->progress = control_progress(session->control);
     runner->rank = control_rank(session->control);
     runner->ranks = control_ranks(session->control);
-    runner_tick_open(runner);
     runner->chunk = job->chunk;
-    session_compare_nodes(session);
-    control_enter(session->control, PHASE_SETUP);
-    enum status status = session_shape(session);
+    runner_tick_open(runner);
+    session->bindings = calloc((size_t)runner->ranks, sizeof *session->bindings);
+    if (!session->bindings)
+        return fail(STATUS_ERROR, "out of memory for the bindings of %d ranks", runner->ranks);
+    enum status status = node_ranks_find(control_members(session->control), runner->ranks,
+                                         runner->rank, &runner->node);
     if (status == STATUS_OK)
-        status = job_check_ranks(job, runner->ranks, runner->shape);
-    if (status != STATUS_OK)
-        return status;
-    status = session_bind(session);
+        session_compare_nodes(session);
+    control_enter(session->control, PHASE_SETUP);
+    if (status == STATUS_OK)
+        status = session_shape(session);
+    return status == STATUS_OK ? job_check_ranks(job, runner->ranks, runner->shape) : status;
+}
+
+/* `bound`: it is known where each rank is bound. */
+static void session_begin_report(struct session *session, bool bound)
+{
+    const struct participants participants = {.ranks = session->runner.ranks,
+                                              .members = control_members(session->control),
+                                              .bindings = bound ? session->bindings : NULL,
+                                              .bootstrap = session->membership->bootstrap};
+    if (session->report)
+        session->report->begin(session->report, &session->job, &participants);
+}
+
+enum status session_set_up(struct session *session)
+{
+    struct job *job = &session->job;
+    enum status status = session_prepare(session);
     if (status != STATUS_OK)
         return status;
     for (int c = 0; c < job->candidate_count; c++) {
@@ -274,18 +375,11 @@ enum status session_set_up(struct session *session)
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
         control_name_algorithm(session->control, c, name);
     }
-    const struct participants participants = {.ranks = runner->ranks,
-                                              .members = control_members(session->control),
-                                              .places = session->places,
-                                              .bootstrap = session->membership->bootstrap};
-    if (session->report)
-        session->report->begin(session->report, job, &participants);
-    status = session_survey(session);
+    status = session_take(session);
     if (status == STATUS_OK)
-        status = checked_run_open(&session->checked, runner, session->need);
+        status = session_exchange_offers(session);
+    session_begin_report(session, status == STATUS_OK);
     if (status == STATUS_OK)
-        status = job->memory->engine_open(&runner->engine);
-    if (status == STATUS_OK)
-        status = session_link(session);
+        status = session_connect(session);
     return status == STATUS_OK ? session_connected(session) : status;
 }

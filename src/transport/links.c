@@ -1,10 +1,9 @@
 /*
  * links.c - one rank's links to all others: which transport serves which peer.
  *
- * Both ends of a pair must come to the same choice, so nobody chooses by what it sees alone: the
- * ranks exchange their addresses, then what each can reach, and take the first transport that works
- * both ways. A transport that one rank cannot use at all is no failure while another reaches its
- * peers.
+ * Both ends of a pair must choose the same transport. So all ranks exchange their addresses, then
+ * the peers that each transport reaches; both ends take the first transport that works both ways. A
+ * transport that one rank cannot use at all is no failure while another reaches its peers.
  */
 #include "transport/links.h"
 
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 #define LINKS_TRANSPORTS_MOST 8 /* a byte holds one bit for each */
 #define REASON_MOST           TRANSPORT_ADDRESS_MOST
@@ -20,162 +20,59 @@
 struct link {
     const struct transport *transport;
     struct endpoint *endpoint; /* NULL: not usable on this rank */
-    bool used;                 /* it has been connected to somebody */
+    bool used;                 /* it connects at least one peer */
+};
+
+/* What a rank says of one of its transports. */
+struct transport_offer {
+    enum { OFFER_NONE, OFFER_ADDRESS, OFFER_REASON } kind; /* a reason says why it is unusable */
+    size_t size;
+    char data[REASON_MOST];
 };
 
 struct links {
     int rank, ranks;
     struct link link[LINKS_TRANSPORTS_MOST];
     int count;
-    uint64_t strangers;  /* of endpoints that are closed */
-    signed char *serves; /* for each peer: which link; -1: none (this rank itself) */
+    uint64_t strangers;    /* of endpoints that are closed */
+    int lanes;             /* the most that any rank asks for */
+    signed char *serves;   /* for each peer: which link; -1: none (this rank itself) */
+    unsigned char *here;   /* for each peer: a bit for each transport that reaches it from here */
+    unsigned char *back;   /* and for each that reaches this rank from there */
+    unsigned char *wanted; /* for each peer: the wishes of both ends */
+    struct transport_offer *offers; /* `count` of each rank, until all are connected */
 };
 
-/* What a rank says of one transport: its address, or why it has none. */
-struct transport_offer {
-    uint16_t size;
-    uint16_t is_reason;
-    char data[REASON_MOST];
-};
-
-/* Opens what can be opened, and writes a card for each. */
-static enum status links_introduce(struct links *links, const struct transport_config *config,
-                                   struct transport_offer *offers)
+static struct transport_offer *offers_of(const struct links *links, int rank)
 {
-    for (int i = 0; i < links->count; i++) {
-        struct link *link = &links->link[i];
-        const char *reason = link->transport->unavailable();
-        memset(&offers[i], 0, sizeof(offers[i]));
-        if (reason) {
-            snprintf(offers[i].data, sizeof(offers[i].data), "%s", reason);
-            offers[i].size = (uint16_t)strlen(offers[i].data);
-            offers[i].is_reason = true;
-            continue;
-        }
-        enum status status = link->transport->open(config, &link->endpoint);
-        if (status != STATUS_OK)
-            return status;
-        offers[i].size = (uint16_t)link->transport->address(link->endpoint, offers[i].data);
-    }
-    return STATUS_OK;
+    return &links->offers[(size_t)rank * (size_t)links->count];
 }
 
-/* Those of who allows other transports are not looked at further. */
-static enum status offers_check(const struct links *links, const struct blobs *blobs)
+/* Opens the endpoint of a transport. One that this machine cannot use is no failure. */
+static enum status link_open(struct link *link, const struct transport_config *config,
+                             struct transport_offer *offer)
 {
-    size_t size = (size_t)links->count * sizeof(struct transport_offer);
-    for (int r = 0; r < blobs->count; r++) {
-        const struct transport_offer *offers = blobs->data[r];
-        bool good = blobs->size[r] == size || r != links->rank;
-        for (int i = 0; good && blobs->size[r] == size && i < links->count; i++)
-            good = offers[i].size <= sizeof(offers[i].data);
-        if (!good)
-            return fail(STATUS_ERROR,
-                        "rank %d told nonsense about its addresses: do all ranks run the same "
-                        "cctest?",
-                        r);
+    const char *reason = link->transport->unavailable();
+    if (reason) {
+        offer->kind = OFFER_REASON;
+        snprintf(offer->data, sizeof offer->data, "%s", reason);
+        offer->size = strlen(offer->data);
+        return STATUS_OK;
     }
-    return STATUS_OK;
-}
-
-/* Can this rank reach `peer` by link `i`? NULL: yes, else why not, valid until the next call. */
-static const char *links_attach(struct links *links, int i, int peer, const struct blobs *blobs,
-                                char text[REASON_MOST + 64])
-{
-    const struct transport_offer *offers = blobs->data[links->rank];
-    const struct link *link = &links->link[i];
-    if (!link->endpoint) {
-        snprintf(text, REASON_MOST + 64, "%.*s", (int)offers[i].size, offers[i].data);
-        return text;
+    enum status status = link->transport->open(config, &link->endpoint);
+    if (status == STATUS_OK) {
+        offer->kind = OFFER_ADDRESS;
+        offer->size = link->transport->address(link->endpoint, offer->data);
     }
-    if (blobs->size[peer] != blobs->size[links->rank])
-        return "it allows other transports";
-    offers = blobs->data[peer];
-    if (!offers[i].is_reason)
-        return link->transport->attach(link->endpoint, peer, offers[i].data, offers[i].size);
-    snprintf(text, REASON_MOST + 64, "rank %d cannot use it: %.*s", peer, (int)offers[i].size,
-             offers[i].data);
-    return text;
-}
-
-/* No transport reaches `peer` from here and back: says why not, for each. */
-static enum status links_unreachable(struct links *links, int peer, unsigned mine,
-                                     const struct blobs *offers, const struct member *members)
-{
-    char story[900] = "", text[REASON_MOST + 64];
-    size_t end = 0;
-    bool exhausted = false;
-    for (int i = 0; i < links->count && end < sizeof(story) - 1; i++) {
-        const char *reason;
-        if (mine >> i & 1) {
-            snprintf(text, sizeof(text), "rank %d cannot reach back", peer);
-            reason = text;
-        } else {
-            reason = links_attach(links, i, peer, offers, text);
-        }
-        int size =
-            snprintf(story + end, sizeof(story) - end, "; %s: %s", links->link[i].transport->name,
-                     reason ? reason : "it could not before");
-        end += (size_t)size;
-        exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;
-    }
-    const char *here = members[links->rank].host, *there = members[peer].host;
-    if (exhausted)
-        return fail(STATUS_ERROR,
-                    "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s; "
-                    "raise the limit of open files (ulimit -n)",
-                    links->rank, here, peer, there, story);
-    return fail_peer(REASON_PEER_UNREACHABLE, peer,
-                     "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s",
-                     links->rank, here, peer, there, story);
-}
-
-/* Attaches all peers, and agrees with each on the first transport that works both ways. */
-static enum status links_agree(struct links *links, struct control *control,
-                               const struct blobs *offers)
-{
-    char text[REASON_MOST + 64];
-    struct blobs reach = {0};
-    unsigned char *mine =
-        calloc((size_t)links->ranks, 1); /* a bit for each transport that attaches */
-    if (!mine)
-        return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
-    for (int peer = 0; peer < links->ranks; peer++) {
-        for (int i = 0; i < links->count && peer != links->rank; i++) {
-            if (!links_attach(links, i, peer, offers, text))
-                mine[peer] |= (unsigned char)(1u << i);
-        }
-    }
-    enum status status = control_allgather(control, mine, (size_t)links->ranks, &reach);
-    for (int peer = 0; status == STATUS_OK && peer < links->ranks; peer++) {
-        if (peer == links->rank)
-            continue;
-        const unsigned char *theirs = reach.data[peer];
-        if (!theirs || reach.size[peer] != (size_t)links->ranks) {
-            status = fail(STATUS_ERROR,
-                          "rank %d told nonsense about whom it can reach: do all ranks "
-                          "run the same cctest?",
-                          peer);
-            break;
-        }
-        unsigned both = mine[peer] & theirs[links->rank];
-        if (both)
-            links->serves[peer] = (signed char)__builtin_ctz(both);
-        else
-            status = links_unreachable(links, peer, mine[peer], offers, control_members(control));
-    }
-    blobs_free(&reach);
-    free(mine);
     return status;
 }
 
 enum status links_open(const struct transport *const *allowed,
-                       const struct transport_config *config, struct control *control,
-                       struct links **result)
+                       const struct transport_config *config, struct links **result)
 {
-    struct transport_offer offers[LINKS_TRANSPORTS_MOST];
-    struct blobs blobs = {0};
-    struct links *links = calloc(1, sizeof(*links));
+    struct links *links = calloc(1, sizeof *links);
+    size_t ranks = (size_t)config->ranks;
+    *result = links;
     if (!links)
         return fail(STATUS_ERROR, "out of memory for links");
     links->rank = config->rank;
@@ -184,64 +81,144 @@ enum status links_open(const struct transport *const *allowed,
         links->link[links->count].transport = allowed[links->count];
         links->count++;
     }
-    links->serves = malloc((size_t)config->ranks);
-    enum status status = links->serves
-                             ? links_introduce(links, config, offers)
-                             : fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
-    if (status == STATUS_OK) {
-        memset(links->serves, -1, (size_t)config->ranks);
-        status =
-            control_allgather(control, offers, sizeof(offers[0]) * (size_t)links->count, &blobs);
-    }
-    if (status == STATUS_OK)
-        status = offers_check(links, &blobs);
-    if (status == STATUS_OK)
-        status = links_agree(links, control, &blobs);
-    blobs_free(&blobs);
-    if (status == STATUS_OK)
-        *result = links;
-    else
-        links_close(links);
+    links->serves = malloc(ranks);
+    links->here = calloc(ranks, 1);
+    links->back = calloc(ranks, 1);
+    links->wanted = calloc(ranks, 1);
+    links->offers = calloc(ranks * (size_t)links->count, sizeof *links->offers);
+    if (!links->serves || !links->here || !links->back || !links->wanted || !links->offers)
+        return fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
+    memset(links->serves, -1, ranks);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < links->count && status == STATUS_OK; i++)
+        status = link_open(&links->link[i], config, &offers_of(links, links->rank)[i]);
     return status;
 }
 
-/* What a rank wants to be connected to: the number of lanes, then a byte for each peer. */
-static unsigned char *wish_make(const struct links *links, const unsigned char *wishes, int lanes)
+/* Offers. */
+
+void links_encode_offers(const struct links *links, struct bytes *share)
 {
-    unsigned char *wish = calloc(sizeof(lanes) + (size_t)links->ranks, 1);
-    if (!wish)
-        return NULL;
-    memcpy(wish, &lanes, sizeof(lanes));
-    memcpy(wish + sizeof(lanes), wishes, (size_t)links->ranks);
-    return wish;
+    bytes_put_u32(share, (uint32_t)links->count);
+    for (int i = 0; i < links->count; i++) {
+        const struct transport_offer *offer = &offers_of(links, links->rank)[i];
+        bytes_put_u32(share, offer->kind);
+        bytes_put_u32(share, (uint32_t)offer->size);
+        bytes_put(share, offer->data, offer->size);
+    }
 }
 
-/* Reads what `peer` wishes: are this rank and it to be connected, and how many lanes are needed? */
-static enum status wish_read(const struct links *links, const struct blobs *wishes, int peer,
-                             unsigned char *wanted, int *lanes)
+static bool offer_decode(struct transport_offer *offer, struct reader *reader)
 {
-    const unsigned char *wish = wishes->data[peer];
-    int theirs = -1;
-    if (wish && wishes->size[peer] == sizeof(theirs) + (size_t)links->ranks)
-        memcpy(&theirs, wish, sizeof(theirs));
-    if (theirs < 0 || theirs > LINKS_LANES_MOST)
+    uint32_t kind = read_u32(reader), size = read_u32(reader);
+    const unsigned char *data = read_bytes(reader, size);
+    if (!data || size > sizeof offer->data || (kind != OFFER_ADDRESS && kind != OFFER_REASON))
+        return false;
+    offer->kind = kind == OFFER_ADDRESS ? OFFER_ADDRESS : OFFER_REASON;
+    offer->size = size;
+    memcpy(offer->data, data, size);
+    return true;
+}
+
+/* The offers of a rank that allows another number of transports are read, and not used. */
+bool links_decode_offers(struct links *links, int rank, struct reader *reader)
+{
+    uint32_t count = read_u32(reader);
+    bool good = count <= LINKS_TRANSPORTS_MOST;
+    for (uint32_t i = 0; good && i < count; i++) {
+        struct transport_offer unused;
+        bool used = count == (uint32_t)links->count && rank != links->rank;
+        good = offer_decode(used ? &offers_of(links, rank)[i] : &unused, reader);
+    }
+    return good;
+}
+
+/* Wishes. */
+
+/* Can this rank reach `peer` by link `i`? NULL: yes, else why not, valid until the next call. */
+static const char *links_attach(struct links *links, int i, int peer, char text[REASON_MOST + 64])
+{
+    const struct transport_offer *mine = &offers_of(links, links->rank)[i];
+    const struct transport_offer *offer = &offers_of(links, peer)[i];
+    const struct link *link = &links->link[i];
+    if (!link->endpoint) {
+        snprintf(text, REASON_MOST + 64, "%.*s", (int)mine->size, mine->data);
+        return text;
+    }
+    if (offer->kind == OFFER_NONE)
+        return "it allows other transports";
+    if (offer->kind == OFFER_ADDRESS)
+        return link->transport->attach(link->endpoint, peer, offer->data, offer->size);
+    snprintf(text, REASON_MOST + 64, "rank %d cannot use it: %.*s", peer, (int)offer->size,
+             offer->data);
+    return text;
+}
+
+void links_encode_wishes(struct links *links, const unsigned char *wishes, int lanes,
+                         struct bytes *share)
+{
+    char text[REASON_MOST + 64];
+    for (int peer = 0; peer < links->ranks; peer++)
+        for (int i = 0; i < links->count && peer != links->rank; i++)
+            if (!links_attach(links, i, peer, text))
+                links->here[peer] |= (unsigned char)(1u << i);
+    memcpy(links->wanted, wishes, (size_t)links->ranks);
+    links->lanes = lanes;
+    bytes_put_u32(share, (uint32_t)lanes);
+    bytes_put(share, links->here, (size_t)links->ranks);
+    bytes_put(share, wishes, (size_t)links->ranks);
+}
+
+bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
+{
+    uint32_t lanes = read_u32(reader);
+    const unsigned char *reaches = read_bytes(reader, (size_t)links->ranks);
+    const unsigned char *wishes = read_bytes(reader, (size_t)links->ranks);
+    if (!reaches || !wishes || lanes > LINKS_LANES_MOST)
+        return false;
+    if ((int)lanes > links->lanes)
+        links->lanes = (int)lanes;
+    links->back[rank] = reaches[links->rank];
+    links->wanted[rank] |= wishes[links->rank];
+    return true;
+}
+
+/* Connections. */
+
+/* No transport connects this rank and `peer` both ways: says why not, for each. */
+static enum status links_unreachable(struct links *links, int peer, const struct member *members)
+{
+    char reasons[900], text[REASON_MOST + 64];
+    struct text list = text_in(reasons, sizeof reasons);
+    bool exhausted = false;
+    for (int i = 0; i < links->count; i++) {
+        const char *name = links->link[i].transport->name, *reason;
+        if (links->here[peer] >> i & 1) {
+            text_add(&list, "; %s: rank %d cannot reach back", name, peer);
+        } else {
+            reason = links_attach(links, i, peer, text);
+            text_add(&list, "; %s: %s", name, reason ? reason : "it could not before");
+        }
+        exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;
+    }
+    const char *here = members[links->rank].host, *there = members[peer].host;
+    if (exhausted)
         return fail(STATUS_ERROR,
-                    "rank %d asks for connections that make no sense: do all ranks run the same "
-                    "cctest?",
-                    peer);
-    *lanes = theirs > *lanes ? theirs : *lanes;
-    wanted[peer] |= wish[sizeof(theirs) + (size_t)links->rank];
-    return STATUS_OK;
+                    "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s; "
+                    "raise the limit of open files (ulimit -n)",
+                    links->rank, here, peer, there, reasons);
+    return fail_peer(REASON_PEER_UNREACHABLE, peer,
+                     "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s",
+                     links->rank, here, peer, there, reasons);
 }
 
-/* Connects link `i` to those that it serves and of whom one of the `wishes` is wanted. */
-static enum status link_connect(struct links *links, int i, const unsigned char *wanted, int wishes,
-                                int *peers, int lanes)
+/* Connects the peers that link `i` serves and for which one of `wishes` is set. */
+static enum status link_connect(struct links *links, int i, int wishes, int *peers, int lanes)
 {
     struct link *link = &links->link[i];
     int count = 0;
     for (int peer = 0; peer < links->ranks; peer++) {
-        if (wanted[peer] & wishes && links->serves[peer] == i)
+        if (links->wanted[peer] & wishes && links->serves[peer] == i)
             peers[count++] = peer;
     }
     if (count == 0)
@@ -250,7 +227,7 @@ static enum status link_connect(struct links *links, int i, const unsigned char 
     return link->transport->connect(link->endpoint, peers, count, lanes);
 }
 
-/* All are connected: nobody else is to come. */
+/* All ranks are connected: closes what only connecting needs. */
 static void links_settle(struct links *links)
 {
     for (int i = 0; i < links->count; i++) {
@@ -263,36 +240,30 @@ static void links_settle(struct links *links)
             link->transport->settle(link->endpoint);
         }
     }
+    free(links->offers);
+    links->offers = NULL;
 }
 
-enum status links_connect(struct links *links, struct control *control, const unsigned char *mine,
-                          int lanes)
+enum status links_connect(struct links *links, const struct member *members)
 {
-    struct blobs wishes = {0};
-    size_t size = sizeof(lanes) + (size_t)links->ranks;
-    unsigned char *wish = wish_make(links, mine, lanes);
-    int *chosen = malloc((size_t)links->ranks * sizeof(*chosen));
-    enum status status;
-    if (!wish || !chosen) {
-        status = fail(STATUS_ERROR, "out of memory for connecting");
-        goto out;
-    }
-    status = control_allgather(control, wish, size, &wishes);
+    int *peers = malloc((size_t)links->ranks * sizeof *peers);
+    if (!peers)
+        return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
+    enum status status = STATUS_OK;
     for (int peer = 0; status == STATUS_OK && peer < links->ranks; peer++) {
-        status = wish_read(links, &wishes, peer, wish + sizeof(lanes), &lanes);
+        unsigned both = links->here[peer] & links->back[peer];
+        if (both)
+            links->serves[peer] = (signed char)__builtin_ctz(both);
+        else if (peer != links->rank)
+            status = links_unreachable(links, peer, members);
     }
-    /* All ranks go through the transports in the same order, so none waits for one that waits for
-     * it. */
+    /* All ranks take the transports in the same order, so no two ranks wait for each other. */
     for (int i = 0; status == STATUS_OK && i < links->count; i++)
-        status = link_connect(links, i, wish + sizeof(lanes), LINKS_WISHED | LINKS_ONE_MORE, chosen,
-                              lanes);
+        status = link_connect(links, i, LINKS_WISHED | LINKS_ONE_MORE, peers, links->lanes);
     for (int i = 0; status == STATUS_OK && i < links->count; i++)
-        status = link_connect(links, i, wish + sizeof(lanes), LINKS_ONE_MORE, chosen, lanes + 1);
+        status = link_connect(links, i, LINKS_ONE_MORE, peers, links->lanes + 1);
     links_settle(links);
-out:
-    blobs_free(&wishes);
-    free(wish);
-    free(chosen);
+    free(peers);
     return status;
 }
 
@@ -381,5 +352,9 @@ void links_close(struct links *links)
     for (int i = 0; i < links->count; i++)
         links->link[i].transport->close(links->link[i].endpoint);
     free(links->serves);
+    free(links->here);
+    free(links->back);
+    free(links->wanted);
+    free(links->offers);
     free(links);
 }

@@ -1,22 +1,28 @@
 /*
  * links.h - one rank's links to all others: which transport serves which peer.
  *
- * links_open() is called by all ranks together. For each pair of ranks the first transport of the
- * user's list that can reach both ways is taken.
+ * For each pair of ranks the first transport of the user's list that works both ways is taken. The
+ * order of calls, with an exchange of the encoded share after each encoding: links_open,
+ * links_encode_offers, links_decode_offers (of each rank), links_encode_wishes, links_decode_wishes
+ * (of each rank), links_connect. A decoder returns false for invalid data.
  */
 #ifndef CCTEST_TRANSPORT_LINKS_H
 #define CCTEST_TRANSPORT_LINKS_H
 
-#include "control/control.h"
+#include "base/bytes.h"
 #include "transport/transport.h"
+#include "verdict/rank_state.h"
 
 struct links;
 
-/* `allowed`: transports in the order of preference, ended by NULL. Errors: STATUS_UNAVAILABLE if a
- * transport cannot be used here or none reaches a peer, naming both and the reasons. */
+/* `allowed`: transports in the order of preference, ended by NULL. One that cannot be used here is
+ * no error. *links is to be closed even after an error; NULL if memory ran out. */
 enum status links_open(const struct transport *const *allowed,
-                       const struct transport_config *config, struct control *control,
-                       struct links **links);
+                       const struct transport_config *config, struct links **links);
+
+/* For each allowed transport, its address or the reason why it cannot be used. */
+void links_encode_offers(const struct links *links, struct bytes *share);
+bool links_decode_offers(struct links *links, int rank, struct reader *reader);
 
 #define LINKS_LANES_MOST 4096
 
@@ -24,18 +30,23 @@ enum status links_open(const struct transport *const *allowed,
 #define LINKS_WISHED   1 /* the lanes */
 #define LINKS_ONE_MORE 2 /* and a lane behind them */
 
-/* Connects this rank to those of whom it wishes that (`wishes`: by rank), on `lanes` lanes. Called
- * once, by all ranks together; the wishes need not be mutual, they are made so. Endpoints that
- * serve nobody are closed, and nothing listens any more. */
-enum status links_connect(struct links *links, struct control *control, const unsigned char *wishes,
-                          int lanes);
+/* The peers that each transport reaches from here, and the connections that this rank needs:
+ * `wishes`, by rank, on `lanes` lanes. One end of a pair wishes for both. */
+void links_encode_wishes(struct links *links, const unsigned char *wishes, int lanes,
+                         struct bytes *share);
+bool links_decode_wishes(struct links *links, int rank, struct reader *reader);
+
+/* Makes the connections; blocks. Called once, by all ranks together. Endpoints that serve no peer
+ * are closed, and nothing listens any more. Errors: STATUS_UNAVAILABLE if no transport connects a
+ * pair of ranks, naming both and the reasons; else the transport's. */
+enum status links_connect(struct links *links, const struct member *members);
 
 /* The channel to or from `peer`; NULL if it is not connected. */
 struct channel *links_channel(struct links *links, int peer, int lane, bool sends);
 
 enum status links_progress(struct links *links); /* of all endpoints in use */
 enum status links_check(struct links *links);
-/* What the network is at while nothing moves. */
+/* What the network is doing while nothing moves. */
 struct idle_report links_idle_report(const struct links *links);
 
 /* What the transport says of the link to `peer`, as its describe(); "" if it says nothing; NULL:
@@ -48,7 +59,7 @@ const struct transport *links_transport(const struct links *links, int peer);
 /* Endpoints in use, for their counters: index 0, 1, ...; NULL when there are no more. */
 struct endpoint *links_endpoint(struct links *links, int index);
 
-/* Connections that were none of the job's and were dropped, by all endpoints that there were. */
+/* Connections that were rejected as not the job's, by all endpoints that there were. */
 uint64_t links_strangers(const struct links *links);
 
 /* Do the endpoints note what their channels wait for? */

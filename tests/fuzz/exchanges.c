@@ -22,9 +22,12 @@
 #include "fuzz.h"
 
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
-#define CUT        255
-#define BLOB_MOST  ((size_t)1 << 17)
-#define CONNECTING 7 /* the number of the last exchange before ranks connect */
+
+/* The exchanges of a session, in their order. */
+enum exchange { NEEDS, OFFERS, WISHES, LINKS, SETS, RESULTS, EXCHANGES };
+
+#define CUT       255
+#define BLOB_MOST ((size_t)1 << 17)
 
 /* ---- the control plane ---- */
 
@@ -78,7 +81,7 @@ enum status control_allgather(struct control *control, const void *data, size_t 
             memcpy(blobs->data[r], data, size);
     }
     edits_apply(control->edits, control->exchanges++, blobs);
-    control->ended = control->ranks > 1 && control->exchanges > CONNECTING;
+    control->ended = control->ranks > 1 && control->exchanges > WISHES;
     return STATUS_OK;
 }
 
@@ -265,25 +268,24 @@ static void seed_begin(struct bytes *out, unsigned flags)
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};
-    static const char *const exchanges[] = {"masks", "places", "invitations", "at-gate",
-                                            "wants", "cards",  "reach",       "wishes",
-                                            "links", "sets",   "tallies"};
+    static const char *const names[EXCHANGES] = {"needs", "offers", "wishes",
+                                                 "links", "sets",   "results"};
     char name[64];
-    for (unsigned e = 0; e < sizeof exchanges / sizeof exchanges[0]; e++) {
-        unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= CONNECTING ? THREE : 0);
+    for (unsigned e = 0; e < EXCHANGES; e++) {
+        unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= WISHES ? THREE : 0);
         for (unsigned at = 0; at < 3; at++) {
             seed_begin(out, flags | (at ? TWO_HOSTS : 0));
             edit_put(out, e, at, 8 * (size_t)at, ones, sizeof ones);
-            snprintf(name, sizeof name, "%s-%u", exchanges[e], 8 * at);
+            snprintf(name, sizeof name, "%s-%u", names[e], 8 * at);
             fuzz_seed(name, out->data, out->size);
         }
         seed_begin(out, flags);
         edit_put(out, e, 1, 1, NULL, CUT);
-        snprintf(name, sizeof name, "%s-cut", exchanges[e]);
+        snprintf(name, sizeof name, "%s-cut", names[e]);
         fuzz_seed(name, out->data, out->size);
         seed_begin(out, flags);
         edit_fill(out, e, 1, 4, 1600);
-        snprintf(name, sizeof name, "%s-long", exchanges[e]);
+        snprintf(name, sizeof name, "%s-long", names[e]);
         fuzz_seed(name, out->data, out->size);
     }
 }
@@ -294,47 +296,71 @@ static void seed_rank_results(struct bytes *out)
     const int32_t hop = 7000;
     struct rank_result_wire *wire;
     seed_begin(out, 0);
-    edit_put(out, 10, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
+    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
     fuzz_seed("wrong", out->data, out->size);
-    edit_put(out, 10, 0, offsetof(struct rank_result_wire, hop_peer), &hop, sizeof hop);
+    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, hop_peer), &hop, sizeof hop);
     fuzz_seed("wrong-hop", out->data, out->size);
     seed_begin(out, 0);
-    edit_put(out, 10, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
-    edit_fill(out, 10, 0, offsetof(struct rank_result_wire, explanation),
+    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
+    edit_fill(out, RESULTS, 0, offsetof(struct rank_result_wire, explanation),
               sizeof wire->explanation + 2 * sizeof wire->samples[0]);
     fuzz_seed("wrong-explanation", out->data, out->size);
     seed_begin(out, JSON);
-    edit_put(out, 10, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
+    edit_put(out, RESULTS, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
     fuzz_seed("strange-peer", out->data, out->size);
-    edit_put(out, 10, 0, offsetof(struct rank_result_wire, peers), &hop, sizeof hop);
+    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, peers), &hop, sizeof hop);
     fuzz_seed("too-many-peers", out->data, out->size);
     for (int known = 0; known < 2; known++) {
         seed_begin(out, JSON);
-        edit_put(out, 10, 0, offsetof(struct rank_result_wire, transport), known ? "shm" : "rdm",
-                 4);
+        edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, transport),
+                 known ? "shm" : "rdm", 4);
         fuzz_seed(known ? "carrier" : "carrier-unknown", out->data, out->size);
     }
+}
+
+/* One class of links, and two; from a job of one rank, whose own share says that it has none. */
+static void seed_links(struct bytes *out)
+{
+    for (unsigned count = 1; count <= 2; count++) {
+        struct bytes share = {0};
+        bytes_put_u64(&share, 0); /* rejected connections */
+        bytes_put_u32(&share, count);
+        for (unsigned i = 0; i < count; i++) {
+            bytes_put_text(&share, "shm");
+            bytes_put_text(&share, "near");
+            bytes_put_u32(&share, 0); /* links */
+            bytes_put_u64(&share, 1);
+            bytes_put_u64(&share, 9);
+            bytes_put_u32(&share, 0);
+            bytes_put_u32(&share, 0);
+        }
+        seed_begin(out, 0);
+        edit_put(out, LINKS, 0, 0, share.data, share.size);
+        fuzz_seed(count == 1 ? "link" : "links", out->data, out->size);
+        bytes_free(&share);
+    }
+}
+
+/* An offer that is longer than any address, in the place of all. */
+static void seed_offers(struct bytes *out)
+{
+    struct bytes share = {0};
+    bytes_put_u32(&share, 2);
+    bytes_put_u32(&share, 1);
+    bytes_put_u32(&share, TRANSPORT_ADDRESS_MOST + 1);
+    seed_begin(out, THREE);
+    edit_put(out, OFFERS, 1, 28, share.data, share.size); /* behind the binding and `shares` */
+    edit_fill(out, OFFERS, 1, 28 + share.size, 2 * TRANSPORT_ADDRESS_MOST);
+    fuzz_seed("offer-endless", out->data, out->size);
+    bytes_free(&share);
 }
 
 void fuzz_seeds(void)
 {
     struct bytes out = {0};
-    const struct link_class link = {
-        .transport = "shm", .words = "near", .count = INT32_MAX, .most_ns = 9};
     seed_all(&out);
     seed_rank_results(&out);
-    seed_begin(&out, 0);
-    const size_t first = sizeof(uint64_t); /* behind the strangers that it has seen */
-    edit_put(&out, 8, 0, first, &link, sizeof link);
-    fuzz_seed("link", out.data, out.size);
-    edit_put(&out, 8, 0, first + sizeof link, &link, sizeof link);
-    fuzz_seed("links", out.data, out.size);
-    /* A card for each transport: a size of 2 bytes, whether it is a reason, and the data. */
-    size_t offers = 0;
-    while (transports[offers / (4 + TRANSPORT_ADDRESS_MOST)])
-        offers += 4 + TRANSPORT_ADDRESS_MOST;
-    seed_begin(&out, THREE);
-    edit_fill(&out, 5, 1, 0, offers);
-    fuzz_seed("cards-endless", out.data, out.size);
+    seed_links(&out);
+    seed_offers(&out);
     bytes_free(&out);
 }

@@ -1,6 +1,5 @@
 /*
- * links.c - what ranks tell each other before they connect is looked at before it is believed: this
- * test stands in for the control plane, and for the other rank.
+ * links.c - what another rank says before ranks connect is checked before it is used.
  */
 #include "transport/links.h"
 
@@ -8,57 +7,62 @@
 
 #include "world.h"
 
-/* Round 0: the cards; 1: who reaches whom; 2: the wishes, which `nonsense` says how to spoil. */
-struct control {
-    int round;
-    enum nonsense { NOTHING, SHORT, LONG, LANES, NEGATIVE, UNREACHED } nonsense;
+/* What the other rank sends in place of valid data. */
+enum spoil {
+    SPOIL_OFFER_COUNT,
+    SPOIL_OFFER_KIND,
+    SPOIL_OFFER_SIZE,
+    SPOIL_OFFER_SHORT,
+    SPOIL_WISHES_SHORT,
+    SPOIL_WISHES_NONE,
+    SPOIL_LANES,
+    SPOIL_LANES_NEGATIVE,
+    SPOIL_NOTHING,
+    SPOILS
 };
 
-static const struct member members[2] = {{.host = "here"}, {.host = "here"}};
-
-const struct member *control_members(const struct control *control)
+static bool decode(struct links *links, const struct bytes *share, size_t size,
+                   bool (*function)(struct links *, int, struct reader *))
 {
-    (void)control;
-    return members;
+    struct reader reader = {.at = share->data, .left = size};
+    return function(links, 1, &reader) && !reader.bad && reader.left == 0;
 }
 
-void blobs_free(struct blobs *blobs)
+/* The other rank has the same transports at the same addresses. */
+static bool offers_accepted(struct links *links, enum spoil spoil)
 {
-    for (int i = 0; i < blobs->count; i++)
-        free(blobs->data[i]);
-    free(blobs->data);
-    free(blobs->size);
-    *blobs = (struct blobs){.count = 0};
+    struct bytes share = {0};
+    links_encode_offers(links, &share);
+    unsigned char *count = share.data, *kind = count + 4, *offer_size = kind + 4;
+    size_t size = share.size - (spoil == SPOIL_OFFER_SHORT);
+    if (spoil == SPOIL_OFFER_COUNT)
+        *count = 200;
+    else if (spoil == SPOIL_OFFER_KIND)
+        *kind = 0;
+    else if (spoil == SPOIL_OFFER_SIZE)
+        offer_size[1] = 255;
+    bool accepted = decode(links, &share, size, links_decode_offers);
+    bytes_free(&share);
+    return accepted;
 }
 
-enum status control_allgather(struct control *control, const void *data, size_t size,
-                              struct blobs *blobs)
+/* It reaches this rank by all transports that reach it from here, and wishes the same. */
+static bool wishes_accepted(struct links *links, enum spoil spoil)
 {
-    enum nonsense nonsense = control->nonsense;
-    size_t theirs = size;
-    char *other = calloc(1, size + 1);
-    memcpy(other, data, size);
-    if (control->round == 1) { /* all transports reach, so far as this rank's do */
-        other[0] = other[1];
-        theirs = nonsense == UNREACHED ? 1 : size;
-    }
-    if (control->round == 2) {
-        int lanes = nonsense == LANES ? 1 << 30 : nonsense == NEGATIVE ? -1 : 1;
-        memcpy(other, &lanes, sizeof(lanes));
-        theirs = nonsense == NOTHING ? 0 : nonsense == SHORT ? 2 : size + (nonsense == LONG);
-    }
-    control->round++;
-    blobs->count = 2;
-    blobs->data = calloc(2, sizeof(*blobs->data));
-    blobs->size = calloc(2, sizeof(*blobs->size));
-    blobs->data[0] = memcpy(malloc(size), data, size);
-    blobs->size[0] = size;
-    if (theirs > 0)
-        blobs->data[1] = other;
-    else
-        free(other);
-    blobs->size[1] = theirs;
-    return STATUS_OK;
+    const unsigned char wishes[] = {LINKS_WISHED, LINKS_WISHED};
+    struct bytes share = {0};
+    links_encode_wishes(links, wishes, 1, &share);
+    share.data[4] = share.data[5];
+    if (spoil == SPOIL_LANES)
+        share.data[3] = 1;
+    else if (spoil == SPOIL_LANES_NEGATIVE)
+        memset(share.data, 255, 4);
+    size_t size = spoil == SPOIL_WISHES_SHORT  ? share.size - 1
+                  : spoil == SPOIL_WISHES_NONE ? 0
+                                               : share.size;
+    bool accepted = decode(links, &share, size, links_decode_wishes);
+    bytes_free(&share);
+    return accepted;
 }
 
 static void test_nonsense(void **state)
@@ -67,25 +71,48 @@ static void test_nonsense(void **state)
     const struct transport *const allowed[] = {transport_find("tcp"), NULL};
     const struct transport_config config = {
         .ranks = 2, .local_ranks = 2, .secret = world_secret, .timeout = 1};
-    for (enum nonsense nonsense = NOTHING; nonsense <= UNREACHED; nonsense++) {
-        struct control control = {.nonsense = nonsense};
+    for (enum spoil spoil = 0; spoil < SPOILS; spoil++) {
         struct links *links = NULL;
-        struct log log;
-        const unsigned char wishes[] = {0, LINKS_WISHED};
-        log_init(&log, 0, 0);
-        log_attach(&log);
-        enum status status = links_open(allowed, &config, &control, &links);
-        assert_int_equal(status, nonsense == UNREACHED ? STATUS_ERROR : STATUS_OK);
-        if (status == STATUS_OK)
-            assert_int_equal(links_connect(links, &control, wishes, 1), STATUS_ERROR);
-        assert_non_null(strstr(log.failure.text, "rank 1"));
+        assert_int_equal(links_open(allowed, &config, &links), STATUS_OK);
+        bool accepted = offers_accepted(links, spoil);
+        assert_int_equal(accepted, spoil > SPOIL_OFFER_SHORT);
+        if (accepted)
+            assert_int_equal(wishes_accepted(links, spoil), spoil == SPOIL_NOTHING);
         links_close(links);
-        log_attach(NULL);
     }
+}
+
+/* A rank that allows another number of transports is not reached; the sentence names both. */
+static void test_other_transports(void **state)
+{
+    (void)state;
+    static const struct member members[2] = {{.host = "here"}, {.host = "there"}};
+    const struct transport *const allowed[] = {transport_find("tcp"), NULL};
+    const struct transport_config config = {
+        .ranks = 2, .local_ranks = 2, .secret = world_secret, .timeout = 1};
+    const unsigned char wishes[] = {0, LINKS_WISHED};
+    struct links *links = NULL;
+    struct bytes share = {0};
+    struct log log;
+    log_init(&log, 0, 0);
+    log_attach(&log);
+    assert_int_equal(links_open(allowed, &config, &links), STATUS_OK);
+    bytes_put_u32(&share, 0);
+    assert_true(decode(links, &share, share.size, links_decode_offers));
+    bytes_free(&share);
+    links_encode_wishes(links, wishes, 1, &share);
+    assert_true(decode(links, &share, share.size, links_decode_wishes));
+    bytes_free(&share);
+    assert_int_equal(links_connect(links, members), STATUS_UNAVAILABLE);
+    assert_non_null(strstr(log.failure.text, "rank 0 on here and rank 1 on there"));
+    assert_non_null(strstr(log.failure.text, "tcp: it allows other transports"));
+    links_close(links);
+    log_attach(NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nonsense)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nonsense),
+                                       cmocka_unit_test(test_other_transports)};
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "control/exchange.h"
 #include "net/socket.h"
 #include "run/runner.h"
 
@@ -69,6 +70,8 @@ struct life {
     struct membership membership;
     struct job job;
     struct runner runner;
+    struct barrier_offer offer; /* of this host's first rank */
+    bool shares[RANKS_MOST];
     _Atomic bool watched;
 };
 
@@ -83,16 +86,34 @@ static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             snprintf((life)->board->told[(life)->membership.rank], sizeof(life)->board->told[0],   \
-                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->failure.text);      \
+                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->failure.text); \
             return false;                                                                          \
         }                                                                                          \
     } while (0)
 
-/* start_barrier_open(), in the way in which this rank is placed. */
-static bool life_open(struct life *life)
+static bool offer_decode(void *argument, int rank, struct reader *reader)
+{
+    struct life *life = argument;
+    struct barrier_offer offer;
+    bool good = barrier_offer_decode(&offer, reader);
+    if (rank == life->runner.node.ranks[0])
+        life->offer = offer;
+    return good;
+}
+
+static bool shares_decode(void *argument, int rank, struct reader *reader)
+{
+    struct life *life = argument;
+    life->shares[rank] = read_u32(reader) == 1;
+    return true;
+}
+
+/* Opens and joins the barrier, in the way in which this rank is placed. */
+static bool life_join(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
     struct runner *runner = &life->runner;
+    struct bytes share = {0};
     struct rlimit limit, full;
     int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next = dup(root);
     require(life, root >= 0 && next >= 0 && close(next) == 0);
@@ -103,10 +124,29 @@ static bool life_open(struct life *life)
         require(life, chroot(nowhere) == 0);
     if (has_trouble(scenario, runner->rank, POOR))
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
-    require(life, start_barrier_open(&runner->start_barrier, runner->control, life->job.memory,
-                                     scenario->lane) == STATUS_OK);
+    start_barrier_open(&runner->start_barrier, &runner->node);
+    barrier_offer_encode(&runner->start_barrier.offer, &share);
+    require(life, exchange_all(runner->control, &share, "offer", offer_decode, life) == STATUS_OK);
+    require(life, start_barrier_join(&runner->start_barrier, &runner->node, &life->offer,
+                                     life->job.memory) == STATUS_OK);
     require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
+    return true;
+}
+
+static bool life_open(struct life *life)
+{
+    struct runner *runner = &life->runner;
+    struct bytes share = {0};
+    require(life, node_ranks_find(control_members(runner->control), runner->ranks, runner->rank,
+                                  &runner->node) == STATUS_OK);
+    if (!life_join(life))
+        return false;
+    bytes_put_u32(&share, runner->start_barrier.memory != NULL);
+    require(life, exchange_all(runner->control, &share, "share", shares_decode, life) == STATUS_OK);
+    require(life, start_barrier_arrange(&runner->start_barrier, control_members(runner->control),
+                                        runner->ranks, runner->rank, life->shares,
+                                        life->scenario->lane) == STATUS_OK);
     return true;
 }
 
@@ -132,6 +172,16 @@ static bool life_look(struct life *life)
     return true;
 }
 
+static bool link_offers_decode(void *links, int rank, struct reader *reader)
+{
+    return links_decode_offers(links, rank, reader);
+}
+
+static bool wishes_decode(void *links, int rank, struct reader *reader)
+{
+    return links_decode_wishes(links, rank, reader);
+}
+
 static bool life_link(struct life *life)
 {
     struct runner *runner = &life->runner;
@@ -149,8 +199,15 @@ static bool life_link(struct life *life)
         if (operation_travels(schedule->operations[i].kind))
             wishes[schedule->operations[i].peer] =
                 life->scenario->lane ? LINKS_ONE_MORE : LINKS_WISHED;
-    require(life, links_open(transports, &config, runner->control, &runner->links) == STATUS_OK);
-    require(life, links_connect(runner->links, runner->control, wishes, 1) == STATUS_OK);
+    struct bytes share = {0};
+    require(life, links_open(transports, &config, &runner->links) == STATUS_OK);
+    links_encode_offers(runner->links, &share);
+    require(life, exchange_all(runner->control, &share, "address", link_offers_decode,
+                               runner->links) == STATUS_OK);
+    links_encode_wishes(runner->links, wishes, 1, &share);
+    require(life, exchange_all(runner->control, &share, "wish", wishes_decode, runner->links) ==
+                      STATUS_OK);
+    require(life, links_connect(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
     struct executor_config shared = runner_executor_config(runner);
     require(life, start_barrier_link(&runner->start_barrier, &shared) == STATUS_OK);
@@ -259,6 +316,7 @@ static bool life_run(struct life *life)
     require(life, control_finish(runner->control, STATUS_OK) == STATUS_OK);
     links_close(runner->links);
     start_barrier_close(&runner->start_barrier);
+    node_ranks_free(&runner->node);
     life->job.memory->engine_close(runner->engine);
     control_close(runner->control);
     return true;

@@ -1,0 +1,27 @@
+/*
+ * node_ranks.c - the ranks that run on this rank's host.
+ */
+#include "run/node_ranks.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+enum status node_ranks_find(const struct member *members, int ranks, int rank,
+                            struct node_ranks *node)
+{
+    *node = (struct node_ranks){.place = members[rank].local_rank};
+    node->ranks = malloc((size_t)ranks * sizeof *node->ranks);
+    if (!node->ranks)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    for (int r = 0; r < ranks; r++)
+        if (members[r].node == members[rank].node)
+            node->ranks[node->count++] = r;
+    return STATUS_OK;
+}
+
+void node_ranks_free(struct node_ranks *node)
+{
+    free(node->ranks);
+    *node = (struct node_ranks){0};
+}

@@ -1,0 +1,61 @@
+/*
+ * survey.c - what all test cases of a job will need on this rank.
+ */
+#include "session/survey.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "run/test_case.h"
+
+static void needs_add(struct needs *needs, const struct schedule *schedule, size_t element)
+{
+    size_t bytes[BUFFERS];
+    schedule_bytes(schedule, element, bytes);
+    for (int b = 0; b < BUFFERS; b++)
+        needs->bytes[b] = bytes[b] > needs->bytes[b] ? bytes[b] : needs->bytes[b];
+    for (size_t i = 0; i < schedule->count; i++)
+        if (schedule->operations[i].peer >= 0)
+            needs->peers[schedule->operations[i].peer] = true;
+    if (schedule->lanes > needs->lanes)
+        needs->lanes = schedule->lanes;
+}
+
+static enum status survey_size(const struct runner *runner, size_t bytes, struct needs *needs)
+{
+    const struct job *job = runner->job;
+    enum status status = STATUS_OK;
+    for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
+        struct test_case test_case;
+        if (!job_runs_at(job, c, bytes))
+            continue;
+        status = test_case_schedules(runner, &job->candidates[c].choice, bytes, &test_case);
+        for (int i = 0; status == STATUS_OK && i < test_case.plans; i++)
+            needs_add(needs, test_case.schedules[i], job->datatype->size);
+        if (status == STATUS_OK)
+            test_case_close(&test_case);
+        tick_on(&runner->tick);
+    }
+    return status;
+}
+
+enum status survey(const struct runner *runner, struct needs *needs)
+{
+    *needs =
+        (struct needs){.peers = calloc((size_t)runner->ranks, sizeof *needs->peers), .lanes = 1};
+    if (!needs->peers)
+        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
+    enum status status = STATUS_OK;
+    size_t bytes = runner->job->smallest, next = 1;
+    for (; next != 0 && status == STATUS_OK; bytes = next) {
+        status = survey_size(runner, bytes, needs);
+        next = job_next_size(runner->job, bytes);
+    }
+    return status;
+}
+
+void needs_free(struct needs *needs)
+{
+    free(needs->peers);
+    *needs = (struct needs){0};
+}

@@ -1,0 +1,20 @@
+/*
+ * survey.h - what all test cases of a job will need on this rank: memory, peers and lanes.
+ */
+#ifndef CCTEST_SESSION_SURVEY_H
+#define CCTEST_SESSION_SURVEY_H
+
+#include "run/runner.h"
+
+struct needs {
+    size_t bytes[BUFFERS]; /* the most of any test case */
+    bool *peers;           /* by rank: some test case exchanges messages with it */
+    int lanes;             /* the most of any test case */
+};
+
+/* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may
+ * need other peers. Error: out of memory, or an algorithm that refuses the job. */
+enum status survey(const struct runner *runner, struct needs *needs);
+void needs_free(struct needs *needs);
+
+#endif
