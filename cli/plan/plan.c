@@ -143,15 +143,13 @@ enum status plan_command(const struct command_line *line, struct job *job)
     if (document)
         json_object_set_new(document, "plans", plans);
     for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
-        struct problem problem;
-        struct counts *counts;
-        status = job_problem(job, &job->candidates[i].choice, job->smallest, ranks, shape, &problem,
-                             &counts);
+        struct sized_problem sized;
+        status = job_problem(job, &job->candidates[i].choice, job->smallest, ranks, shape, &sized);
         if (status == STATUS_OK)
-            status = plan_choice(job, &problem, i, text, plans);
+            status = plan_choice(job, &sized.problem, i, text, plans);
         if (status == STATUS_OK && job->svg)
-            status = plan_picture(job, &problem);
-        counts_free(counts);
+            status = plan_picture(job, &sized.problem);
+        counts_free(sized.counts);
     }
     shape_free(shape);
     if (document && status == STATUS_OK)

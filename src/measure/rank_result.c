@@ -26,7 +26,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
                     job->iterations);
     rank_result->choice = choice;
     rank_result->bytes = bytes;
-    rank_result->problem = test_case->problem;
+    rank_result->problem = test_case->sized.problem;
     rank_result->hop_peer = -1;
     rank_result->checked =
         job->checked > 0 && job->checked < test_case->plans ? test_case->plans : job->checked;

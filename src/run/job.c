@@ -1,6 +1,6 @@
 /*
- * job.c - what can be said about a job without running it: its sizes, whether a number of ranks
- * suits it, and whether its results were fast enough.
+ * job.c - what follows from a job without running it: its sizes, its problems, and whether a number
+ * of ranks suits it.
  */
 #include "run/job.h"
 
@@ -44,19 +44,19 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
 }
 
 enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
-                        const struct shape *shape, struct problem *problem, struct counts **counts)
+                        const struct shape *shape, struct sized_problem *sized)
 {
     const struct collective *collective = job->collective;
-    *counts = NULL;
-    *problem = (struct problem){
-        .collective = collective,
-        .ranks = ranks,
-        .root = collective->rooted && job->root != ROOT_ALL ? job->root : 0,
-        .count = collective_count(collective, bytes, job->datatype->size, ranks),
-        .in_place = job->in_place,
-        .finishes = job->reduction && job->reduction->finishes,
-        .shape = shape,
-    };
+    struct problem *problem = &sized->problem;
+    struct counts **counts = &sized->counts;
+    *sized = (struct sized_problem){
+        .problem = {.collective = collective,
+                    .ranks = ranks,
+                    .root = collective->rooted && job->root != ROOT_ALL ? job->root : 0,
+                    .count = collective_count(collective, bytes, job->datatype->size, ranks),
+                    .in_place = job->in_place,
+                    .finishes = job->reduction && job->reduction->finishes,
+                    .shape = shape}};
     enum status status = STATUS_OK;
     if (choice->algorithm && choice->algorithm->partner)
         status = choice_partners(choice, ranks, counts);
@@ -72,7 +72,7 @@ enum status job_problem(const struct job *job, const struct choice *choice, size
     return status;
 }
 
-/* A grouped algorithm is not judged before the groups are known. */
+/* A grouped algorithm is accepted until the groups are known. */
 static const char *choice_refusal(const struct job *job, const struct choice *choice, int ranks,
                                   const struct shape *shape, char *why, size_t size)
 {
@@ -90,7 +90,7 @@ bool job_runs_at(const struct job *job, int candidate, size_t bytes)
     return bytes >= job->candidates[candidate].least && bytes <= job->candidates[candidate].most;
 }
 
-/* The candidates of a job, while they are being rewritten. */
+/* The candidates of a job, while `auto` is replaced by its picks. */
 struct candidates {
     struct candidate list[CANDIDATES_MOST];
     int count;
@@ -99,26 +99,25 @@ struct candidates {
 static enum status candidates_add(struct candidates *candidates, const struct candidate *candidate)
 {
     if (candidates->count == CANDIDATES_MOST)
-        return fail(STATUS_USAGE, "there are more than %d algorithms to run: compare fewer at once",
+        return fail(STATUS_USAGE, "more than %d algorithms to run: compare fewer at once",
                     CANDIDATES_MOST);
     candidates->list[candidates->count++] = *candidate;
     return STATUS_OK;
 }
 
-/* The size that auto goes by: what becomes of the one that is asked for. */
+/* The size by which auto picks: that of the problem that the asked size makes. */
 static enum status auto_bytes(const struct job *job, int ranks, size_t asked, size_t *bytes)
 {
     static const struct choice unknown;
-    struct problem problem;
-    struct counts *counts;
-    enum status status = job_problem(job, &unknown, asked, ranks, NULL, &problem, &counts);
+    struct sized_problem sized;
+    enum status status = job_problem(job, &unknown, asked, ranks, NULL, &sized);
     if (status == STATUS_OK)
-        *bytes = collective_bytes(&problem, job->datatype->size);
-    counts_free(counts);
+        *bytes = collective_bytes(&sized.problem, job->datatype->size);
+    counts_free(sized.counts);
     return status;
 }
 
-/* What auto picks for each size of the sweep. */
+/* Adds auto's pick for each size of the sweep. */
 static enum status auto_expand(const struct job *job, int ranks, const struct shape *shape,
                                struct candidates *candidates)
 {
@@ -167,7 +166,7 @@ static enum status candidates_expand(struct job *job, int ranks, const struct sh
     return status;
 }
 
-/* Takes out what refuses, where the user asked for whatever there is. */
+/* Removes algorithms that refuse, under `-a all`. */
 static enum status check_candidates(struct job *job, int ranks, const struct shape *shape)
 {
     const char *name = job->collective->name;
@@ -209,12 +208,10 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
     enum status status = shape ? candidates_expand(job, ranks, shape) : STATUS_OK;
     if (status == STATUS_OK)
         status = check_candidates(job, ranks, shape);
-    struct problem problem;
-    struct counts *counts;
+    struct sized_problem sized;
     if (status != STATUS_OK || !job->collective->counted)
         return status;
-    status = job_problem(job, &job->candidates[0].choice, job->smallest, ranks, shape, &problem,
-                         &counts);
-    counts_free(counts);
+    status = job_problem(job, &job->candidates[0].choice, job->smallest, ranks, shape, &sized);
+    counts_free(sized.counts);
     return status;
 }

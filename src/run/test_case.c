@@ -20,8 +20,8 @@ enum status test_case_schedules(const struct runner *runner, const struct choice
     bool rotates = job->collective->rooted && job->root == ROOT_ALL;
     *test_case =
         (struct test_case){.choice = choice, .plans = rotates ? runner->ranks : 1, .sets = 1};
-    enum status status = job_problem(job, choice, bytes, runner->ranks, runner->shape,
-                                     &test_case->problem, &test_case->counts);
+    enum status status =
+        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
     if (status != STATUS_OK)
         return status;
     test_case->schedules = calloc((size_t)test_case->plans, sizeof *test_case->schedules);
@@ -30,7 +30,7 @@ enum status test_case_schedules(const struct runner *runner, const struct choice
     if (!test_case->schedules || !test_case->executor)
         status = fail(STATUS_ERROR, "out of memory for %d schedules", test_case->plans);
     for (int i = 0; i < test_case->plans && status == STATUS_OK; i++) {
-        struct problem problem = test_case->problem;
+        struct problem problem = test_case->sized.problem;
         problem.root += i;
         status =
             schedule_build(choice, &problem, runner->rank, job->channels, &test_case->schedules[i]);
@@ -48,7 +48,7 @@ void test_case_close(struct test_case *test_case)
         schedule_free(test_case->schedules[i]);
     free(test_case->executor);
     free(test_case->schedules);
-    counts_free(test_case->counts);
+    counts_free(test_case->sized.counts);
     *test_case = (struct test_case){0};
 }
 

@@ -12,9 +12,8 @@
  * a schedule for each root. */
 struct test_case {
     const struct choice *choice;
-    struct problem problem; /* of the first schedule */
-    struct counts *counts;  /* what it refers to, or NULL */
-    int plans;              /* schedules */
+    struct sized_problem sized; /* of the first schedule */
+    int plans;                  /* schedules */
     int sets;
     struct schedule **schedules;
     struct executor **executor; /* sets x plans */
