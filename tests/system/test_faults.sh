@@ -19,12 +19,12 @@ no_process() { [ -z "$(session "$1")" ]; }
 
 # Data: the right status, rank, iteration and diagnosis, over collectives, algorithms and links.
 diagnosis() { # diagnosis FAULT REGEX ARGUMENT...
-    cctest "${@:3}" "${small[@]}" --np 4 --inject "$1:rank=2:iteration=1" --json "$scratch/story.json"
+    cctest "${@:3}" "${small[@]}" --np 4 --inject "$1:rank=2:iteration=1" --json "$scratch/diagnosis.json"
     check_status 3
     check_says "wrong data at ranks? [0-3].*checked iteration 1.*$2"
     check_silent 'checked iteration [02]'
     check_says '^# status: wrong-data' "$out"
-    check_json "$scratch/story.json" 'd["status"] == "wrong-data"' 'd["results"][0]["wrong"] > 0' 'd["errors"]'
+    check_json "$scratch/diagnosis.json" 'd["status"] == "wrong-data"' 'd["results"][0]["wrong"] > 0' 'd["errors"]'
 }
 for links in shm tcp; do
     for as in processes threads; do
@@ -206,8 +206,8 @@ print(json.load(open('$scratch/outside.json'))['ranks'][0]['pid'])")"
     wait $pid 2>/dev/null
     status=$?
     check_status 5
-    told=$(grep -c "^cctest: rank [0-9]*: rank 0 (host .* cannot be reached any more" "$err")
-    check "$told ranks say that rank 0 is gone, and not ${words%:*}" test "$told" = "${words%:*}"
+    reports=$(grep -c "^cctest: rank [0-9]*: rank 0 (host .* cannot be reached any more" "$err")
+    check "$reports ranks say that rank 0 is gone, and not ${words%:*}" test "$reports" = "${words%:*}"
     rm -f "$scratch/outside.json"
     nothing_left $pid
 done

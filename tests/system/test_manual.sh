@@ -39,15 +39,15 @@ text = "".join(subprocess.run([sys.argv[1], *words], capture_output=True, text=T
 count = 0
 for name, words in re.findall(r"^  (?:-., |    )--([a-z-]+)((?:.*\n)(?:^ {20,}.*\n)*)", text, re.M):
     item = re.search(r"^\.It Fl (?:. Ar \S+ , Fl |v , Fl |h , Fl )?-%s\b.*\n((?:(?!\.It Fl|\.El|\.Bl).*\n)*)" % name, page, re.M)
-    told = re.search(r"\(([^()]*)\)\s*$", words)
+    default = re.search(r"\(([^()]*)\)\s*$", words)
     wanted = re.search(r"^Default: ([^,.;\n]*)", item.group(1), re.M) if item else None
     if not item:
         print(f"--{name} is not in the page")
-    elif bool(told) != bool(wanted):
+    elif bool(default) != bool(wanted):
         print(f"--{name}: only one of --help and the page has a default")
-    elif told and " " not in told.group(1) and told.group(1) != wanted.group(1):
-        print(f"--{name}: {told.group(1)} in --help, {wanted.group(1)} in the page")
-    count += bool(told)
+    elif default and " " not in default.group(1) and default.group(1) != wanted.group(1):
+        print(f"--{name}: {default.group(1)} in --help, {wanted.group(1)} in the page")
+    count += bool(default)
 sys.exit(0 if count >= 20 else f"only {count} defaults were found")
 PYTHON
 status=$?
@@ -55,17 +55,17 @@ check_status 0 "defaults are found"
 check_silent . "$out"
 
 # The environment: the page has all variables that the program reads, and no others; options read theirs.
-sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/told"
+sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/page-variables"
 (
     cd "$repository" || exit 1
     sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c cli/*.c cli/*/*.c transports/*/*.c
     grep -oE '"[A-Z]+_[A-Z_]+"' src/bootstrap/launcher.c | tr -d '"'
 ) | sort -u >"$scratch/read"
-check "variables that the page lacks: $(comm -13 "$scratch/told" "$scratch/read" | paste -sd' ')" \
-    test -z "$(comm -13 "$scratch/told" "$scratch/read")"
+check "variables that the page lacks: $(comm -13 "$scratch/page-variables" "$scratch/read" | paste -sd' ')" \
+    test -z "$(comm -13 "$scratch/page-variables" "$scratch/read")"
 while read -r variable; do
     check "the program does not read $variable" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
-done <"$scratch/told"
+done <"$scratch/page-variables"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
     case $option in

@@ -178,13 +178,13 @@ refuses_ranks() {
     esac
 }
 
-# One job: prints nothing, "refused" where it is to be, or what is wrong.
+# Runs one job: prints nothing, "refused" as expected, or what is wrong.
 run_one() {
-    local ranks words status told np
+    local ranks words status output np
     read -r ranks words <<<"$1"
     np=${words#*--np }
     read -ra words <<<"$words"
-    told=$(timeout -k 2 120 "$CCTEST" "${words[@]}" -n 2 -w 1 -c 2 --timeout 20 2>&1 </dev/null)
+    output=$(timeout -k 2 120 "$CCTEST" "${words[@]}" -n 2 -w 1 -c 2 --timeout 20 2>&1 </dev/null)
     status=$?
     if refuses_ranks "$ranks" "${np%% *}"; then
         if [ "$status" = 2 ]; then
@@ -193,10 +193,10 @@ run_one() {
             echo "exit status $status, not 2: cctest ${words[*]}"
         fi
     elif [ "$status" = 0 ]; then
-        grep -q "^# status: ok" <<<"$told" || echo "no 'status: ok': ${words[*]}"
+        grep -q "^# status: ok" <<<"$output" || echo "no 'status: ok': ${words[*]}"
     else
         echo "exit status $status: cctest ${words[*]}"
-        grep -v "^#" <<<"$told" | tail -n 8 | sed 's/^/    /'
+        grep -v "^#" <<<"$output" | tail -n 8 | sed 's/^/    /'
     fi
 }
 export -f refuses_ranks
@@ -207,11 +207,11 @@ list_runs >"$scratch/runs"
 jobs=$(wc -l <"$scratch/runs")
 runs=$(awk '{ runs += split($4, names, ",") } END { print runs }' "$scratch/runs")
 # shellcheck disable=SC2016
-xargs -P 3 -d '\n' -I RUN bash -c 'run_one "$1"' run RUN <"$scratch/runs" >"$scratch/told"
-refused=$(grep -c '^refused$' "$scratch/told")
-list_gaps >>"$scratch/told"
-grep -v '^refused$' "$scratch/told" | head -n 60
-wrong=$(grep -Ec '^(exit status|no )' "$scratch/told")
+xargs -P 3 -d '\n' -I RUN bash -c 'run_one "$1"' run RUN <"$scratch/runs" >"$scratch/results"
+refused=$(grep -c '^refused$' "$scratch/results")
+list_gaps >>"$scratch/results"
+grep -v '^refused$' "$scratch/results" | head -n 60
+wrong=$(grep -Ec '^(exit status|no )' "$scratch/results")
 echo "coverage: $(algorithms | wc -l) algorithms, $(transports | wc -w) transports, $runs runs in $jobs jobs," \
-    "$refused refused as they are to be, $wrong wrong"
+    "$refused refused as expected, $wrong wrong"
 exit $((wrong > 0))

@@ -26,7 +26,7 @@ run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" -a ring : -n 1 "$CCTEST" "${small
 check_status 2
 check_says "other options than rank 0"
 
-# Ranks that never come, or one behind the other, each within the deadline.
+# Ranks that never come, or come one after the other, each within the deadline.
 run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" --timeout 1 : -n 1 sleep 4 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
 check "mpiexec fails" test $status != 0
 check_says "1 of 4 ranks did not join within 1 s: rank 1;"
@@ -45,7 +45,7 @@ run mpiexec.hydra -launcher fork -hosts localhost:2,127.0.0.1:2 -n 4 "$CCTEST" "
 check_status 0 "two proxies"
 check_says "^# 4 ranks on .* \(pmi\)" "$out"
 
-# One rank is killed: the others say which, and end alike. (The shell keeps mpiexec from killing them first.)
+# One rank is killed: the others name it and end alike. (The shell keeps mpiexec from killing them first.)
 # shellcheck disable=SC2016
 run mpiexec.hydra -n 4 sh -c '"$@"; echo "$PMI_RANK ended with $?" >&2; sleep 2' - "$CCTEST" "${small[@]}" \
     --inject kill:rank=2:iteration=3 --json "$json"
@@ -56,7 +56,7 @@ check_json "$json" 'd["status"] == "timeout"' 'd["errors"][0]["rank"] == 2'
 run mpiexec.hydra -n 4 "$CCTEST" "${small[@]}" --inject kill:rank=2:iteration=3
 check_status 9 "a rank was killed"
 
-# A socket that nobody serves: never jobs of one rank.
+# A socket without a server: an error, never jobs of one rank.
 run env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=0 "$CCTEST" "${small[@]}"
 check_status 2
 check_says "mpiexec started this as rank 0 of 2, but its PMI socket \(PMI_FD\) does not answer: Bad file descriptor"

@@ -76,7 +76,7 @@ check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(local)' "$out"
 check_says "^cctest: mpirun started 2 processes, and --np 3 makes each of them a job of its own: leave out --np"
 check "that is said once" test "$(wc -l <"$err")" = 1
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" --np 3
-check_status 0 "as told, once"
+check_status 0 "--np, once"
 check_silent .
 run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --ranks-as threads
 check_status 2
@@ -218,7 +218,7 @@ check_status 2 "a rank of nobody knows how many"
 check_says "OMPI_COMM_WORLD_RANK is [012], but OMPI_COMM_WORLD_SIZE is not set: .*--rendezvous .*--np N"
 check_silent . "$out"
 run env PMIX_NAMESPACE=none PMIX_RANK=0 "$CCTEST" "${small[@]}" --np 2
-check_status 0 "as told"
+check_status 0 "--np"
 run env PMIX_NAMESPACE=none PMIX_RANK=0 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$CCTEST" "${small[@]}"
 check_status 0 "one rank needs nobody"
 slurm=(SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=1 SLURM_JOB_ID=7 SLURM_STEP_NODELIST=n1)

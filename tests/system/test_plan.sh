@@ -12,10 +12,10 @@ svg=$scratch/plan.svg
 #   sends     (from, to, round) in a file of --json, sorted
 #   meeting   labels that meet another or leave the picture
 check_svg() {
-    local file=$1 told
+    local file=$1 wrong
     shift
     checks=$((checks + $#))
-    told=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
+    wrong=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
 import collections, json, re, sys
 import xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
@@ -54,8 +54,8 @@ for expression in sys.argv[2:]:
     if not eval(expression, known):
         print("not so:", expression, "; labels:", [a[4] for a in arrows][:20])
 PYTHON
-    ) || told="not a picture: $(tail -n 1 <<<"$told")"
-    [ -z "$told" ] || failed "$file: $told"
+    ) || wrong="not a picture: $(tail -n 1 <<<"$wrong")"
+    [ -z "$wrong" ] || failed "$file: $wrong"
 }
 
 # plan ARGUMENT...: draws it.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The sanitizers' builds: AddressSanitizer and UndefinedBehaviorSanitizer with ranks that are processes, and the unit
-# tests; ThreadSanitizer with ranks that are threads. Any report fails. Each build is kept: the next time it is short.
+# AddressSanitizer and UndefinedBehaviorSanitizer with ranks as processes and with the unit tests; ThreadSanitizer with
+# ranks as threads. Any report fails. The builds are kept, so the next run is shorter.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 [ -z "${CCTEST_SAN:-}" ] || skip "this is a sanitizer's build already"
@@ -18,7 +18,7 @@ reports_to() { # reports_to FOLDER
     export TSAN_OPTIONS=log_path=$1/report
 }
 RUN_LIMIT=120
-# What libpmix 4.2 loses of its own, and nothing else that it allocates; a unit test may load it too.
+# Suppresses only the known leaks of libpmix 4.2; a unit test may load it, too.
 printf 'leak:%s\n' pmix_rte_init pmix_bfrops_base_value_load >"$scratch/libpmix"
 export LSAN_OPTIONS=print_suppressions=0:suppressions=$scratch/libpmix
 
@@ -30,7 +30,7 @@ build() { # build SANITIZERS GOAL...
     [ $status = 0 ] || finish
 }
 
-# sane STATUS COMMAND...: ends so, and nobody has reported anything.
+# sane STATUS COMMAND...: ends with STATUS, without any report.
 sane() {
     rm -f "$scratch"/report.*
     run "${@:2}"
@@ -39,8 +39,8 @@ sane() {
     check "reported: $(head -n 40 "$scratch/reports")" test ! -s "$scratch/reports"
 }
 
-# matrix ARGUMENT...: every algorithm, over one transport with an odd number of ranks and over the other in groups, and
-# other options by turns.
+# matrix ARGUMENT...: every algorithm, over one transport with an odd number of ranks and over the other in groups; other
+# options rotate.
 matrix() {
     local turn=0 collective each words
     for collective in $(algorithms | cut -d' ' -f1 | uniq); do
@@ -54,7 +54,7 @@ matrix() {
     done
 }
 
-# faults ARGUMENT...: paths of errors
+# faults ARGUMENT...: error paths
 faults() {
     local small=(-b 64K -e 64K -n 2 -w 1 -c 2 --np 3)
     for transport in $(transports); do
@@ -86,7 +86,7 @@ began=$SECONDS
 reports_to "$scratch/runs"
 build address,undefined tests
 echo "build: $((SECONDS - began)) s"
-unit_tests >"$scratch/units" 2>&1 & # they take about as long as all the rest
+unit_tests >"$scratch/units" 2>&1 & # about as long as all the rest
 units=$!
 binary=$repository/build-address-undefined/cctest
 matrix

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Slurm for real: a controller and four nodes, started for this test. Steps find their ranks, wherever they are and
-# whatever else runs there; what is no step is not taken for one; statuses reach Slurm.
+# A real Slurm: a controller and four nodes, started for this test. Ranks of a step meet, whatever the distribution and
+# whatever else runs there; other commands are not mistaken for a step; exit statuses reach Slurm.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/hosts.sh
@@ -8,14 +8,14 @@
 # shellcheck source=tests/system/slurm.sh
 . "$(dirname -- "$0")/slurm.sh"
 private_machine "$@"
-cd "$scratch" || exit # where the hosts' commands run
+cd "$scratch" || exit # commands on hosts run here
 slurm_up 4 || skip "$slurm_missing"
 small=(allreduce -b 4K -e 4K -n 3 -w 1 -c 2 --timeout 20)
 secret=$(head -c 32 /dev/urandom | base64)
 
-# In a step, each task says where it is, and leaves its status: task N in N.node and N.status.
+# In a step, each task writes its node and its status: task N to N.node and N.status.
 cat >task.sh <<'TASK'
-trap : TERM # cctest is to be seen ending, not this shell
+trap : TERM # this shell waits for cctest to end
 rm -f "$SLURM_PROCID".*
 echo "$SLURMD_NODENAME" >"$SLURM_PROCID.node"
 "$@"
@@ -32,13 +32,13 @@ check_tasks() { # check_tasks COUNT STATUS: the first COUNT tasks have all ended
     done
 }
 
-# check_ranks COUNT [PYTHON-EXPRESSION]: the job in job.json had so many, each on its task's node, and went well.
+# check_ranks COUNT [PYTHON-EXPRESSION]: the job in job.json had COUNT ranks, each on the node of its task, and succeeded.
 check_ranks() {
     check_json job.json "len(d['ranks']) == $1" "d['status'] == 'ok'" \
         "[r['host'] for r in d['ranks']] == [open('%d.node' % r).read().strip() for r in range($1)]" "${@:2}"
 }
 
-# An allocation in which steps start at once; a job of its own for each would wait for Slurm's scheduler.
+# Steps start at once in this allocation; separate jobs would wait for Slurm's scheduler.
 slurm salloc --no-shell -N 3 --ntasks-per-node=8
 check_status 0 salloc
 job=$(sed -n 's/.*Granted job allocation \([0-9]*\).*/\1/p' "$err")
@@ -58,7 +58,7 @@ for shape in "4 -n 4" "5 -N 2 -n 5" "7 -N 3 -n 7" "3 -N 1 -n 3" "6 -N 3 -n 6 -m 
     check "$shape: one table" test "$(grep -c '^# status' "$out")" = 1
     if [[ $shape = *pmix ]]; then
         check_ranks "$ranks" 'd["bootstrap"] == "pmix"'
-        check_silent CCTEST_SECRET # each job has one
+        check_silent CCTEST_SECRET # each job has a secret
     else
         check_ranks "$ranks" 'd["bootstrap"] == "tcp"'
         check_says 'rank 0: CCTEST_SECRET is not set: .*against accidents'
@@ -74,7 +74,7 @@ while read -ra words; do
 done < <(sed -nE 's/^    (srun [^#]*).*/\1/p' "$repository/README.md")
 check "the README has such lines" test "${lines:-0}" -ge 2
 
-# A job of its own, and one of several components. srun passes a secret on.
+# A separate job, and a heterogeneous one. srun passes a secret on.
 rm -f job.json
 slurm env CCTEST_SECRET="$secret" srun -N 2 -n 3 "${task[@]}" "${small[@]}" --json job.json
 check_status 0
@@ -85,7 +85,7 @@ slurm srun -N 1 -n 2 "${task[@]}" "${small[@]}" --json job.json : -N 1 -n 1 "${t
 check_status 0
 check_ranks 3
 
-# Jobs one behind the other in one step have one name and one key.
+# Jobs one after the other in one step have the same name and key.
 # shellcheck disable=SC2016
 step -N 3 -n 6 sh -c 'for i in 1 2 3 4 5; do "$@" >/dev/null || echo "run $i of $SLURM_PROCID: $?"; done' loop \
     "$CCTEST" "${small[@]}"
@@ -93,7 +93,7 @@ check_status 0
 check_silent . "$out"
 check_silent 'error'
 
-# Whose ranks the user places himself may have rank 0 anywhere.
+# With an arbitrary distribution rank 0 may be on any node.
 printf '%s\n' h3 h1 h3 h2 >places
 step_placed() { slurm env SLURM_HOSTFILE=places srun --jobid="$job" -n 4 -m arbitrary "${task[@]}" "${small[@]}" "$@"; }
 step_placed --json job.json
@@ -144,7 +144,7 @@ for mpi in none pmix; do
         fi
     done
 done
-# Commands one behind the other in a step take no word that rank 0 said to the one before.
+# Commands one after the other in a step do not use data that rank 0 published for the one before.
 # shellcheck disable=SC2016
 step --mpi=pmix -N 3 -n 6 sh -c 'for i in 1 2 3 4 5; do
     [ $SLURM_PROCID != 0 ] || sleep 0.2
@@ -224,7 +224,7 @@ AGENT
 step -N 2 -n 2 -w h1,h2 sh agent.sh "$CCTEST" "${small[@]}"
 check_status 0
 check_says '^# 4 ranks on 2 hosts, h1 to h2 \(tcp\)' "$out"
-# MPI's launchers start a step of agents, whose variables their ranks have.
+# MPI launchers start a step of agents, and ranks inherit the variables of the agents.
 for launcher in "pmi:mpiexec.hydra" "pmix:mpirun.openmpi --allow-run-as-root"; do
     read -ra words <<<"${launcher#*:}"
     if command -v "${words[0]}" >/dev/null; then
@@ -236,10 +236,10 @@ for launcher in "pmi:mpiexec.hydra" "pmix:mpirun.openmpi --allow-run-as-root"; d
     fi
 done
 
-# ---- scripts/slurm, as their users submit them ----
+# ---- scripts/slurm ----
 
 scripts=$repository/scripts/slurm
-batch() { # batch WORDS...: a job of sbatch, with "${variables[@]}" in the environment; what it prints goes to ./printed
+batch() { # batch WORDS...: submits by sbatch, with "${variables[@]}" in the environment; output goes to ./printed
     slurm env CCTEST="$CCTEST" "${variables[@]}" sbatch --parsable -o printed "$@"
     check_status 0 sbatch
     slurm_wait "$(<"$out")"
@@ -270,8 +270,8 @@ batch -N 2 --ntasks-per-node=2 "$scripts/acceptance.sbatch"
 check_status 1 "acceptance with a rank that is killed"
 check_says '^broadcast .* A RANK WAS LOST OR STUCK, see acceptance-[0-9]+/broadcast.err' printed
 
-# An srun that loses what became of its tasks, as the real one does when a node is cut off. What rank 0 says counts, and
-# that it says nothing where it is lost itself.
+# An srun that loses the statuses of its tasks, as the real one does when a node is cut off. The JSON of rank 0 decides; it
+# is incomplete if rank 0 itself is lost.
 mkdir bin
 printf '#!/bin/sh\n%s "$@"\nexit 0\n' "$(command -v srun)" >bin/srun
 chmod +x bin/srun
@@ -292,7 +292,7 @@ check_status 5 "an array that lost rank 1"
 variables=(SIZE=128K CCTEST_ITERATIONS=5)
 batch -N 1 "$scripts/pairs.sbatch"
 check_status 2 "pairs of one node"
-# A node whose cable is slow is in all of the slowest pairs.
+# A node with a slow cable is in all of the slowest pairs.
 if host_rate 3 20mbit 2>"$err"; then
     batch -N 4 "$scripts/pairs.sbatch"
     check_status 0 "pairs"
@@ -311,7 +311,7 @@ else
     echo "not tested: a slow node (no token bucket here: $(head -n 1 "$err"))"
 fi
 
-# The array and its end, by the lines in the script's head.
+# The array and its evaluation, by the commands in the head of the script.
 sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--parsable -o collected &/; s/^#     //p' \
     "$scripts/array.sbatch" >lines
 check "two lines" test "$(grep -c sbatch lines)" = 2

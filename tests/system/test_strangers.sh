@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Others than the job's ranks at its sockets, while it forms, while its ranks connect to each other, and while it runs:
-# they are dropped and counted, they cost no more than so many descriptors, they learn nothing, and they are not obeyed.
+# Connections from outside to the sockets of a job, while its ranks join, while they connect to each other, and while
+# they run: they are dropped and counted, use a limited number of descriptors, learn nothing, and cannot give orders.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -10,24 +10,22 @@ hosts_up 4 || skip "$hosts_missing"
 export CCTEST_SECRET='open sesame, said nobody'
 port=7000
 
-# rank RANK WORLD HOST OPTION...: of a job that meets at host 1.
+# rank RANK WORLD HOST OPTION...: starts a rank of a job that meets at host 1.
 rank() {
     host_as "$3"
     start "$1" "${as[@]}" "$CCTEST" "${@:4}" --timeout 20 --rendezvous "h1:$port" --rank "$1" --world "$2" \
         --json "$scratch/strangers.json"
 }
 
-# strangers ADDRESS PORT COUNT SECONDS: host 4 connects so often at once, in all ways that are none of cctest's or only
-# begin like it, says "there" and how often it got through when all have tried, and stays for so long. They are
-# $attacker, in the background.
+# strangers ADDRESS PORT COUNT SECONDS: runs strangers.py on host 4 in the background, as $attacker.
 strangers() {
     host_as 4
-    : >"$scratch/there" # here, since a command in the background empties it at a time of its own
+    : >"$scratch/there" # here, because a background command truncates it at any time
     "${as[@]}" python3 "$repository/tests/system/strangers.py" "$@" >"$scratch/there" &
     attacker=$!
 }
 
-# most_sockets PID: how many sockets the process had at most, until all strangers were there, goes to $most.
+# most_sockets PID: sets $most to the largest number of sockets of the process until all strangers have connected.
 most_sockets() {
     most=0
     check "the strangers are there" await 30 look_at_sockets "$1"
@@ -50,7 +48,7 @@ listens() { [ -n "$(ports "$1")" ]; }
 # shellcheck disable=SC2317 # for await
 listens_at() { [ "$(ports "$1")" = "$2" ]; }
 
-# All that goes over the first network, to be looked at below: frames, behind the size of each.
+# Captures all frames of the first network, each after its size, for the checks below.
 cat >"$scratch/capture.py" <<'PYTHON'
 import socket, struct, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -70,10 +68,10 @@ for host in 1 2 3; do
     await 10 grep -qs there "$scratch/capturing.$host"
 done
 
-# ---- a job among its own ----
+# ---- a job without strangers ----
 
 small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp)
-# Also who is a step ahead of the others and connects before he is awaited is none.
+# A rank that connects before the others expect it is no stranger.
 for _ in 1 2 3 4 5; do
     for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -vv; done
     for rank in 0 1 2; do ended $rank 0; done
@@ -81,7 +79,7 @@ for _ in 1 2 3 4 5; do
     for rank in 0 1 2; do check_silent dropped "$scratch/$rank.err"; done
 done
 
-# ---- while it forms: at rank 0's port ----
+# ---- while ranks join: at the port of rank 0 ----
 
 for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
     port=$((port + 1))
@@ -91,7 +89,7 @@ for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
     most_sockets "$(process 0)"
     check "500 strangers cost rank 0 $most sockets" test "$most" -gt 20 -a "$most" -le 140
     rank 1 3 2 "${small[@]}"
-    # One of another job, which has its own secret.
+    # A rank of another job, with another secret.
     host_as 3
     start other env CCTEST_SECRET=another "${as[@]}" "$CCTEST" "${small[@]}" --rendezvous "h1:$port" --rank 2 --world 3
     ended other 1 "does not know this job's secret"
@@ -106,7 +104,7 @@ done
 
 # ---- while its ranks connect to each other ----
 
-# Rank 2 cannot reach rank 1 yet, which therefore listens, for as long as the strangers need.
+# Rank 2 cannot reach rank 1 yet, so rank 1 keeps listening.
 port=$((port + 1))
 for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
     host_network 3 ip route add unreachable "$address"
@@ -128,7 +126,7 @@ wait $attacker 2>/dev/null
 
 # ---- while it runs ----
 
-# Only rank 0 listens then, and to nobody but its own.
+# Only rank 0 still listens, and admits only ranks of its job.
 port=$((port + 1))
 for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v -n 500 --inject delay:rank=1:us=20000; done
 check "the job runs" await 10 grep -q 'busbw' "$scratch/0.out"
@@ -137,7 +135,7 @@ for host in 1 2 3; do
     check "host $host listens at $(ports $host | xargs)" await 10 listens_at $host "$([ $host != 1 ] || echo $port)"
 done
 strangers 10.77.0.1 $port 200 60
-# A rank too many knows the secret: it is told.
+# A duplicate rank with the right secret gets a message.
 host_as 4
 start late "${as[@]}" "$CCTEST" "${small[@]}" --rendezvous "h1:$port" --rank 2 --world 3 -n 500 \
     --inject delay:rank=1:us=20000 --timeout 20
@@ -145,7 +143,7 @@ ended late 2 "two processes claim rank 2"
 check "the strangers are there" await 10 grep -qs there "$scratch/there"
 check "the job runs" kill -0 "${pids[0]}"
 for rank in 0 1 2; do ended $rank 0; done
-# How many of them have been dropped by the end is a matter of time; a rank that was too slow to prove itself may be one.
+# The number of dropped connections at the end varies; a rank that was too slow in its handshake may count, too.
 check_json "$scratch/strangers.json" "20 <= d['strangers'] <= 10 + $(sed 's/there //' "$scratch/there")" \
     'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
@@ -153,8 +151,8 @@ wait $attacker 2>/dev/null
 
 # ---- on the way between two ranks ----
 
-# Who listens where rank 0 is looked for, here by rank 1's own mistake, can carry all to the real one; what he then says
-# in its stead is not obeyed. His words are a verdict: status 3, wrong data.
+# A relay at the address where rank 1 looks for rank 0 forwards everything to the real one, and then inserts a verdict of
+# its own (status 3, wrong data). Rank 1 does not accept it.
 cat >"$scratch/relay.py" <<'PYTHON'
 import os, select, socket, struct, sys, time
 port, go = int(sys.argv[1]), sys.argv[2]
@@ -197,11 +195,11 @@ ended 0 5 'rank 1 .* is gone'
 kill $attacker 2>/dev/null
 wait $attacker 2>/dev/null
 
-# ---- nobody has learnt the secret ----
+# ---- the secret stays secret ----
 
 kill "${captures[@]}"
 wait "${captures[@]}" 2>/dev/null
-# Neither the text nor the keys that are made of it; that all else was captured shows by the handshakes of the ranks.
+# Neither the text nor a key derived from it was sent. The captured handshakes prove that the capture is complete.
 python3 - "$CCTEST_SECRET" "$port" "$scratch"/capture.* >"$out" 2>&1 <<'PYTHON'
 import ctypes, ctypes.util, struct, sys
 text, last_port = sys.argv[1].encode(), int(sys.argv[2])
@@ -228,7 +226,7 @@ key = ctypes.create_string_buffer(32)
 assert sodium.crypto_pwhash(key, ctypes.c_ulonglong(32), text, ctypes.c_ulonglong(len(text)), b"cctest secret v1",
                             ctypes.c_ulonglong(2), ctypes.c_size_t(67108864), 2) == 0
 keys = [key.raw]
-for port in range(7000, last_port + 1): # a job's own
+for port in range(7000, last_port + 1): # ports of the jobs
     place, own = b"port %d" % port, ctypes.create_string_buffer(32)
     assert sodium.crypto_generichash(own, ctypes.c_size_t(32), place, ctypes.c_ulonglong(len(place)), key,
                                      ctypes.c_size_t(32)) == 0
@@ -240,7 +238,7 @@ status=$? ran=("the secret on the wire")
 check_status 0
 check_silent "$CCTEST_SECRET" "$scratch/strangers.json"
 
-# Nor does ps show it.
+# ps does not show it.
 port=$((port + 1))
 rank 0 2 1 "${small[@]}"
 check "rank 0 listens" await 10 listens 1

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The control plane as a tree of processes: one that others hang below dies, or is stopped, and is named; all others end
+# The control plane as a tree of processes: a rank with children dies, or is stopped; it is named, and all others end
 # alike.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
 export CCTEST_SECRET=$long_secret
-ranks=44 # rank 0 has a place for 32 of them
+ranks=44 # rank 0 has at most 32 children
 
-# Each rank has its own process, so that its exit status is seen.
+# Each rank is started on its own, so that its exit status is known.
 start_ranks() {
     local port rank
     free_port
@@ -21,8 +21,8 @@ start_ranks() {
 # shellcheck disable=SC2317 # called by await
 joined() { grep -q '"rank": '$((ranks - 1)) "$scratch/tree.json" 2>/dev/null; }
 
-# "RANK PID CONNECTIONS" of the rank, other than 0, that holds the most connections. There are none but the control
-# plane's: the data goes through shared memory.
+# "RANK PID CONNECTIONS" of the rank, other than 0, with the most connections. All are of the control plane, since data
+# goes through shared memory.
 relay() {
     python3 - "$scratch/tree.json" <<'PYTHON'
 import json, os, sys
@@ -45,7 +45,7 @@ run_ranks() {
     await 30 joined && return
     err=$scratch/0.err
     failed "it did not start to run"
-    finish # and the private machine's end is that of all its processes
+    finish # the end of the private machine ends all its processes
 }
 
 # strike SIGNAL REGEX: the relay gets the signal; it is named, and all others end with status 5.
@@ -62,7 +62,7 @@ strike() {
         [ $rank = "$victim" ] || ended $rank 5
     done
     took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-    # A deadline of 6 s, and much room; `make campaign` is strict.
+    # A deadline of 6 s, with a wide margin; `make campaign` is strict.
     check "it took $took ms" test $took -le 18000
     kill -9 "$pid" 2>/dev/null
     wait "${pids[$victim]}" 2>/dev/null
@@ -75,22 +75,22 @@ strike() {
 strike KILL "is gone"
 strike STOP "is silent"
 
-# When rank 0 dies, those that had a connection to it say so: each may have been started in a window of its own. Who
-# found its parent silent for a moment has got one, too.
+# When rank 0 dies, every rank with a connection to it says so, since each may run in a window of its own. A rank whose
+# parent was silent for a moment has such a connection, too.
 run_ranks
 kill -KILL "$(python3 -c "
 import json
 print(json.load(open('$scratch/tree.json'))['ranks'][0]['pid'])")"
 wait "${pids[0]}" 2>/dev/null
-told=0
+reports=0
 for ((rank = 1; rank < ranks; rank++)); do
     ended $rank 5
     grep -Eq "^cctest: rank $rank: rank 0 \(host .*cannot be reached any more: its connection broke.*; this rank ends" "$err" &&
-        told=$((told + 1))
+        reports=$((reports + 1))
 done
-check "$told ranks say that rank 0 is gone" test $told -ge 32 -a $told -lt 40
+check "$reports ranks say that rank 0 is gone" test $reports -ge 32 -a $reports -lt 40
 
-# Jobs whose ranks start one by one, run a barrier over tcp and end. How long that takes is told, not judged.
+# Jobs whose ranks start one by one, run a barrier over tcp and end. How long that takes is printed, not checked.
 for ranks in 16 64 256; do
     began=${EPOCHREALTIME/[.,]/}
     start_ranks barrier -a dissemination -x tcp -b 8 -e 8 -n 1 -w 0 -c 0 --timeout 30

@@ -4,14 +4,14 @@
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
 
-# Processes and threads that this private machine has had so far: the number of the last one.
+# The number of processes and threads that this private machine has started so far: the pid of the last one.
 born() { read -r _ _ _ _ last_born _ </proc/loadavg; }
 
 born && before=$last_born
 run true
-born && own=$((last_born - before)) # what `run` itself starts
+born && own=$((last_born - before)) # processes of `run` itself
 
-# refused REGEX ARGUMENT...: status 2, one sentence that matches, nothing else, no child.
+# refused REGEX ARGUMENT...: status 2, one sentence that matches, no other output, no child.
 refused() {
     local regex=$1 before
     shift
@@ -25,7 +25,7 @@ refused() {
     check_says "^cctest: .*$regex"
 }
 
-# Names: the valid ones, and the nearest.
+# Names: the message lists the valid ones and the nearest.
 refused "'altoall' is not a .*did you mean 'alltoall'\? valid are .*allreduce.*barrier" altoall
 refused "'xyzzyq' is not a .*: valid are " xyzzyq
 refused "did you mean 'pairwise'\? valid are linear, pairwise, pairwise-xor" alltoall -a pairwse
@@ -119,7 +119,7 @@ refused "allreduce has blocks of one length: leave --counts out$" allreduce --co
 refused "alltoall has blocks of one length: leave --counts out, or run alltoallv" alltoall --counts uniform
 refused "alltoall has blocks of one length" plan alltoall --counts uniform
 counts=$scratch/counts
-refused_counts() { # refused_counts REGEX TEXT COLLECTIVE: of a file that holds the text, for two ranks
+refused_counts() { # refused_counts REGEX TEXT COLLECTIVE: refuses a file with this text, for two ranks
     printf %b "$2" >"$counts"
     refused "$counts.*$1" "$3" --counts "$counts" --np 2
     refused "$counts.*$1" plan "$3" --counts "$counts" --np 2
@@ -141,7 +141,7 @@ refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes
 refused "$counts says how long the blocks are" alltoallv --counts "$counts" -e 4 --np 2
 refused "$counts says how long the blocks are" plan alltoallv --counts "$counts" -b 4 --np 2
 
-# Counts from a FIFO: of a writer who takes some time; who does not exist; and (in the background) who never ends.
+# Counts from a FIFO: with a slow writer, without a writer, and (in the background) with an endless one.
 mkfifo "$counts.fifo" "$counts.held"
 pair=(allgatherv --np 2 -n 1 -w 0)
 (sleep 2 && echo 1, && sleep 2 && echo 2) >"$counts.fifo" &
@@ -213,7 +213,7 @@ refused "--min-busbw 'fast' is not a number" allreduce --min-busbw fast
 refused "needs timed iterations" allreduce --min-busbw 1 -n 0
 refused "barrier moves no data" barrier --min-busbw 1
 
-# What does not go together; an algorithm's own reason.
+# Options that exclude each other, and reasons of algorithms.
 refused "pairwise-xor.*power of two.*6" alltoall -a pairwise-xor --np 6
 refused "pairwise-xor.*power of two.*6" plan alltoall -a pairwise-xor --np 6
 refused "concurrency" alltoall -a fullmesh:concurrency=3 --np 6
@@ -237,28 +237,28 @@ refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/n
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
 refused "cannot write $scratch: Is a directory" alltoall --json "$scratch"
 
-# As many ranks from variables as by --world.
+# Variables of launchers accept as many ranks as --world.
 for ranks in 65537 99999; do
     refused "'?$ranks'? .*65536" alltoall --rendezvous localhost:7777 --rank 0 --world $ranks
     WORLD_SIZE=$ranks RANK=0 MASTER_ADDR=localhost MASTER_PORT=7777 \
         refused "a job of $ranks ranks is more than cctest runs: start 65536 at most" alltoall
 done
 
-# --np under a launcher: said by the first of several processes, and not where there is one.
+# --np under a launcher: the first of several processes warns; a single process does not.
 split="started 4 processes, and --np 2 makes each of them a job of its own"
-told() { # told TIMES VARIABLE=VALUE...
+warned() { # warned TIMES VARIABLE=VALUE...
     run env "${@:2}" "$CCTEST" barrier --np 2 -n 1 -w 0
     check_status 0 "${*:2}"
     check "said $(grep -c "$split" "$err") times, expected $1" test "$(grep -c "$split" "$err")" = "$1"
     check "nothing else is said" test "$(wc -l <"$err")" = "$1"
 }
 step=(SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=n1)
-told 1 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4
-told 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4
-told 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 # srun --pty
-told 0 SLURM_PROCID=0 SLURM_JOB_ID=7 SLURM_NTASKS=4        # a batch script
-told 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1
-told 1 RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500
+warned 1 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4
+warned 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4
+warned 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 # srun --pty
+warned 0 SLURM_PROCID=0 SLURM_JOB_ID=7 SLURM_NTASKS=4        # a batch script
+warned 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1
+warned 1 RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500
 
 # --interface.
 for interface in nope localhost 127.0.0.2 "[127.0.0.1]" "[::1"; do
@@ -278,7 +278,7 @@ refused "use processes" allreduce --inject kill:rank=0:iteration=0 --ranks-as th
 refused "rank 4.*4 ranks" allreduce --np 4 --inject kill:rank=4:iteration=0
 refused "" allreduce --inject ""
 
-# The environment is read like flags, and named.
+# Environment variables work like options, and messages name them.
 export CCTEST_MIN_BYTES=1X
 refused "CCTEST_MIN_BYTES='1X' has trailing junk" alltoall
 unset CCTEST_MIN_BYTES
@@ -289,12 +289,12 @@ export CCTEST_IN_PLACE=maybe
 refused "CCTEST_IN_PLACE='maybe' is neither" alltoall
 unset CCTEST_IN_PLACE
 
-# Scripts that wait for JSON get it also then.
+# A usage error still writes the JSON.
 cctest alltoall -b 1X --json "$scratch/refused.json"
 check_status 2
 check_json "$scratch/refused.json" 'd["status"] == "usage"' 'd["errors"][0]["message"].startswith("--min-bytes")'
 
-# What puts them together.
+# collect.py and its results.
 collect=$repository/scripts/slurm/collect.py
 run "$collect"
 check_status 2
