@@ -36,7 +36,7 @@ void cpu_engine_post(struct engine *engine, struct transfer *transfer)
     engine->end = &transfer->next;
 }
 
-/* What the kind of transfer does, to the next `bytes` bytes. */
+/* Does what the kind of transfer says, on the next `bytes` bytes. */
 static void engine_do(const struct transfer *transfer, struct cursor *to, struct cursor *from,
                       struct cursor *with, size_t bytes)
 {
@@ -75,7 +75,7 @@ enum status cpu_engine_progress(struct engine *engine)
         size_t turn = transfer_turn(transfer, 1, TURN_MOST);
         if (bytes > turn)
             bytes = turn;
-        if (bytes > transfer->element) /* the grain need not be whole elements */
+        if (bytes > transfer->element) /* the grain may cut an element */
             bytes -= bytes % transfer->element;
         else if (bytes > 0)
             bytes = transfer->element;

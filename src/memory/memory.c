@@ -1,18 +1,17 @@
 /*
- * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on
- * the node can map (shared), and the engine that copies and combines in both.
+ * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on the
+ * node can map (shared).
  *
- * Regions are populated step by step, and before each step it is asked whether the machine still
- * has room: the kernel would promise more than it has, and then kill somebody in the middle of a
- * run.
+ * Regions are populated step by step. Before each step the machine must still have room, because the
+ * kernel would promise more than it has, and kill a process in the middle of a run.
  *
- * Regions lie in huge pages where the kernel gives them, even if they do not fill one. What was
- * measured on a Zen 4 in a virtual machine: with buffers of 8 to 256 MiB copies and reductions are
- * 5 to 40 % faster, most where results go to memory by ordinary stores; reading 128 KiB to 1 MiB of
- * another process (process_vm_readv) is twice as fast. Private memory only has to ask. A memfd is
- * refused huge pages for the asking (the kernel's default), but its small pages may be collapsed
- * into huge ones (Linux 6.1), which costs what their faults would have cost. Peers that map it see
- * huge pages too, because memory_place() aligns their mapping as well.
+ * Regions lie in huge pages where the kernel gives them, even if they do not fill one. Measured on a
+ * Zen 4 in a virtual machine: with buffers of 8 to 256 MiB copies and reductions are 5 to 40 %
+ * faster, most where results go to memory by ordinary stores. To read 128 KiB to 1 MiB of another
+ * process (process_vm_readv) is twice as fast. Private memory gets huge pages by madvise(). A memfd
+ * does not by the kernel's default, but its small pages may be collapsed into huge ones (Linux 6.1),
+ * which costs what their faults would have cost. Peers that map it see huge pages, too, because
+ * memory_place() aligns their mapping.
  */
 #include "memory/memory.h"
 
@@ -35,7 +34,7 @@
 
 #define PAGE          ((size_t)4096)
 #define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
-#define HUGE_LEAST    ((size_t)128 << 10) /* that lie in huge pages, even if they fill none */
+#define HUGE_LEAST    ((size_t)128 << 10) /* shorter regions lie in small pages */
 #define POPULATE_STEP ((size_t)16 << 20)  /* whole huge pages */
 
 #ifndef MADV_COLLAPSE
@@ -46,26 +45,26 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
 {
     return fail(
         STATUS_ERROR,
-        "cannot have %zu MiB of %s memory: %s, about %zu MiB are available; ask for smaller "
+        "cannot allocate %zu MiB of %s memory: %s, about %zu MiB are available; ask for smaller "
         "sizes (-e) or run fewer ranks on this machine",
         (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
 }
 
-/* No address space: what the machine has available says nothing where this process may not have it.
- */
+/* No address space. If this process has a limit of its own, names that limit. */
 static enum status memory_refuse_place(const char *kind, size_t bytes)
 {
     struct rlimit limit;
     if (errno != ENOMEM || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return memory_refuse(kind, bytes, strerror(errno));
-    return fail(STATUS_ERROR,
-                "cannot have %zu MiB of %s memory: this process may have %zu MiB of address space "
-                "in all; raise that limit (ulimit -v), or ask for smaller sizes (-e)",
-                (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
+    return fail(
+        STATUS_ERROR,
+        "cannot allocate %zu MiB of %s memory: this process may have %zu MiB of address space "
+        "in all; raise that limit (ulimit -v), or ask for smaller sizes (-e)",
+        (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
 }
 
-/* Bytes that are mapped for a region: whole pages, at least one; more than a few are made whole
- * huge pages. memory_mapped(memory_mapped(n)) == memory_mapped(n). */
+/* Bytes that are mapped for a region: whole pages, at least one; from HUGE_LEAST on whole huge pages.
+ * memory_mapped(memory_mapped(n)) == memory_mapped(n). */
 static size_t memory_mapped(size_t bytes)
 {
     size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
@@ -81,7 +80,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
     for (size_t at = 0, step; at < bytes; at += step) {
         step = bytes - at < POPULATE_STEP ? bytes - at : POPULATE_STEP;
         if (at > 0 && step > memory_available())
-            return memory_refuse(kind, bytes, "others took it meanwhile");
+            return memory_refuse(kind, bytes, "other processes took it meanwhile");
         if (fd >= 0) {
             int error;
             do
@@ -90,7 +89,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
             if (error)
                 return memory_refuse(kind, bytes, strerror(error));
         }
-        if (collapse) /* until it is refused: then the rest would be, too, and not at once */
+        if (collapse) /* until the kernel refuses: it would refuse the rest, too, and slowly */
             collapse = madvise(base + at, step, MADV_COLLAPSE) == 0;
         memset(base + at, 0, step);
         if (!tick_on(tick))
@@ -130,7 +129,7 @@ char *memory_place(size_t bytes, int fd, int protection)
         return NULL;
     }
     if (fd < 0 && slack > 0)
-        madvise(base, mapped, MADV_HUGEPAGE); /* refused: then it lies in small ones */
+        madvise(base, mapped, MADV_HUGEPAGE); /* if refused, it lies in small ones */
     return base;
 }
 
@@ -139,7 +138,7 @@ void memory_unplace(char *base, size_t bytes)
     munmap(base, memory_mapped(bytes));
 }
 
-/* A memfd is given its length at once and its pages by memory_populate(). */
+/* A memfd gets its length at once, its pages by memory_populate(). */
 static enum status memory_map(const struct memory_kind *kind, size_t bytes, int fd,
                               const struct tick *tick, struct region *region)
 {

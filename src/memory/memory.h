@@ -1,8 +1,8 @@
 /*
- * memory.h - kinds of memory that buffers may lie in, and the engine that works on each.
+ * memory.h - the kinds of memory for buffers, each with its engine.
  *
  * host: private memory of the process. shared: a memfd, which peers on the same node can map and
- * read in place. Later: cuda.
+ * read in place.
  */
 #ifndef CCTEST_MEMORY_MEMORY_H
 #define CCTEST_MEMORY_MEMORY_H
@@ -15,7 +15,7 @@
 #include "base/tick.h"
 #include "memory/transfer.h"
 
-struct engine; /* what works on local operations; each kind has its own */
+struct engine; /* does local operations; each kind of memory has its own */
 
 /* A piece of memory that one rank owns. */
 struct region {
@@ -29,31 +29,30 @@ struct memory_kind {
     const char *name;
     const char *summary; /* one line for `cctest info` */
 
-    /* A region of `bytes` bytes (0 is allowed), filled with zeroes. Memory is really there when
-     * this returns: what cannot be had is an error here (STATUS_ERROR, saying how much was asked
-     * for), not a signal later. `tick` is called now and then; NULL is allowed. */
+    /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a lack
+     * of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick` may be
+     * NULL. */
     enum status (*allocate)(size_t bytes, const struct tick *tick, struct region *region);
     void (*release)(struct region *region);
 
-    /* Local operations. post() accepts a TRANSFER_COPY, TRANSFER_REDUCE or TRANSFER_FINISH;
-     * progress() moves each posted one by about its grain at most and never waits. A kind whose
-     * work takes place elsewhere (a GPU stream) starts it in one call and finds it finished in a
+    /* Local operations. post() accepts a TRANSFER_COPY, TRANSFER_REDUCE or TRANSFER_FINISH.
+     * progress() moves each posted one by at most about its grain, and never waits. An engine that
+     * works asynchronously (a GPU stream) starts the work in one call and finds it finished in a
      * later one. An engine belongs to one thread. */
     enum status (*engine_open)(struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);
     void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */
 
-    /* Does a short local operation at once, without an engine. NULL where work takes place
-     * elsewhere. */
+    /* Does a short local operation at once, without an engine. NULL if the engine works
+     * asynchronously. */
     void (*engine_now)(const struct transfer *transfer);
 };
 
-/* Maps a region's bytes of a file, or private ones if fd is -1: whole pages, from 128 KiB whole
- * huge pages, so that they can lie in such. `protection`: as mmap's. NULL: it failed, errno says
- * why. */
+/* Maps a region of a file, or private memory if fd is -1: whole pages, from 128 KiB on whole huge
+ * pages. `protection`: as of mmap(). NULL: it failed, errno says why. */
 char *memory_place(size_t bytes, int fd, int protection);
-void memory_unplace(char *base, size_t bytes); /* what memory_place() has mapped */
+void memory_unplace(char *base, size_t bytes); /* unmaps it */
 
 /* Ended by NULL; the first is the default. */
 extern const struct memory_kind *const memory_kinds[];

@@ -12,7 +12,7 @@
 
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for other processes of the machine */
 
-/* What a process can really get. */
+/* What the machine can still give. */
 static size_t memory_free_on_machine(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -26,7 +26,7 @@ static size_t memory_free_on_machine(void)
     return kibibytes << 10;
 }
 
-/* One number of a control group's file; `otherwise` if it is not there or says "max". */
+/* One number of a control group's file; `otherwise` if there is no file or it says "max". */
 static size_t memory_group_number(const char *group, const char *name, size_t otherwise,
                                   bool *is_there)
 {
@@ -44,7 +44,7 @@ static size_t memory_group_number(const char *group, const char *name, size_t ot
     return value;
 }
 
-/* What tells a group from all others, under whatever name it is seen; 0: who knows. */
+/* Identifies a group, whatever name it has in this namespace; 0: unknown. */
 static uint64_t memory_group_identity(const char *group)
 {
     char path[PATH_MAX];
@@ -55,8 +55,8 @@ static uint64_t memory_group_identity(const char *group)
     return (uint64_t)about.st_ino ^ (uint64_t)about.st_dev << 32;
 }
 
-/* The control group of this process, "/..."; false: it has none of version 2. `elsewhere`: memory
- * is counted by version 1. */
+/* The control group of this process, "/..."; false: it has none of version 2. Sets *elsewhere if
+ * version 1 counts memory. */
 static bool memory_group_find(char group[PATH_MAX], bool *elsewhere)
 {
     char line[PATH_MAX], controllers[64];
@@ -77,12 +77,11 @@ static bool memory_group_find(char group[PATH_MAX], bool *elsewhere)
     return found;
 }
 
-/* What the control group of this process, and those above it, may take and have left. SIZE_MAX: no
- * limit. */
+/* The limits of the control group of this process and of those above it. SIZE_MAX: no limit. */
 struct memory_group {
-    bool known; /* false: it is counted by version 1, which is not read */
+    bool known; /* false: version 1 counts memory, which is not read */
     size_t most, left;
-    uint64_t which; /* of them has so little left: memory_group_identity() */
+    uint64_t which; /* memory_group_identity() of the group that has the least left */
 };
 
 static struct memory_group memory_group_read(void)
@@ -93,7 +92,7 @@ static struct memory_group memory_group_read(void)
     if (!memory_group_find(group, &elsewhere))
         return limits;
     for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
-        *end = 0; /* up to the top, which is a limited group itself in a container */
+        *end = 0; /* up to the top, which has a limit of its own in a container */
         size_t most = memory_group_number(group, "memory.max", SIZE_MAX, &is_there);
         size_t used = memory_group_number(group, "memory.current", 0, &is_there);
         size_t left = most > used ? most - used : 0;

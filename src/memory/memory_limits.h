@@ -8,19 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are left, but for a reserve for others, */
+/* Bytes that are left, less a reserve for other processes. */
 struct memory_left {
-    size_t machine; /* by the machine to all of its processes, */
-    size_t group;   /* and, to its processes, by the control group of this one, or the one above it,
-                       that has the least; SIZE_MAX: they have no limit */
-    uint64_t which; /* that group: a number that no other on the machine has; 0: none */
+    size_t machine; /* on the machine */
+    size_t group;   /* in the control group of this process, or in the one above it that has the
+                       least left; SIZE_MAX: no limit */
+    uint64_t which; /* identifies that group on the machine; 0: none */
 };
 void memory_look(struct memory_left *left);
-/* Bytes that this process can still have: the less of both. */
+
+/* Bytes that this process can still get: the lesser of both. */
 size_t memory_available(void);
 
-/* Bytes that the control groups of this process may take at most; SIZE_MAX: they have no limit.
- * False: nobody knows, as version 1 counts them, or this system tells of no groups. */
+/* The most bytes that the control groups of this process may take; SIZE_MAX: no limit. False: unknown,
+ * because version 1 counts them or this system shows no groups. */
 bool memory_group_limit(size_t *bytes);
 
 #endif

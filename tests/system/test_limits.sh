@@ -27,19 +27,19 @@ limited() {
 
 # Memory: more than any address space, than the machine, than the process may have.
 for as in processes threads; do
-    limited -c 0 -- "cannot have [0-9]+ MiB of host memory" allreduce --np 2 -b 64T -e 64T --ranks-as $as
+    limited -c 0 -- "cannot allocate [0-9]+ MiB of host memory" allreduce --np 2 -b 64T -e 64T --ranks-as $as
 done
 free=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
 for memory in host shared; do
     limited -c 0 -- "cannot have [0-9]+ MiB of $memory memory for 2 ranks .*are available; ask for smaller sizes" \
         allreduce --np 2 -m $memory -b "${free}M" -e "${free}M"
 done
-limited -v 400000 -- "cannot have [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
+limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
     allreduce --np 2 -b 256M -e 256M
 
 # Space for shared memory: what limits a file limits a memfd.
-limited -f 4000 -- "cannot have [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
-limited -f 100 -- "cannot have [0-9]+ KiB of shared memory for the shm transport: File too large" \
+limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
+limited -f 100 -- "cannot allocate [0-9]+ KiB of shared memory for the shm transport: File too large" \
     allreduce --np 3 -x shm "${small[@]}"
 run bash -c 'ulimit -f 100; exec "$@"' limited "$CCTEST" allreduce --np 3 -x tcp "${small[@]}"
 check_status 0 "tcp needs no files"
@@ -159,7 +159,7 @@ if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ] &&
     # shellcheck disable=SC2016
     run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"
-    check_says "cannot have [0-9]+ MiB of shared memory: .*are available"
+    check_says "cannot allocate [0-9]+ MiB of shared memory: .*are available"
 else
     echo "not tested: a memory control group (none can be made here)"
 fi

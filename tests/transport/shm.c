@@ -124,11 +124,11 @@ static void policy_is_kept(struct rank *me)
                                      (64 << 10) + 8, 256 << 10,      TRANSFER_MOST};
     const struct policy *policy = pair_of(me)->argument;
     struct shm_peer *peer = ((struct shm_endpoint *)me->endpoint)->peers[!me->number];
-    require(me, peer->is_measured == (policy->coreless == 0));
-    require(me, peer->is_measured || peer->is_far);
-    require(me, peer->read && peer->reads);
-    if (peer->is_measured)
-        peer->is_far = policy->far; /* wherever these two run */
+    require(me, (peer->distance == SHM_CORELESS) == (policy->coreless != 0));
+    require(me, peer->distance >= SHM_NEAR);
+    require(me, peer->it_reads && peer->we_read);
+    if (policy->coreless == 0)
+        peer->distance = policy->far ? SHM_FAR : SHM_NEAR; /* wherever these two run */
     for (int kind = 0; kind < TRAFFIC_KINDS; kind++) {
         struct post post = {.kind = (enum traffic_kind)kind, .grain = SIZE_MAX};
         for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {

@@ -1,18 +1,18 @@
 /*
- * channel.c - the data path of shared memory: cells are filled, taken and given back.
+ * channel.c - the data path of shared memory: cells are filled, taken and returned.
  *
- * No system call (but process_vm_readv), no lock and no allocation happens here. A message's length
- * and the policy say which ring it takes, on both sides alike; within it every cell says by its
- * kind whether it holds bytes or refers to them:
+ * There is no lock, no allocation, and no system call other than process_vm_readv. The length of a
+ * message and the --copy policy select its ring, alike on both sides. The kind of each cell says
+ * whether it holds bytes or a reference to them:
  *
  *     line    up to 56 bytes, under auto: flag and data in one cache line
  *     bcopy   bytes in slots
- *     ll      words that carry their own flags (ll.c)
- *     zcopy   a slot refers to bytes in the sender's memory; the receiver reads them there and puts
- *             them where they belong, and the slot's return tells the sender that they are done
+ *     ll      words that each carry their own flag (ll.c)
+ *     zcopy   a slot refers to bytes in the sender's memory. The receiver reads them there and puts
+ *             them in place. The return of the slot tells the sender that they are done.
  *
- * Nobody waits for a cell to be full: what the limit allows is sent, and taken as the receiver's
- * own limit allows. A cell holds bytes of one message.
+ * No side waits until a cell is full: it sends or takes what the limit allows. A cell holds bytes of
+ * one message.
  */
 #include "transports/shm/channel.h"
 
@@ -27,27 +27,27 @@
 #include "transports/shm/peer.h"
 #include "transports/shm/ring.h"
 
-/* What --copy auto does, by where the sender's bytes lie. Private memory costs a system call, and
- * more for every run; beside it slots between far cores are twice as dear as between near ones. */
+/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system call,
+ * and more for every run. Slots between far cores cost twice as much as between near ones. */
 enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
 static const struct {
     size_t bcopy_most;      /* messages up to here go through slots */
-    size_t reference_least; /* and so does a cell whose reference would cover less */
-    size_t run_least;       /* or be torn into runs shorter than this */
+    size_t reference_least; /* a reference covers at least so many bytes, */
+    size_t run_least;       /* in runs of at least so many */
 } shm_auto[] = {
     [SHM_PRIVATE_NEAR] = {.bcopy_most = 64 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
     [SHM_PRIVATE_FAR] = {.bcopy_most = 32 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
     [SHM_SHARED] = {.bcopy_most = SHM_BCOPY_MOST, .reference_least = 4 << 10, .run_least = 1},
 };
 
-#define SHM_STREAM_LEAST ((size_t)2 << 10)
+#define NONTEMPORAL_LEAST ((size_t)2 << 10) /* shorter copies to a far peer go by the cache, too */
 
-/* Bytes moved for one channel before the others have their turn; and what one reference covers. */
+/* Bytes moved for one channel before the others have their turn, and bytes of one reference. */
 #define TURN_LEAST     ((size_t)4 << 10)
 #define TURN_MOST      ((size_t)256 << 10)
 #define REFERENCE_MOST ((size_t)4 << 20)
 #define HELP_MOST      ((size_t)4 << 20) /* messages that an idle sender helps to copy */
-#define REST_MOST      ((size_t)8 << 10) /* goes along: it is not worth a call of its own */
+#define REST_MOST      ((size_t)8 << 10) /* a rest that short goes along: a call of its own costs more */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
 
@@ -58,14 +58,14 @@ static size_t shm_budget(const struct shm_channel *channel)
     return first ? transfer_turn(first, TURN_LEAST, TURN_MOST) : 0;
 }
 
-/* How many of so many bytes one reference covers, and are read at once. */
+/* How many of the next `bytes` one reference covers, and one call reads. */
 static size_t shm_piece(const struct transfer *transfer, size_t bytes)
 {
     size_t turn = transfer_turn(transfer, TURN_LEAST, REFERENCE_MOST);
     return bytes <= turn + REST_MOST ? bytes : shm_cut(bytes, turn, transfer->element);
 }
 
-/* Takes note of the cells that the receiver has given back. */
+/* Counts the cells that the receiver has returned. */
 static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
 {
     struct shm_ring *ring = &channel->rings[kind];
@@ -78,7 +78,7 @@ static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
         struct shm_issue *issue = &ring->issues[ring->oldest];
         if (issue->transfer) {
             transfer_advance(issue->transfer, issue->bytes);
-            channel->out--;
+            channel->outstanding--;
         }
         if (++ring->oldest == ring->count)
             ring->oldest = 0;
@@ -93,7 +93,7 @@ bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind)
     return ring->position - ring->returned < ring->count;
 }
 
-/* Which of this rank's shared regions `address` lies in; -1: none. */
+/* The shared region of this rank in which `address` lies; -1: none. */
 static int32_t shm_region_of(const struct shm_address *own, uint64_t address)
 {
     for (int32_t i = 0; i < own->region_count; i++) {
@@ -103,7 +103,7 @@ static int32_t shm_region_of(const struct shm_address *own, uint64_t address)
     return -1;
 }
 
-/* Describes at most `most` bytes at the cursor: one strided piece. Returns how many. */
+/* Makes a reference to at most `most` bytes at the cursor, one strided piece. Returns how many. */
 static size_t shm_describe(const struct cursor *cursor, size_t most,
                            struct shm_reference *reference)
 {
@@ -119,7 +119,7 @@ static size_t shm_describe(const struct cursor *cursor, size_t most,
     return run * times;
 }
 
-/* Has this rank nothing to do but to send on this channel? */
+/* Is this channel the only active one, and a sending one? */
 static bool shm_only_sends(const struct shm_channel *channel)
 {
     const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
@@ -127,27 +127,28 @@ static bool shm_only_sends(const struct shm_channel *channel)
            !endpoint->active[false].first;
 }
 
-/* Does --copy auto refer to this much of a message? */
+/* Does --copy auto send these bytes of a message by reference? */
 static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
                             const struct shm_reference *reference)
 {
     const struct transport_config *config = &channel->base.endpoint->config;
-    enum shm_source source = reference->region >= 0  ? SHM_SHARED
-                             : channel->peer->is_far ? SHM_PRIVATE_FAR
-                                                     : SHM_PRIVATE_NEAR;
-    /* What is read by a system call cannot be combined as it comes. To copy it twice takes less
-     * time where both ranks have a core to do so, or where the sender has little else to do. */
-    if (source != SHM_SHARED && config->combines && (channel->peer->have_cores || config->one_way))
+    enum shm_source source = reference->region >= 0                ? SHM_SHARED
+                             : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
+                                                                   : SHM_PRIVATE_NEAR;
+    /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a core,
+     * or if the sender has little else to do. */
+    if (source != SHM_SHARED && config->combines &&
+        (channel->peer->distance != SHM_CORELESS || config->one_way))
         return false;
-    /* Slots make use of both cores, if the sender's would be idle while the other reads; but what
-     * does not stay in the cache on its way takes twice the way through memory. */
+    /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes that
+     * do not stay in the cache on their way go through memory twice. */
     if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
         return false;
     return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
            reference->run >= shm_auto[source].run_least;
 }
 
-/* The bytes that the next cell is to refer to; 0: it is to hold bytes itself. */
+/* The number of bytes to which the next cell refers; 0: it holds bytes itself. */
 static size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer,
                         struct shm_reference *reference)
 {
@@ -159,7 +160,7 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
     size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
     size_t bytes = shm_describe(&transfer->cursor, most, reference);
     reference->region = shm_region_of(&endpoint->address, reference->address);
-    if (reference->region < 0 && !channel->peer->read)
+    if (reference->region < 0 && !channel->peer->it_reads)
         return 0;
     if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer->length, bytes, reference))
         return 0;
@@ -168,7 +169,7 @@ static size_t shm_refer(const struct shm_channel *channel, const struct transfer
 
 void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes)
 {
-    if (!channel->peer->is_far || bytes < SHM_STREAM_LEAST) {
+    if (!shm_is_far(channel->peer->distance) || bytes < NONTEMPORAL_LEAST) {
         cursor_gather(from, slot, bytes);
         return;
     }
@@ -180,7 +181,7 @@ void shm_gather(const struct shm_channel *channel, struct cursor *from, char *sl
     }
 }
 
-/* Sends the next bytes of `transfer` as words. Returns how many: 0 where the limit cuts a word. */
+/* Sends the next bytes of `transfer` as words. Returns how many: 0 if the limit cuts a word. */
 static size_t shm_fill_ll(struct shm_ring *ring, struct transfer *transfer)
 {
     size_t left = transfer->length - transfer->issued;
@@ -195,14 +196,14 @@ static size_t shm_fill_ll(struct shm_ring *ring, struct transfer *transfer)
     return bytes;
 }
 
-/* Fills a free cell with the next bytes of `transfer`, or a reference to them, and publishes it.
- * Returns how many. */
-static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind where,
+/* Fills a free cell with the next bytes of `transfer` or a reference to them, and publishes it. Returns
+ * how many bytes. */
+static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind ring_kind,
                        struct transfer *transfer, enum path *path)
 {
-    struct shm_ring *ring = &channel->rings[where];
-    *path = shm_ring_path(where);
-    if (where == SHM_LL)
+    struct shm_ring *ring = &channel->rings[ring_kind];
+    *path = shm_ring_path(ring_kind);
+    if (ring_kind == SHM_LL)
         return shm_fill_ll(ring, transfer);
     struct shm_cell *cell = shm_ring_cell(ring);
     struct shm_reference reference;
@@ -217,18 +218,18 @@ static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind where,
         profile_enter(transfer->profile, PROFILE_COPY);
         shm_gather(channel, &transfer->cursor, (char *)cell + ring->payload_at, bytes);
     }
-    /* Copied bytes are done at once, unless bytes in front of them are still out. */
-    bool out = kind == SHM_REFERENCE || transfer->done < transfer->issued;
+    /* Copied bytes are done at once, unless bytes before them are outstanding. */
+    bool outstanding = kind == SHM_REFERENCE || transfer->done < transfer->issued;
     if (ring->issues) {
         ring->issues[ring->index] =
-            (struct shm_issue){.transfer = out ? transfer : NULL, .bytes = bytes};
-        channel->out += out;
+            (struct shm_issue){.transfer = outstanding ? transfer : NULL, .bytes = bytes};
+        channel->outstanding += outstanding;
     }
     atomic_store_explicit(&cell->head, shm_head(ring->position + 1, bytes, kind),
                           memory_order_release);
     shm_ring_next(ring);
     transfer->issued += bytes;
-    if (!out)
+    if (!outstanding)
         transfer_advance(transfer, bytes);
     return bytes;
 }
@@ -237,7 +238,7 @@ static enum status shm_send(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     size_t budget = shm_budget(channel);
-    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->out > 0; kind++)
+    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->outstanding > 0; kind++)
         shm_collect(channel, (enum shm_ring_kind)kind);
     for (struct transfer *transfer;
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
@@ -253,7 +254,7 @@ static enum status shm_send(struct shm_channel *channel)
         if (bytes == 0)
             break;
         endpoint->base.traffic.sent[path] += bytes;
-        /* A transfer of which all is on its way makes room for the next one. */
+        /* All of it is issued: the next transfer may begin. */
         if (transfer->issued == transfer->length)
             channel_pop(&channel->base);
         if (path == PATH_ZCOPY)
@@ -270,7 +271,7 @@ static enum status shm_send(struct shm_channel *channel)
     return STATUS_OK;
 }
 
-/* Looks for the next cell. Sets channel->left to what it holds; 0: it has not come. */
+/* Looks for the next cell. Sets channel->left to its bytes; 0: it has not arrived. */
 static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
 {
     struct shm_cell *cell = shm_ring_cell(ring);
@@ -297,14 +298,14 @@ static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
     cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
 }
 
-/* The same for words, of which there may be more later. */
+/* The same for words; more of them may arrive later. */
 static void shm_open_ll(struct shm_channel *channel, struct shm_ring *ring,
                         const struct transfer *transfer)
 {
     if (transfer->issued == 0)
         shm_ll_begin(ring, transfer->length, false);
-    size_t came = shm_ll_came(ring, transfer->length - transfer->issued);
-    channel->left = came - came % transfer->element;
+    size_t arrived = shm_ll_arrived(ring, transfer->length - transfer->issued);
+    channel->left = arrived - arrived % transfer->element;
     channel->bytes = (char *)shm_ring_cell(ring);
 }
 
@@ -328,7 +329,7 @@ static int shm_vector(struct cursor cursor, size_t bytes, struct iovec vector[VE
     return count;
 }
 
-/* Reads private memory of another process: into place, or into the bounce buffer to be combined. */
+/* Reads private memory of another process: into place, or into the bounce buffer to combine it. */
 static enum status shm_take_remote(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {
@@ -344,11 +345,11 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
         else
             local_count = shm_vector(transfer->cursor, most, local);
         profile_enter(transfer->profile, PROFILE_COPY);
-        ssize_t came = process_vm_readv(peer->pid, local, (unsigned long)local_count, remote,
-                                        (unsigned long)remote_count, 0);
-        if (came <= 0) {
-            int error = came < 0 ? errno : EFAULT;
-            enum status lost = shm_peer_lost(peer);
+        ssize_t result = process_vm_readv(peer->pid, local, (unsigned long)local_count, remote,
+                                          (unsigned long)remote_count, 0);
+        if (result <= 0) {
+            int error = result < 0 ? errno : EFAULT;
+            enum status lost = shm_peer_check(peer);
             if (lost)
                 return lost;
             if (error == ESRCH)
@@ -357,20 +358,20 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
             return fail(STATUS_ERROR, "cannot read the memory of rank %d (pid %ld): %s", peer->rank,
                         (long)peer->pid, strerror(error));
         }
-        cursor_advance(&channel->source, (size_t)came);
+        cursor_advance(&channel->source, (size_t)result);
         if (combines) {
             profile_enter(transfer->profile, PROFILE_REDUCE);
-            shm_place(transfer, endpoint->bounce, (size_t)came);
-            endpoint->base.traffic.copied_receiving += (uint64_t)came;
+            shm_place(transfer, endpoint->bounce, (size_t)result);
+            endpoint->base.traffic.copied_receiving += (uint64_t)result;
         } else {
-            cursor_advance(&transfer->cursor, (size_t)came);
+            cursor_advance(&transfer->cursor, (size_t)result);
         }
-        bytes -= (size_t)came;
+        bytes -= (size_t)result;
     }
     return STATUS_OK;
 }
 
-/* Reads memory of the sender that this process can see: mapped, or its own. */
+/* Reads memory of the sender that this process can address: mapped, or its own. */
 static void shm_take_here(struct shm_channel *channel, struct transfer *transfer, size_t bytes)
 {
     for (size_t run; bytes > 0; bytes -= run) {
@@ -380,8 +381,8 @@ static void shm_take_here(struct shm_channel *channel, struct transfer *transfer
     }
 }
 
-/* The same from a rank of this process, which takes its memory away when it leaves: it says so
- * first, and then waits for those who say that they read it (shm_close). */
+/* The same from a rank of this process, whose memory goes away when it leaves. It sets `closed` first,
+ * then waits while a rank sets `reading` (shm_close). */
 static enum status shm_take_shared(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {
@@ -392,7 +393,7 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
     if (there)
         shm_take_here(channel, transfer, bytes);
     atomic_store_explicit(reading, 0, memory_order_release);
-    return there ? STATUS_OK : shm_peer_lost(channel->peer);
+    return there ? STATUS_OK : shm_peer_check(channel->peer);
 }
 
 static enum status shm_take(struct shm_channel *channel, enum shm_ring_kind kind,
@@ -470,5 +471,5 @@ enum status shm_channel_progress(struct shm_channel *channel)
 
 bool shm_channel_is_idle(const struct shm_channel *channel)
 {
-    return !channel->base.first && channel->out == 0;
+    return !channel->base.first && channel->outstanding == 0;
 }

@@ -6,15 +6,16 @@
 
 #include "transports/shm/shm.h"
 
+/* Moves what its transfers can move now, up to one turn; none need be posted. */
 enum status shm_channel_progress(struct shm_channel *channel);
-/* Nothing is posted and nothing is out. */
+/* No transfer is posted and none is outstanding. */
 bool shm_channel_is_idle(const struct shm_channel *channel);
 
-/* Is there a free cell to be sent? */
+/* Is a cell free to be sent? */
 bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind);
 
-/* Copies bytes into a slot. Between cores without a common cache they go through memory: fetching
- * each line out of the other's cache takes several times as long. */
+/* Copies bytes into a slot: past the cache if the peer is far, because to fetch each line out of the
+ * other core's cache would take several times as long. */
 void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes);
 
 #endif

@@ -1,19 +1,19 @@
 /*
  * connect.c - makes the channels between this rank and its peers.
  *
- * Two ranks arrange it at their desks in each other's segments, with nothing but shared memory:
+ * Two ranks arrange it in the connect slots of their segments:
  *
- *     offer     this rank makes a block for the channels from the peer, and says at its desk for
- *               the peer where it is, how it is cut, and whether it can read the peer's private
- *               memory
- *     accept    when the peer has offered: maps the peer's block, makes the channels, says so
- *     wait      until the peer has accepted too (its desk may then be written again)
+ *     offer     this rank makes a block for the channels from the peer. Its connect slot for the
+ *               peer says where the block is, the sizes of its rings, and whether this rank can read
+ *               the private memory of the peer.
+ *     accept    when the peer has offered: this rank maps the peer's block, makes the channels, and
+ *               says so in its slot
+ *     wait      until the peer has accepted, too; then the slots may be written again
  *
- * Then they measure how long a cache line takes from one to the other, since it says whether their
- * cores share a cache, which no topology tells in a virtual machine.
+ * Then they measure the latency of a cache line between them. It shows whether their cores share a
+ * cache, which a virtual machine does not tell.
  *
- * How large the rings are follows from how many channels share the segment, so that the whole of it
- * stays bounded.
+ * The more channels share the segment, the smaller are the rings, so that the segment is bounded.
  */
 #include "transports/shm/connect.h"
 
@@ -32,27 +32,27 @@
 #include "transports/shm/peer.h"
 #include "transports/shm/segment.h"
 
-#define PAGE   ((size_t)4096)
-#define FAR_NS 90 /* a line's way: 50 between cores with a common cache, 140 without, measured */
+#define PAGE ((size_t)4096)
+#define FAR_NS                                                                                     \
+    90 /* latency of a line: 50 between cores with a common cache, 140 without, measured */
 
-/* Rings where there is room for them, and the smallest to which they shrink. */
+/* The sizes of rings where there is room, and the least to which they shrink. */
 static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes = 16 << 10};
 static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
-#define SHORT_BYTES ((size_t)4 << 10) /* a short slot has at most these */
+#define SHORT_BYTES ((size_t)4 << 10) /* the most that a short slot holds */
 
-/* With --copy ll: an epoch's region and the next one's. */
+/* With --copy ll: the region of an epoch and that of the next one. */
 static const struct shm_geometry shm_wanted_ll = {.cells = {[SHM_LL] = 2}, .slot_bytes = 16 << 10};
 
-/* A ring for long messages is larger than the second-level cache: by the time that a slot is
- * written again its lines have left the caches of the two cores for the one that they share. Slots
- * that stay there are fetched out of the other core's cache by each in turn, at a quarter of the
- * speed. */
+/* A ring for long messages is larger than the second-level cache. When a slot is written again, its
+ * lines have left the caches of the two cores for the one that they share. Slots of a smaller ring
+ * would be fetched out of the other core's cache, at a quarter of the speed. */
 #define RING_CACHES 2
 #define LONG_MOST   512
 
-/* What a user fixes may be more than the usual budget, and so may the smallest rings of very many
- * channels; but nothing must eat up the host: all ranks of it together may have this part of the
- * memory that is left. */
+/* Sizes that the user sets may exceed the usual budget, and so may the least rings of very many
+ * channels. But all ranks of a host together take at most 1/MEMORY_PART of the memory that is
+ * left. */
 #define MEMORY_PART 4
 
 /* Bytes that a cell of a ring holds. */
@@ -64,12 +64,12 @@ static size_t shm_payload(enum shm_ring_kind kind, const struct shm_geometry *ge
     return kind == SHM_SHORT && bytes > SHORT_BYTES ? SHORT_BYTES : bytes;
 }
 
-_Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "what is eager is never referred to");
+_Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "an eager message never goes by reference");
 
 static size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {
     if (kind == SHM_LL)
-        return 2 * shm_payload(kind, geometry); /* half of a word is flag */
+        return 2 * shm_payload(kind, geometry); /* half of a word is its flag */
     return sizeof(struct shm_cell) + (kind == SHM_LINES ? 0 : shm_payload(kind, geometry));
 }
 
@@ -86,12 +86,13 @@ static size_t shm_block_bytes(const struct shm_geometry *geometry, int lanes)
     return ((size_t)lanes * shm_geometry_bytes(geometry) + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Makes it smaller, where the user fixed nothing: first what costs least. */
+/* Shrinks one size that the user did not set: first the one that costs least speed. False: all are
+ * at their least. */
 static bool shm_geometry_shrink(const struct transport_config *config,
                                 struct shm_geometry *geometry)
 {
     uint32_t *cells = geometry->cells, *slot_bytes = &geometry->slot_bytes;
-    for (int hard = 0; hard < 2; hard++) { /* at first nothing down to its least */
+    for (int hard = 0; hard < 2; hard++) { /* first pass: none down to its least */
         for (int kind = SHM_LONG; kind >= SHM_SHORT && !config->slots; kind--) {
             if (cells[kind] > shm_least.cells[kind] << !hard) {
                 cells[kind] /= 2;
@@ -115,14 +116,14 @@ static size_t shm_local_ranks(const struct transport_config *config)
     return config->local_ranks > 1 ? (size_t)config->local_ranks : 2;
 }
 
-/* Bytes that one of them may have at most. */
+/* The most bytes that one of these ranks may have. */
 static size_t shm_share(const struct transport_config *config)
 {
     return memory_available() / MEMORY_PART / shm_local_ranks(config);
 }
 
-/* Does it fit, after all shrinking? Memory that is not there would not be refused, but end a
- * rank. */
+/* Fails if the rings do not fit, after all shrinking. The kernel would not refuse the memory, but kill
+ * a rank. */
 static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
                                       const struct shm_geometry *geometry)
 {
@@ -145,7 +146,7 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
         wanted >> 20, most >> 20, MEMORY_PART, ranks);
 }
 
-/* What there would be if there were room for all of it. */
+/* The sizes for which there may not be room. */
 static struct shm_geometry shm_geometry_want(const struct transport_config *config)
 {
     struct shm_geometry geometry = config->copy == COPY_LL ? shm_wanted_ll : shm_wanted;
@@ -163,7 +164,8 @@ static struct shm_geometry shm_geometry_want(const struct transport_config *conf
     return geometry;
 }
 
-/* What the user fixed; of the rest as much as `channels` of them may have in `room` bytes. */
+/* The sizes that the user set, and for the others as much as `channels` of them may have in `room`
+ * bytes. */
 static enum status shm_geometry_choose(const struct transport_config *config, size_t channels,
                                        size_t room, struct shm_geometry *geometry)
 {
@@ -192,16 +194,16 @@ static enum status shm_offer(struct shm_endpoint *endpoint, struct shm_peer *pee
     connect_slot->first_lane = (uint32_t)peer->lanes;
     connect_slot->lanes = (uint32_t)(lanes - peer->lanes);
     connect_slot->geometry = *geometry;
-    connect_slot->reads = peer->reads;
+    connect_slot->reads_peer = peer->we_read;
     connect_slot->has_core = endpoint->base.config.has_core;
     connect_slot->is_bound = endpoint->base.config.is_bound;
     atomic_store_explicit(&connect_slot->offered, ++peer->round, memory_order_release);
     return STATUS_OK;
 }
 
-/* The peer has not done its part yet: gives the core away; looks now and then whether it will. */
-static enum status shm_patience(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
-                                unsigned turns)
+/* One turn of a wait for the peer: yields the core, and checks now and then whether to go on. */
+static enum status shm_yield(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
+                             unsigned turns)
 {
     const struct transport_config *config = &endpoint->base.config;
     sched_yield();
@@ -210,7 +212,7 @@ static enum status shm_patience(const struct shm_endpoint *endpoint, const struc
     enum tick_answer answer = tick_wait(config->tick, peer->rank);
     if (answer == TICK_ENDED)
         return fail(STATUS_ERROR, "the job ended while rank %d was being connected", peer->rank);
-    enum status status = shm_peer_lost(peer);
+    enum status status = shm_peer_check(peer);
     if (!status && answer == TICK_LATE)
         status = fail_peer(REASON_PEER_LATE, peer->rank,
                            "rank %d (pid %ld) did not connect through shared memory within %g s",
@@ -224,7 +226,7 @@ static enum status shm_await(const struct shm_endpoint *endpoint, const struct s
     enum status status = STATUS_OK;
     for (unsigned turns = 0;
          !status && atomic_load_explicit(word, memory_order_acquire) < peer->round;)
-        status = shm_patience(endpoint, peer, ++turns);
+        status = shm_yield(endpoint, peer, ++turns);
     tick_on(endpoint->base.config.tick);
     return status;
 }
@@ -279,7 +281,7 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
     return channel;
 }
 
-/* Makes the channels of both directions: from the peer in this rank's block, to it in its own. */
+/* Makes the channels of both directions: from the peer in this rank's block, to it in the peer's. */
 static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
                                        const struct shm_connect_slot *const connect_slots[2],
                                        char *const blocks[2])
@@ -311,7 +313,7 @@ out_of_memory:
 
 bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes)
 {
-    /* Slots are whole cache lines; and with none larger than this, nothing below overflows. */
+    /* Slots are whole cache lines. SHM_SLOT_MOST keeps the products below from overflow. */
     uint32_t slot = connect_slot->geometry.slot_bytes;
     if (slot == 0 || slot % SHM_CACHE_LINE || slot > SHM_SLOT_MOST || connect_slot->lanes < 1 ||
         connect_slot->lanes > INT32_MAX || connect_slot->offset > segment_bytes ||
@@ -350,10 +352,11 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
             return status;
         }
     }
-    peer->read = other->reads;
-    peer->have_cores = own->has_core && other->has_core;
-    peer->is_measured = peer->have_cores && own->is_bound && other->is_bound;
-    peer->is_far = !peer->have_cores;
+    peer->it_reads = other->reads_peer;
+    if (peer->distance == SHM_UNKNOWN)
+        peer->distance = !own->has_core || !other->has_core   ? SHM_CORELESS
+                         : !own->is_bound || !other->is_bound ? SHM_UNBOUND
+                                                              : SHM_UNMEASURED;
     const struct shm_connect_slot *const connect_slots[2] = {own, other};
     char *const blocks[2] = {(char *)(uintptr_t)own->address, block};
     enum status status = shm_channels_create(endpoint, peer, connect_slots, blocks);
@@ -362,7 +365,7 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
     return status;
 }
 
-/* Offers to the peers that lack lanes, and keeps those in `lacking`. */
+/* Offers to the peers that lack lanes, and lists them in `lacking`. */
 static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks, int count,
                                  int lanes, struct shm_peer **lacking, int *lacking_count)
 {
@@ -372,14 +375,14 @@ static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks
     for (int i = 0; i < count; i++) {
         struct shm_peer *peer = endpoint->peers[ranks[i]];
         if (!peer)
-            return fail(STATUS_ERROR, "rank %d was not found in shared memory before it was used",
+            return fail(STATUS_ERROR, "rank %d was not attached to shared memory before connect()",
                         ranks[i]);
         if (peer->lanes >= lanes)
             continue;
         lacking[(*lacking_count)++] = peer;
         channels += (size_t)(lanes - peer->lanes);
     }
-    /* Half of what there is, so that later rounds get their share too. */
+    /* Half of what is left, so that later rounds get a share. */
     size_t room = endpoint->used < endpoint->budget ? (endpoint->budget - endpoint->used) / 2 : 0;
     struct shm_geometry geometry;
     enum status status = shm_geometry_choose(config, channels, room, &geometry);
@@ -392,9 +395,9 @@ static enum status shm_offer_all(struct shm_endpoint *endpoint, const int *ranks
     return status;
 }
 
-/* Throws the ball, or waits for it and throws it back: the lower rank begins. */
-static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_peer *peer,
-                                uint32_t first, uint32_t last)
+/* Pings from `first` to `last`, to and fro; the lower rank begins. */
+static enum status shm_ping_pong(const struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                 uint32_t first, uint32_t last)
 {
     const struct transport_config *config = &endpoint->base.config;
     _Atomic uint32_t *own = &endpoint->segment->header->connect_slots[peer->rank].ping;
@@ -407,7 +410,7 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
             cpu_relax();
             if (++looks < 1000)
                 continue;
-            enum status status = shm_patience(endpoint, peer, looks);
+            enum status status = shm_yield(endpoint, peer, looks);
             if (status)
                 return status;
         }
@@ -419,22 +422,22 @@ static enum status shm_exchange(const struct shm_endpoint *endpoint, struct shm_
 
 static enum status shm_measure(const struct shm_endpoint *endpoint, struct shm_peer *peer)
 {
-    const uint32_t throws = 32;
+    const uint32_t series = 16, pings = 32;
     uint64_t least = UINT64_MAX;
     enum status status = STATUS_OK;
-    for (uint32_t bout = 0; bout < 16 && !status; bout++) {
+    for (uint32_t i = 0; i < series && !status; i++) {
         uint64_t begun = clock_ns();
-        status = shm_exchange(endpoint, peer, bout * throws + 1, (bout + 1) * throws);
+        status = shm_ping_pong(endpoint, peer, i * pings + 1, (i + 1) * pings);
         uint64_t took = clock_ns() - begun;
         least = took < least ? took : least;
-        tick_on(endpoint->base.config.tick); /* on a busy host a bout may take long */
+        tick_on(endpoint->base.config.tick); /* a series may take long on a busy host */
     }
-    peer->line_ns = least / throws / 2;
-    peer->is_far = peer->line_ns > FAR_NS;
+    peer->line_ns = least / pings / 2;
+    peer->distance = peer->line_ns > FAR_NS ? SHM_FAR : SHM_NEAR;
     return status;
 }
 
-/* Each pair by itself: in round k rank r meets rank k - r, so that nobody waits in a circle. */
+/* One pair at a time: in round k rank r meets rank k - r, so that no ranks wait in a circle. */
 static enum status shm_measure_all(const struct shm_endpoint *endpoint)
 {
     const struct transport_config *config = &endpoint->base.config;
@@ -442,7 +445,7 @@ static enum status shm_measure_all(const struct shm_endpoint *endpoint)
     for (int round = 0; round < config->ranks && !status; round++) {
         struct shm_peer *peer =
             endpoint->peers[(round - config->rank + config->ranks) % config->ranks];
-        if (peer && peer->is_measured && peer->line_ns == 0)
+        if (peer && peer->distance == SHM_UNMEASURED)
             status = shm_measure(endpoint, peer);
     }
     return status;

@@ -6,8 +6,10 @@
 
 #include "transports/shm/shm.h"
 
-/* Can a desk be believed whose segment has so many bytes? */
+/* Is what the peer wrote into its connect slot valid, for a segment of so many bytes? */
 bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes);
+
+/* transport->connect. */
 enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
 
 /* Frees the channels to and from the peer. Nothing may use them any more. */

@@ -1,5 +1,5 @@
 /*
- * eager.c - short messages, each whole in one cell: a store and a load with nothing between.
+ * eager.c - short messages, each whole in one cell: one store, one load, no queue between.
  */
 #include "transports/shm/eager.h"
 
@@ -59,7 +59,7 @@ static bool shm_eager_receive_ll(struct shm_channel *channel, const struct trans
     struct traffic *traffic = &channel->base.endpoint->traffic;
     struct cursor to, with;
     shm_ll_begin(ring, transfer->length, false);
-    if (!shm_ll_have_come(ring, transfer->length))
+    if (!shm_ll_is_complete(ring, transfer->length))
         return false;
     cursor_start(&to, transfer->to);
     if (transfer->kind == TRANSFER_RECV_REDUCE)
@@ -71,7 +71,7 @@ static bool shm_eager_receive_ll(struct shm_channel *channel, const struct trans
     return true;
 }
 
-/* The message comes in one cell, but from a sender that had to post it perhaps in several. */
+/* The message comes in one cell, or in several from a sender that had to post it. */
 static enum status shm_eager_receive(struct shm_channel *channel, const struct transfer *transfer,
                                      bool *moved)
 {
@@ -87,19 +87,19 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
         if (head >> 32 != (uint32_t)(ring->position + 1))
             return STATUS_OK;
         size_t bytes = (uint32_t)head >> 2;
-        if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->came)
+        if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->arrived)
             return fail_peer(REASON_PEER_INVALID, channel->base.peer,
                              "rank %d sent a longer message than this rank expects",
                              channel->base.peer);
         profile_enter(transfer->profile, transfer_activity(transfer));
-        transfer_place(transfer, channel->came, (char *)cell + ring->payload_at, bytes);
+        transfer_place(transfer, channel->arrived, (char *)cell + ring->payload_at, bytes);
         profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         shm_ring_next(ring);
         shm_ring_return(ring);
-        channel->came += bytes;
-        *moved = channel->came == transfer->length;
+        channel->arrived += bytes;
+        *moved = channel->arrived == transfer->length;
     }
-    channel->came = 0;
+    channel->arrived = 0;
     channel->base.endpoint->traffic.received[shm_ring_path(kind)] += transfer->length;
     return STATUS_OK;
 }

@@ -1,9 +1,7 @@
 /*
- * endpoint.c - links between ranks of one node through shared memory: the endpoint.
+ * endpoint.c - the shm transport: links between ranks of one node through shared memory.
  *
- * Each rank owns a memfd that its peers map and write into (shm.h has its format). Whom it can
- * reach is peer.c's matter, how channels come about connect.c's, how bytes move
- * channel.c's.
+ * Each rank owns a memfd that its peers map and write into; shm.h has its format.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +20,8 @@
 #include "transports/shm/segment.h"
 #include "transports/transports.h"
 
-/* All segments of a node together, and one of them, unless the user fixes the size of slots. It is
- * less than 256 MiB because rings do not shrink below a smallest size. */
+/* The most that all segments of a node take, and one of them, unless the user sets the size of slots.
+ * Rings do not shrink below a least size, so the sum may grow to 256 MiB. */
 #define NODE_BYTES    ((size_t)192 << 20)
 #define SEGMENT_BYTES ((size_t)32 << 20)
 
@@ -76,8 +74,8 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
         endpoint->active[sends].end = &endpoint->active[sends].first;
     endpoint->used = endpoint->segment->header_bytes;
     shm_address_fill(endpoint);
-    /* Where yama guards processes from each other, the peers may read this one. Where there is no
-     * yama, it is an error that does not matter. */
+    /* If the kernel's yama is active, this allows the peers to read this process. Else it fails, and
+     * is not needed. */
     if (shm_refers(config->copy))
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     *opened = &endpoint->base;
@@ -96,7 +94,7 @@ static const char *shm_attach(struct endpoint *base, int rank, const void *blob,
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
     struct shm_address address;
     if (size != sizeof(address))
-        return "its address makes no sense";
+        return "its address is invalid";
     memcpy(&address, blob, sizeof(address));
     if (endpoint->peers[rank])
         return NULL;
@@ -114,10 +112,16 @@ static const char *shm_describe(const struct endpoint *base, int rank, uint64_t 
 {
     const struct shm_peer *peer = ((const struct shm_endpoint *)base)->peers[rank];
     *ns = peer->line_ns;
-    return !peer->have_cores    ? "cores shared, so taken as far"
-           : !peer->is_measured ? "not bound to cores, so taken as near"
-           : peer->is_far       ? "cores taken as far"
-                                : "cores taken as near";
+    switch (peer->distance) {
+    case SHM_CORELESS:
+        return "cores shared, so taken as far";
+    case SHM_FAR:
+        return "cores taken as far";
+    case SHM_NEAR:
+        return "cores taken as near";
+    default:
+        return "not bound to cores, so taken as near";
+    }
 }
 
 static void shm_activate(struct channel *base)
@@ -133,8 +137,7 @@ static void shm_activate(struct channel *base)
     active->end = &channel->next_active;
 }
 
-/* The link to the next channel of the list; the one that `link` leads to is taken off if it has
- * nothing more to do. */
+/* The link to the next channel of the list. Takes the channel at `link` off if it is idle. */
 static struct shm_channel **shm_active_next(struct shm_active *active, struct shm_channel **link)
 {
     struct shm_channel *channel = *link;
@@ -158,7 +161,7 @@ static enum status shm_progress_active(struct shm_active *active)
     return STATUS_OK;
 }
 
-/* What peers wait for goes out first: to receive may take long. */
+/* Sends first, since peers wait for it, and to receive may take long. */
 static enum status shm_progress(struct endpoint *base)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
@@ -170,22 +173,22 @@ static enum status shm_check(struct endpoint *base)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
     enum status status = STATUS_OK;
-    endpoint->look++;
+    endpoint->check++;
     for (int sends = 0; sends < 2; sends++) {
         struct shm_active *active = &endpoint->active[sends];
         for (struct shm_channel **link = &active->first, *channel; (channel = *link);) {
             struct shm_peer *peer = channel->peer;
-            if (!status && peer->look != endpoint->look)
-                status = shm_peer_lost(peer);
-            peer->look = endpoint->look;
-            link = shm_active_next(active, link); /* eager messages are waited for until here */
+            if (!status && peer->check != endpoint->check)
+                status = shm_peer_check(peer);
+            peer->check = endpoint->check;
+            link = shm_active_next(active, link); /* eager_await() holds until here */
         }
     }
     return status;
 }
 
-/* The memory of this rank may go away when this returns. Ranks of other processes keep what they
- * have mapped; those of this process are told, and waited for where they are reading just now. */
+/* The memory of this rank may go away when this returns. Ranks of other processes keep their mappings.
+ * Ranks of this process see `closed`; this one waits while one of them reads its memory. */
 static void shm_close(struct endpoint *base)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;

@@ -1,38 +1,36 @@
 /*
- * ll.c - `--copy ll`: messages as words that each carry their own flag.
+ * ll.c - `--copy ll`: messages as words that each carry their own flag, as in NCCL's protocol LL.
  *
- * A word is 8 bytes, {32 bits of data, 32 bits of epoch}, and is stored and loaded in one piece. So
- * a word that bears the epoch is there, whatever became of its neighbours: nothing else says that
- * the message has come, and no store needs to be ordered behind another. The price is that half of
- * what travels is flags. (A line cell, transports/shm.h, has one flag for up to 56 bytes, written
- * after them: less travels, and the two stores must stay in order.) NCCL's protocol LL does so;
- * these are its rules, and why:
+ * A word is 8 bytes, {32 bits of data, 32 bits of epoch}, stored and loaded in one piece. A word
+ * that holds the epoch has arrived, whatever the state of its neighbours. So no other flag is
+ * needed, and no store must be ordered after another. The price: half of the bytes are flags. (A
+ * line cell, shm.h, has one flag for up to 56 bytes, written after them. Fewer bytes travel, and the
+ * two stores must stay in order.) The rules:
  *
- *     Regions  A channel has two, and those of an epoch go by its parity: one is filled while the
- *              other is read. Messages stand in a region one behind the other, 4 bytes in a word.
- *              An epoch ends with its region, also where the rest of it is too short for a message
- *              that a region can hold; a longer one goes on in the next. Both ends know from the
- *              lengths alone where that is. Words are taken as they come, so messages stream.
- *              (Were every message an epoch, only two could be on their way.)
- *     Epochs   Words of old epochs remain, and nothing is cleared: that they are old is seen from
- *              their epoch. No epoch is 0, which is what memory holds that was never written, and
- *              the first is 2, so that the even ones begin.
- *     Wrap     After 0xFFFFFFFF comes 2: the next that is even and not 0, since parities must
- *              alternate. Now numbers come again, and a word that no message has reached for that
- *              long would be taken for a new one. So a region is zeroed when the last epoch of its
- *              parity, 0xFFFFFFFE or 0xFFFFFFFF, has been read, and at no other time.
+ *     Regions  A channel has two. The parity of an epoch selects its region: one is filled while the
+ *              other is read. Messages follow each other in a region, 4 bytes in a word. An epoch
+ *              ends with its region, or where the rest of the region is too short for a message
+ *              that fits into a whole one. A message longer than a region continues in the next.
+ *              Both ends find these places from the lengths alone. Words are taken as they arrive,
+ *              so messages stream. (With one message an epoch, only two could be in flight.)
+ *     Epochs   Words of old epochs remain, since nothing is cleared; their epoch tells that they
+ *              are old. No epoch is 0, the value of memory that was never written. The first is 2,
+ *              so that the even region begins.
+ *     Wrap     After 0xFFFFFFFF comes 2: the next number that is even and not 0, since parities must
+ *              alternate. From there on numbers repeat, and a word that no message has reached for
+ *              a whole cycle would be taken for a new one. So a region is zeroed once the last epoch
+ *              of its parity, 0xFFFFFFFE or 0xFFFFFFFF, has been read, and at no other time.
  *
- * NCCL needs no credit, since its caller sends to every peer and receives from every peer in each
- * epoch: having heard from a peer in one epoch, a rank knows that the peer has read the one before.
- * A lane here may be used in one direction only, so there must be word of what was read: the
- * receiver counts the epochs that it is done with in the ring's credit line, and the sender looks
- * there when it would write over an epoch of which it does not know that. That is the flow control
- * of every other ring (shm.h), for a ring of two cells. The zeros are ordered by it too: they are
- * stored before the credit is.
+ * NCCL needs no credit: its caller sends to and receives from every peer in each epoch, so that a
+ * message from a peer proves that the peer has read the epoch before. A lane here may be used in one
+ * direction only. So the receiver counts the epochs that it has read in the ring's credit line, and
+ * the sender reads that line before it overwrites an epoch of which it does not know so. This is the
+ * flow control of every other ring (shm.h), for a ring of two cells. It orders the zeros, too: they
+ * are stored before the credit.
  *
- * A limit that moves by less than a word holds back up to 3 bytes, since a word can be stored only
- * once. Nobody waits for those for ever: of all that is not complete, what comes first in program
- * order has no limit but its end (schedule.h).
+ * A limit that grows by less than a word holds back up to 3 bytes, since a word can be stored only
+ * once. No rank waits for them for ever: the first incomplete operation in program order has no
+ * limit but its end (schedule.h).
  */
 #include "transports/shm/ll.h"
 
@@ -44,11 +42,11 @@
 #define EPOCH_FIRST 2
 #define EPOCH_LAST  UINT32_MAX
 
-/* Messages begin on a cache line of words. So no element lies across the end of a region, which is
- * whole lines too: a line holds two elements of the largest, 16 bytes. */
+/* Messages begin on a cache line of words. A region is whole lines, and a line holds two of the largest
+ * elements (16 bytes). So no element crosses the end of a region. */
 #define STEP (SHM_CACHE_LINE / sizeof(uint64_t) * WORD_DATA)
 
-_Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate over the wrap");
+_Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate at the wrap");
 
 static _Atomic uint64_t *shm_ll_of(const struct shm_ring *ring)
 {
@@ -74,7 +72,7 @@ static void shm_ll_next(struct shm_ring *ring)
     shm_ring_next(ring);
 }
 
-/* The region has been read: it may be written again. */
+/* The region has been read: returns it to the sender. */
 static void shm_ll_return(struct shm_ring *ring)
 {
     if (ring->epoch >= EPOCH_LAST - 1) {
@@ -114,7 +112,7 @@ void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool e
     ring->at += bytes;
     for (size_t run; bytes > 0; bytes -= run) {
         const char *here = cursor_peek(from, bytes, &run);
-        if (run < WORD_DATA) { /* the end of the message, or of the piece */
+        if (run < WORD_DATA) { /* the end of the message or of the piece */
             uint32_t data = 0;
             run = bytes < WORD_DATA ? bytes : WORD_DATA;
             cursor_gather(from, &data, run);
@@ -135,29 +133,29 @@ void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool e
         shm_ll_next(ring);
 }
 
-static bool shm_word_is_there(const struct shm_ring *ring, size_t word)
+static bool shm_word_has_arrived(const struct shm_ring *ring, size_t word)
 {
     return atomic_load_explicit(&shm_ll_of(ring)[word], memory_order_relaxed) >> 32 == ring->epoch;
 }
 
-size_t shm_ll_came(const struct shm_ring *ring, size_t most)
+size_t shm_ll_arrived(const struct shm_ring *ring, size_t most)
 {
     size_t room = ring->payload - ring->at, end = ring->at + (most < room ? most : room);
     size_t word = ring->at / WORD_DATA, ll = (end + WORD_DATA - 1) / WORD_DATA;
-    while (word < ll && shm_word_is_there(ring, word))
+    while (word < ll && shm_word_has_arrived(ring, word))
         word++;
     return word == ll                    ? end - ring->at
            : word * WORD_DATA > ring->at ? word * WORD_DATA - ring->at
                                          : 0;
 }
 
-bool shm_ll_have_come(const struct shm_ring *ring, size_t bytes)
+bool shm_ll_is_complete(const struct shm_ring *ring, size_t bytes)
 {
     size_t last = (ring->at + bytes - 1) / WORD_DATA;
-    return shm_word_is_there(ring, last) && shm_ll_came(ring, bytes) == bytes;
+    return shm_word_has_arrived(ring, last) && shm_ll_arrived(ring, bytes) == bytes;
 }
 
-/* The next `bytes` bytes, all of which have come. */
+/* Copies the next `bytes` bytes, all of which have arrived. */
 static void shm_ll_unpack(struct shm_ring *ring, char *to, size_t bytes)
 {
     const _Atomic uint64_t *word = shm_ll_of(ring) + ring->at / WORD_DATA;
@@ -178,7 +176,7 @@ static void shm_ll_unpack(struct shm_ring *ring, char *to, size_t bytes)
 size_t shm_ll_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
                    struct cursor *with, size_t bytes, bool ends)
 {
-    _Alignas(SHM_CACHE_LINE) char staging[1024]; /* what is combined must lie flat */
+    _Alignas(SHM_CACHE_LINE) char staging[1024]; /* a kernel needs contiguous elements */
     size_t staged = 0;
     for (size_t piece; bytes > 0; bytes -= piece) {
         if (transfer->kind == TRANSFER_RECV) {

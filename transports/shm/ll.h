@@ -6,20 +6,22 @@
 
 #include "transports/shm/shm.h"
 
-/* Makes `epoch`, from 2 on, the next of a ring that is idle, at both ends; 0: the first of all. */
+/* Sets the next epoch (2 or more; 0: the first) of an idle ring. Both ends must do so. */
 void shm_ll_reset(struct shm_ring *ring, uint32_t epoch);
-/* A message of so many bytes is to begin: finds its place. Does nothing where that is found. */
+/* Goes to the next region if a message of `length` bytes begins and does not fit into this one. May
+ * be called again before the message has begun. */
 void shm_ll_begin(struct shm_ring *ring, size_t length, bool sends);
-/* How many bytes may be put now, of `left` that the message has left and `allowed` of these. */
+/* How many bytes shm_ll_put() takes now, of `left` that the message has left, of which `allowed` may
+ * be sent. */
 size_t shm_ll_room(const struct shm_ring *ring, size_t left, size_t allowed);
-/* Sends as many, where a cell is free. `ends`: the message ends with them. */
+/* Sends that many; the ring must have room. `ends`: they are the last of the message. */
 void shm_ll_put(struct shm_ring *ring, struct cursor *from, size_t bytes, bool ends);
-/* How many of the next `most` bytes of a message have come, in this region. */
-size_t shm_ll_came(const struct shm_ring *ring, size_t most);
-/* Has a whole message of so many bytes, which lies in this region? It looks at the last word first:
- * who looks at a cache line that is being written takes it away from the writer. */
-bool shm_ll_have_come(const struct shm_ring *ring, size_t bytes);
-/* Places, or combines, as many; whole elements. Returns how many of them were copied first. */
+/* How many of the next `most` bytes of a message have arrived in this region. */
+size_t shm_ll_arrived(const struct shm_ring *ring, size_t most);
+/* Has all of a message arrived, which lies in this region? Reads the last word first, since to read a
+ * line that is being written takes it away from the writer. */
+bool shm_ll_is_complete(const struct shm_ring *ring, size_t bytes);
+/* Places or combines that many bytes (whole elements). Returns how many were copied before. */
 size_t shm_ll_take(struct shm_ring *ring, const struct transfer *transfer, struct cursor *to,
                    struct cursor *with, size_t bytes, bool ends);
 

@@ -1,6 +1,6 @@
 /*
- * peer.c - who another rank of this node is, whether it can be reached through shared memory
- * and read in place, and whether it still lives.
+ * peer.c - another rank of this node: whether shared memory reaches it, whether its memory can be
+ * read in place, and whether it is alive.
  */
 #include "transports/shm/peer.h"
 
@@ -21,14 +21,15 @@
 #include "transports/shm/segment.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
-_Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a desk is a line");
-_Static_assert(sizeof(struct shm_header) == SHM_CACHE_LINE, "desks begin with a line");
+_Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a connect slot is a cache line");
+_Static_assert(sizeof(struct shm_header) == SHM_CACHE_LINE,
+               "connect slots are aligned to cache lines");
 
 void shm_address_fill(struct shm_endpoint *endpoint)
 {
     const struct transport_config *config = &endpoint->base.config;
     struct shm_address *address = &endpoint->address;
-    memset(address, 0, sizeof(*address)); /* its padding too: it is sent as it is */
+    memset(address, 0, sizeof(*address)); /* with its padding, which is sent, too */
     host_name(address->host, sizeof(address->host));
     host_boot(address->boot, sizeof(address->boot));
     struct stat namespace;
@@ -49,7 +50,7 @@ void shm_address_fill(struct shm_endpoint *endpoint)
     }
 }
 
-/* Can this process read the peer's private memory? NULL, or why not. */
+/* NULL if this process can read the private memory of the peer, else why not. */
 static const char *shm_peer_probe(const struct shm_address *address)
 {
     uint64_t cookie = 0;
@@ -61,7 +62,7 @@ static const char *shm_peer_probe(const struct shm_address *address)
     return cookie == address->cookie ? NULL : "another process answers";
 }
 
-/* Maps the header of another process's segment, and makes sure that it is the right one. */
+/* Maps the header of the peer's segment, and checks by its cookie that it is the right one. */
 static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm_address *address,
                                  struct shm_peer *peer)
 {
@@ -88,12 +89,12 @@ static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm
     peer->header = header;
     peer->header_bytes = address->header_bytes;
     if (peer->header->cookie != address->cookie)
-        return "what stands in the place of its shared memory is not its own";
+        return "another file is in the place of its shared memory";
     return NULL;
 }
 
-/* A rank of this process: takes a share in the owner's mapping, unless that is being taken down.
- * The header that was mapped from the file tells, since it cannot go away. */
+/* A rank of this process: uses the owner's mapping, unless that has no user any more. The count of
+ * users is read in a mapping of its own, which cannot go away. */
 static const char *shm_peer_share(struct shm_peer *peer)
 {
     struct shm_header *own = peer->header;
@@ -115,7 +116,7 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
     if (!memchr(address->host, '\0', sizeof(address->host)) ||
         !memchr(address->boot, '\0', sizeof(address->boot)) || address->region_count < 0 ||
         address->region_count > SHM_REGIONS_MOST)
-        return "its address makes no sense";
+        return "its address is invalid";
     if (strcmp(own->host, address->host)) {
         snprintf(endpoint->reason, sizeof(endpoint->reason), "it is on another host (%s, not %s)",
                  address->host, own->host);
@@ -124,9 +125,9 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
     if (own->boot[0] && address->boot[0] && strcmp(own->boot, address->boot))
         return "it is on another host of the same name (the boot ids differ)";
     if (own->namespace != address->namespace)
-        return "it is in another PID namespace, where its memory cannot be found";
+        return "it is in another PID namespace, so its memory cannot be found";
     if (own->header_bytes != address->header_bytes)
-        return "it counts another number of ranks";
+        return "it has another number of ranks";
     return NULL;
 }
 
@@ -138,7 +139,7 @@ static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct sh
         return reason;
     peer->same_process = address->pid == getpid();
     if (!peer->same_process) {
-        /* Taken before the cookie is looked at, so that it is the cookie's process. */
+        /* Opened before the cookie is compared, so that it is the process of the cookie. */
         peer->pidfd = (int)syscall(SYS_pidfd_open, address->pid, 0);
         if (peer->pidfd < 0) {
             int error = errno;
@@ -152,11 +153,11 @@ static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct sh
     if (reason)
         return reason;
     if (peer->same_process) {
-        peer->reads = true;
+        peer->we_read = true;
         return shm_peer_share(peer);
     }
     reason = shm_peer_probe(address);
-    peer->reads = !reason;
+    peer->we_read = !reason;
     if (reason && endpoint->base.config.copy == COPY_ZCOPY && address->region_count == 0) {
         snprintf(endpoint->reason, sizeof(endpoint->reason),
                  "its private memory cannot be read (process_vm_readv: %s), which --copy zcopy "
@@ -207,7 +208,7 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
         if (fd >= 0)
             close(fd);
         if (error) {
-            enum status lost = shm_peer_lost(peer);
+            enum status lost = shm_peer_check(peer);
             return lost ? lost
                         : fail(STATUS_ERROR,
                                "cannot map %zu MiB of the shared memory of rank %d (pid %ld): %s; "
@@ -220,7 +221,7 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
     return STATUS_OK;
 }
 
-bool shm_peer_is_gone(const struct shm_peer *peer)
+static bool shm_peer_is_gone(const struct shm_peer *peer)
 {
     if (atomic_load_explicit(&peer->header->closed, memory_order_acquire))
         return true;
@@ -228,7 +229,7 @@ bool shm_peer_is_gone(const struct shm_peer *peer)
     return !peer->same_process && poll(&watch, 1, 0) == 1;
 }
 
-enum status shm_peer_lost(const struct shm_peer *peer)
+enum status shm_peer_check(const struct shm_peer *peer)
 {
     if (!shm_peer_is_gone(peer))
         return STATUS_OK;

@@ -8,13 +8,14 @@
 
 /* Fills in the endpoint's address. */
 void shm_address_fill(struct shm_endpoint *endpoint);
+/* Makes *peer if `rank`, at `address`, can be reached. Returns NULL, or the reason why not: static, or
+ * in endpoint->reason. */
 const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
                             const struct shm_address *address, struct shm_peer **peer);
-/* Maps the shared regions of the peer. */
+/* Maps the regions of the peer that lie in shared memory. Does nothing the second time. */
 enum status shm_peer_map_regions(struct shm_peer *peer);
-/* STATUS_OK, or a failure that names the peer, if it is gone. */
-enum status shm_peer_lost(const struct shm_peer *peer);
-bool shm_peer_is_gone(const struct shm_peer *peer);
+/* Fails, and names the peer, if it has died or left the job. */
+enum status shm_peer_check(const struct shm_peer *peer);
 void shm_peer_drop(struct shm_peer *peer);
 
 #endif

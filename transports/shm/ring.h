@@ -1,6 +1,6 @@
 /*
- * ring.h - what posted (channel.c) and eager messages (eager.c) do alike with a
- * channel's rings, of cells and of words (ll.c).
+ * ring.h - operations on the rings of a channel that posted (channel.c) and eager messages (eager.c)
+ * share, for cells and for words (ll.c).
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
@@ -24,19 +24,19 @@ static inline void shm_ring_next(struct shm_ring *ring)
         ring->index = 0;
 }
 
-/* The receiver is done with the cell before: its sender may have it again. */
+/* The receiver has finished the cell before: returns it to the sender. */
 static inline void shm_ring_return(struct shm_ring *ring)
 {
     atomic_store_explicit(ring->credit, ring->position, memory_order_release);
 }
 
-/* So many bytes; where they are more than `most`, whole elements. */
+/* `bytes`, but at most `most`; if it has to cut, it cuts at whole elements. */
 static inline size_t shm_cut(size_t bytes, size_t most, size_t element)
 {
     return bytes <= most ? bytes : most - most % element;
 }
 
-/* The way of the bytes that a ring's cells hold. */
+/* The path of bytes that go in the cells of this ring. */
 static inline enum path shm_ring_path(enum shm_ring_kind kind)
 {
     return kind == SHM_LINES ? PATH_LINE : kind == SHM_LL ? PATH_LL : PATH_BCOPY;

@@ -1,9 +1,9 @@
 /*
  * segment.c - the memfd that one rank owns and its peers write into.
  *
- * It grows at its end and never moves, so addresses in it stay good. Ranks that are threads of one
- * process use the owner's mapping (one address for one byte, which is also what ThreadSanitizer
- * needs); therefore the last user takes it down, not the owner.
+ * It grows at its end and never moves, so addresses in it stay valid. Ranks that are threads of one
+ * process use the owner's mapping, so that each byte has one address, which ThreadSanitizer needs.
+ * Therefore the last user unmaps it, not the owner.
  */
 #include "transports/shm/segment.h"
 
@@ -53,7 +53,7 @@ enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **b
     }
     if (error) {
         return fail(STATUS_ERROR,
-                    "cannot have %zu KiB of shared memory for the shm transport: %s; use fewer "
+                    "cannot allocate %zu KiB of shared memory for the shm transport: %s; use fewer "
                     "ranks or channels, or another transport (-x tcp)",
                     bytes >> 10, strerror(error));
     }
@@ -103,7 +103,7 @@ void shm_segment_drop(struct shm_segment *segment)
 {
     if (atomic_fetch_sub(&segment->header->users, 1) > 1)
         return;
-    shm_mappings_drop(&segment->blocks); /* the header is the first of them */
+    shm_mappings_drop(&segment->blocks); /* including the header */
     close(segment->fd);
     free(segment);
 }

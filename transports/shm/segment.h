@@ -6,14 +6,16 @@
 
 #include "transports/shm/shm.h"
 
-/* Creates a segment with a header and `ranks` desks. */
+/* Creates a segment with a header and `ranks` connect slots. */
 enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **segment);
-/* Appends a block of `bytes` bytes (whole pages), mapped and really there. */
+/* Appends a block of `bytes` bytes (whole pages), mapped, its memory allocated. */
 enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **block,
                              uint64_t *offset);
-/* Gives up one use; the last one (of this process) unmaps and frees. */
+/* Gives up one use. The last one of this process unmaps and frees it. */
 void shm_segment_drop(struct shm_segment *segment);
+/* Adds a mapping to the list, which then owns it. */
 enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes);
+/* Unmaps all. */
 void shm_mappings_drop(struct shm_mapping **list);
 
 #endif
