@@ -38,10 +38,11 @@ static enum status sum_check(const struct sum *sum, const struct memory_kind *me
 {
     if (sum->ranks < 2 || sum->bytes <= left)
         return STATUS_OK;
-    return fail(STATUS_ERROR,
-                "cannot have %zu MiB of %s memory for %d ranks on this machine: about %zu MiB are "
-                "available; ask for smaller sizes (-e) or run fewer ranks on it",
-                (size_t)(sum->bytes >> 20), memory->name, sum->ranks, left >> 20);
+    return fail(
+        STATUS_ERROR,
+        "cannot allocate %zu MiB of %s memory for %d ranks on this machine: about %zu MiB are "
+        "available; ask for smaller sizes (-e) or run fewer ranks on it",
+        (size_t)(sum->bytes >> 20), memory->name, sum->ranks, left >> 20);
 }
 
 enum status memory_check_host(const struct memory_kind *memory, const struct memory_left *left,

@@ -31,7 +31,7 @@ for as in processes threads; do
 done
 free=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
 for memory in host shared; do
-    limited -c 0 -- "cannot have [0-9]+ MiB of $memory memory for 2 ranks .*are available; ask for smaller sizes" \
+    limited -c 0 -- "cannot allocate [0-9]+ MiB of $memory memory for 2 ranks .*are available; ask for smaller sizes" \
         allreduce --np 2 -m $memory -b "${free}M" -e "${free}M"
 done
 limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
@@ -60,7 +60,7 @@ if [ -n "$private" ]; then
     for as in processes threads; do
         run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 4 --ranks-as $as
         check_status 1 "four ranks in 100 MiB"
-        check_says "^cctest: .*cannot have 1[23][0-9] MiB of host memory for 4 ranks .*: about 100 MiB are available; "
+        check_says "^cctest: .*cannot allocate 1[23][0-9] MiB of host memory for 4 ranks .*: about 100 MiB are available; "
         check "not one line on standard error" test "$(wc -l <"$err")" = 1
     done
     free_port
