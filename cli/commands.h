@@ -1,6 +1,6 @@
 /*
- * commands.h - what `cctest` can be told to do. Each returns the exit status; a failure is recorded
- * with fail() and printed by main().
+ * commands.h - the interface of commands, one a file. A command returns the exit status; it records
+ * a failure with fail(), and main() prints it.
  */
 #ifndef CCTEST_CLI_COMMANDS_H
 #define CCTEST_CLI_COMMANDS_H
@@ -13,7 +13,7 @@ enum status info_command(const struct command_line *line, struct job *job);
 enum status plan_command(const struct command_line *line, struct job *job);
 enum status help_command(const struct command_line *line, struct job *job);
 
-/* `cctest complete WORD...`, which is for shells: its words are not a command line of its own. */
+/* `cctest complete WORD...`, for shells: prints candidates for the last word. */
 void complete_words(int count, char **words);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * complete.c - `cctest complete WORD...`: how the last of the words may go on, for the shell's
- * completion (completion.bash). Everything comes from the tables that the command line is read by,
- * so what is offered is what is accepted.
+ * complete.c - `cctest complete WORD...`: candidates for the last word, for the shell's completion
+ * (completion.bash). They come from the tables that the command line is read with, so cctest accepts
+ * each of them.
  *
- * Prints one candidate a line, each a whole word. FILES_TOO says that the names of files fit, too.
+ * Prints one candidate a line, each a whole word. FILES_TOO means that file names fit, too.
  */
 #include <net/if.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@
 
 #define FILES_TOO ":files"
 
-/* The word that is to be completed. */
+/* The word to complete. */
 struct word {
     const char *text;
-    size_t done; /* bytes of it that stay: "bruck:radix=4," of a list */
+    size_t done; /* bytes of it that are complete: "bruck:radix=4," of a list */
 };
 
-/* Offers the word with `name`, and what always follows it, in place of its end. */
+/* Prints the word with its end replaced by `name` and `suffix`, if `name` begins with that end. */
 static void offer(const struct word *word, const char *name, const char *suffix)
 {
     const char *end = word->text + word->done;
@@ -37,7 +37,7 @@ static void offer_all(const struct word *word, const char *const *names, const c
         offer(word, names[i], suffix);
 }
 
-/* What is behind the last separator is to be completed. */
+/* The part behind the last separator remains to be completed. */
 static struct word word_behind(struct word word, const char *separators)
 {
     const char *from = word.text + word.done;
@@ -49,7 +49,7 @@ static struct word word_behind(struct word word, const char *separators)
 
 /* ---- algorithms ---- */
 
-/* "radix=" of an algorithm; `prefix`: "inter." for those of a part. */
+/* "radix=" of an algorithm; `prefix`: "inter." for options of a part. */
 static void offer_keys(const struct word *word, const struct algorithm *algorithm,
                        const char *prefix)
 {
@@ -60,7 +60,7 @@ static void offer_keys(const struct word *word, const struct algorithm *algorith
         offer(word, key, "=");
         if (option->kind != OPTION_PART)
             continue;
-        /* Of the part that it is without further words; others have options of their own. */
+        /* The options of the default part; other parts have options of their own. */
         struct part part = part_of(option, option->standard_part);
         snprintf(key, sizeof key, "%s.", option->name);
         if (part.algorithm)
@@ -77,7 +77,7 @@ static void offer_value(const struct word *word, const struct algorithm_option *
             offer(word, algorithms[i]->name, "");
 }
 
-/* Behind "name:": keys, or the value of one. */
+/* Behind "name:": keys, or the value of a key. */
 static void offer_parameters(struct word word, const struct algorithm *algorithm)
 {
     word = word_behind(word, ":");
@@ -112,7 +112,7 @@ static void offer_algorithms(struct word word, const struct collective *collecti
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
             offer(&word, algorithms[i]->name, "");
-    if (first) /* these stand alone */
+    if (first) /* "all" and "auto" stand alone */
         offer_all(&word, (const char *const[]){"all", "auto", NULL}, "");
 }
 
@@ -128,7 +128,7 @@ static void offer_transports(struct word word)
         offer(&word, "auto", "");
 }
 
-/* "kill:", and behind it "rank=" and "iteration=". */
+/* "kill:", then "rank=" and "iteration=". */
 static void offer_faults(struct word word)
 {
     word = word_behind(word, ",");
@@ -200,7 +200,7 @@ static const struct option_row *row_of_word(const char *word)
     return NULL;
 }
 
-/* Does its value stand in the next word? */
+/* Is the next word the value of this option? */
 static bool takes_next(const char *word)
 {
     const struct option_row *row = row_of_word(word);
@@ -231,7 +231,7 @@ static void offer_collectives(const struct word *word)
     }
 }
 
-/* A word that is no option, of which there were `count` before. */
+/* A word that is not an option, after `count` such words. */
 static void offer_words(const struct word *word, const struct command *command, int count,
                         const struct collective *collective)
 {
@@ -251,7 +251,7 @@ void complete_words(int count, char **words)
 {
     const struct command *command = NULL;
     const struct collective *collective = NULL;
-    const char *before = ""; /* an option whose value comes next */
+    const char *before = ""; /* an option whose value is the next word */
     int plain = 0;
     for (int i = 0; i + 1 < count; i++) {
         const char *word = words[i];

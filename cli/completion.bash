@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # completion.bash - completes the words of cctest for bash; `make install` puts it where bash-completion finds it.
-# What fits is known to the program itself: `cctest complete WORD...` prints it.
+# `cctest complete WORD...` prints the candidates.
 _cctest() {
     local line=${COMP_LINE:0:COMP_POINT} candidate kept files=
     local -a words
-    # bash has cut the line at ':' and '=', too, which belong to our words.
+    # bash also splits the line at ':' and '=', which are part of our words.
     read -ra words <<<"$line"
     [[ $line != *[[:space:]] ]] || words+=("")
     local word=${words[-1]} program=${words[0]}
-    # shellcheck disable=SC2088 # as the user wrote it
+    # shellcheck disable=SC2088 # the word as typed
     [[ $program != "~/"* ]] || program=$HOME/${program#"~/"}
     COMPREPLY=()
-    # What stands before the last of those is not replaced, and so not repeated.
+    # bash keeps the text up to the last of these characters, so candidates must not repeat it.
     kept=
     [[ $COMP_WORDBREAKS != *:* || $word != *:* ]] || kept=${word%"${word##*:}"}
     [[ $COMP_WORDBREAKS != *=* || ${word#"$kept"} != *=* ]] || kept=${word%"${word##*=}"}
@@ -27,7 +27,7 @@ _cctest() {
             COMPREPLY+=("$candidate")
         done < <(compgen -f -- "${word#"$kept"}")
     fi
-    # More is to follow what ends so.
+    # A candidate that ends so continues: no space.
     if [[ ${#COMPREPLY[@]} = 1 && ${COMPREPLY[0]} == *[=:.] ]]; then
         compopt -o nospace 2>/dev/null
     fi

@@ -1,5 +1,5 @@
 /*
- * help.c - `--help` and `cctest help`: written from the option table, so that it cannot lag behind.
+ * help.c - `--help` and `cctest help`, printed from the tables of options and algorithms.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void print_options(unsigned command)
     }
 }
 
-/* What -d and -o may be. */
+/* The values of -d and -o. */
 static void print_values(void)
 {
     const char *names[64];
@@ -65,8 +65,7 @@ static void print_collectives(void)
 static void print_overview(void)
 {
     puts("cctest " CCTEST_VERSION
-         ": runs collective operations, checks every byte, prints how fast "
-         "they were.\n");
+         ": runs collective operations, checks every byte and measures the speed.\n");
     for (const struct command *command = commands; command->name; command++) {
         int used = printf("  cctest %s", command->synopsis);
         text_print(command->summary, used, HELP_COLUMN);
@@ -77,9 +76,8 @@ static void print_overview(void)
     print_options(FOR_RUN);
     puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
          "CCTEST_MIN_BYTES=4K.\n"
-         "Exit status: 0 as asked, 1 failed, 2 usage, 3 wrong data, 4 slower than asked, 5 timed "
-         "out "
-         "or a rank\nlost, 77 not available here, 130 interrupted. More: man cctest");
+         "Exit status: 0 success, 1 failure, 2 usage, 3 wrong data, 4 slower than --min-busbw, "
+         "5 timed out\nor a rank lost, 77 not available here, 130 interrupted. More: man cctest");
 }
 
 static void print_command(const struct command *command)
@@ -90,8 +88,8 @@ static void print_command(const struct command *command)
 
 static void print_collective(const struct collective *collective)
 {
-    printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a one is picked for each size; "
-           "`cctest list %s` says more):\n",
+    printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a, cctest picks one for each size; "
+           "see `cctest list %s`):\n",
            collective->name, collective->summary, collective->name);
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
@@ -104,7 +102,7 @@ static void print_collective(const struct collective *collective)
 enum status help_command(const struct command_line *line, struct job *job)
 {
     (void)job;
-    /* `cctest help X`, `cctest X --help`, or neither. */
+    /* `cctest help X`, `cctest X --help`, or `cctest --help`. */
     bool asked_for = line->command && line->command->bit == FOR_HELP;
     int place = asked_for ? 1 : 0;
     if (place >= line->word_count) {

@@ -1,7 +1,7 @@
 /*
- * info.c - `cctest info`: what this machine has, and what cctest would make of it.
+ * info.c - `cctest info`: what this machine has, and what cctest would use.
  *
- * Everything is gathered into one JSON document; the text is that document, printed for people.
+ * Gathers everything into one JSON document; the text output is printed from that document.
  */
 #include <hwloc.h>
 #include <sched.h>
@@ -105,7 +105,7 @@ static json_t *reduction_facts(void)
     return list;
 }
 
-/* Where no way can be taken, the rest is still of interest: all the more so. */
+/* If no bootstrap can be used, `why` says so; the other facts are shown all the same. */
 static enum status bootstrap_facts(const struct job *job, json_t **facts)
 {
     struct bootstrap bootstrap;
@@ -135,7 +135,7 @@ static json_t *limit_fact(int resource)
     return json_integer((json_int_t)limit.rlim_cur);
 }
 
-/* A number in a file of /proc; null where there is none. */
+/* A number in a file of /proc; null: none. */
 static json_t *file_fact(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -146,7 +146,7 @@ static json_t *file_fact(const char *path)
     return known ? json_integer(value) : json_null();
 }
 
-/* Null: none. */
+/* The memory limit of the cgroup; null: none. */
 static json_t *group_fact(void)
 {
     size_t bytes;
@@ -252,13 +252,13 @@ static void print_facts(const json_t *document)
     print_names("datatypes", json_object_get(document, "datatypes"));
     print_names("operations", json_object_get(document, "operations"));
     puts("limits");
-    print_limit(limits, "open_files", "open files", "tcp needs one a peer, shm one a rank");
-    print_limit(limits, "processes", "processes", "one a local rank");
+    print_limit(limits, "open_files", "open files", "tcp needs one per peer, shm one per rank");
+    print_limit(limits, "processes", "processes", "one per local rank");
     print_limit(limits, "address_space_bytes", "address space", "bytes");
     print_limit(limits, "memory_cgroup_bytes", "memory of the cgroup",
                 "bytes; shared segments (memfd) count too");
     print_limit(limits, "yama_ptrace_scope", "yama ptrace_scope",
-                "2 lets only root, 3 nobody read a peer's private memory (shm zcopy)");
+                "at 2 only root, at 3 no process reads private memory (shm zcopy)");
 }
 
 enum status info_command(const struct command_line *line, struct job *job)

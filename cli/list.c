@@ -1,13 +1,14 @@
 /*
  * list.c - `cctest list`: the collectives and their algorithms, from their own tables.
  *
- * Which ranks an algorithm accepts is not written anywhere but in its refuses(): it is asked for
- * many numbers of ranks, or shapes of groups, and the answers are put into words.
+ * Only an algorithm's refuses() knows which ranks it accepts. So it is called for many numbers of
+ * ranks and shapes of groups, and the answers are summarised in words.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/names.h"
 #include "cli/printers/output.h"
@@ -18,7 +19,7 @@
 #define NAMES_MOST  128
 #define TEXT_MOST   2048
 
-/* Which ranks. */
+/* The ranks that an algorithm accepts. */
 
 static bool accepts(const struct algorithm *algorithm, const struct collective *collective,
                     int ranks, const struct shape *shape)
@@ -29,8 +30,8 @@ static bool accepts(const struct algorithm *algorithm, const struct collective *
     return !choice_refuses(&choice, &problem, why, sizeof why);
 }
 
-/* Of shapes of several groups, whether those with groups of one size (or of different sizes) are
- * all accepted. */
+/* Are all shapes of several groups accepted whose groups have one size (uniform), or different
+ * sizes? */
 static bool accepts_groups(const struct algorithm *algorithm, const struct collective *collective,
                            bool uniform)
 {
@@ -70,18 +71,20 @@ static bool is_not_two(int ranks)
     return ranks != 2;
 }
 
-/* Of numbers of ranks that no rule describes, the first ones. */
-static void list_ranks(const bool accepted[PROBED_MOST + 1], char *text, size_t size)
+/* The first accepted numbers of ranks, where no rule describes them. */
+static void list_ranks(const bool accepted[PROBED_MOST + 1], char *to, size_t size)
 {
-    size_t used = 0;
-    for (int ranks = 1, listed = 0; ranks <= PROBED_MOST && listed <= 4; ranks++)
-        if (accepted[ranks])
-            used += listed++ < 4 ? (size_t)snprintf(text + used, size - used, "%d,", ranks)
-                                 : (size_t)snprintf(text + used, size - used, "...,");
-    text[used ? used - 1 : 0] = '\0';
+    struct text text = text_in(to, size);
+    for (int ranks = 1, listed = 0; ranks <= PROBED_MOST && listed <= 4; ranks++) {
+        if (!accepted[ranks])
+            continue;
+        text_add(&text, "%s", listed ? "," : "");
+        text_add(&text, listed < 4 ? "%d" : "...", ranks);
+        listed++;
+    }
 }
 
-/* "any", "powers of 2", "groups" ...; with its default options. Returns `text`. */
+/* "any", "powers of 2", "groups" ..., for the default options. Returns `text`, or a constant. */
 static const char *accepted_ranks(const struct algorithm *algorithm,
                                   const struct collective *collective, char *text, size_t size)
 {
@@ -122,7 +125,7 @@ static const char *accepted_ranks(const struct algorithm *algorithm,
 
 /* Names. */
 
-/* Of the collectives of a set. */
+/* The names of a set of collectives. */
 static int collective_names(unsigned set, const char *names[])
 {
     int count = 0;
@@ -139,7 +142,7 @@ static int collective_names(unsigned set, const char *names[])
 #define SENT_COLUMN   62
 #define OPTION_COLUMN 38
 
-/* "radix=N", "first=inter|intra" ... with what may be given, and what is where nothing is. */
+/* "radix=N", "first=inter|intra" ..., with the valid values and the default. */
 static void print_option(const struct algorithm_option *option)
 {
     char text[TEXT_MOST], names[TEXT_MOST];
@@ -198,7 +201,7 @@ static void print_algorithm(const struct algorithm *algorithm, const struct coll
     }
 }
 
-/* `only`: NULL, or the one algorithm to be described. */
+/* `only`: the one algorithm to describe, or NULL. */
 static void print_collective(const struct collective *collective, const struct algorithm *only)
 {
     printf("%s: %s\n", collective->name, collective->summary);
@@ -210,11 +213,10 @@ static void print_collective(const struct collective *collective, const struct a
             print_algorithm(algorithms[i], collective);
     putchar('\n');
     text_print(
-        "p ranks, P the largest power of the base (2, or k) that is not more; N nodes of L ranks "
-        "(ahc: G of m to M); C: concurrency=; b "
-        "elements of a block, n of a vector. Elements sent: by the "
-        "busiest rank. RS, AG, AR: reduce_scatter, allgather, allreduce. Options are "
-        "written behind the name, those of a part behind a dot: bruck:radix=4, "
+        "p: ranks; P: the largest power of the base (2, or k) up to p; N nodes of L ranks (ahc: G "
+        "nodes of m to M ranks); C: concurrency=; b: elements of a block; n: elements of a vector. "
+        "Elements sent are those of the busiest rank. RS, AG, AR: reduce_scatter, allgather, "
+        "allreduce. Options follow the name, options of a part follow a dot: bruck:radix=4, "
         "hier:inter=recexch:inter.radix=4:groups=2+3.",
         0, 0);
 }
@@ -235,16 +237,15 @@ static void print_overview(void)
         putchar('\n');
     }
     text_print(
-        "`cctest list COLLECTIVE` says what its algorithms do, with an algorithm's name behind "
-        "it what that one does. Without -a, or with -a auto, a rule of thumb picks an "
-        "algorithm for each size, and says which and why; -a all runs all of them, side by "
-        "side.",
+        "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "
+        "of them. Without -a, or with -a auto, a rule of thumb picks an algorithm for each size, "
+        "and the table shows the choice and the reason; -a all runs all of them and compares them.",
         0, 0);
 }
 
 /* JSON. */
 
-/* The algorithms that may be a part: the flat ones that serve all of its collectives. */
+/* The algorithms that may be the part: flat ones that serve all of its collectives. */
 static json_t *parts_json(const struct algorithm_option *option)
 {
     json_t *names = json_array();

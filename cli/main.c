@@ -1,5 +1,5 @@
 /*
- * main.c - cctest: tests collective communication. Reads the command line and hands over.
+ * main.c - cctest tests collective communication. Reads the command line and runs the command.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
@@ -29,7 +30,7 @@ static enum status dispatch(const struct command_line *line, struct job *job)
     }
 }
 
-/* Scripts that wait for JSON get it also when nothing could be started. */
+/* Writes JSON for scripts that wait for it, even if nothing could be started. */
 static enum status refuse(const struct command_line *line, enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
@@ -39,10 +40,10 @@ static enum status refuse(const struct command_line *line, enum status status)
     return status;
 }
 
-/* Refusals speak of options as flags; those that stand in the environment are not to be looked for
- * on the command line. */
-static void name_sources(const struct command_line *line, struct log *log)
+/* A refusal names options as flags. If the value comes from the environment, add the variable. */
+static void name_variables(const struct command_line *line, struct log *log)
 {
+    struct text text = text_after(log->failure.text, sizeof log->failure.text);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = command_line_argument(line, row->name);
         char flag[64], label[LABEL_MOST];
@@ -51,10 +52,8 @@ static void name_sources(const struct command_line *line, struct log *log)
             argument->source == SOURCE_ENVIRONMENT ? strstr(log->failure.text, flag) : NULL;
         while (at && (at[length] == '-' || isalnum((unsigned char)at[length])))
             at = strstr(at + 1, flag); /* a longer name */
-        size_t end = strlen(log->failure.text);
         if (at)
-            snprintf(log->failure.text + end, sizeof log->failure.text - end, " (%s is set: %s)",
-                     flag, argument_label(argument, label));
+            text_add(&text, " (%s is set: %s)", flag, argument_label(argument, label));
     }
 }
 
@@ -81,12 +80,12 @@ static enum status start(int argc, char **argv, struct log *log)
         log->verbosity = job.bootstrap.verbosity;
         status = dispatch(&line, &job);
     }
-    name_sources(&line, log);
+    name_variables(&line, log);
     return status;
 }
 
-/* A standard descriptor that was closed would be given to a socket, and the table written there. One
- * that is open for reading only fails as a closed one does. */
+/* A closed standard descriptor would be reused by a socket, which would then get the table. A
+ * descriptor open for reading only fails like a closed one. */
 static void hold_descriptors(void)
 {
     int fd;
@@ -110,7 +109,7 @@ int main(int argc, char **argv)
         status = start(argc, argv, &log);
     log_print_failure(&log);
     if (fflush(stdout) != 0 && status == STATUS_OK) {
-        say("cannot write standard output: choose another place for it");
+        say("cannot write standard output: redirect it elsewhere");
         status = STATUS_ERROR;
     }
     return (int)status;

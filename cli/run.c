@@ -1,6 +1,5 @@
 /*
- * run.c - `cctest COLLECTIVE`: sets up the printers, finds where the ranks come from, and runs
- * them.
+ * run.c - `cctest COLLECTIVE`: chooses the bootstrap, opens the printers, and runs the ranks.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,10 +14,10 @@
 #include "cli/printers/output.h"
 #include "session/session.h"
 
-/* The table comes last: its reader is not to read "ok" where the others were not written. */
+/* The table comes last: it must not say "ok" if the other files could not be written. */
 enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
 
-/* All printers behind one. */
+/* All printers behind one report. */
 struct printers {
     struct report report;
     struct report *each[PRINTERS]; /* CSV, JSON: NULL unless asked for */
@@ -26,14 +25,14 @@ struct printers {
     struct outcome *outcome;       /* shared with child processes */
 };
 
-/* The next to print, NULL: not asked for; from now on it is its reader who may hold up the rank. */
+/* The next printer; NULL: not asked for. From now on its reader may block the rank. */
 static struct report *printers_turn(struct printers *printers, enum printer printer)
 {
     atomic_store(&printers->report.writing, printers->place[printer]);
     return printers->each[printer];
 }
 
-static void printers_rest(struct printers *printers)
+static void printers_done(struct printers *printers)
 {
     atomic_store(&printers->report.writing, NULL);
 }
@@ -47,7 +46,7 @@ static void printers_begin(struct report *report, const struct job *job,
         if (each)
             each->begin(each, job, participants);
     }
-    printers_rest(printers);
+    printers_done(printers);
 }
 
 static void printers_connected(struct report *report, const struct job *job,
@@ -59,7 +58,7 @@ static void printers_connected(struct report *report, const struct job *job,
         if (each && each->connected)
             each->connected(each, job, connectivity);
     }
-    printers_rest(printers);
+    printers_done(printers);
 }
 
 static void printers_result(struct report *report, const struct job *job,
@@ -71,7 +70,7 @@ static void printers_result(struct report *report, const struct job *job,
         if (each)
             each->result(each, job, result);
     }
-    printers_rest(printers);
+    printers_done(printers);
 }
 
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
@@ -85,7 +84,7 @@ static void printers_end(struct report *report, const struct job *job, const str
         if (printers->outcome->failed)
             whole.status = status_graver(whole.status, STATUS_ERROR);
     }
-    printers_rest(printers);
+    printers_done(printers);
     printers->outcome->ended = true;
 }
 
@@ -99,7 +98,7 @@ static const char *place_name(const char *path)
     return is_stdout(path) ? "its standard output" : path;
 }
 
-/* `announces`: this process, or its child, is rank 0, so paths are tried now. */
+/* `announces`: this process or its child is rank 0, so it tests the paths now. */
 static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
     bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
@@ -141,8 +140,8 @@ static void printers_close(struct printers *printers)
         munmap(printers->outcome, sizeof *printers->outcome);
 }
 
-/* Where the ranks will come from, and whether the job can run with so many, where the user said it:
- * otherwise rank 0 says it for all. */
+/* Chooses the bootstrap, and checks that the job can run with that number of ranks, if it is known
+ * yet; otherwise rank 0 checks it for all. */
 static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
 {
     enum status status = bootstrap_choose(&job->bootstrap, bootstrap);
@@ -177,8 +176,8 @@ enum status run_command(const struct command_line *line, struct job *job)
         return status;
     }
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not look like a lost rank */
-    signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes, which holds for shared memory too */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank, */
+    signal(SIGXFSZ, SIG_IGN); /* nor a file size limit, which applies to shared memory too */
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {

@@ -11,7 +11,7 @@
 #include "cli/options/names.h"
 #include "cli/options/values.h"
 
-#define GROUP_MOST 65536 /* ranks of one */
+#define GROUP_MOST 65536 /* ranks of a group */
 
 /* Algorithms: name[:key=value]... */
 
@@ -23,8 +23,8 @@ static enum status choice_add(struct job *job, const struct choice *choice, cons
                     CANDIDATES_MOST);
     if (strlen(text) >= CANDIDATE_TEXT_MOST)
         return fail(STATUS_USAGE,
-                    "'%.60s...' is longer than %d characters: leave out what is the default, or "
-                    "give --shape instead of groups=",
+                    "'%.60s...' is longer than %d characters: leave out defaults, or give --shape "
+                    "instead of groups=",
                     text, CANDIDATE_TEXT_MOST - 1);
     struct candidate *candidate = &job->candidates[job->candidate_count++];
     *candidate = (struct candidate){.choice = *choice, .most = SIZE_MAX};
@@ -47,7 +47,7 @@ static enum status option_unknown(const struct algorithm *algorithm, const char 
     }
     names[count] = NULL;
     if (count == 0)
-        return fail(STATUS_USAGE, "algorithm %s has no option '%s', nor any other: leave it out",
+        return fail(STATUS_USAGE, "algorithm %s has no option '%s': it takes none, leave it out",
                     algorithm->name, key);
     char what[96];
     snprintf(what, sizeof what, "option of algorithm %s", algorithm->name);
@@ -84,7 +84,7 @@ static enum status part_read(const struct choice *choice, const struct algorithm
     return part->algorithm ? STATUS_OK : unknown_part(text, choice->algorithm, option);
 }
 
-/* "4": all groups; "2+3": each. */
+/* "4": the size of all groups; "2+3": of each. */
 static enum status groups_read(const char *text, struct choice *choice)
 {
     const char *rest = text;
@@ -119,7 +119,7 @@ struct choice_reader {
     unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST]; /* bits of the options that were given */
 };
 
-/* Notes an option that may be given once. */
+/* Refuses an option that is given twice. */
 static enum status option_once(unsigned *seen, int place, const char *key,
                                const struct algorithm *algorithm)
 {
@@ -130,7 +130,7 @@ static enum status option_once(unsigned *seen, int place, const char *key,
     return STATUS_OK;
 }
 
-/* "inter.radix=4": an option of the algorithm that was chosen for a part. */
+/* "inter.radix=4": an option of a part's algorithm. */
 static enum status part_option_read(struct choice_reader *reader, const char *key,
                                     const char *value)
 {
@@ -177,8 +177,8 @@ static enum status own_option_read(struct choice_reader *reader, const char *key
     return STATUS_ERROR;
 }
 
-/* "radix=4:groups=2". Those of parts come last, wherever they stand: they are options of what was
- * chosen for the part. */
+/* "radix=4:groups=2". Options of parts are read last, wherever they stand, since they depend on the
+ * part's algorithm. */
 static enum status options_read(struct choice_reader *reader, const char *text)
 {
     const struct algorithm *algorithm = reader->choice.algorithm;
@@ -189,8 +189,8 @@ static enum status options_read(struct choice_reader *reader, const char *text)
             char *equals = strchr(key, '=');
             if (!equals)
                 return fail(STATUS_USAGE,
-                            "'%s' behind algorithm %s is not KEY=VALUE: write it like %s:%s=VALUE",
-                            key, algorithm->name, algorithm->name,
+                            "'%s' behind algorithm %s is not KEY=VALUE: write %s:%s=VALUE", key,
+                            algorithm->name, algorithm->name,
                             algorithm->options[0].name ? algorithm->options[0].name : "key");
             *equals = '\0';
             if ((strchr(key, '.') != NULL) != of_parts)
@@ -216,11 +216,10 @@ static enum status choice_read(struct job *job, char *text)
         return choices_default(job);
     if (automatic)
         return fail(STATUS_USAGE,
-                    "'auto:%s': auto picks algorithms as they are, without options: "
-                    "leave them out, or name an algorithm",
+                    "'auto:%s': auto takes no options: leave them out, or name an algorithm",
                     colon + 1);
     if (!algorithm && strcmp(text, "all") == 0)
-        return fail(STATUS_USAGE, "'all' of --algorithm means all of them as they are: write it "
+        return fail(STATUS_USAGE, "'all' of --algorithm stands for all algorithms: write it "
                                   "alone, without options");
     if (!algorithm)
         return unknown_algorithm(text, job->collective);
@@ -293,7 +292,7 @@ static enum status transport_read(const struct argument *argument, struct job *j
         job->transports[count++] = transports[i];
     const char *list = job->transports_auto ? NULL : argument->text;
     if (list && strstr(list, "auto"))
-        return argument_refuse(argument, "names others beside auto, which allows all",
+        return argument_refuse(argument, "names others beside auto, which allows any",
                                "write auto alone, or leave it out");
     char item[ITEM_MOST];
     while (list_next(&list, ',', item)) {

@@ -1,6 +1,6 @@
 /*
- * command_line.c - finds the text of every option: getopt_long under the option table, then the
- * environment, then the default.
+ * command_line.c - finds the text of every option: flag (getopt_long, driven by the option table),
+ * else environment, else default.
  */
 #include "cli/options/command_line.h"
 
@@ -20,22 +20,22 @@ const struct command commands[] = {
      .bit = FOR_RUN,
      .words_most = 1,
      .synopsis = "COLLECTIVE [options]",
-     .summary = "run a collective operation, check it and time it"},
+     .summary = "run a collective, check every byte and time it"},
     {.name = "list",
      .bit = FOR_LIST,
      .words_most = 3,
      .synopsis = "list [COLLECTIVE [ALGORITHM]] [--json FILE]",
-     .summary = "show collectives, and what their algorithms do"},
+     .summary = "list collectives and describe their algorithms"},
     {.name = "info",
      .bit = FOR_INFO,
      .words_most = 1,
      .synopsis = "info [--json FILE]",
-     .summary = "show what this machine has, and what would be used"},
+     .summary = "show what this machine has, and what cctest would use"},
     {.name = "plan",
      .bit = FOR_PLAN,
      .words_most = 2,
      .synopsis = "plan COLLECTIVE [-a A] [--np N] [--rank R] [-b SIZE] [--json FILE] [--svg FILE]",
-     .summary = "show an algorithm's steps, run nothing"},
+     .summary = "show the steps of an algorithm without running it"},
     {.name = "help",
      .bit = FOR_HELP,
      .words_most = 2,
@@ -54,7 +54,7 @@ const struct argument *command_line_argument(const struct command_line *line, co
     return &line->arguments[option_index(option_find(name))];
 }
 
-/* Flags. A long option's getopt value is its index behind all letters. */
+/* Flags. The getopt value of a long option is LONG_FIRST plus its index. */
 #define LONG_FIRST 256
 
 struct getopt_tables {
@@ -96,11 +96,10 @@ static const struct option_row *row_of(int code)
 static enum status unknown_flag(const char *word, int letter)
 {
     if (letter >= LONG_FIRST)
-        return fail(STATUS_USAGE, "--%s takes no value: leave out what follows it in '%s'",
+        return fail(STATUS_USAGE, "--%s takes no value: leave out the one in '%s'",
                     option_table[letter - LONG_FIRST].name, word);
     if (letter)
-        return fail(STATUS_USAGE, "there is no option -%c: `cctest help` lists those there are",
-                    letter);
+        return fail(STATUS_USAGE, "there is no option -%c: see `cctest help`", letter);
     const char *names[OPTIONS_MOST + 1], *prefixed[OPTIONS_MOST + 1];
     int count = 0, matches = 0;
     char name[ITEM_MOST];
@@ -115,9 +114,8 @@ static enum status unknown_flag(const char *word, int letter)
         return fail(STATUS_USAGE, "--%s may be --%s or --%s: write it out", name, prefixed[0],
                     prefixed[1]);
     const char *nearest = name_nearest(name, names);
-    return fail(STATUS_USAGE, "there is no option --%s: %s%s%s`cctest help` lists those there are",
-                name, nearest ? "did you mean --" : "", nearest ? nearest : "",
-                nearest ? "? " : "");
+    return fail(STATUS_USAGE, "there is no option --%s: %s%s%ssee `cctest help`", name,
+                nearest ? "did you mean --" : "", nearest ? nearest : "", nearest ? "? " : "");
 }
 
 /* One option that getopt found. */
@@ -126,11 +124,12 @@ static enum status flag_take(struct command_line *line, const struct option_row 
 {
     struct argument *argument = &line->arguments[option_index(row)];
     if (row->letter == 'n' && value[0] == 'p')
-        return fail(STATUS_USAGE, "-n%s is -n with the value '%s': for so many ranks write --np N",
-                    value, value);
+        return fail(STATUS_USAGE,
+                    "-n%s is -n with the value '%s': for the number of ranks write --np N", value,
+                    value);
     if (row->kind == &kind_inject && argument->source == SOURCE_FLAG)
         return fail(STATUS_USAGE,
-                    "--%s is given twice: name all faults in one, with commas between", row->name);
+                    "--%s is given twice: give it once, with commas between the faults", row->name);
     if (strcmp(row->name, "help") == 0)
         line->help = true;
     else if (strcmp(row->name, "version") == 0)
@@ -149,7 +148,7 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
     struct getopt_tables tables;
     getopt_tables_fill(&tables);
     opterr = 0;
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* glibc: reset */
     for (;;) {
         int before = optind ? optind : 1;
         int code = getopt_long(argc, argv, tables.letters, tables.longs, NULL);
@@ -167,9 +166,7 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
     }
     for (; optind < argc; optind++) {
         if (line->word_count == WORDS_MOST)
-            return fail(STATUS_USAGE,
-                        "'%s' is one word too many: `cctest help` shows how to write it",
-                        argv[optind]);
+            return fail(STATUS_USAGE, "'%s' is one word too many: see `cctest help`", argv[optind]);
         line->words[line->word_count++] = argv[optind];
     }
     return STATUS_OK;
@@ -247,7 +244,7 @@ static enum status command_find(struct command_line *line)
                 line->command->synopsis);
 }
 
-/* Flags must be the command's own; from the environment and the defaults only those are kept. */
+/* Refuses flags that the command does not take; drops such variables and defaults. */
 static enum status options_suit(struct command_line *line)
 {
     for (const struct option_row *row = option_table; row->name; row++) {
@@ -255,8 +252,7 @@ static enum status options_suit(struct command_line *line)
         if (row->commands & line->command->bit)
             continue;
         if (argument->source == SOURCE_FLAG)
-            return fail(STATUS_USAGE,
-                        "`cctest %s` has no option --%s: `cctest help %s` lists its own",
+            return fail(STATUS_USAGE, "`cctest %s` has no option --%s: see `cctest help %s`",
                         line->words[0], row->name, line->words[0]);
         argument->source = SOURCE_NONE;
         argument->text = NULL;

@@ -1,5 +1,5 @@
 /*
- * inject.c - reads --inject: faults that the tool inflicts on itself, as kind:key=value:key=value.
+ * inject.c - the value of --inject: faults as kind:key=value:key=value.
  */
 #include "cli/options/inject.h"
 
@@ -55,7 +55,7 @@ const char *inject_fault(int index, const char **second)
     return faults[index].name;
 }
 
-/* One "rank=2". Sets the bit of what it has read in *seen. */
+/* Reads one "rank=2", and sets its bit in *seen. */
 static enum status value_read(const char *text, struct injection *injection, unsigned *seen)
 {
     const char *name = faults[injection->kind].name, *second = second_key(injection->kind);
@@ -64,12 +64,12 @@ static enum status value_read(const char *text, struct injection *injection, uns
     bool is_rank = length == 4 && strncmp(text, "rank", length) == 0;
     bool is_second = length == strlen(second) && strncmp(text, second, length) == 0;
     if (!equals || (!is_rank && !is_second))
-        return fail(STATUS_USAGE, "'%s' of --inject %s is not understood: write %s:rank=R:%s=N",
-                    text, name, name, second);
+        return fail(STATUS_USAGE,
+                    "'%s' of --inject %s is not one of its keys: write %s:rank=R:%s=N", text, name,
+                    name, second);
     unsigned bit = is_rank ? 1 : 2;
     if (*seen & bit)
-        return fail(STATUS_USAGE, "'%s' of --inject %s is the second of its kind: give one", text,
-                    name);
+        return fail(STATUS_USAGE, "'%s' of --inject %s is given twice: give it once", text, name);
     *seen |= bit;
     long long most = is_rank                                    ? RANK_MOST
                      : faults[injection->kind].has_microseconds ? MICROSECONDS_MOST
@@ -96,7 +96,7 @@ static enum status injection_read(char *text, struct injection *injection)
     while (status == STATUS_OK && (word = strtok_r(NULL, ":", &place)))
         status = value_read(word, injection, &seen);
     if (status == STATUS_OK && seen != 3)
-        return fail(STATUS_USAGE, "--inject %s needs both: write %s:rank=R:%s=N",
+        return fail(STATUS_USAGE, "--inject %s needs two keys: write %s:rank=R:%s=N",
                     faults[injection->kind].name, faults[injection->kind].name,
                     second_key(injection->kind));
     return status;

@@ -1,6 +1,6 @@
 /*
- * names.c - values that are names of something in one of the tables (memory kinds, datatypes,
- * operators), and the sentence for a name that is in none: what there is, and what may be meant.
+ * names.c - option values that are names of something in a table (memory kinds, datatypes,
+ * operators), and refusals of unknown names: the valid names, and the nearest.
  */
 #include "cli/options/names.h"
 
@@ -9,10 +9,11 @@
 
 #include "base/log.h"
 #include "base/name_match.h"
+#include "base/text.h"
 
 #define NAMES_MOST 256
 
-/* Names of a table, for listing (valid) and for guessing (aliases). */
+/* Names of a table: for the list, and aliases for the nearest name. */
 struct names {
     const char *valid[NAMES_MOST + 1];
     const char *aliases[NAMES_MOST + 1];
@@ -44,9 +45,9 @@ enum status unknown_name(const char *subject, const char *what, const char *cons
     char guess[128] = "", list[768];
     if (nearest)
         snprintf(guess, sizeof guess, "did you mean '%s'? ", nearest);
-    size_t used = 0;
-    for (int i = 0; valid[i] && used + 1 < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, i ? ", %s" : "%s", valid[i]);
+    struct text text = text_in(list, sizeof list);
+    for (int i = 0; valid[i]; i++)
+        text_add(&text, "%s%s", i ? ", " : "", valid[i]);
     return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject,
                 article, what, guess, list);
 }

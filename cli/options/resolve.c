@@ -1,5 +1,5 @@
 /*
- * resolve.c - reads the options' texts into a job, and settles what several options say together.
+ * resolve.c - reads the texts of options into a job, and resolves options that depend on each other.
  */
 #include "cli/options/resolve.h"
 
@@ -13,7 +13,7 @@
 #include "cli/options/names.h"
 #include "memory/reduce.h"
 
-#define TIMEOUT_LEAST 0.2
+#define TIMEOUT_LEAST 0.2 /* seconds */
 
 static enum source source_of(const struct command_line *line, const char *name)
 {
@@ -27,7 +27,7 @@ static void note_unused(const struct command_line *line, const struct job *job, 
         say_verbose(1, "%s %s: --%s is not used", job->collective->name, why, option);
 }
 
-/* A barrier is a one-byte bor allreduce, whatever else was asked for. */
+/* A barrier is a one-byte bor allreduce, whatever the other options. */
 static void settle_contract(const struct command_line *line, struct job *job)
 {
     const struct collective *collective = job->collective;
@@ -49,7 +49,7 @@ static void settle_contract(const struct command_line *line, struct job *job)
     }
 }
 
-/* A default bound gives way to a bound that was given. */
+/* A given bound moves a default bound. */
 static enum status settle_bounds(const struct command_line *line, struct job *job)
 {
     if (job->smallest <= job->largest)
@@ -63,12 +63,12 @@ static enum status settle_bounds(const struct command_line *line, struct job *jo
         return STATUS_OK;
     }
     char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-    return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: exchange them",
+    return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: swap them",
                 size_format(job->smallest, least), size_format(job->largest, most));
 }
 
-/* What has blocks of one length must not look as if it had others: the measurement would be of
- * something else. A file says how long the blocks are: there is one size. */
+/* Collectives with blocks of equal length refuse --counts, since it would have no effect on the
+ * measurement. A file sets the block lengths, so there is one size. */
 static enum status settle_counts(const struct command_line *line, struct job *job)
 {
     const struct collective *collective = job->collective;
@@ -96,9 +96,8 @@ static enum status settle_steps(const struct command_line *line, struct job *job
     if (bytes == SOURCE_NONE)
         return STATUS_OK;
     if (factor == bytes)
-        return fail(
-            STATUS_USAGE,
-            "--step-factor and --step-bytes are two ways to the next size: give one of them");
+        return fail(STATUS_USAGE,
+                    "--step-factor and --step-bytes both set the next size: give one of them");
     if (bytes > factor)
         job->factor = 0;
     else
@@ -110,8 +109,8 @@ static enum status settle_work(const struct job *job)
 {
     if (job->bootstrap.timeout < TIMEOUT_LEAST)
         return fail(STATUS_USAGE,
-                    "--timeout %g is too short: a rank may wait as long for its core, and would be "
-                    "taken for lost; give at least %g seconds",
+                    "--timeout %g is too short: a rank that waits for its core would be taken for "
+                    "lost; give at least %g seconds",
                     job->bootstrap.timeout, TIMEOUT_LEAST);
     if (job->iterations == 0 && job->checked == 0)
         return fail(STATUS_USAGE,
@@ -125,9 +124,8 @@ static enum status settle_work(const struct job *job)
     return STATUS_OK;
 }
 
-/* --np and --rendezvous are two ways to ranks: a flag silences the environment's other one. Both
- * from the same place contradict each other; the bootstrap says so, which also knows the launchers.
- */
+/* --np and --rendezvous exclude each other: a flag overrides a variable. If both are flags, or both
+ * variables, the bootstrap refuses them. */
 static void settle_ranks(const struct command_line *line, struct job *job)
 {
     enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");
@@ -147,13 +145,13 @@ static enum status settle_injections(const struct job *job)
     for (int i = 0; i < job->injection_count; i++) {
         enum injection_kind kind = job->injections[i].kind;
         if (job->bootstrap.as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
-            return fail(STATUS_USAGE, "--inject kill and stop would hit all ranks of "
-                                      "--ranks-as threads: use processes");
+            return fail(STATUS_USAGE, "--inject kill and stop hit all ranks if they are threads "
+                                      "(--ranks-as threads): use processes");
     }
     return STATUS_OK;
 }
 
-/* JSON, and what else was asked for by the option `name`. */
+/* Refuses JSON and another output (of option `name`) to the same place. */
 static enum status settle_outputs(const struct job *job, const char *other, const char *name)
 {
     if (!job->json || !other)
@@ -165,7 +163,8 @@ static enum status settle_outputs(const struct job *job, const char *other, cons
     struct stat file;
     bool device = stat(job->json, &file) == 0 && !S_ISREG(file.st_mode);
     if (strcmp(job->json, other) == 0 && !device)
-        return fail(STATUS_USAGE, "--json and --%s name the same file: give each its own", name);
+        return fail(STATUS_USAGE, "--json and --%s name the same file: give each a file of its own",
+                    name);
     return STATUS_OK;
 }
 
@@ -200,7 +199,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     return status;
 }
 
-/* The collective that the command is about: its first word, or the second (plan, list). */
+/* The collective: the first word of a run, else the second (plan, list). */
 static enum status find_collective(const struct command_line *line, struct job *job)
 {
     int place = line->command->bit == FOR_RUN ? 0 : 1;

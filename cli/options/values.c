@@ -1,8 +1,8 @@
 /*
- * values.c - how option values are read and shown: numbers, sizes, words, files.
+ * values.c - option values that are numbers, sizes, words or files.
  *
- * Reading is strict: no sign, space, fraction or junk where none belongs, and every refusal is one
- * sentence with the option, the value, the reason and what would be right.
+ * Reading is strict: no sign, space, fraction or trailing junk where none belongs. A refusal is one
+ * sentence: the option, the value, the reason, and what is valid.
  */
 #include "cli/options/values.h"
 
