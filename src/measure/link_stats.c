@@ -9,63 +9,33 @@
 #include "run/runner.h"
 #include "run/test_case.h"
 
-/* The bytes of all iterations: the roots take turns. */
-static void flows_add_schedule(struct link_stats *flows, const struct schedule *schedule,
-                               uint64_t iterations, size_t element)
-{
-    for (size_t o = 0; o < schedule->count; o++) {
-        const struct operation *operation = &schedule->operations[o];
-        if (!operation_travels(operation->kind))
-            continue;
-        struct peer_stats *flow = flows->peers;
-        while (flow->peer != operation->peer)
-            flow++;
-        uint64_t bytes = operation->length * element * iterations;
-        *(operation->kind == OPERATION_SEND ? &flow->sent : &flow->received) += bytes;
-        flow->counted &= operation->length * element >= WAIT_STATS_LEAST;
-        if (operation->lane >= flow->lanes)
-            flow->lanes = operation->lane + 1;
-    }
-}
-
-static bool *peers_mark(const struct test_case *test_case, int ranks)
-{
-    bool *is_peer = calloc((size_t)ranks, sizeof *is_peer);
-    for (int p = 0; is_peer && p < test_case->plans; p++)
-        for (size_t o = 0; o < test_case->schedules[p]->count; o++)
-            if (test_case->schedules[p]->operations[o].peer >= 0)
-                is_peer[test_case->schedules[p]->operations[o].peer] = true;
-    return is_peer;
-}
-
 enum status link_stats_create(const struct job *job, const struct test_case *test_case,
                               const struct runner *runner, struct link_stats **made)
 {
     struct link_stats *flows = calloc(1, sizeof *flows);
-    *made = flows;
-    bool *is_peer = peers_mark(test_case, runner->ranks);
-    if (flows && is_peer)
-        flows->peers = calloc((size_t)runner->ranks, sizeof *flows->peers);
-    if (!flows || !is_peer || !flows->peers) {
-        free(is_peer);
-        return fail(STATUS_ERROR, "out of memory for what goes to %d peers", runner->ranks);
-    }
-    for (int r = 0; r < runner->ranks; r++)
-        if (is_peer[r])
-            flows->peers[flows->count++] = (struct peer_stats){.peer = r, .counted = true};
-    free(is_peer);
-    for (int p = 0; p < test_case->plans; p++) {
-        uint64_t turns = (uint64_t)(job->iterations / test_case->plans) +
-                         (p < job->iterations % test_case->plans);
-        flows_add_schedule(flows, test_case->schedules[p], turns, job->datatype->size);
-    }
+    uint64_t element = job->datatype->size;
     size_t channels = 0;
-    for (int i = 0; i < flows->count; i++)
-        channels += 2 * (size_t)flows->peers[i].lanes;
-    flows->before = calloc(channels + 1, sizeof *flows->before);
-    return flows->before
+    *made = flows;
+    if (flows)
+        flows->peers = calloc((size_t)runner->ranks, sizeof *flows->peers);
+    for (int r = 0; flows && flows->peers && r < runner->ranks; r++) {
+        const struct peer_use *use = &test_case->peers[r];
+        if (use->lanes == 0)
+            continue;
+        flows->peers[flows->count++] =
+            (struct peer_stats){.peer = r,
+                                .lanes = use->lanes,
+                                .sent = use->sent * element,
+                                .received = use->received * element,
+                                .counted = use->shortest * element >= WAIT_STATS_LEAST};
+        channels += 2 * (size_t)use->lanes;
+    }
+    if (flows)
+        flows->before = calloc(channels + 1, sizeof *flows->before);
+    return flows && flows->peers && flows->before
                ? STATUS_OK
-               : fail(STATUS_ERROR, "out of memory for what goes to %d peers", flows->count);
+               : fail(STATUS_ERROR, "out of memory for the link statistics of %d peers",
+                      runner->ranks);
 }
 
 void link_stats_free(struct link_stats *flows)

@@ -28,23 +28,19 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
     rank_result->hop_peer = -1;
-    rank_result->checked =
-        job->checked > 0 && job->checked < test_case->plans ? test_case->plans : job->checked;
+    rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
+                               ? test_case->schedule_count
+                               : job->checked;
 
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
         rank_result->transport[i] = endpoint->transport->name;
         rank_result->transports = i + 1;
     }
-    for (int p = 0; p < test_case->plans; p++) {
-        const struct schedule *schedule = test_case->schedules[p];
-        for (size_t o = 0; o < schedule->count; o++) {
-            int peer = schedule->operations[o].peer;
-            for (int i = 0; peer >= 0 && i < rank_result->transports; i++)
-                rank_result->used[i] |= links_endpoint(runner->links, i)->transport ==
-                                        links_transport(runner->links, peer);
-        }
-    }
+    for (int peer = 0; peer < runner->ranks; peer++)
+        for (int i = 0; test_case->peers[peer].lanes > 0 && i < rank_result->transports; i++)
+            rank_result->used[i] |=
+                links_endpoint(runner->links, i)->transport == links_transport(runner->links, peer);
     return job->watches ? link_stats_create(job, test_case, runner, &rank_result->flows)
                         : STATUS_OK;
 }

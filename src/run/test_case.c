@@ -8,46 +8,50 @@
 #include "base/log.h"
 #include "memory/reduce.h"
 
-struct executor *test_case_executor(const struct test_case *test_case, int root, int set)
+int job_root_count(const struct job *job, int ranks)
 {
-    return test_case->executor[set * test_case->plans + root];
+    return job->collective->rooted && job->root == ROOT_ALL ? ranks : 1;
 }
 
-enum status test_case_schedules(const struct runner *runner, const struct choice *choice,
-                                size_t bytes, struct test_case *test_case)
+struct executor *test_case_executor(const struct test_case *test_case, long iteration, int set)
+{
+    int schedule = (int)(iteration % test_case->schedule_count);
+    return test_case->executors[set * test_case->schedule_count + schedule];
+}
+
+/* The schedules, and the messages of all timed iterations: the roots take turns. */
+static enum status test_case_build(const struct runner *runner, struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    bool rotates = job->collective->rooted && job->root == ROOT_ALL;
-    *test_case =
-        (struct test_case){.choice = choice, .plans = rotates ? runner->ranks : 1, .sets = 1};
-    enum status status =
-        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
-    if (status != STATUS_OK)
-        return status;
-    test_case->schedules = calloc((size_t)test_case->plans, sizeof *test_case->schedules);
-    test_case->executor =
-        calloc((size_t)test_case->plans * BUFFER_SETS_MOST, sizeof *test_case->executor);
-    if (!test_case->schedules || !test_case->executor)
-        status = fail(STATUS_ERROR, "out of memory for %d schedules", test_case->plans);
-    for (int i = 0; i < test_case->plans && status == STATUS_OK; i++) {
+    int count = test_case->schedule_count;
+    enum status status = STATUS_OK;
+    test_case->schedules = calloc((size_t)count, sizeof *test_case->schedules);
+    test_case->executors = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executors);
+    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
+    if (!test_case->schedules || !test_case->executors || !test_case->peers)
+        return fail(STATUS_ERROR, "out of memory for %d schedules", count);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
         struct problem problem = test_case->sized.problem;
         problem.root += i;
-        status =
-            schedule_build(choice, &problem, runner->rank, job->channels, &test_case->schedules[i]);
+        status = schedule_build(test_case->choice, &problem, runner->rank, job->channels,
+                                &test_case->schedules[i]);
+        if (status == STATUS_OK)
+            schedule_add_peers(test_case->schedules[i],
+                               (uint64_t)(job->iterations / count + (i < job->iterations % count)),
+                               test_case->peers);
     }
-    if (status != STATUS_OK)
-        test_case_close(test_case);
     return status;
 }
 
 void test_case_close(struct test_case *test_case)
 {
-    for (int i = 0; test_case->executor && i < test_case->plans * BUFFER_SETS_MOST; i++)
-        executor_destroy(test_case->executor[i]);
-    for (int i = 0; test_case->schedules && i < test_case->plans; i++)
+    for (int i = 0; test_case->executors && i < test_case->schedule_count * BUFFER_SETS_MOST; i++)
+        executor_destroy(test_case->executors[i]);
+    for (int i = 0; test_case->schedules && i < test_case->schedule_count; i++)
         schedule_free(test_case->schedules[i]);
-    free(test_case->executor);
+    free(test_case->executors);
     free(test_case->schedules);
+    free(test_case->peers);
     counts_free(test_case->sized.counts);
     *test_case = (struct test_case){0};
 }
@@ -55,7 +59,7 @@ void test_case_close(struct test_case *test_case)
 static bool set_is_enough(const struct buffers *set, const struct test_case *test_case,
                           size_t element)
 {
-    for (int i = 0; i < test_case->plans; i++) {
+    for (int i = 0; i < test_case->schedule_count; i++) {
         size_t bytes[BUFFERS];
         schedule_bytes(test_case->schedules[i], element, bytes);
         for (int b = 0; b < BUFFERS; b++)
@@ -86,15 +90,23 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    enum status status = test_case_schedules(runner, choice, bytes, test_case);
-    if (status != STATUS_OK)
+    *test_case = (struct test_case){
+        .choice = choice, .schedule_count = job_root_count(job, runner->ranks), .sets = 1};
+    enum status status =
+        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
+    if (status == STATUS_OK)
+        status = test_case_build(runner, test_case);
+    if (status != STATUS_OK) {
+        test_case_close(test_case);
         return status;
+    }
     while (test_case->sets < count &&
            set_is_enough(&sets[test_case->sets], test_case, job->datatype->size))
         test_case->sets++;
-    for (int i = 0; i < test_case->plans * test_case->sets && status == STATUS_OK; i++)
-        status = test_case_open_executor(runner, test_case->schedules[i % test_case->plans],
-                                         &sets[i / test_case->plans], &test_case->executor[i]);
+    for (int i = 0; i < test_case->schedule_count * test_case->sets && status == STATUS_OK; i++)
+        status =
+            test_case_open_executor(runner, test_case->schedules[i % test_case->schedule_count],
+                                    &sets[i / test_case->schedule_count], &test_case->executors[i]);
     if (status != STATUS_OK)
         test_case_close(test_case);
     return status;

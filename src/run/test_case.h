@@ -6,29 +6,28 @@
 
 #include "run/runner.h"
 
-#define BUFFER_SETS_MOST 4 /* sets of buffers that a line may run on */
+#define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
 
-/* One size of one algorithm, on one or more sets of buffers. Rooted collectives with `-r all` have
- * a schedule for each root. */
+/* Schedules of a test case: with `-r all` each rank is the root in turn. */
+int job_root_count(const struct job *job, int ranks);
+
 struct test_case {
     const struct choice *choice;
     struct sized_problem sized; /* of the first schedule */
-    int plans;                  /* schedules */
-    int sets;
+    int schedule_count;         /* job_root_count() */
+    int sets;                   /* of buffers that it runs on */
     struct schedule **schedules;
-    struct executor **executor; /* sets x plans */
+    struct executor **executors; /* sets x schedules */
+    struct peer_use *peers;      /* by rank: the messages of all timed iterations */
 };
 
-/* The plan of root number `root` (of line->plans) on set `set`. */
-struct executor *test_case_executor(const struct test_case *test_case, int root, int set);
-
-/* Ready to run on as many of the `count` sets as are large enough, but at least the first. */
+/* Makes the executors for as many of the `count` sets as are large enough, but at least for the
+ * first. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
 
-/* The schedules of a line without the plans: what memory, peers and lanes it will need. */
-enum status test_case_schedules(const struct runner *runner, const struct choice *choice,
-                                size_t bytes, struct test_case *test_case);
+/* The executor for the root of an iteration. */
+struct executor *test_case_executor(const struct test_case *test_case, long iteration, int set);
 
 #endif

@@ -303,7 +303,9 @@ static bool channels_collide(const struct problem *problem, int channels)
 
 /* The problem is the schedule's, which outlives this function; the shape does not. */
 static enum status write_shaped(const struct choice *choice, const struct problem *problem,
-                                int rank, int channels, struct schedule **schedule)
+                                int rank, int channels,
+                                enum status (*finish)(struct builder *, struct schedule **),
+                                struct schedule **schedule)
 {
     struct builder *b = builder_create(problem, rank);
     if (!b)
@@ -335,11 +337,13 @@ static enum status write_shaped(const struct choice *choice, const struct proble
                        view_all(b, &call.destination));
     }
     b->schedule->problem.shape = NULL;
-    return builder_finish(b, schedule);
+    return finish(b, schedule);
 }
 
-enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
-                           int channels, struct schedule **schedule)
+static enum status write_schedule(const struct choice *choice, const struct problem *problem,
+                                  int rank, int channels,
+                                  enum status (*finish)(struct builder *, struct schedule **),
+                                  struct schedule **schedule)
 {
     char why[256];
     struct problem shaped = *problem;
@@ -350,7 +354,19 @@ enum status schedule_build(const struct choice *choice, const struct problem *pr
         status = fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, choice->algorithm->name,
                       refusal);
     else
-        status = write_shaped(choice, &shaped, rank, channels, schedule);
+        status = write_shaped(choice, &shaped, rank, channels, finish, schedule);
     shape_free(shape);
     return status;
+}
+
+enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
+                           int channels, struct schedule **schedule)
+{
+    return write_schedule(choice, problem, rank, channels, builder_finish, schedule);
+}
+
+enum status schedule_outline(const struct choice *choice, const struct problem *problem, int rank,
+                             int channels, struct schedule **schedule)
+{
+    return write_schedule(choice, problem, rank, channels, builder_outline, schedule);
 }

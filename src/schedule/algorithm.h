@@ -163,4 +163,9 @@ const struct algorithm *algorithm_find(enum collective_id collective, const char
 enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
                            int channels, struct schedule **schedule);
 
+/* The same without waits: what the schedule needs can be read from it, but it cannot run. Cheaper,
+ * since no conflicts are looked for. */
+enum status schedule_outline(const struct choice *choice, const struct problem *problem, int rank,
+                             int channels, struct schedule **schedule);
+
 #endif

@@ -308,7 +308,8 @@ static void epochs_list(const struct builder *b, struct epoch *epochs, uint32_t 
     }
 }
 
-static enum status builder_freeze(struct builder *b)
+/* The schedule, but for the waits of its operations. */
+static enum status builder_freeze(struct builder *b, struct operation **result)
 {
     struct schedule *schedule = b->schedule;
     struct operation *operations = builder_take(b, b->count * sizeof *operations);
@@ -328,12 +329,16 @@ static enum status builder_freeze(struct builder *b)
     schedule->count = b->count;
     schedule->epochs = epochs;
     schedule->epoch_count = b->epoch_count;
-    return conflict_find(schedule, operations, b->count, b->memory);
+    *result = operations;
+    return STATUS_OK;
 }
 
-enum status builder_finish(struct builder *b, struct schedule **schedule)
+static enum status builder_end(struct builder *b, bool waits, struct schedule **schedule)
 {
-    enum status status = b->status == STATUS_OK ? builder_freeze(b) : b->status;
+    struct operation *operations;
+    enum status status = b->status == STATUS_OK ? builder_freeze(b, &operations) : b->status;
+    if (status == STATUS_OK && waits)
+        status = conflict_find(b->schedule, operations, b->count, b->memory);
     *schedule = status == STATUS_OK ? b->schedule : NULL;
     if (status != STATUS_OK)
         arena_free(b->memory);
@@ -344,4 +349,14 @@ enum status builder_finish(struct builder *b, struct schedule **schedule)
     free(b->scopes);
     free(b);
     return status;
+}
+
+enum status builder_finish(struct builder *b, struct schedule **schedule)
+{
+    return builder_end(b, true, schedule);
+}
+
+enum status builder_outline(struct builder *b, struct schedule **schedule)
+{
+    return builder_end(b, false, schedule);
 }

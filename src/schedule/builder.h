@@ -24,6 +24,8 @@ struct builder;
  * out. */
 struct builder *builder_create(const struct problem *problem, int rank);
 enum status builder_finish(struct builder *builder, struct schedule **schedule);
+/* The same without waits: what the schedule needs can be read from it, but it cannot run. */
+enum status builder_outline(struct builder *builder, struct schedule **schedule);
 
 /* An ordered list of ranks. A "group rank" is an index into it. Peers of the put_ functions are
  * group ranks. The operations of a group form one scope for fences, and its messages use one

@@ -49,6 +49,22 @@ size_t message_length(struct message message)
     return length;
 }
 
+void schedule_add_peers(const struct schedule *schedule, uint64_t times, struct peer_use *use)
+{
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct operation *operation = &schedule->operations[i];
+        if (operation->peer < 0)
+            continue;
+        struct peer_use *peer = &use[operation->peer];
+        *(operation->kind == OPERATION_SEND ? &peer->sent : &peer->received) +=
+            operation->length * times;
+        if (peer->lanes == 0 || operation->length < peer->shortest)
+            peer->shortest = operation->length;
+        if (operation->lane >= peer->lanes)
+            peer->lanes = operation->lane + 1;
+    }
+}
+
 const char *operation_name(enum operation_kind kind)
 {
     static const char *const names[] = {

@@ -106,6 +106,17 @@ size_t message_length(struct message message);
 /* Bytes of each storage that a schedule uses; in place the inner buffer is part of the outer. */
 void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS]);
 
+/* The messages between a rank and one peer. */
+struct peer_use {
+    uint64_t sent, received; /* elements */
+    size_t shortest;         /* elements of the shortest message */
+    int lanes;               /* 1 + the highest lane; 0: there are no messages */
+};
+
+/* Adds the messages of `times` runs of a schedule to `use`, which has an entry for each rank.
+ * `shortest` and `lanes` count even if `times` is 0. */
+void schedule_add_peers(const struct schedule *schedule, uint64_t times, struct peer_use *use);
+
 const char *operation_name(enum operation_kind kind); /* "recv_reduce" */
 bool operation_travels(enum operation_kind kind);     /* send, recv or recv_reduce */
 

@@ -78,7 +78,7 @@ static void check_prepare(struct checked_run *checked, const struct test_case *t
                           struct check *check)
 {
     const struct job *job = checked->runner->job;
-    int root = (int)(checked->checks % (uint64_t)test_case->plans);
+    int root = (int)(checked->checks % (uint64_t)test_case->schedule_count);
     *check = (struct check){
         .executor = test_case_executor(test_case, root, set),
         .schedule = test_case->schedules[root],

@@ -252,7 +252,7 @@ static unsigned char *session_wishes(const struct session *session)
     const struct schedule *start = runner->start_barrier.schedule;
     unsigned char *wishes = calloc((size_t)runner->ranks, 1);
     for (int r = 0; wishes && r < runner->ranks; r++)
-        wishes[r] = session->needs.peers[r] ? LINKS_WISHED : 0;
+        wishes[r] = session->needs.peers[r].lanes > 0 ? LINKS_WISHED : 0;
     for (size_t i = 0; wishes && start && i < start->count; i++)
         if (start->operations[i].peer >= 0)
             wishes[start->operations[i].peer] |=

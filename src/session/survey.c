@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "run/test_case.h"
+#include "schedule/algorithm.h"
 
 static void needs_add(struct needs *needs, const struct schedule *schedule, size_t element)
 {
@@ -14,11 +15,31 @@ static void needs_add(struct needs *needs, const struct schedule *schedule, size
     schedule_bytes(schedule, element, bytes);
     for (int b = 0; b < BUFFERS; b++)
         needs->bytes[b] = bytes[b] > needs->bytes[b] ? bytes[b] : needs->bytes[b];
-    for (size_t i = 0; i < schedule->count; i++)
-        if (schedule->operations[i].peer >= 0)
-            needs->peers[schedule->operations[i].peer] = true;
+    schedule_add_peers(schedule, 1, needs->peers);
     if (schedule->lanes > needs->lanes)
         needs->lanes = schedule->lanes;
+}
+
+static enum status survey_test_case(const struct runner *runner, const struct choice *choice,
+                                    size_t bytes, struct needs *needs)
+{
+    const struct job *job = runner->job;
+    struct sized_problem sized;
+    enum status status = job_problem(job, choice, bytes, runner->ranks, runner->shape, &sized);
+    if (status != STATUS_OK)
+        return status;
+    int count = job_root_count(job, runner->ranks);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        struct problem problem = sized.problem;
+        struct schedule *schedule = NULL;
+        problem.root += i;
+        status = schedule_outline(choice, &problem, runner->rank, job->channels, &schedule);
+        if (status == STATUS_OK)
+            needs_add(needs, schedule, job->datatype->size);
+        schedule_free(schedule);
+    }
+    counts_free(sized.counts);
+    return status;
 }
 
 static enum status survey_size(const struct runner *runner, size_t bytes, struct needs *needs)
@@ -26,14 +47,8 @@ static enum status survey_size(const struct runner *runner, size_t bytes, struct
     const struct job *job = runner->job;
     enum status status = STATUS_OK;
     for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
-        struct test_case test_case;
-        if (!job_runs_at(job, c, bytes))
-            continue;
-        status = test_case_schedules(runner, &job->candidates[c].choice, bytes, &test_case);
-        for (int i = 0; status == STATUS_OK && i < test_case.plans; i++)
-            needs_add(needs, test_case.schedules[i], job->datatype->size);
-        if (status == STATUS_OK)
-            test_case_close(&test_case);
+        if (job_runs_at(job, c, bytes))
+            status = survey_test_case(runner, &job->candidates[c].choice, bytes, needs);
         tick_on(&runner->tick);
     }
     return status;

@@ -7,9 +7,9 @@
 #include "run/runner.h"
 
 struct needs {
-    size_t bytes[BUFFERS]; /* the most of any test case */
-    bool *peers;           /* by rank: some test case exchanges messages with it */
-    int lanes;             /* the most of any test case */
+    size_t bytes[BUFFERS];  /* the most of any test case */
+    struct peer_use *peers; /* by rank: of all test cases together */
+    int lanes;              /* the most of any test case */
 };
 
 /* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may

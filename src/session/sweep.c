@@ -11,9 +11,8 @@ static enum status test_case_warm_up(struct session *session, const struct test_
     uint64_t released, late, duration;
     enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner,
-                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
-                                &released, &late, &duration);
+        status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
+                                &late, &duration);
     return status;
 }
 
@@ -24,9 +23,8 @@ static enum status test_case_time(struct session *session, const struct test_cas
     rank_result_begin(rank_result, &session->runner);
     enum status status = runner_settle(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner,
-                                test_case_executor(test_case, (int)(i % test_case->plans), 0),
-                                &released, &rank_result->late[i], &rank_result->samples[i]);
+        status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
+                                &rank_result->late[i], &rank_result->samples[i]);
     rank_result_end(rank_result, &session->runner);
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
