@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Jobs over several hosts (network namespaces): which link each pair of ranks takes, that hierarchical algorithms find
-# the hosts whatever the order of the ranks, every collective once, that a slow host is no dead one, and that a link
-# which is cut is named.
+# Jobs over several hosts (network namespaces): the link of each pair of ranks; groups of hierarchical algorithms for
+# any order of the ranks; every collective once; a slow host does not count as dead; a cut link is named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -11,7 +10,7 @@ hosts_up 4 || skip "$hosts_missing"
 export CCTEST_SECRET=$long_secret
 json=$hosts_json
 
-# Bytes that went over a transport, by line of the results: "algorithm shm tcp".
+# Bytes over each transport, for each result: "algorithm shm tcp".
 bytes_by_link() {
     python3 - "$json" <<'PYTHON'
 import json, sys
@@ -20,9 +19,9 @@ for line in json.load(open(sys.argv[1]))["results"]:
 PYTHON
 }
 
-# ---- shared memory within a host, tcp between, and nothing else ----
+# ---- shm inside a host, tcp between hosts ----
 
-# pairs HOSTS...: of ranks that are dealt so, how many links (a pair has two) stay on a host, and how many do not.
+# pairs HOSTS...: for ranks on these hosts, the number of links (a pair has two) inside a host, and between hosts.
 pairs() {
     python3 - "$@" <<'PYTHON'
 import sys
@@ -35,7 +34,7 @@ PYTHON
 for dealt in "1 1 2 2 3 3 4 4" "4 2 3 1 1 3 2 4" "1 2 2 2 3 3" "3 2 1 2 3 2"; do
     # shellcheck disable=SC2086 # a word each
     read -r within between <<<"$(pairs $dealt)"
-    # A message of each rank to each other, small and large: it takes one link, and what was sent over it shows that.
+    # One message from each rank to each other, small and large: the bytes show which link it took.
     for block in 1024 65536; do
         ranks=$(wc -w <<<"$dealt")
         meet "$dealt" alltoall -a linear -d uint8 -b $((block * ranks)) -e $((block * ranks)) -n 1 -w 0 -c 1 -v
@@ -52,7 +51,7 @@ done
 
 # ---- groups are found by host ----
 
-# grouped COLLECTIVE any|equal: its algorithms that know groups; any: those that take unequal ones.
+# grouped COLLECTIVE any|equal: its hierarchical algorithms; any: those that accept unequal groups.
 grouped() {
     "$CCTEST" list --json - | python3 -c '
 import json, sys
@@ -73,7 +72,7 @@ for collective in $hierarchical; do
         alike=()
         [[ $collective != *v ]] || alike=(--counts uniform)
         [ -n "$names" ] || continue
-        # However the ranks are dealt over the hosts, as many bytes must cross between them.
+        # The bytes between hosts must not depend on the order of the ranks.
         if [ $kind = equal ]; then
             dealings=("1 1 2 2 3 3 4 4" "2 1 4 4 3 1 2 3")
         else
@@ -89,14 +88,14 @@ for collective in $hierarchical; do
         done
     done
 done
-# And they are those that the algorithm needs: in an allreduce by hosts each slice goes around a ring of four once to be
-# reduced and once to be spread, 2 * 3 slices from each rank; in a flat ring dealt so, all that travels crosses.
+# They are also the minimum: in a hierarchical allreduce each slice goes around a ring of four hosts twice, 2 * 3 slices
+# from each rank. In a flat ring in this order, every message crosses.
 meet "1 2 3 4 1 2 3 4" allreduce -a hier,ring -b 96K -e 96K -n 1 -w 0 -c 0
 check "what went over shm and tcp: $(bytes_by_link)" test "$(bytes_by_link)" = \
     "hier $((8 * 2 * 48 * 1024)) $((2 * 3 * 96 * 1024))
 ring 0 $((8 * 2 * 7 * 12 * 1024))"
 
-# ---- every collective, by the algorithm that it takes by itself ----
+# ---- every collective, with -a auto ----
 
 for collective in $("$CCTEST" list --json - | python3 -c '
 import json, sys
@@ -110,8 +109,8 @@ done
 
 # ---- a slow host ----
 
-# Rank 1 has its message at once, and then nothing to do for five times as long as nobody may progress, while rank 2
-# still gets its own, byte by byte: nobody is killed for it.
+# Rank 1 has its message at once, and then waits for five deadlines, while rank 2 still receives byte by byte. The job
+# must not end.
 if host_rate 3 4mbit 2>"$err"; then
     hosts_patience=1
     meet "1 2 3" broadcast -a linear -b 3M -e 3M -n 1 -w 0 -c 0
@@ -125,8 +124,8 @@ fi
 
 # ---- a link that is cut ----
 
-# While nothing is on its way over it, as rank 0 sleeps most of the time: rank 1's kernel finds no way for what rank 1
-# sends next, and has nothing to send again.
+# The link is idle when it is cut, since rank 0 sleeps most of the time. The kernel of rank 1 then finds no route for the
+# next message, and has nothing to retransmit.
 for rank in 0 1 2; do
     host_as $((rank + 1))
     start $rank "${as[@]}" "$CCTEST" allreduce -a ring -b 1K -e 1K -n 1000 -w 0 -c 0 --timeout 3 \
@@ -141,7 +140,7 @@ hosts_down
 
 # ---- hosts of one name ----
 
-# Cloned nodes are called alike; their boots are what tells them apart.
+# Cloned nodes have the same name and different boot ids.
 if hosts_up 2 node node; then
     meet "1 2 1 2" allreduce -a hier -b 64K -e 64K -n 2 -w 0 -c 2
     check_json "$json" '[r["host"] for r in d["ranks"]] == ["node"] * 4' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which addresses a job goes by: --interface for the control plane and the data, IPv4 and IPv6, the addresses that a
-# name stands for, and what is said when none of them leads to a rank.
+# Addresses of a job: --interface for the control plane and the data, IPv4 and IPv6, several addresses of a name, and
+# messages if none of them leads to a rank.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -11,8 +11,8 @@ export CCTEST_SECRET=$long_secret
 port=7000
 small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp --timeout 5)
 
-# begin "HOSTS" RENDEZVOUS-HOST OPTION...: a job whose rank r is on the r-th of these hosts, in the background.
-# {} in an option stands for the number of the rank's host.
+# begin "HOSTS" RENDEZVOUS-HOST OPTION...: starts a job in the background whose rank r is on the r-th of these hosts.
+# {} in an option is replaced by the number of the rank's host.
 begin() {
     local rank options
     read -ra dealt <<<"$1"
@@ -26,7 +26,7 @@ begin() {
     done
 }
 
-# end STATUS [REGEX]: how all its ranks end, and what rank 0 says.
+# end STATUS [REGEX]: all its ranks end with STATUS, and a line of rank 0 matches.
 end() {
     local rank
     for rank in "${!dealt[@]}"; do ended "$rank" "$1"; done
@@ -40,9 +40,9 @@ sent_by() {
 print(json.load(sys.stdin)[0]["stats64"]["tx"]["bytes"])'
 }
 
-# ---- a chosen interface: nobody listens elsewhere, and nothing goes elsewhere ----
+# ---- a chosen interface: all listeners and all traffic are there ----
 
-# Where host I listens, without ports: "10.78.0.1 [fd78::1]"; false: nowhere.
+# Addresses at which host I listens: "10.78.0.1 [fd78::1]"; false: none.
 listening() { host_network "$1" ss -Hltn | awk '{ sub(/:[0-9]+$/, "", $4); print $4 }' | sort -u | xargs | grep .; }
 
 for network in "eth1 10.78.0.1" ${hosts_ipv6:+"eth1 [fd78::1]"} "eth0 10.77.0.1" "eth0 h1"; do
@@ -57,11 +57,11 @@ for network in "eth1 10.78.0.1" ${hosts_ipv6:+"eth1 [fd78::1]"} "eth0 10.77.0.1"
     wait "${pids[0]}"
     begin "1 2" "$address" --interface "$device"
     end 0
-    # Neighbours are asked for, and routers, so a few bytes go everywhere.
+    # The kernel looks for neighbours and routers, so a few bytes go everywhere.
     check "$(($(sent_by 1 $other) - before)) bytes over $other" test $(($(sent_by 1 $other) - before)) -lt 4000
     check "$(($(sent_by 2 $other) - before2)) bytes over $other" test $(($(sent_by 2 $other) - before2)) -lt 4000
 done
-for place in "10.7{x}.0.{i}" ${hosts_ipv6:+"fd7{x}::{i}"}; do # an address of it, another one on each host
+for place in "10.7{x}.0.{i}" ${hosts_ipv6:+"fd7{x}::{i}"}; do # its address on each host
     for x in 7 8; do
         address=${place//\{x\}/$x}
         root=${address/\{i\}/1}
@@ -72,11 +72,11 @@ for place in "10.7{x}.0.{i}" ${hosts_ipv6:+"fd7{x}::{i}"}; do # an address of it
     done
 done
 
-# ---- not to be had ----
+# ---- no such interface ----
 
 world=2 begin 1 10.77.0.1 --interface nope
 end 2 "no network device or address 'nope' is up on this host"
-# Each rank says so for itself, whether it finds rank 0 or not, and long before the deadline.
+# Each rank reports it, whether it reaches rank 0 or not, and long before the deadline.
 for root in 10.77.0.1 h1; do
     SECONDS=0
     begin "1 2 3" $root --interface nope --timeout 50
@@ -86,7 +86,7 @@ for root in 10.77.0.1 h1; do
     done
     check "that took $SECONDS s" test $SECONDS -lt 25
 done
-# If rank 0 is there, it hears of it, and tells all.
+# If rank 0 is reachable, it receives the failure and tells all ranks.
 begin "1 2" 10.77.0.1 --interface 10.77.0.1
 end 2 "rank 1 .*h2.* no network device or address '10.77.0.1' is up on this host"
 world=2 begin 1 10.77.0.1 --interface eth1
@@ -112,12 +112,12 @@ check_says "is that its address on --interface eth1\?"
 ended 0 5 "1 of 2 ranks did not join .*rank 1"
 check_says "'h1' leads to 10.77.0.1 port $port here, which is no address of eth1: .* listens at 10.78.0.1 port $port"
 
-# ---- names, and the addresses that they stand for ----
+# ---- names and their addresses ----
 
-# names I LINE...: these lines, and localhost, are host I's /etc/hosts.
+# names I LINE...: sets /etc/hosts of host I to these lines and localhost.
 names() { printf '%s\n' "127.0.0.1 localhost" "${@:2}" >"$(host_names "$1")"; }
 
-# Debian's hosts have their own name at loopback.
+# On Debian, the own name of a host resolves to loopback.
 names 1 "127.0.1.1 h1"
 names 2 "10.77.0.1 h1" "127.0.1.1 h2"
 for interface in "" eth0; do
@@ -128,14 +128,14 @@ names 2 "10.78.0.1 h1" "127.0.1.1 h2"
 begin "1 1 2 1" h1 --interface eth1
 end 0
 
-# Several addresses, of which the resolver puts that of host 3 first, for host 2: where nobody answers ...
+# Several addresses; for host 2 the resolver puts that of host 3 first. There no program listens ...
 names 2 "10.77.0.3 meet" "10.77.0.1 meet"
 names 1 "10.77.0.1 meet"
 host_network 2 ip neigh replace 10.77.0.3 lladdr 02:00:00:00:00:99 dev eth0
 begin "1 2 1 2" meet --timeout 3
 end 0
 host_network 2 ip neigh del 10.77.0.3 dev eth0
-# ... and where another program does, and rank 0 is late.
+# ... or another program does, and rank 0 starts late.
 host_as 3
 "${as[@]}" python3 -c "
 import socket
@@ -148,7 +148,7 @@ late=1 begin "1 2 1 2" meet
 end 0
 kill $holder
 wait $holder 2>/dev/null
-# None of them is right: what came of each.
+# None of them is right: the message has the result of each.
 for host in 1 2; do names $host "10.77.0.99 meet" "10.77.0.3 meet"; done
 begin "2 2" meet --timeout 3
 kill "${pids[0]}"
@@ -156,13 +156,13 @@ wait "${pids[0]}"
 ended 1 5 "10.77.0.3 port $port: Connection refused"
 check_says "10.77.0.99 port $port: (no answer|No route to host)"
 
-# ---- IPv6, where there is it, and nothing else ----
+# ---- IPv6 only ----
 
 if [ -n "$hosts_ipv6" ]; then
     for host in 1 2 3; do names $host "fd77::1 six"; done
     begin "1 2 1" six
     end 0
-    # A job of IPv4 only, then of IPv6 only.
+    # A job with IPv4 only, then with IPv6 only.
     for host in 1 2; do host_on $host sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6'; done
     begin "1 2 1" 10.77.0.1
     end 0
@@ -183,9 +183,9 @@ else
     echo "not tested: IPv6 (this kernel has none)"
 fi
 
-# ---- a way that is blocked ----
+# ---- a blocked route ----
 
-# Ranks 1 and 2 reach rank 0, and not each other: the one that connects says where to, and what came of it.
+# Ranks 1 and 2 reach rank 0, but not each other: the connecting rank reports the addresses and results.
 host_network 3 ip route add unreachable 10.77.0.2
 host_network 3 ip neigh add 10.78.0.2 lladdr 02:00:00:00:00:99 dev eth1
 [ -z "$hosts_ipv6" ] || host_network 3 sh -c 'ip route add prohibit fd77::2 && ip route add prohibit fd78::2'
@@ -195,7 +195,7 @@ ended 2 5
 ended 0 5 "rank 2 could not connect to rank 1 \(tcp\) within 4 s: .*10.77.0.2 port [0-9]+: No route to host"
 check_says "10.78.0.2 port [0-9]+: no answer"
 [ -z "$hosts_ipv6" ] || check_says "fd78::2 port [0-9]+: Permission denied"
-# One way is left.
+# One route is left.
 host_network 3 ip neigh del 10.78.0.2 lladdr 02:00:00:00:00:99 dev eth1
 begin "1 2 3" h1
 end 0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Not enough of something: one clear sentence, exit status 1, the same on all ranks, soon.
+# Exhausted resources: one sentence, exit status 1 on all ranks, soon.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
 small=(-b 1M -e 1M -n 1 -w 0 -c 1)
 RUN_LIMIT=20
 
-# limited LIMIT... -- REGEX ARGUMENT...: with these limits of ulimit, status 1 and a first line that matches.
+# limited LIMIT... -- REGEX ARGUMENT...: under these limits of ulimit, status 1 and a first line that matches.
 limited() {
     local limits=()
     while [ "$1" != -- ]; do
@@ -25,7 +25,7 @@ limited() {
     [ -z "$private" ] || check "processes are left" test -z "$(strange_processes)"
 }
 
-# Memory: more than any address space, than the machine, than the process may have.
+# Memory: beyond the address space, the machine, the limit of the process.
 for as in processes threads; do
     limited -c 0 -- "cannot allocate [0-9]+ MiB of host memory" allreduce --np 2 -b 64T -e 64T --ranks-as $as
 done
@@ -37,7 +37,7 @@ done
 limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
     allreduce --np 2 -b 256M -e 256M
 
-# Space for shared memory: what limits a file limits a memfd.
+# Shared memory: the limit of file sizes applies to memfds.
 limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
 limited -f 100 -- "cannot allocate [0-9]+ KiB of shared memory for the shm transport: File too large" \
     allreduce --np 3 -x shm "${small[@]}"
@@ -47,13 +47,13 @@ cctest allreduce --np 2 -x shm --slots 65536 --slot-size 64M "${small[@]}"
 check_status 2 "more slots than memory"
 check_says "^cctest: .*of shared memory on a rank, which may have .*: give fewer --slots or a smaller --slot-size"
 
-# What a control group leaves counts too: one that says so, which needs no right to make real ones.
+# Memory left by control groups: fake files, which need no privileges.
 if [ -n "$private" ]; then
     # shellcheck disable=SC2016
     grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
         group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
         echo $(($0 << 20)) >memory.max && echo 0 >memory.current && exec "$@"')
-    # 100 MiB of buffers: two ranks, with 64, may go on; four, each of which finds room for its 32, may not.
+    # 100 MiB for buffers: two ranks with 64 in all fit; four, with 32 each, do not.
     buffers=(-a linear -b 16M -e 16M -n 1 -w 0 -c 1 -x tcp)
     run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 2
     check_status 0 "two ranks in 100 MiB"
@@ -68,7 +68,7 @@ if [ -n "$private" ]; then
         CCTEST_SECRET=$long_secret start "own$rank" "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" \
             --rendezvous "127.0.0.1:$port" --rank $rank --world 4
     done
-    for rank in 0 1 2 3; do ended "own$rank" 0; done # of what each may have, the others take nothing
+    for rank in 0 1 2 3; do ended "own$rank" 0; done # ranks in different groups do not share a limit
     out=$scratch/out err=$scratch/err
     slots=(allreduce --np 2 -x shm "${small[@]}" --slots 16 --slot-size 4M)
     run "${grouped[@]}" 528 "$CCTEST" "${slots[@]}"
@@ -86,7 +86,7 @@ if [ -n "$private" ]; then
         run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" $fewer
         check_status 0 "with little memory, $fewer"
     done
-    # `info` tells the least limit of the process's own group and of those above it.
+    # `info` shows the least limit of the group of the process and of its ancestors.
     groups_are() { # groups_are TEXT LINE-OF-/proc/self/cgroup [GROUP LIMIT]...
         # shellcheck disable=SC2016
         run unshare --mount bash -c 'mount -t tmpfs none /sys/fs/cgroup && printf "%b" "$2" >/sys/fs/cgroup/mine &&
@@ -108,7 +108,7 @@ else
     echo "not tested: memory control groups that say so (no namespaces here)"
 fi
 
-# File descriptors: too few are said before anything starts; with those that it asks for it works.
+# File descriptors: too few are reported before anything starts; with the number in the message it works.
 few=0
 for descriptors in 8 12 16 20 24 27 28 32; do
     for links in shm tcp auto; do
@@ -129,7 +129,7 @@ done
 run bash -c 'ulimit -n 64; exec "$@"' limited "$CCTEST" allreduce --np 6 -x tcp "${small[@]}"
 check_status 0 "64 descriptors are enough"
 
-# Processes and threads, which are counted for each user; nobody else runs as this one.
+# Processes and threads, which are counted for each user. No other process runs as this user.
 eight=(allreduce --np 8 "${small[@]}" --timeout 5)
 stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
 if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
@@ -152,7 +152,7 @@ else
     echo "not tested: too few processes (no other user here)"
 fi
 
-# A memory control group (version 2), where one can be made.
+# A real memory control group (version 2).
 group=/sys/fs/cgroup/cctest-$$
 if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ] &&
     mkdir $group 2>/dev/null && echo 200M 2>/dev/null >$group/memory.max; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `cctest list`: everything there is, readable, and the same in JSON as the command line takes.
+# `cctest list`: complete, readable, and in JSON the same as the command line accepts.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ check_json "$scratch/list.json" 'len(d["collectives"]) == 15' \
     'all(a["grouped"] == (a["ranks"] in ("groups", "equal groups", "some groups")) for c in d["collectives"] for a in c["algorithms"])' \
     'all({"name", "kind", "help", "default"} <= set(o) for c in d["collectives"] for a in c["algorithms"] for o in a["options"])'
 
-# What the lists say of an option is what the command line takes, and no more.
+# The command line accepts exactly the values of options that the lists show.
 python3 - "$scratch/list.json" >"$scratch/options" <<'PYTHON'
 import json, sys
 for c in json.load(open(sys.argv[1]))["collectives"]:
@@ -37,7 +37,7 @@ PYTHON
 check "there are options" test -s "$scratch/options"
 while read -r says collective choice; do
     cctest plan "$collective" -a "$choice" --np 4 --json -
-    # What an algorithm says of the ranks, such as that it needs equal groups, is not about the value.
+    # A refusal because of the ranks, such as unequal groups, says nothing about the value.
     checks=$((checks + 1))
     if [ "$says" = takes ]; then
         [ "$status" = 0 ] || grep -q "^cctest: $collective ${choice%%:*}[^ ]*: " "$err" || failed "$choice is not taken"
@@ -48,7 +48,7 @@ while read -r says collective choice; do
     fi
 done <"$scratch/options"
 
-# One collective, and one algorithm of it: all that there is to say.
+# One collective, and one of its algorithms, in detail.
 while read -r collective; do
     cctest list "$collective"
     check_status 0
@@ -76,10 +76,10 @@ check_json "$out" 'd["plans"][0]["algorithm_options"]["inter"] == {"algorithm": 
     'd["plans"][0]["algorithm_options"]["intra"]["algorithm"] == "mesh"' \
     'd["plans"][0]["algorithm_options"]["groups"] == [2]' \
     'd["plans"][1]["algorithm_options"]["groups"] == [1, 3]' 'd["plans"][1]["algorithm_options"]["leader"] == "first"'
-# Wherever they stand, options of a part are those of what was chosen for it.
+# Options of a part are those of the algorithm chosen for it, in any order.
 cctest plan allreduce -a hier:inter.radix=3:inter=recexch --shape 2x2 --json -
 check_json "$out" 'd["plans"][0]["algorithm_options"]["inter"] == {"algorithm": "recexch", "options": {"radix": 3}}'
-# Auto goes by what a file of counts makes, not by the sizes that it replaces.
+# Auto uses the size from a file of counts, not the sizes that it replaces.
 for elements in 10 1000000; do
     for _ in 1 2; do echo "$elements $elements"; done >"$scratch/counts"
     cctest plan alltoallv --counts "$scratch/counts" --np 2 --json "$scratch/$elements.json"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every collective x algorithm x transport x 1 to 7 ranks, every element checked; 2 to 8 ranks in groups of all kinds
-# for what needs groups. The other options rotate, each at a pace of its own, so that every value of each is used with
-# every algorithm, and every type and operator with every collective. A job runs a few algorithms that take the same
-# ranks, one after the other: to start takes longer than to run.
+# Every collective x algorithm x transport x 1 to 7 ranks, with every element checked; hierarchical algorithms with 2 to 8
+# ranks in all kinds of groups. Other options rotate, each at its own pace: every value runs with every algorithm, and
+# every type and operator with every collective. A job runs several algorithms for the same ranks, because starting
+# takes longer than running.
 # shellcheck source=tests/system/lib.sh disable=SC2034,SC2317 # arrays are read by name; run_one is called by xargs
 . "$(dirname -- "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ kinds=("-d float -o sum" "-d double -o prod" "-d float16 -o avg" "-d bfloat16 -o
     "-d float8_e5m2 -o sum" "-d int8 -o land" "-d int16 -o avg" "-d int32 -o bxor" "-d int64 -o band" "-d uint8 -o lor"
     "-d uint16 -o prod" "-d uint32 -o lxor" "-d uint64 -o bor" "-d float_int32 -o maxloc" "-d int32_int32 -o minloc"
     "-d double_int64 -o minloc" "-d int64_int64 -o maxloc" "-d float -o min")
-# Nothing; less than an element a block; odd; does not divide; several slots; larger than what zcopy starts at.
+# Empty; less than an element a block; odd; does not divide; several slots; large enough for zcopy.
 sizes=("-b 0 -e 0" "-b 1 -e 1" "-b 8 -e 40 -i 16" "-b 1000 -e 3001 -i 2001" "-b 32K -e 99999 -i 67231" "-b 300001 -e 300001"
     "-b 1M -e 1M")
 ways=("--copy auto" "--copy bcopy" "--copy zcopy" "--copy ll")
@@ -25,14 +25,14 @@ lengths=("--counts spread" "--counts zipf:1.2" "--counts FILE" "--counts hot:0.7
 equal=("--shape 2x1" "--shape 3x1" "--shape 2x2" "--shape 5x1" "--shape 3x2" "--shape 7x1" "--shape 2x4")
 uneven=(1+1 1+2 3+1 2+3 1+2+3 4+3 1+5+2)
 
-# pick NAME STEP PACE: $picked is an element of the array NAME; it changes after PACE steps.
+# pick NAME STEP PACE: sets $picked to an element of the array NAME, another one after PACE steps.
 pick() {
     local -n list=$1
     picked=${list[$2 / $3 % ${#list[@]}]}
 }
 
-# "collective algorithms counted|- ranks", a few algorithms a line, with commas between them. One that refuses some ranks
-# is alone.
+# "collective algorithms counted|- ranks", with a few comma-separated algorithms. An algorithm that refuses some ranks
+# is alone in its line.
 list_batches() {
     algorithms | sort -s -k 1,1 -k 6,6 | awk -v most=4 '
         function tell() { if (size) print collective, names, counted, ranks }
@@ -41,8 +41,8 @@ list_batches() {
         END { tell() }'
 }
 
-# The options of step $1 of a batch, for $2 ranks over transport $3, in $options; $4: it has counts. Only shm has
-# ll. Lengths from a file leave no size to choose.
+# Sets $options for step $1 of a batch, $2 ranks and transport $3; $4: it has counts. Only shm has ll. A file of
+# lengths determines the size.
 options_of() {
     local step=$1 np=$2 transport=$3 counted=$4 words=""
     local roots=(0 all $((np - 1)) $((np / 2)))
@@ -62,7 +62,7 @@ options_of() {
     read -ra options <<<"$words"
 }
 
-# Files of lengths for the collective $1: a number for each rank, or for alltoallv for each pair; some are 0.
+# Writes files of lengths for the collective $1: a number for each rank, or for each pair (alltoallv); some are 0.
 write_lengths() {
     local np row rows=1
     for np in 1 2 3 4 5 6 7 8; do
@@ -73,8 +73,8 @@ write_lengths() {
     done
 }
 
-# The run of grouped algorithms that take $3 ("groups", or "equal-groups" only), in groups of $2 ranks by one of
-# their lists above, at step $1: sets $np, $batch and $groups.
+# A run of hierarchical algorithms at step $1, for $3 ("groups", or "equal-groups") in groups of $2 ranks from the lists
+# above: sets $np, $batch and $groups.
 group_run() {
     local step=$1 index=$2
     np=$((index + 2)) groups="" batch=$names
@@ -85,7 +85,7 @@ group_run() {
     fi
 }
 
-# One line a run: the ranks that the algorithm takes, then words of the command line.
+# One line a run: the ranks that the algorithm accepts, then the command line.
 list_runs() {
     local line=0 step words index turn times np groups batch names links
     links=$(transports)
@@ -101,7 +101,7 @@ list_runs() {
             done
             turn=$((turn + 1))
         done
-        # Ranks far beyond the cores (every third), and ranks that are threads.
+        # Many more ranks than cores (every third line), and ranks as threads.
         words="$collective -a $names -b 4000 -e 20000 -i 16000"
         [[ $ranks = *groups ]] && words+=" --shape 4x4"
         [ $((line % 3)) != 0 ] || echo "$ranks $words --np 16 --start back-to-back"
@@ -134,7 +134,7 @@ allreduce -a ahc:inter=nb:groups=1+4+2 --np 7 -b 40000 -e 40000 --channels 2
 RUNS
 }
 
-# Values of options that an algorithm, or for types and operators a collective, is never run with: there must be none.
+# Prints values of options that an algorithm never runs with (types and operators: a collective). There must be none.
 list_gaps() {
     printf '%s\n' "${kinds[@]}" "${sizes[@]}" "${ways[@]}" "${memories[@]/#/-m }" "${chunks[@]:1}" \
         "${channels[@]/#/--channels }" "${starts[@]/#/--start }" --in-place "-r all" "-r 0" \
@@ -165,7 +165,7 @@ list_gaps() {
             }' - "$scratch/runs"
 }
 
-# Does an algorithm that takes the ranks $1 refuse $2 of them?
+# Does an algorithm for the ranks $1 refuse $2 of them?
 refuses_ranks() {
     case $1 in
     any | *groups) false ;;

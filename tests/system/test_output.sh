@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What comes out: JSON, CSV, tables, where each goes, and the status words.
+# Output: JSON, CSV and tables, their destinations, and status words.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 small=(-b 4K -e 16K -n 3 -w 1 -c 1 --np 2)
 json=$scratch/run.json csv=$scratch/run.csv
 
-# Files that nobody reads on, through pipes that fill soon. In the background: what ended well has 15 s to be written.
-# held FIFO: somebody opens it, makes it narrow, says so, and reads nothing.
+# Pipes that are full and not read. In the background, since a successful run waits 15 s to write its results.
+# held FIFO: a program opens it, shrinks its buffer, signals that, and reads nothing.
 held() {
     mkfifo "$1"
     python3 -c 'if True:
@@ -36,7 +36,7 @@ touch "$scratch/full-both.out" "$scratch/full-both.err"
 keys="collective algorithm transport memory copy datatype op root ranks bytes count in_place executor iterations"
 keys+=" checked wrong start bytes_by_path time_us algbw_GBps busbw_GBps"
 
-# A run writes all its keys.
+# A run writes all keys.
 cctest allreduce -a ring,mesh "${small[@]}" --json "$json" --csv "$csv"
 check_status 0
 check_json "$json" 'd["schema"] == 1' 'd["status"] == "ok"' 'd["version"]' 'd["errors"] == []' \
@@ -79,7 +79,7 @@ check_status 0
 check "standard output is CSV only" awk -F, 'NF < 10 { bad = 1 } END { exit bad || NR != 3 }' "$out"
 check_says '^# status: ok'
 
-# Places that take no file.
+# Destinations that cannot be replaced by a file.
 cctest allreduce "${small[@]}" --json /dev/null
 check_status 0
 cctest allreduce "${small[@]}" --csv /dev/null
@@ -96,7 +96,7 @@ status=$?
 check_status 1 "CSV to a standard output that is full"
 check_says 'cannot write standard output: No space left'
 check_says '^# status: error$'
-# A FIFO: with a reader, who finds no end before the document; and without one.
+# A FIFO: with a reader, which sees no end of file before the document; and without one.
 mkfifo "$scratch/fifo"
 for kind in json csv; do
     timeout 20 cat "$scratch/fifo" >"$scratch/read" &
@@ -141,7 +141,7 @@ check_status 1 "a list to a standard output that is closed"
 check "a reader that has gone is no lost rank" test "${PIPESTATUS[0]}" -le 1
 check_silent 'killed|gone'
 
-# Valid at any moment: looked at all the time, and killed in the middle.
+# The JSON is valid at any moment: it is read all the time, and after a kill.
 setsid "$CCTEST" allreduce -a all --np 2 -b 8 -e 4M -n 50 -f 2 --json "$scratch/live.json" >/dev/null 2>&1 &
 pid=$! looks=0
 await 5 test -s "$scratch/live.json"
@@ -177,11 +177,11 @@ word 5 timeout allreduce "${small[@]}" --inject stop:rank=0:iteration=0 --timeou
 word 1 error allreduce --np 2 -b 64T -e 64T
 check_says 'memory'
 
-# --min-busbw is asked of the best algorithm at the largest size.
+# --min-busbw applies to the best algorithm at the largest size.
 cctest allreduce "${small[@]}" -a all --min-busbw 0.0001
 check_status 0
 
-# --profile: a block for each algorithm and size, whose rows add up; nothing where it is not asked for.
+# --profile: a block for each algorithm and size, whose rows add up; without the option, none.
 shares='[r[k] for k in ("copying", "reducing", "waiting_peer", "waiting_credit", "bookkeeping")]'
 profiled() { # profiled RANKS ARGUMENT...
     cctest "${@:2}" --np "$1" --profile --json "$json"
@@ -211,7 +211,7 @@ profiled 17 barrier -n 2 -w 0
 check_says '^# +most at  ' "$out"
 check "many ranks are summed up" test "$(grep -Ec '^# +(least|median|most)( at)?  ' "$out")" = 5
 
-# What is combined is told from what is copied, whichever way the bytes go.
+# Combined bytes are distinguished from copied ones, for every way of copying.
 for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--copy bcopy --chunk 0" "--copy ll"; do
     read -ra words <<<"$way"
     profiled 2 allreduce -b 4M -e 4M -n 3 "${words[@]}"
@@ -221,7 +221,7 @@ for way in "-x shm" "-x tcp" "-m shared --copy zcopy" "--ranks-as threads" "--co
         'd["results"][0]["profile"][1]["copying"] > 0'
 done
 
-# What --copy asks for is what is counted; where a transport has no such way, the job says so and does not begin.
+# The counts show the way of --copy. If a transport does not have that way, the job is refused.
 for way in "bcopy" "zcopy" "ll"; do
     cctest allreduce "${small[@]}" -x shm --copy $way --json "$json"
     check_status 0
@@ -234,7 +234,7 @@ check_says 'tcp: it has no memory that both ranks share, which --copy ll needs; 
 check "said more than once" test "$(wc -l <"$err")" = 1
 check_json "$json" 'd["status"] == "unavailable"' 'd["results"] == []'
 
-# Who waits, and for what: the others for a late rank, and a root that has sent what there is room for for credit.
+# Waiting: the others wait for a late rank; a root with full slots waits for credit.
 for link in shm tcp; do
     profiled 3 allreduce -x $link -b 64 -e 4K -f 64 -n 3 -w 1 -c 0 --inject delay:rank=1:us=150000
     check_json "$json" 'all(x["profile"][r]["waiting_peer"] > 0.8 for x in d["results"] for r in (0, 2))' \
@@ -244,7 +244,7 @@ for link in shm tcp; do
         'd["results"][0]["profile"][2]["waiting_peer"] > 0.5' 'd["results"][0]["profile"][1]["bookkeeping"] > 0.5'
 done
 
-# What the transports know of the links, and who meets where: in JSON, and with -v.
+# Data of the transports about the links, and the start barriers: in JSON, and with -v.
 cctest alltoall "${small[@]}" -x shm -v --json "$json"
 check_status 0
 check_says "^# links: 2 by shm, cores (taken as|shared)" "$out"
@@ -255,13 +255,13 @@ check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm
 cctest alltoall -a pairwise -b 1K -e 1K --np 17 -n 1 -w 0 -c 0 -x tcp -v --json "$json"
 check_says "^# links: 272 by tcp$" "$out"
 check_json "$json" 'd["links"] == [{"transport": "tcp", "treated": "", "count": 272, "one_way_ns": None}]'
-# Of more than 64 ranks, each tells of fewer peers.
+# With more than 64 ranks, each reports fewer peers.
 cctest alltoall -a pairwise -b 8 -e 8 --np 80 --ranks-as threads -n 1 -w 0 -c 0 -x shm -v --json "$json"
 check_json "$json" 'all(len(s["peers"]) == 51 for s in d["results"][0]["samples"])'
 cctest allreduce "${small[@]}"
 check_silent "links|start barrier" "$out"
 
-# No colour and no progress bar where there is no terminal.
+# No colour and no progress bar without a terminal.
 cctest allreduce -a all "${small[@]}"
 check "no escape sequences" test -z "$(tr -d '\n[:print:]' <"$out")"
 if command -v script >/dev/null; then
@@ -301,6 +301,6 @@ for how in processes:1 threads:2; do
     check "not one line on standard error" test "$(wc -l <"$err")" = 1
 done
 ended full-csv 5 "^cctest: rank 0: ending this process: .*: does nobody read $scratch/full3\?$"
-ended full-both 5 # the table stands on standard error, which is the same full pipe
+ended full-both 5 # the table goes to standard error, which is the same full pipe
 kill "${holders[@]}"
 finish

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The picture of a plan: well formed, one arrow a message between the right ranks, labels that say what travels and
-# do not meet, and what is refused.
+# The picture of a plan: well formed, one arrow a message between the right ranks, labels with the content of messages
+# that do not overlap, and refusals.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 svg=$scratch/plan.svg
 
-# check_svg FILE PYTHON-EXPRESSION...: true of the picture, of which they know
+# check_svg FILE PYTHON-EXPRESSION...: each is true of the picture. Variables:
 #   arrows    (from, to, round sent, round received, label, text below it), in the file's order
-#   lines     (from, to) as their ends' heights say, rows being of one height; else None
+#   lines     (from, to) from the heights of their ends; None if rows have different heights
 #   classes   how many elements have each class; size: of the picture; words: all of its text
 #   sends     (from, to, round) in a file of --json, sorted
-#   meeting   labels that meet another or leave the picture
+#   meeting   labels that overlap others or leave the picture
 check_svg() {
     local file=$1 wrong
     shift
@@ -65,8 +65,7 @@ plan() {
     check_silent .
 }
 
-# Every algorithm, at 4, 6 or 16 ranks in turn: one arrow a message, from the right row to the right row, in the rounds
-# that JSON has.
+# Every algorithm, at 4, 6 or 16 ranks in turn: one arrow a message, between the right rows, in the rounds of the JSON.
 sizes=(4 6 16) turn=0
 while read -r collective algorithm _; do
     ranks=${sizes[turn++ % 3]}
@@ -78,7 +77,7 @@ while read -r collective algorithm _; do
         'size[0] < 4500 and size[1] < 3500'
 done < <(algorithms)
 
-# What labels say: blocks by their own numbers, wherever they were kept, and whose partial results.
+# Labels: block numbers, independent of where a block is stored, and the contributors of partial results.
 plan allreduce -a ring --np 4
 check_svg "$svg" 'len(arrows) == 24' 'classes["combined"] == 12 + 1' 'classes["fence"] == 0' \
     'all(a[3] == a[2] and a[1] == (a[0] + 1) % 4 for a in arrows)' \
@@ -108,7 +107,7 @@ check_svg "$svg" 'len(arrows) == 48' '{a[4][:2] for a in arrows} == {"L0", "L1"}
 plan allreduce -a oneshot --np 4 --in-place
 check_svg "$svg" 'classes["mark"] > 0' '"in-place" in words'
 
-# Too many messages for labels: said so, and each can still be read.
+# Too many messages for labels: the legend says so, and tooltips show each.
 plan alltoall -a linear --np 16
 check_svg "$svg" 'len(arrows) == 240' 'classes["dense"] == 240' 'not any(a[4] for a in arrows)' \
     '"labels left out: 240 messages" in words'
@@ -116,7 +115,7 @@ check_says 'rank 3 to rank 7: 7 \(1 element\)' "$svg"
 plan broadcast -a linear --np 16
 check_svg "$svg" 'classes["dense"] == 0' 'len(arrows) == 15' 'all(a[4] == "0-15" for a in arrows)'
 
-# One rank, with its peers; no ranks to speak with; the most.
+# One rank with its peers; one rank alone; the largest number of ranks.
 plan allreduce -a rabenseifner --np 6 --rank 1
 check_svg "$svg" 'len(arrows) == 10' 'all(1 in a[:2] for a in arrows)' 'classes["rank"] == 4' '"what rank 1 sends" in words'
 for arguments in "allreduce --np 1" "allreduce --np 1 --in-place" "barrier --np 2" "alltoall -a linear --np 64"; do
@@ -125,7 +124,7 @@ for arguments in "allreduce --np 1" "allreduce --np 1 --in-place" "barrier --np 
     check_svg "$svg" 'size[0] > 0'
 done
 
-# Where it goes.
+# The destination.
 cctest plan alltoall --np 4
 cp "$out" "$scratch/text"
 plan alltoall --np 4
@@ -145,7 +144,7 @@ cctest plan alltoall --svg /dev/full
 check_status 1
 check_says "cannot write /dev/full: No space left"
 
-# What is refused leaves what was there.
+# A refusal leaves the file as it was.
 refused() { # refused REGEX ARGUMENT...
     echo kept >"$svg"
     cctest "${@:2}" --svg "$svg"
