@@ -136,14 +136,14 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
     flow->spare_numbers = arena_take(joint->memory, (longest + 1) * sizeof *flow->spare_numbers);
     struct tracer t = {
         .flow = flow,
-        .memory = arena_take(joint->memory, (joint->places + 1) * sizeof *t.memory),
+        .memory = arena_take(joint->memory, (joint->elements + 1) * sizeof *t.memory),
         .flight_of = flight_of,
         .done = arena_take(joint->memory, (joint->count + 1) * sizeof *t.done),
         .sent = arena_take(joint->memory, (flow->count + 1) * sizeof *t.sent),
     };
     if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.done || !t.sent)
         return memory_ran_out();
-    memset(t.memory, 0, joint->places * sizeof *t.memory);
+    memset(t.memory, 0, joint->elements * sizeof *t.memory);
     memset(t.sent, 0, flow->count * sizeof *t.sent);
     memset(t.done, 0, joint->count * sizeof *t.done);
     name_sources(&t);

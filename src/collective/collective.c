@@ -76,13 +76,13 @@ static const struct collective table[] = {
      .aliases = {"MPI_Scatterv"},
      .summary = "rank r gets block r, of a length of its own, of the root",
      .source = BLOCKS_AT_ROOT, .counted = true, .rooted = true, .sized = true},
-    /* Who sends to whom is the algorithm's: a pattern of its own for each. */
+    /* Each algorithm is a pattern: it defines the partners of the ranks. */
     {.id = COLLECTIVE_SENDRECV, .name = "sendrecv",
      .aliases = {"send-recv", "send_recv", "MPI_Sendrecv", "ncclSend", "p2p"},
      .summary = "ranks send to one partner and receive from one, in a pattern",
      .sized = true},
-    /* Nobody leaves before all have entered: a one-byte allreduce with bor, since what leaves a
-     * rank then depends on what entered every other. */
+    /* A one-byte allreduce with bor: a rank cannot have its result before every other rank has
+     * entered. */
     {.id = COLLECTIVE_BARRIER, .name = "barrier",
      .aliases = {"MPI_Barrier", "HcclBarrier"},
      .summary = "no rank leaves before every rank has entered",
@@ -125,7 +125,7 @@ int collective_blocks(const struct collective *collective, enum buffer buffer, i
     return side_of(collective, buffer)->blocks ? ranks : 1;
 }
 
-/* What one rank has for one other, and where it begins. */
+/* A block of the matrix. */
 static size_t matrix_block(const struct problem *problem, int rank, enum buffer buffer, int index,
                            size_t *offset)
 {
@@ -175,7 +175,7 @@ enum buffer collective_alias(const struct problem *problem, int rank, size_t *of
     return inside;
 }
 
-/* Whose source it comes from. */
+/* The rank of the source. */
 static int expected_rank(const struct problem *problem, int rank, int index)
 {
     if (problem->collective->reduces)
@@ -209,7 +209,7 @@ bool collective_is_uniform(const struct collective *collective)
            collective->id != COLLECTIVE_SENDRECV;
 }
 
-/* Blocks of the larger buffer, which is the size that users name. */
+/* Blocks of the larger buffer, whose size the user chooses. */
 static size_t size_blocks(const struct collective *collective, int ranks)
 {
     return collective->source.blocks || collective->destination.blocks ? (size_t)ranks : 1;

@@ -1,15 +1,14 @@
 /*
  * collective.h - what each collective promises: its contract.
  *
- * A contract says how large each rank's buffers are and what every element of each rank's
- * destination must be, as contributions of source elements. The verifier, the run-time check, the
- * blame and the documentation all read this one contract; nothing else knows what a collective
- * means.
+ * A contract defines how large each rank's buffers are, and for every element of each rank's
+ * destination the source elements that contribute to it. The verifier, the run-time check and its
+ * diagnosis all read this one contract; no other code knows what a collective means.
  *
- * `count` is the unit of a contract, in elements: the whole vector for allreduce, broadcast, reduce
- * sendrecv and barrier; one block (what one rank sends to, or gets from, one other) for allgather,
- * gather, scatter, reduce_scatter and alltoall. The forms with counts (allgatherv, ...) have blocks
- * of the lengths that problem->counts says, and `count` is their mean, rounded up.
+ * `count` is the unit of a contract, in elements. For allreduce, broadcast, reduce, sendrecv and
+ * barrier it is the whole vector. For allgather, gather, scatter, reduce_scatter and alltoall it is
+ * one block: the data from one rank to another. In the forms with counts (allgatherv, ...)
+ * problem->counts has the lengths of the blocks, and `count` is their mean, rounded up.
  */
 #ifndef CCTEST_COLLECTIVE_COLLECTIVE_H
 #define CCTEST_COLLECTIVE_COLLECTIVE_H
@@ -36,7 +35,7 @@ enum collective_id {
     COLLECTIVE_BARRIER,
 };
 
-/* What a rank's source or destination is. */
+/* The form of a source or destination. */
 struct extent_side {
     bool blocks;    /* a block for each rank; else one vector, or one block */
     bool root_only; /* only the root has it */
@@ -50,7 +49,7 @@ struct collective {
     const char *aliases[COLLECTIVE_ALIASES_MOST]; /* "reducescatter", "reduce-scatter", ..., NULL */
     const char *summary;                          /* one line for `cctest list` */
     struct extent_side source, destination;
-    bool counted; /* blocks have lengths of their own: problem->counts */
+    bool counted; /* each block has its own length: problem->counts */
     bool reduces; /* it has an operator */
     bool rooted;  /* it has a root */
     bool sized;   /* it moves data whose size the user chooses (not barrier) */
@@ -68,9 +67,9 @@ struct problem {
     int root;      /* rooted collectives; else 0 */
     size_t count;  /* elements, see above */
     bool in_place; /* source and destination share memory as collective_alias() says */
-    bool finishes; /* the operator touches a result once more at the end (avg) */
+    bool finishes; /* the operator has a last step on the result (avg) */
     const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
-    const struct shape *shape;   /* which ranks belong together; NULL: not known. Not owned */
+    const struct shape *shape;   /* the groups of ranks; NULL: not known. Not owned */
 };
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
@@ -78,11 +77,11 @@ enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 /* Elements of a rank's source or destination. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);
 
-/* Into how many blocks a source or destination falls, one for each rank: `ranks`, or 1. */
+/* Blocks of a source or destination: `ranks`, one for each, or 1. */
 int collective_blocks(const struct collective *collective, enum buffer buffer, int ranks);
 
-/* Elements of block `index` of a rank's source or destination, and where it begins there. Also for
- * ranks that do not have that buffer: as if they were the root. */
+/* Elements of block `index` of a rank's source or destination, and where it begins there. For a
+ * rank without that buffer: as if it were the root. */
 size_t collective_block(const struct problem *problem, int rank, enum buffer buffer, int index,
                         size_t *offset);
 
@@ -93,10 +92,10 @@ size_t collective_block(const struct problem *problem, int rank, enum buffer buf
  * same place. */
 enum buffer collective_alias(const struct problem *problem, int rank, size_t *offset);
 
-/* What a run of destination elements must be. */
+/* The contents that a run of destination elements must have. */
 struct expectation {
     size_t at, length; /* destination elements */
-    int rank;          /* whose source elements; EVERY_RANK: all ranks' elements, combined */
+    int rank;          /* the source's rank; EVERY_RANK: all ranks' elements, combined */
     size_t from;       /* element of the source(s) that belongs to `at` */
 };
 #define EVERY_RANK (-1)
@@ -106,11 +105,11 @@ struct expectation {
 bool collective_expects(const struct problem *problem, int rank, int index,
                         struct expectation *expectation);
 
-/* Does every rank have a destination, and do all hold the same? */
+/* Do all ranks have a destination, with equal contents? */
 bool collective_is_uniform(const struct collective *collective);
 
-/* Bytes <-> count. collective_count rounds up, to one element a block at least unless bytes is 0.
- * collective_bytes is the size that tables print: the larger buffer of one rank. */
+/* Bytes <-> count. collective_count rounds up; it is 0 only if `bytes` is. collective_bytes is the
+ * size that tables print: the larger buffer of one rank. */
 size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
                         int ranks);
 size_t collective_bytes(const struct problem *problem, size_t element);

@@ -15,13 +15,13 @@
 
 #include "base/log.h"
 
-/* Bytes of so many elements of any type can still be counted. */
+/* A size_t holds the bytes of so many elements of any type. */
 #define ELEMENTS_MOST (SIZE_MAX / 64)
 #define FILE_MOST     ((size_t)1 << 30) /* bytes: numbers for more than ten thousand ranks */
-#define OPENER_MS     1000  /* for the writer of a FIFO, who was started just before, to open it, */
-#define WRITER_MS     20000 /* and to go on, where it has work to do for what it writes */
+#define OPENER_MS     1000              /* until the writer of a FIFO has opened it */
+#define WRITER_MS     20000             /* until it writes, or goes on writing */
 
-/* Reading what the user wrote. */
+/* Reading the option. */
 
 static enum status parameter_read(const char *text, const char *name, double most, double *value)
 {
@@ -91,16 +91,16 @@ static enum status line_read(struct counts_file *file, const char *text)
     if (file->spec->rows > 0 && columns != file->spec->columns)
         return fail(
             STATUS_USAGE,
-            "%.200s, line %ld: it has %zu numbers, the lines before it %zu: let all have as "
-            "many as there are ranks",
+            "%.200s, line %ld: it has %zu numbers, but earlier lines have %zu: give each line a "
+            "number for each rank",
             file->path, file->line, columns, file->spec->columns);
     file->spec->rows++;
     file->spec->columns = columns;
     return STATUS_OK;
 }
 
-/* As read(), of a file that does not block; but who writes a FIFO is waited for, if not for ever.
- * ENXIO: there is nobody; ETIMEDOUT: he neither writes nor ends. */
+/* As read(), on a descriptor that does not block; waits some time for the writer of a FIFO. ENXIO:
+ * there is no writer; ETIMEDOUT: it neither writes nor ends. */
 static ssize_t file_take(int fd, char *text, size_t room)
 {
     static const int patience_ms[] = {OPENER_MS, WRITER_MS};
@@ -121,21 +121,21 @@ static ssize_t file_take(int fd, char *text, size_t room)
     return -1;
 }
 
-/* Why it could not be read: errno. */
+/* By errno. */
 static enum status file_refuse(const char *path)
 {
     if (errno == ENXIO)
-        return fail(STATUS_ERROR, "%.200s is a FIFO that nobody writes: start its writer first",
+        return fail(STATUS_ERROR, "%.200s is a FIFO without a writer: start its writer first",
                     path);
     if (errno == ETIMEDOUT)
         return fail(STATUS_ERROR,
-                    "%.200s is a pipe whose writer has written nothing for %d s, and not ended: "
+                    "%.200s is a pipe whose writer has written nothing for %d s and has not ended: "
                     "let it write the numbers and end",
                     path, WRITER_MS / 1000);
     return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
 }
 
-/* All of the file, ended by a zero byte, in memory that is the caller's. */
+/* Reads the whole file and adds a zero byte; the caller frees *text. */
 static enum status file_load(int fd, const char *path, char **text)
 {
     size_t used = 0, room = 1 << 16;
@@ -158,7 +158,9 @@ static enum status file_load(int fd, const char *path, char **text)
     if (!*text)
         return fail(STATUS_ERROR, "out of memory for %.200s", path);
     if (used >= FILE_MOST)
-        return fail(STATUS_USAGE, "%.200s is larger than 1G: it is no file of counts", path);
+        return fail(STATUS_USAGE,
+                    "%.200s is larger than 1G, too large for a file of counts: give a smaller file",
+                    path);
     (*text)[used] = '\0';
     return STATUS_OK;
 }
@@ -170,15 +172,15 @@ static enum status file_read(const char *path, struct counts_spec *spec)
         return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
     if (fd < 0)
         return fail(STATUS_USAGE,
-                    "--counts '%.200s' is no distribution, and there is no such file: give "
-                    "uniform, zipf:S, hot:F, spread, or a file",
+                    "--counts '%.200s' is neither a distribution nor a file: give uniform, zipf:S, "
+                    "hot:F, spread, or a file",
                     path);
     struct counts_file file = {.path = path, .spec = spec};
     char *text = NULL;
     enum status status = file_load(fd, path, &text);
     char *rest = text;
     if (status == STATUS_OK && strncmp(rest, "\xef\xbb\xbf", 3) == 0)
-        rest += 3; /* what some editors begin a file of UTF-8 with */
+        rest += 3; /* the byte order mark of UTF-8 */
     while (status == STATUS_OK && rest) {
         char *line = strsep(&rest, "\n");
         file.line++;
@@ -220,7 +222,7 @@ uint64_t counts_fingerprint(const struct counts_spec *spec)
 
 /* Making counts. */
 
-/* The ranks in the order of their popularity: a shuffle that is drawn from the seed. */
+/* The ranks in the order of their popularity: a shuffle, by the seed. */
 static void popularity_draw(uint64_t seed, int ranks, int *order)
 {
     for (int i = 0; i < ranks; i++)
@@ -233,10 +235,10 @@ static void popularity_draw(uint64_t seed, int ranks, int *order)
     }
 }
 
-/* What each rank weighs as a receiver (by distance: what each distance weighs). Whole numbers, and
- * zipf's with few digits: where the mathematical libraries of two nodes round the last bit of a
- * power differently, the weight is all but surely the same. `order`: room for a number for each
- * rank. */
+/* The weight of each rank as a receiver (for spread in a matrix: of each distance). Weights are
+ * whole numbers, and zipf's have few digits: two nodes whose mathematical libraries round the last
+ * bit of a power differently still get equal weights, almost surely. `order`: an array with an
+ * element for each rank. */
 static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed, uint64_t *weights,
                        int *order)
 {
@@ -257,8 +259,8 @@ static void weights_of(const struct counts_spec *spec, int ranks, uint64_t seed,
     }
 }
 
-/* before[i] = total * (sum of the weights before i) / (sum of all): what is lost to rounding in one
- * place is given in the next, so that the whole is exact. */
+/* before[i] = total * (sum of the weights before i) / (sum of all). Rounding errors do not add up:
+ * the last one is exactly `total`. */
 static void cut_by_weights(const uint64_t *weights, int ranks, size_t total, size_t *before)
 {
     unsigned __int128 sum = 0, so_far = 0;
@@ -271,7 +273,7 @@ static void cut_by_weights(const uint64_t *weights, int ranks, size_t total, siz
     }
 }
 
-/* Of `numbers`, the sum before each; false: too large. */
+/* before[i]: the sum of the numbers before i; false: too large. */
 static bool sum_up(const size_t *numbers, int ranks, size_t *before)
 {
     before[0] = 0;
@@ -292,9 +294,9 @@ static enum status file_fits(const struct counts_spec *spec, enum counts_kind ki
         STATUS_USAGE,
         matrix
             ? "%.200s holds %zu line%s of %zu numbers, but %d ranks need as many lines and as many "
-              "numbers in each: run as many ranks, or change the file"
-            : "%.200s holds %zu line%s of %zu numbers, but %d ranks need one number each: run as "
-              "many ranks, or change the file",
+              "numbers in each: change the number of ranks, or the file"
+            : "%.200s holds %zu line%s of %zu numbers, but %d ranks need one number each: change "
+              "the number of ranks, or the file",
         spec->path, spec->rows, spec->rows == 1 ? "" : "s", spec->columns, ranks);
 }
 
@@ -308,7 +310,7 @@ static enum status counts_from_file(const struct counts_spec *spec, struct count
         if (!sum_up(spec->numbers + (size_t)row * (size_t)p, p,
                     counts->before + (size_t)row * ((size_t)p + 1)))
             return fail(STATUS_USAGE,
-                        "%.200s: the numbers of rank %d add up to too much: make them smaller",
+                        "%.200s: the sum of the numbers of rank %d is too large: make them smaller",
                         spec->path, row);
     return STATUS_OK;
 }
@@ -334,11 +336,11 @@ static enum status counts_from_weights(const struct counts_spec *spec, size_t to
         most = counts_of_row(counts, r, 1) > most ? counts_of_row(counts, r, 1) : most;
     if (counts->kind == COUNTS_MATRIX && !counts->rotated && most > ELEMENTS_MOST / (size_t)p)
         return fail(STATUS_USAGE,
-                    "--counts: what one rank receives adds up to too much: ask for smaller sizes");
+                    "--counts: one rank receives too many elements in all: ask for smaller sizes");
     return STATUS_OK;
 }
 
-/* What each receiver gets, from what each sender has. */
+/* The receivers' columns of the matrix, from the senders' rows. */
 static enum status matrix_turn(const struct counts_spec *spec, struct counts *counts)
 {
     size_t p = (size_t)counts->ranks;
@@ -349,9 +351,10 @@ static enum status matrix_turn(const struct counts_spec *spec, struct counts *co
             const size_t *row = counts->before + from * (p + 1);
             if (__builtin_add_overflow(column[from], row[to + 1] - row[to], &column[from + 1]) ||
                 column[from + 1] > ELEMENTS_MOST)
-                return fail(STATUS_USAGE,
-                            "%.200s: what rank %zu receives adds up to too much: make it smaller",
-                            spec->path, to);
+                return fail(
+                    STATUS_USAGE,
+                    "%.200s: the sum of what rank %zu receives is too large: make it smaller",
+                    spec->path, to);
         }
     }
     return STATUS_OK;

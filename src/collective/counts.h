@@ -1,8 +1,9 @@
 /*
- * counts.h - who has how much for whom, where the collective alone does not say.
+ * counts.h - the lengths of blocks, and the partners of sendrecv.
  *
- * The forms with counts (alltoallv, allgatherv, gatherv, scatterv, reduce_scatterv) take them from
- * a distribution or a file, and sendrecv's patterns say who sends to whom. All ranks hold the same.
+ * The forms with counts (alltoallv, allgatherv, gatherv, scatterv, reduce_scatterv) take the lengths
+ * of their blocks from a distribution or a file. The patterns of sendrecv define each rank's
+ * partners. All ranks hold the same counts.
  */
 #ifndef CCTEST_COLLECTIVE_COUNTS_H
 #define CCTEST_COLLECTIVE_COUNTS_H
@@ -14,20 +15,20 @@
 #include "base/status.h"
 
 enum counts_kind {
-    COUNTS_VECTOR,   /* one number for each rank: how long its block is */
-    COUNTS_MATRIX,   /* one for each pair: what `from` has for `to` */
-    COUNTS_PARTNERS, /* sendrecv: whom each rank sends to, and whom it receives from */
+    COUNTS_VECTOR,   /* one number for each rank: the length of its block */
+    COUNTS_MATRIX,   /* one for each pair: the length of the block from `from` to `to` */
+    COUNTS_PARTNERS, /* sendrecv: the rank that each rank sends to, and receives from */
 };
 
 struct counts {
     enum counts_kind kind;
     int ranks;
     size_t *before; /* one row, [ranks + 1]: elements of all blocks before each, and of all. It is
-                         the vector, or every sender's row of a matrix. A matrix of a file has a row
-                         for each sender: [from][ranks + 1] */
-    size_t
-        *received;  /* matrix of a file: [to][ranks + 1], what ranks before `from` have for `to` */
-    bool rotated;   /* matrix of one row: it goes by the distance, (to - from) mod ranks */
+                         the vector, or the row of every sender of a matrix. A matrix of a file has
+                         a row for each sender: [from][ranks + 1] */
+    size_t *
+        received; /* matrix of a file: [to][ranks + 1], elements for `to` of the ranks before `from` */
+    bool rotated;   /* matrix of one row: its index is the distance, (to - from) mod ranks */
     int *to, *from; /* partners: -1: none */
 };
 
@@ -37,11 +38,11 @@ enum distribution {
     DISTRIBUTION_HOT,     /* rank 0 gets the fraction F of everything, the others the rest */
     DISTRIBUTION_SPREAD,  /* rank r gets in proportion to r; in a matrix, to the distance from the
                              sender: from nothing to twice the mean */
-    DISTRIBUTION_FILE,    /* elements, as in a file: ranks lines of as many numbers (matrix), or
-                             as many numbers as ranks (vector) */
+    DISTRIBUTION_FILE,    /* elements, from a file: a line for each sender with a number for each
+                             receiver (matrix), or a number for each rank (vector) */
 };
 
-/* --counts, read. */
+/* The argument of --counts. */
 struct counts_spec {
     enum distribution distribution;
     double parameter;     /* S or F */
@@ -52,17 +53,18 @@ struct counts_spec {
 
 /* "uniform", "zipf:S" (S from 0 to 10), "hot:F" (F from 0 to 1), "spread", or the path of a file,
  * which is read: whole numbers between blanks or commas, as many in each line that has any; '#'
- * begins a comment. STATUS_USAGE, in a sentence that names the file and the line; STATUS_ERROR of a
- * FIFO that nobody writes, or whose writer neither writes nor ends for some time. spec->path is
- * `text`; spec->numbers is the caller's, to be freed with free(). */
+ * begins a comment. Errors: STATUS_USAGE, with the file and the line; STATUS_ERROR for a FIFO
+ * without a writer, or whose writer neither writes nor ends for some time. spec->path is `text`;
+ * spec->numbers is the caller's, to be freed with free(). */
 enum status counts_read(const char *text, struct counts_spec *spec);
 
-/* Counts for `ranks` ranks: `total` elements in all blocks together (vector), or in those of each
- * sender (matrix); a file has its own. Zipf's popular ranks are drawn from the seed. STATUS_USAGE
- * if the file does not suit the number of ranks. Free with counts_free(). */
+/* Counts for `ranks` ranks, with `total` elements in all blocks together (vector), or in those of
+ * each sender (matrix); a file has its own totals. Zipf draws the popular ranks from the seed.
+ * STATUS_USAGE if the file does not fit the number of ranks. Free with counts_free(). */
 enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
                           size_t total, uint64_t seed, struct counts **counts);
-/* Of kind COUNTS_PARTNERS: partner(r) is whom r sends to, -1: nobody; nobody is sent to twice. */
+/* Of kind COUNTS_PARTNERS: partner(r) is the rank that r sends to, -1: none. No two ranks send to
+ * the same one. */
 enum status counts_of_partners(int ranks, int (*partner)(const void *context, int rank, int ranks),
                                const void *context, struct counts **counts);
 void counts_free(struct counts *counts); /* NULL is allowed */
@@ -73,7 +75,7 @@ size_t counts_mean(const struct counts *counts);
 /* A number that differs where the contents of two files differ. */
 uint64_t counts_fingerprint(const struct counts_spec *spec);
 
-/* Of the one row, `count` blocks from `first` on, round its end. */
+/* Elements of `count` blocks of the one row from `first` on, wrapping round at its end. */
 static inline size_t counts_of_row(const struct counts *counts, int first, int count)
 {
     const size_t *before = counts->before;
@@ -83,8 +85,8 @@ static inline size_t counts_of_row(const struct counts *counts, int first, int c
     return before[p] - before[first] + before[end - p];
 }
 
-/* Elements that `from` has for `to`, and where they begin in from's source and to's destination.
- * Matrix. */
+/* Matrix: the length of the block from `from` to `to`. *offset: where it begins in the source of
+ * `from` (counts_sent) or in the destination of `to` (counts_received). */
 static inline size_t counts_sent(const struct counts *counts, int from, int to, size_t *offset)
 {
     int p = counts->ranks, first = counts->rotated ? (p - from) % p : 0;
@@ -105,7 +107,7 @@ static inline size_t counts_received(const struct counts *counts, int from, int 
         *offset = column[from];
         return column[from + 1] - column[from];
     }
-    if (counts->rotated) { /* of the ranks before: the distances to, to - 1, ... */
+    if (counts->rotated) { /* ranks 0, 1, ... are at the distances to, to - 1, ... */
         *offset = counts_of_row(counts, (to - from + 1 + p) % p, from);
         return counts_of_row(counts, (to - from + p) % p, 1);
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A rank and the number that its group was given. */
+/* A rank and its group, as the caller numbers it. */
 struct grouped_rank {
     int group, rank;
 };
@@ -19,8 +19,8 @@ static int grouped_rank_compare(const void *x, const void *y)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Numbers the groups in the order of their first ranks: shape->group of each rank, and how many
- * there are. `sorted`: room for one for each rank. `start` serves as a list of first ranks. */
+/* Numbers the groups in the order of their first ranks: sets shape->group and shape->groups.
+ * `sorted`: an array with an element for each rank. */
 static void groups_number(struct shape *shape, const int *group_of_rank,
                           struct grouped_rank *sorted)
 {
@@ -28,12 +28,13 @@ static void groups_number(struct shape *shape, const int *group_of_rank,
     for (int r = 0; r < ranks; r++)
         sorted[r] = (struct grouped_rank){.group = group_of_rank[r], .rank = r};
     qsort(sorted, (size_t)ranks, sizeof *sorted, grouped_rank_compare);
-    for (int i = 0, first = 0; i < ranks; i++) { /* each rank: the first of its group */
+    for (int i = 0, first = 0; i < ranks;
+         i++) { /* for now, a rank's group is the first rank of it */
         if (i > 0 && sorted[i].group != sorted[i - 1].group)
             first = i;
         shape->group[sorted[i].rank] = sorted[first].rank;
     }
-    for (int r = 0; r < ranks; r++) /* ascending, so a first rank comes before its others */
+    for (int r = 0; r < ranks; r++) /* a group's first rank comes before its others */
         shape->group[r] = shape->group[r] == r ? shape->groups++ : shape->group[shape->group[r]];
 }
 
@@ -81,15 +82,17 @@ struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, 
     for (int i = 0; i < count; i++)
         sum += sizes[i];
     if (count == 1 && ranks % sizes[0] != 0) {
-        snprintf(why, size, "groups of %d ranks do not divide %d ranks: list the sizes, as in 2+3",
-                 sizes[0], ranks);
+        snprintf(why, size,
+                 "%d ranks cannot be divided into groups of %d: list the sizes, as in 2+3", ranks,
+                 sizes[0]);
         return NULL;
     }
     if (count > 1 && sum != ranks) {
         char text[80];
         sizes_text(sizes, count, text, sizeof text);
-        snprintf(why, size, "groups of %s make %ld ranks, not %d: let them add up", text, sum,
-                 ranks);
+        snprintf(why, size,
+                 "groups of %s ranks add up to %ld, but there are %d ranks: change the sizes", text,
+                 sum, ranks);
         return NULL;
     }
     int *group = malloc((size_t)ranks * sizeof *group);
@@ -103,7 +106,7 @@ struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, 
         shape = shape_create(group, ranks);
     free(group);
     if (!shape)
-        snprintf(why, size, "there is no memory for the groups of %d ranks", ranks);
+        snprintf(why, size, "out of memory for the groups of %d ranks", ranks);
     return shape;
 }
 

@@ -15,16 +15,16 @@ struct shape {
     int *group;      /* of each rank */
     int *local_rank; /* of each rank: its index among the ranks of its group */
     int *start; /* groups + 1: group g's ranks are members[start[g]] .. members[start[g + 1] - 1] */
-    int *members; /* ranks, group by group, ascending in each */
+    int *members; /* ranks by group, ascending in each group */
     bool uniform; /* all groups have the same size */
 };
 
-/* From the group of each rank: any numbers; groups are numbered in the order of their first ranks.
- * NULL: out of memory. */
+/* From the group of each rank, as any numbers: equal numbers mean the same group. The shape numbers
+ * groups in the order of their first ranks. NULL: out of memory. */
 struct shape *shape_create(const int *group_of_rank, int ranks);
 
-/* Consecutive ranks. `count` sizes of 1 at least; one size stands for all groups. NULL, with one
- * sentence in `why`: the sizes do not make `ranks`, or there is no memory. */
+/* Groups of consecutive ranks, of `count` sizes (1 at least); one size stands for all groups. NULL,
+ * with a sentence in `why`: the sizes do not add up to `ranks`, or memory ran out. */
 struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size);
 
 void shape_free(struct shape *shape); /* NULL is allowed */

@@ -1,5 +1,6 @@
 /*
- * joint_schedule.c - the schedules of all ranks side by side: pairing, numbering, waking, deadlock.
+ * joint_schedule.c - checks, numbers and pairs the schedules of all ranks; wakes operations; words
+ * deadlocks.
  */
 #include "prove/joint_schedule.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OUT_OF_MEMORY "out of memory while the ranks' schedules were put side by side"
+#define OUT_OF_MEMORY "out of memory while putting the ranks' schedules side by side"
 
 bool joint_fail(struct joint_schedule *joint, const char *format, ...)
 {
@@ -36,7 +37,7 @@ struct title joint_title(const struct joint_schedule *joint, uint32_t operation)
     return title;
 }
 
-/* Form: what one schedule must be by itself. */
+/* The form of each schedule. */
 
 static bool check_message(struct joint_schedule *joint, uint32_t g, const char *name,
                           const struct message *message, bool used)
@@ -143,18 +144,18 @@ static bool check_epochs(struct joint_schedule *joint, int rank)
     return true;
 }
 
-/* Putting together. */
+/* Numbering and pairing. */
 
 static void *take(struct joint_schedule *joint, size_t count, size_t size)
 {
     return arena_take(joint->memory, (count + 1) * size);
 }
 
-/* A table of the ensemble; NULL: out of memory. */
+/* Allocates a table of the joint schedule; NULL: out of memory. */
 #define TAKE(table, count) (joint->table = take(joint, count, sizeof(*joint->table)))
 
-/* Makes an index of `things` things with room for `items` items, from how many each has, counted in
- * start[i + 2]; then start[i + 1] is where the next item of i goes. */
+/* Turns the lengths of `things` lists, counted in start[i + 2], into offsets: start[i + 1] is then
+ * where the next item of list i goes. Allocates the items. */
 static bool index_open(struct joint_schedule *joint, struct index *index, size_t things)
 {
     for (size_t i = 2; i < things + 2; i++)
@@ -224,14 +225,14 @@ static bool number_ranks(struct joint_schedule *joint)
                 extent[schedule->storage[b]] = end;
         }
         for (int s = 0; s < BUFFERS; s++) {
-            at[s] = joint->places;
-            joint->places += extent[s];
+            at[s] = joint->elements;
+            joint->elements += extent[s];
         }
         for (int b = 0; b < BUFFERS; b++)
             joint->start[r * BUFFERS + b] = at[schedule->storage[b]] + schedule->base[b];
     }
     if (operations >= NO_OPERATION || epochs >= NO_OPERATION)
-        return joint_fail(joint, "too many operations to be put side by side");
+        return joint_fail(joint, "too many operations to put side by side");
     joint->count = joint->first[joint->ranks] = (uint32_t)operations;
     joint->epoch_first[joint->ranks] = (uint32_t)epochs;
     return true;
@@ -266,7 +267,7 @@ static bool take_tables(struct joint_schedule *joint)
 
     if (!TAKE(previous, count) || !TAKE(next, count) || !TAKE(partner, count) ||
         !TAKE(channel, count) || !TAKE(epoch, count) || !TAKE(runnable[0].items, count) ||
-        !TAKE(runnable[1].items, count) || !TAKE(seat, count) || !TAKE(operation, count) ||
+        !TAKE(runnable[1].items, count) || !TAKE(slot, count) || !TAKE(operation, count) ||
         !TAKE(length, count) || !TAKE(rank, count) || !TAKE(done, count) || !TAKE(lazy, count) ||
         !TAKE(epoch_left, epochs) || !TAKE(epoch_before, epochs) || !TAKE(epoch_after, epochs))
         return joint_fail(joint, OUT_OF_MEMORY);
@@ -276,7 +277,7 @@ static bool take_tables(struct joint_schedule *joint)
     return true;
 }
 
-/* The two ends of a (from, to, lane), while their messages are being met. */
+/* The two ends of a (from, to, lane), while messages are paired. */
 struct ends {
     uint32_t first[2], last[2], count[2]; /* 0: sends, 1: receives */
 };
@@ -389,7 +390,7 @@ void joint_reset(struct joint_schedule *joint)
         joint->epoch_left[i] = joint->members.start[i + 1] - joint->members.start[i];
     memset(joint->done, 0, joint->count * sizeof(*joint->done));
     joint->runnable[0].count = joint->runnable[1].count = 0;
-    memset(joint->seat, 0xff, joint->count * sizeof(*joint->seat));
+    memset(joint->slot, 0xff, joint->count * sizeof(*joint->slot));
     for (uint32_t g = 0; g < joint->count; g++)
         joint_wake(joint, g);
 }
@@ -400,7 +401,7 @@ uint32_t joint_closed_by(const struct joint_schedule *joint, uint32_t g)
 
     if (joint->previous[g] != NO_OPERATION && !joint_complete(joint, joint->previous[g]))
         return joint->previous[g];
-    /* An epoch opens only when the one before it is complete, so looking at that one is enough. */
+    /* An epoch opens only when the one before it is complete, so that one is enough. */
     if (before != NO_OPERATION && joint->epoch_left[before])
         for (uint32_t i = joint->members.start[before]; i < joint->members.start[before + 1]; i++)
             if (!joint_complete(joint, joint->members.items[i]))
@@ -412,23 +413,23 @@ void joint_wake(struct joint_schedule *joint, uint32_t g)
 {
     struct runnable_set *runnable = &joint->runnable[joint->lazy[g]];
 
-    if (joint->seat[g] != NO_OPERATION || joint_complete(joint, g))
+    if (joint->slot[g] != NO_OPERATION || joint_complete(joint, g))
         return;
-    joint->seat[g] = runnable->count;
+    joint->slot[g] = runnable->count;
     runnable->items[runnable->count++] = g;
 }
 
 void joint_sleep(struct joint_schedule *joint, uint32_t g)
 {
     struct runnable_set *runnable = &joint->runnable[joint->lazy[g]];
-    uint32_t seat = joint->seat[g];
+    uint32_t slot = joint->slot[g];
 
-    if (seat == NO_OPERATION)
+    if (slot == NO_OPERATION)
         return;
     uint32_t last = runnable->items[--runnable->count];
-    runnable->items[seat] = last;
-    joint->seat[last] = seat;
-    joint->seat[g] = NO_OPERATION;
+    runnable->items[slot] = last;
+    joint->slot[last] = slot;
+    joint->slot[g] = NO_OPERATION;
 }
 
 static void wake_epoch_after(struct joint_schedule *joint, uint32_t g)
@@ -477,7 +478,7 @@ bool joint_fail_deadlock(struct joint_schedule *joint, const char *how,
     if (g == NO_OPERATION)
         return joint_fail(joint, "%s: nothing moves, and an operation waits for nothing", how);
 
-    /* Every operation waits for one other, so the walk has run into a circle; g is on it. */
+    /* Every operation waits for another one, so the walk ends in a circle; g is on it. */
     uint32_t circle = length - order[g], at = g;
     for (uint32_t i = 0; i < circle && i < CIRCLE_SHOWN; i++, at = holds_back(context, at))
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",

@@ -1,10 +1,9 @@
 /*
  * joint_schedule.h - the schedules of all ranks side by side in one process.
  *
- * What the verifier and the shaker have in common: the operations of all ranks in one numbering,
- * which send meets which receive, one flat memory for all buffers of all ranks, which operations
- * are open, who may be awake after something moved, and who waits for whom when nothing moves any
- * more.
+ * The common base of the verifier and the shaker: one numbering of all ranks' operations, pairs of
+ * sends and receives, one flat memory for all buffers of all ranks, open and runnable operations,
+ * and the description of a deadlock.
  */
 #ifndef CCTEST_PROVE_JOINT_SCHEDULE_H
 #define CCTEST_PROVE_JOINT_SCHEDULE_H
@@ -14,8 +13,7 @@
 
 #define NO_OPERATION UINT32_MAX /* no operation */
 
-/* Lists of numbers for each of several things: those of i are items[start[i]] ..
- * items[start[i+1]-1]. */
+/* Lists of numbers: list i is items[start[i]] .. items[start[i+1]-1]. */
 struct index {
     uint32_t *start, *items;
 };
@@ -30,43 +28,42 @@ struct joint_schedule {
     const struct schedule *const *schedules;
     int ranks;
     struct arena *memory; /* owns everything here */
-    char *error;          /* where a failure is said, once */
+    char *error;          /* receives the sentence of a failure */
     size_t error_size;
 
     uint32_t count; /* operations of all ranks; rank r's are first[r] .. first[r+1]-1 */
     uint32_t *first;
-    const struct operation **operation; /* each of them, */
-    size_t *length;                     /* how long it is */
-    int *rank;                          /* and whose */
+    const struct operation **operation; /* by this numbering, as are the next fields */
+    size_t *length;
+    int *rank;
     uint32_t *previous, *next; /* the message before and after it on its lane, peer and direction */
     uint32_t *partner;         /* the other end of its message */
-    uint32_t *channel;         /* which (from, to, lane) its message travels on; 0 .. channels-1 */
+    uint32_t *channel;         /* the (from, to, lane) of its message; 0 .. channels-1 */
     uint32_t channels;
-    struct index dependents;              /* operations that have waits on it */
-    uint32_t *epoch;                      /* the epoch it belongs to, numbered over all ranks */
+    struct index dependents;              /* operations that wait for it */
+    uint32_t *epoch;                      /* its epoch, numbered over all ranks */
     uint32_t *epoch_first;                /* a rank's first epoch in that numbering */
     uint32_t *epoch_before, *epoch_after; /* in its scope; NO_OPERATION: none */
     struct index members;                 /* operations of an epoch */
 
-    size_t
-        *start; /* [rank * BUFFERS + buffer]: place of the buffer's element 0 in the flat memory */
-    size_t places; /* elements of all storages of all ranks */
+    size_t *start;   /* [rank * BUFFERS + buffer]: of the buffer's element 0 in the flat memory */
+    size_t elements; /* elements of all storages of all ranks */
 
     /* The state of a run. */
     size_t *done;         /* elements that an operation has moved past */
     uint32_t *epoch_left; /* incomplete operations of an epoch */
-    unsigned char *lazy;  /* which of the two sets an operation is in when it is awake */
+    unsigned char *lazy;  /* the index of the set that an operation is in when it is runnable */
     struct runnable_set runnable[2];
-    uint32_t *seat; /* its index there; NO_OPERATION: asleep */
+    uint32_t *slot; /* its index in the set; NO_OPERATION: it sleeps */
 };
 
-/* Checks each schedule by itself (lengths, extents, waits, epochs, peers) and pairs the messages of
- * all. NULL: something is wrong, and `error` says what. */
+/* Checks each schedule (lengths, extents, waits, epochs, peers) and pairs the messages of all.
+ * NULL, with a sentence in `error`: something is wrong, or memory ran out. */
 struct joint_schedule *joint_create(const struct schedule *const *schedules, int ranks, char *error,
                                     size_t size);
 void joint_free(struct joint_schedule *joint); /* NULL is allowed */
 
-/* Writes the one sentence; returns false. */
+/* Writes the sentence of the failure; returns false. */
 bool joint_fail(struct joint_schedule *joint, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -87,26 +84,26 @@ static inline bool joint_complete(const struct joint_schedule *joint, uint32_t o
     return joint->done[operation] == joint->length[operation];
 }
 
-/* Back to the start: nothing done, everything awake. */
+/* Back to the start: no operation has moved, all are runnable. */
 void joint_reset(struct joint_schedule *joint);
 
-/* An incomplete operation that must be complete before this one may begin, by fences and by the
- * order of messages on a lane; NO_OPERATION: it is open. */
+/* An incomplete operation that must complete before this one may begin, by fences and by the order
+ * of messages on a lane; NO_OPERATION: this one is open. */
 uint32_t joint_closed_by(const struct joint_schedule *joint, uint32_t operation);
 
 void joint_wake(struct joint_schedule *joint, uint32_t operation); /* unless it is complete */
 void joint_sleep(struct joint_schedule *joint, uint32_t operation);
 
-/* After done[operation] grew: wakes whom that may concern, at both ends of the lane. */
+/* To be called after done[operation] grew: wakes the operations that may now move. */
 void joint_advanced(struct joint_schedule *joint, uint32_t operation);
 
-/* Nothing moves any more: says who waits for whom, in a circle, after the words `how`. `holds_back`
- * names an incomplete operation that the given incomplete one waits for. Returns false. */
+/* No operation can move: describes the circle of waits, after the words `how`. `holds_back` returns
+ * an incomplete operation that the given incomplete one waits for. Returns false. */
 typedef uint32_t holds_back_function(void *context, uint32_t operation);
 bool joint_fail_deadlock(struct joint_schedule *joint, const char *how,
                          holds_back_function *holds_back, void *context);
 
-/* Takes the elements of a message one by one, as places in the flat memory. */
+/* Visits the elements of a message one by one, as indices of the flat memory. */
 struct walk {
     const struct span *span;
     const size_t *start; /* the rank's buffers */
@@ -126,14 +123,14 @@ static inline size_t walk_next(struct walk *walk)
         walk->time = 0;
     }
     const struct span *span = walk->span;
-    size_t place =
+    size_t index =
         walk->start[span->buffer] + span->offset + walk->time * span->stride + walk->offset;
 
     if (++walk->offset == span->run) {
         walk->offset = 0;
         walk->time++;
     }
-    return place;
+    return index;
 }
 
 #endif

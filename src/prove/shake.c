@@ -2,11 +2,11 @@
  * shake.c - runs the schedules of all ranks byte by byte in random order, to find missing
  * conflicts.
  *
- * The verifier runs whole operations; the shaker runs what streaming makes of them. First comes the
- * reference: each rank's program from the top to the bottom, which is what a schedule means. Then
- * every operation of the open epochs is open at once, and chance decides which moves next and how
- * far, within operation_limit(), through slots of bounded size and number. Where a wait is missing,
- * some order gives other bytes.
+ * The verifier runs whole operations; the shaker runs them as streaming does. First comes the
+ * reference: each rank's program from top to bottom, which defines the meaning of a schedule. Then
+ * all operations of the open epochs are open at once. Random choices decide which one moves next and
+ * how far, within operation_limit(), through slots of bounded size and number. If a wait is missing,
+ * some order gives different bytes.
  */
 #include "prove/shake.h"
 
@@ -15,16 +15,16 @@
 
 #include "prove/joint_schedule.h"
 
-#define OUT_OF_MEMORY "out of memory while a schedule was shaken"
+#define OUT_OF_MEMORY "out of memory while shaking a schedule"
 
-/* Bytes on their way from one rank to another on one lane: a ring of slots, each filled by one move
- * of the sender, emptied by one or more of the receiver. */
+/* The bytes in flight from one rank to another on one lane: a ring of slots. One move of the sender
+ * fills a slot; one or more moves of the receiver empty it. */
 struct lane_queue {
     unsigned char *bytes; /* slots * slot_bytes */
     size_t *filled;       /* bytes in each slot */
-    size_t head, used;    /* the oldest slot in use, and how many are */
-    size_t taken;         /* bytes taken out of the oldest */
-    uint32_t sending;     /* the first send that is not complete; NO_OPERATION: none */
+    size_t head, used;    /* the oldest slot in use, and the number in use */
+    size_t taken;         /* bytes received from the oldest */
+    uint32_t sending;     /* the first incomplete send; NO_OPERATION: none */
 };
 
 struct shaker {
@@ -32,14 +32,14 @@ struct shaker {
     const struct shaking *shaking;
     uint64_t random;
     unsigned char *bytes, *reference; /* the memory of all ranks in either run */
-    unsigned char **sent;             /* reference: what an executed send captured; else NULL */
-    unsigned char *sent_bytes;        /* room for that, */
-    size_t *sent_start;               /* from here for each send */
+    unsigned char **sent;             /* reference: the bytes of an executed send; else NULL */
+    unsigned char *sent_bytes;        /* the memory of all of them */
+    size_t *sent_start;               /* of each send in it */
     struct lane_queue *queues;
-    struct walk *walks;   /* [operation * 3]: where its to, from and with have come to */
+    struct walk *walks;   /* [operation * 3]: the progress of its to, from and with */
     size_t *waits_past;   /* the cursors of operation_limit() */
-    uint32_t *at;         /* reference: the operation that each rank has come to */
-    unsigned char *ahead; /* reference: how operations that were passed over will touch a place */
+    uint32_t *at;         /* reference: the next operation of each rank */
+    unsigned char *ahead; /* reference: how operations that were skipped will touch an element */
 };
 
 enum side { TO, FROM, WITH, SIDES };
@@ -97,16 +97,16 @@ static bool prepare_channels(struct shaker *s)
     return true;
 }
 
-/* Both runs begin with the same random bytes everywhere, so what is left from before differs from
- * what should have been written in 255 of 256 cases. */
+/* Both runs begin with the same random bytes everywhere. So a byte that is not written differs from
+ * the right one in 255 of 256 cases. */
 static bool prepare(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
     size_t count = joint->count + 1, sent = 0;
 
-    s->bytes = arena_take(joint->memory, joint->places + sizeof(uint64_t)); /* filled by eights */
-    s->reference = arena_take(joint->memory, joint->places + 1);
-    s->ahead = arena_take(joint->memory, joint->places + 1);
+    s->bytes = arena_take(joint->memory, joint->elements + sizeof(uint64_t)); /* filled by eights */
+    s->reference = arena_take(joint->memory, joint->elements + 1);
+    s->ahead = arena_take(joint->memory, joint->elements + 1);
     s->sent = arena_take(joint->memory, count * sizeof(*s->sent));
     s->sent_start = arena_take(joint->memory, count * sizeof(*s->sent_start));
     for (uint32_t g = 0; s->sent_start && g < joint->count; g++) {
@@ -123,18 +123,18 @@ static bool prepare(struct shaker *s)
         return joint_fail(joint, OUT_OF_MEMORY);
     memset(s->sent, 0, count * sizeof(*s->sent));
     memset(s->waits_past, 0, count * sizeof(*s->waits_past));
-    for (size_t i = 0; i < joint->places; i += sizeof(uint64_t)) {
+    for (size_t i = 0; i < joint->elements; i += sizeof(uint64_t)) {
         uint64_t random = draw(&s->random);
 
         memcpy(s->bytes + i, &random, sizeof(random));
     }
-    memcpy(s->reference, s->bytes, joint->places);
+    memcpy(s->reference, s->bytes, joint->elements);
     return prepare_channels(s);
 }
 
-/* Moves `length` bytes of an operation, whose message from elsewhere is `incoming` or whose message
- * to elsewhere is `outgoing` (as its kind has it). To combine is a + 3b, which does not commute: so
- * two reductions that change places show too, as they would in the last bits of a float. */
+/* Moves `length` bytes of an operation. A receive takes them from `incoming`, a send puts them into
+ * `outgoing`. Combining is a + 3b, which does not commute: so two reductions in the wrong order
+ * show, too, as they would in the last bits of a float. */
 static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
                        const unsigned char *incoming, unsigned char *outgoing)
 {
@@ -153,9 +153,9 @@ static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size
     }
 }
 
-/* The reference. It knows nothing of waits: it looks at memory itself. */
+/* The reference. It does not read the waits; it compares memory. */
 
-/* Executes an operation whole; false: it receives what was not sent yet. */
+/* Executes a whole operation; false: its message has not been sent yet. */
 static bool execute(struct shaker *s, uint32_t g)
 {
     struct joint_schedule *joint = s->joint;
@@ -174,7 +174,7 @@ static bool execute(struct shaker *s, uint32_t g)
 
 enum { WILL_READ = 1, WILL_WRITE = 2 };
 
-/* Does a message touch what operations that were passed over will touch in a way of `ways`? */
+/* Does a message touch an element that a skipped operation will touch in one of `ways`? */
 static bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
 {
     struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
@@ -193,15 +193,15 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
         s->ahead[walk_next(&walk)] |= (unsigned char)way;
 }
 
-/* A program may post its receives before the sends that its peer waits for. So a rank that is stuck
- * in a receive goes on with what touches no memory that the operations passed over will touch,
- * which changes nothing of the program's meaning. */
+/* A program may list receives before the sends that its peer waits for. So a rank that is stuck in a
+ * receive skips it, and executes later operations that touch no memory of the skipped ones. That
+ * does not change the program's meaning. */
 static bool run_ahead(struct shaker *s, int rank)
 {
     struct joint_schedule *joint = s->joint;
     bool moved = false;
 
-    memset(s->ahead, 0, joint->places);
+    memset(s->ahead, 0, joint->elements);
     for (uint32_t g = s->at[rank]; g < joint->first[rank + 1]; g++) {
         const struct operation *operation = joint_operation(joint, g);
 
@@ -255,7 +255,7 @@ static bool run_in_order(struct shaker *s)
 
 /* The shaken run. */
 
-/* How far an operation may move now, by its waits and its lane. */
+/* The bytes that an operation may move now, by its waits and its lane. */
 static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
 {
     struct joint_schedule *joint = s->joint;
@@ -304,7 +304,7 @@ static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
     }
 }
 
-/* Moves an operation by a random piece; one that cannot move falls asleep. */
+/* Moves an operation by a random number of bytes; puts it to sleep if it cannot move. */
 static void move(struct shaker *s, uint32_t g)
 {
     struct joint_schedule *joint = s->joint;
@@ -339,8 +339,8 @@ static uint32_t held_back(void *context, uint32_t g)
     if (waits_for != NO_OPERATION)
         return waits_for;
     room_for(s, g, &waits_for);
-    /* A full lane may be full of earlier messages: the first receive that is incomplete is to
-     * blame. */
+    /* A full lane may be full of earlier messages: then the first incomplete receive holds it
+     * back. */
     while (waits_for != NO_OPERATION && waits_for == joint->partner[g] &&
            joint->previous[waits_for] != NO_OPERATION &&
            !joint_complete(joint, joint->previous[waits_for]))
@@ -454,7 +454,7 @@ bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, ch
         if (schedules[shaking.lazy_rank]->count)
             shaking.lazy_operation = (int)draw_below(&random, schedules[shaking.lazy_rank]->count);
         break;
-    default: /* nobody is */
+    default: /* no operation is slow */
         break;
     }
     return shake_as(schedules, ranks, &shaking, error, size);

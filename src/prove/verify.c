@@ -2,8 +2,8 @@
  * verify.c - runs the schedules of all ranks on symbols, with unbuffered channels and whole
  * operations.
  *
- * A message moves when both of its ends are ready, so a schedule that completes here needs no
- * memory on its links; by the streaming rule (schedule.h) it then completes, with the same data, on
+ * A message moves when both of its ends are ready. So a schedule that completes here needs no
+ * buffers on its links. By the streaming rule (schedule.h) it then completes, with the same data, on
  * links of any kind.
  */
 #include "prove/verify.h"
@@ -20,13 +20,13 @@
 struct verifier {
     struct joint_schedule *joint;
     struct symbols *symbols;
-    uint32_t *sources;    /* [rank]: the contribution of its source's element 0 */
-    uint32_t *memory;     /* what each place holds */
+    uint32_t *sources;    /* [rank]: the symbol of its source's element 0 */
+    uint32_t *memory;     /* the symbols of all elements of all ranks */
     uint32_t *in[2];      /* an operation's inputs */
-    uint32_t *mark;       /* operation + 1 that last had a target at this place */
-    size_t *position;     /* and which element of that target */
-    uint32_t *waits_past; /* how many of an operation's waits are known to be over */
-    uint32_t *combined;   /* [source element]: all ranks' together, or 0: not met yet */
+    uint32_t *mark;       /* [element of memory]: the operation + 1 that last wrote it */
+    size_t *position;     /* ... and the index in its target */
+    uint32_t *waits_past; /* [operation]: how many of its waits are known to be over */
+    uint32_t *combined;   /* [source element]: all ranks' combined; 0: not seen yet */
 };
 
 /* Preparation. */
@@ -38,13 +38,13 @@ static bool prepare_sources(struct verifier *v)
 
     for (int r = 0; r < joint->ranks; r++) {
         size_t extent = joint->schedules[r]->extent[BUFFER_SOURCE];
-        size_t place = joint->start[r * BUFFERS + BUFFER_SOURCE];
+        size_t index = joint->start[r * BUFFERS + BUFFER_SOURCE];
 
         v->sources[r] = (uint32_t)next;
         if (extent >= SYMBOL_FAILED / 2 - next)
             return joint_fail(joint, "too many elements to be verified: use a smaller count");
         for (size_t i = 0; i < extent; i++)
-            v->memory[place + i] = (uint32_t)next++;
+            v->memory[index + i] = (uint32_t)next++;
     }
     v->sources[joint->ranks] = (uint32_t)next;
     return true;
@@ -62,16 +62,16 @@ static bool prepare(struct verifier *v, bool idempotent)
             source = joint->schedules[r]->extent[BUFFER_SOURCE];
 
     size_t words =
-        (size_t)joint->ranks + 1 + 2 * joint->places + 2 * longest + joint->count + source;
+        (size_t)joint->ranks + 1 + 2 * joint->elements + 2 * longest + joint->count + source;
     uint32_t *word = arena_take(joint->memory, words * sizeof(*word));
-    v->position = arena_take(joint->memory, joint->places * sizeof(*v->position));
+    v->position = arena_take(joint->memory, joint->elements * sizeof(*v->position));
     if (!word || !v->position)
         return joint_fail(joint, OUT_OF_MEMORY);
     memset(word, 0, words * sizeof(*word)); /* SYMBOL_UNWRITTEN everywhere */
     v->sources = word;
     v->memory = v->sources + joint->ranks + 1;
-    v->mark = v->memory + joint->places;
-    v->in[0] = v->mark + joint->places;
+    v->mark = v->memory + joint->elements;
+    v->in[0] = v->mark + joint->elements;
     v->in[1] = v->in[0] + longest;
     v->waits_past = v->in[1] + longest;
     v->combined = v->waits_past + joint->count;
@@ -81,8 +81,8 @@ static bool prepare(struct verifier *v, bool idempotent)
     return v->symbols || joint_fail(joint, OUT_OF_MEMORY);
 }
 
-/* Which element of which buffer a place is, for messages: "destination element 5". */
-static struct title place_title(const struct message *message, size_t element)
+/* "destination element 5": an element of a message, by its buffer. */
+static struct title element_title(const struct message *message, size_t element)
 {
     static const char *const names[BUFFERS] = {"source", "destination", "scratch"};
     const struct span *span = message->spans;
@@ -110,7 +110,7 @@ static bool read_message(struct verifier *v, uint32_t g, const struct message *m
         to[i] = v->memory[walk_next(&walk)];
         if (to[i] == SYMBOL_UNWRITTEN)
             return joint_fail(joint, "%s reads %s, which was never written",
-                              joint_title(joint, g).text, place_title(message, i).text);
+                              joint_title(joint, g).text, element_title(message, i).text);
     }
     return true;
 }
@@ -125,7 +125,7 @@ static bool combine_inputs(struct verifier *v, size_t length)
     return true;
 }
 
-/* A target is one of the operation's inputs or disjoint from it, and has no element twice. */
+/* A target equals an input of the operation or is disjoint from it. */
 static bool target_apart(struct verifier *v, uint32_t g, const struct message *input,
                          const char *name)
 {
@@ -136,17 +136,17 @@ static bool target_apart(struct verifier *v, uint32_t g, const struct message *i
     if (!input->count)
         return true;
     for (size_t i = 0; i < length; i++) {
-        size_t place = walk_next(&walk);
+        size_t index = walk_next(&walk);
 
-        if (v->mark[place] != g + 1)
+        if (v->mark[index] != g + 1)
             continue;
         shared++;
-        if (v->position[place] != i)
+        if (v->position[index] != i)
             return joint_fail(joint,
                               "%s writes over its own input: %s is element %zu of its target "
                               "and element %zu of its '%s'",
-                              joint_title(joint, g).text, place_title(input, i).text,
-                              v->position[place], i, name);
+                              joint_title(joint, g).text, element_title(input, i).text,
+                              v->position[index], i, name);
     }
     if (shared && shared < length)
         return joint_fail(joint,
@@ -167,20 +167,20 @@ static bool write_target(struct verifier *v, uint32_t g)
                 joint, "%s writes source element %zu, but only the destination is for results",
                 joint_title(joint, g).text, operation->to.spans[i].offset);
     for (size_t i = 0; i < operation->length; i++) {
-        size_t place = walk_next(&walk);
+        size_t index = walk_next(&walk);
 
-        if (v->mark[place] == g + 1)
+        if (v->mark[index] == g + 1)
             return joint_fail(joint, "%s writes %s twice", joint_title(joint, g).text,
-                              place_title(&operation->to, i).text);
-        v->mark[place] = g + 1;
-        v->position[place] = i;
-        v->memory[place] = v->in[0][i];
+                              element_title(&operation->to, i).text);
+        v->mark[index] = g + 1;
+        v->position[index] = i;
+        v->memory[index] = v->in[0][i];
     }
     return target_apart(v, g, &operation->from, "from") &&
            target_apart(v, g, &operation->with, "with");
 }
 
-/* Executes an operation that is ready; a send together with its receive. */
+/* Executes a ready operation; a send together with its receive. */
 static bool execute(struct verifier *v, uint32_t g)
 {
     struct joint_schedule *joint = v->joint;
@@ -206,7 +206,7 @@ static bool execute(struct verifier *v, uint32_t g)
     return true;
 }
 
-/* What keeps an operation from being ready, the other end of its message aside. */
+/* The operation of the same rank that keeps this one from being ready; NO_OPERATION: none. */
 static uint32_t held_back_here(struct verifier *v, uint32_t g)
 {
     struct joint_schedule *joint = v->joint;
@@ -261,7 +261,7 @@ static int contribution_rank(const struct verifier *v, uint32_t contribution)
     return rank;
 }
 
-/* A contribution in words: "rank 3's source element 5". */
+/* "rank 3's source element 5" */
 static struct title contribution_title(const struct verifier *v, uint32_t contribution)
 {
     struct title title;
@@ -272,8 +272,8 @@ static struct title contribution_title(const struct verifier *v, uint32_t contri
     return title;
 }
 
-/* Says how a destination element differs from its expectation; `missing` and `foreign` are
- * contributions, 0: none. */
+/* Words the difference between a destination element and its expectation. `missing` and `foreign`
+ * are contributions, 0: none. */
 static bool fail_element(struct verifier *v, int rank, size_t element, uint32_t missing,
                          uint32_t foreign)
 {
@@ -316,7 +316,7 @@ static bool check_element(struct verifier *v, int rank, size_t element, int firs
         uint32_t held = i < count ? terms[i].contribution : UINT32_MAX;
 
         if (wanted < held) {
-            /* Best named is what stands in for something else of the same rank. */
+            /* Prefer a missing contribution of the same rank as the foreign one. */
             if (!missing || (foreign && contribution_rank(v, foreign) == r))
                 missing = wanted;
         } else if (held < wanted) {
@@ -348,7 +348,7 @@ static bool check_contract(struct verifier *v, int rank)
             size_t from = expected.from + k;
             uint32_t value = memory[expected.at + k];
 
-            /* What is right has been seen before, mostly: equal values have equal numbers. */
+            /* Fast path: equal symbols have equal numbers, and most elements repeat. */
             if (value && value == (every ? v->combined[from] : v->sources[first] + (uint32_t)from))
                 continue;
             if (!check_element(v, rank, expected.at + k, first, last, from))

@@ -1,11 +1,11 @@
 /*
- * verify.h - proves schedules: all ranks' programs in one process, with symbols for data.
+ * verify.h - proves schedules: runs all ranks' programs in one process, on symbols.
  *
- * The verifier runs the schedules of all ranks with unbuffered channels and whole operations, in
- * which an element's value is the multiset of contributions (rank, source element) that it holds.
- * It shows that every send meets its receive with the same length, that nothing deadlocks, that
- * nothing is read before it was written, or written outside or into a source, and that every
- * destination element is exactly the contract's.
+ * The verifier runs the schedules of all ranks with unbuffered channels and whole operations. An
+ * element holds a symbol: the multiset of contributions (rank, source element) to it. The verifier
+ * proves that every send meets a receive of the same length, that no deadlock occurs, that no
+ * operation reads an unwritten element, or writes to a source or outside a buffer, and that every
+ * destination element is exactly that of the contract.
  */
 #ifndef CCTEST_PROVE_VERIFY_H
 #define CCTEST_PROVE_VERIFY_H
@@ -16,7 +16,7 @@ struct verification {
     bool right;
     char error[512]; /* if not: one sentence with rank, operation and element */
     /* Counted. */
-    int steps;                   /* rounds: the most of any rank */
+    int steps;                   /* rounds: the maximum of all ranks */
     size_t *messages, *elements; /* sent by each rank; freed by verification_free() */
 };
 

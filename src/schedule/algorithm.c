@@ -20,7 +20,7 @@ bool algorithm_serves(const struct algorithm *algorithm, enum collective_id coll
     return algorithm->collectives >> collective & 1;
 }
 
-/* Its name or alias that `name` is; NULL: none. */
+/* The name or alias of `algorithm` that equals `name`; NULL: none. */
 static const char *algorithm_called(const struct algorithm *algorithm, const char *name)
 {
     if (name_equal(algorithm->name, name))
@@ -54,7 +54,7 @@ static enum collective_id first_of(unsigned set)
     return (enum collective_id)__builtin_ctz(set);
 }
 
-/* What the part is for one of the collectives that it serves. */
+/* The part's algorithm for one of the collectives that it serves. */
 static const struct algorithm *part_algorithm(const struct part *part,
                                               enum collective_id collective)
 {
@@ -142,15 +142,15 @@ static const char *shape_refuses(const struct choice *choice, const struct probl
     if (!choice->algorithm->grouped || (problem->shape && problem->shape->groups > 1))
         return NULL;
     if (problem->shape && choice->group_count > 0)
-        return NULL; /* one group, but the user says so */
+        return NULL; /* one group, and the user asked for it */
     snprintf(why, size,
              "it needs several groups of ranks, and all %d are in one: give --shape NODESxRANKS, "
-             "such as 2x4, or groups= behind its name",
+             "such as 2x4, or groups= after its name",
              problem->ranks);
     return why;
 }
 
-/* The problem with the groups that the choice itself names, if it does: *shape is then to be freed
+/* Gives the problem the groups of the choice's groups= option, if any: the caller then frees *shape
  * with shape_free(), else it is NULL. Returns why the choice cannot serve the problem, or NULL. */
 static const char *choice_shape(const struct choice *choice, struct problem *problem,
                                 struct shape **shape, char *why, size_t size)
@@ -215,14 +215,15 @@ struct view view_source_apart(struct builder *b, const struct call *call)
 
 size_t call_length(const struct call *call, int from, int to)
 {
-    if (!call->problem->counts) /* all are alike, also in a part of a composed algorithm */
+    if (!call->problem
+             ->counts) /* all blocks have one length, also in parts of composed algorithms */
         return message_length(view_block(&call->source, to));
     size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
     size_t base = length / (size_t)call->channels, extra = length % (size_t)call->channels;
     return base + ((size_t)call->channel < extra);
 }
 
-/* The memory that a view touches, from its first to its last element, in each storage. */
+/* In each storage the memory from the first to the last element that a view touches. */
 struct hull {
     size_t low[BUFFERS], high[BUFFERS]; /* low >= high: nothing */
 };
@@ -245,7 +246,7 @@ static struct hull view_hull(const struct builder *b, const struct view *view)
     return hull;
 }
 
-/* Do two views share memory? By hulls: too often rather than not often enough. */
+/* Do two views share memory? Compares hulls, so it may say yes wrongly, but never no. */
 static bool views_overlap(const struct builder *b, const struct view *x, const struct view *y)
 {
     struct hull p = view_hull(b, x), q = view_hull(b, y);
@@ -256,7 +257,7 @@ static bool views_overlap(const struct builder *b, const struct view *x, const s
     return false;
 }
 
-/* For a part that this rank has no share in: as many blocks as it should have, all empty. */
+/* The view of a rank outside the part's group: the right number of blocks, all empty. */
 static struct view view_nothing(struct builder *b, int blocks)
 {
     static const struct span nothing = {.times = 1};
@@ -291,9 +292,9 @@ void call_part(struct builder *b, const struct call *call, const char *option,
     choice.algorithm->write(b, &inner);
 }
 
-/* In place, slices of source and destination lie in the same memory where the blocks do. Blocks
- * that each side has in lengths of its own do not: a channel would write over what another has yet
- * to send. */
+/* In place, a channel's slices of source and destination share memory if their blocks have equal
+ * lengths. With counts, lengths differ on the two sides, and one channel would overwrite data that
+ * another one has yet to send. */
 static bool channels_collide(const struct problem *problem, int channels)
 {
     const struct collective *collective = problem->collective;
@@ -301,7 +302,7 @@ static bool channels_collide(const struct problem *problem, int channels)
            collective->destination.blocks;
 }
 
-/* The problem is the schedule's, which outlives this function; the shape does not. */
+/* The schedule keeps a copy of the problem, but not its shape, which may be freed earlier. */
 static enum status write_shaped(const struct choice *choice, const struct problem *problem,
                                 int rank, int channels,
                                 enum status (*finish)(struct builder *, struct schedule **),
@@ -312,7 +313,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
         return STATUS_ERROR;
     struct view source = builder_view(b, BUFFER_SOURCE);
     struct view destination = builder_view(b, BUFFER_DESTINATION);
-    /* All lanes first: a channel's rounds are counted from 0, not from where another's ended. */
+    /* All lanes first: the rounds of every channel count from 0. */
     struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);

@@ -23,14 +23,14 @@
  *   scatter, scatterv          source p (to be read by the root only), destination 1
  *   reduce_scatter(v)          source p, destination 1
  *   alltoall, alltoallv        source p, destination p
- * Where a rank may not touch the p blocks, they still tell their lengths: a rank inside a tree
- * needs them. In-place, source and destination overlap as collective_alias() says, but in a part of
- * a composed algorithm in any way; put_copy between the same memory vanishes. */
+ * A rank that may not touch the p blocks still reads their lengths: an inner rank of a tree needs
+ * them. In place, source and destination overlap as collective_alias() says; in a part of a composed
+ * algorithm they may overlap in any way. put_copy() between the same memory vanishes. */
 struct call {
     const struct problem *problem;
     const struct group *group;
     struct view source, destination;
-    int root; /* place in the group */
+    int root; /* group rank */
     bool in_place;
     const struct choice *choice;
     int channel, channels; /* the views are slice `channel` of `channels` of every block */
@@ -39,18 +39,18 @@ struct call {
 /* A copy of a view in new scratch memory. */
 struct view view_copied(struct builder *builder, const struct group *group,
                         const struct view *view);
-/* The source as it is before anything is written to the destination: in place a copy in scratch,
- * else call->source itself. For algorithms that write blocks before they have read all of them. */
+/* The source, unchanged by writes to the destination: in place a copy in scratch, else call->source
+ * itself. For algorithms that write blocks before they have read all of them. */
 struct view view_source_apart(struct builder *builder, const struct call *call);
 
-/* Elements, in this call's slice, of what rank `from` has for rank `to`: alltoall and alltoallv,
- * for the whole world, from any two ranks' point of view. */
+/* Alltoall and alltoallv: elements of the block from rank `from` to rank `to` (any two ranks), in
+ * this call's slice. */
 size_t call_length(const struct call *call, int from, int to);
 
 enum algorithm_option_kind {
     OPTION_NUMBER, /* a whole number from `least` to `most` */
     OPTION_WORD,   /* one of `words`; the value is its index */
-    OPTION_PART,   /* the algorithm of a part of a composed one: it serves all of `collectives` */
+    OPTION_PART,   /* an algorithm, for a part of a composed one; it serves all of `collectives` */
     OPTION_GROUPS, /* ranks in each group ("4"), or a list of sizes ("2+3"): overrides the shape */
 };
 
@@ -60,7 +60,7 @@ struct algorithm_option {
     const char *help;
     enum algorithm_option_kind kind;
     const char *const *words;  /* OPTION_WORD: ended by NULL; `standard` is an index */
-    unsigned collectives;      /* OPTION_PART: SERVES() of what the part must serve */
+    unsigned collectives;      /* OPTION_PART: SERVES() of the collectives of the part */
     const char *standard_part; /* OPTION_PART: its name */
 };
 
@@ -76,15 +76,15 @@ struct algorithm {
     const char *name;
     const char *aliases[ALGORITHM_ALIASES_MOST];
     unsigned collectives; /* SERVES(...) */
-    bool grouped;         /* it needs to know which ranks belong together: problem->shape */
+    bool grouped;         /* it needs groups of ranks: problem->shape */
     const char *summary;  /* one line: the idea */
     const char *rounds;   /* as a formula in p: "p-1" */
     const char *sent;     /* elements that the busiest rank sends, as a formula: "(p-1)b" */
     const char *users;    /* who uses it elsewhere */
     struct algorithm_option options[ALGORITHM_OPTIONS_MOST]; /* ended by a NULL name */
-    /* Why it cannot serve this problem (its ranks, root and shape; the count is not known yet) with
-     * these options: one sentence, static or written into `why`. NULL: it can. May itself be NULL:
-     * it takes all. A grouped one is asked only when there is a shape. */
+    /* The reason why it cannot serve this problem with these options: one sentence, static or
+     * written into `why`; NULL: it can. Reads ranks, root and shape; the count is not known yet. A
+     * grouped algorithm is asked only when there is a shape. The hook may be NULL: no refusals. */
     const char *(*refuses)(const struct problem *problem, const struct choice *choice, char *why,
                            size_t size);
     void (*write)(struct builder *builder, const struct call *call);
@@ -96,9 +96,9 @@ struct algorithm {
 /* The algorithm of one part of a composed one. */
 struct part {
     const struct algorithm *algorithm; /* serves the first of the option's collectives */
-    /* Its name or alias as the user gave it. For the others it is what has this name there, else
-     * what has the first one's: so "rhd" is rec-halving for reduce_scatter, and for allgather
-     * recursive-doubling. */
+    /* Its name or alias as the user gave it. For each of the option's other collectives the part
+     * is the algorithm of this name there, else that of algorithm->name: so "rhd" is rec-halving
+     * for reduce_scatter, and recursive-doubling for allgather. */
     const char *name;
     long options[ALGORITHM_OPTIONS_MOST];
 };
@@ -117,8 +117,8 @@ struct choice {
 /* The standard choice of an algorithm. */
 struct choice choice_of(const struct algorithm *algorithm);
 
-/* sendrecv: who sends to whom, by the pattern of the choice; it is the problem's counts. Free with
- * counts_free(). */
+/* sendrecv: the partners of all ranks in the pattern of the choice, as the problem's counts. Free
+ * with counts_free(). */
 enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts);
 
 /* Value of a number or word option of the choice, by name. */
@@ -131,35 +131,37 @@ long call_option(const struct call *call, const char *name);
 void call_part(struct builder *builder, const struct call *call, const char *option,
                enum collective_id collective, const struct call *part);
 
-/* As algorithm->refuses, but also for what all grouped ones have in common: that there are groups,
- * and that the choice's own ones fit the ranks. */
+/* As algorithm->refuses, and also what all grouped algorithms need: several groups, and groups=
+ * sizes that add up to the ranks. */
 const char *choice_refuses(const struct choice *choice, const struct problem *problem, char *why,
                            size_t size);
-/* Why part `option` of the choice cannot serve a group of `ranks`; NULL: it can. For a composed
+/* Likewise why part `option` of the choice cannot serve a group of `ranks` ranks. For a composed
  * algorithm's refuses(). */
 const char *part_refuses(const struct choice *choice, const char *option, int ranks, char *why,
                          size_t size);
 
-/* All algorithms, ended by NULL; algorithms/list.c is the one place that names them. */
+/* All algorithms, ended by NULL; defined in algorithms/list.c. */
 extern const struct algorithm *const algorithms[];
 bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
-/* The part of that name that an OPTION_PART asks for, with standard options. Its algorithm is NULL
- * if there is none: it has to serve all of the option's collectives, under its names, is not made
- * of parts, and needs no groups. */
+/* The part of that name for an OPTION_PART, with standard options. It must serve all of the
+ * option's collectives, have no parts of its own, and need no groups; else part.algorithm is
+ * NULL. */
 struct part part_of(const struct algorithm_option *option, const char *name);
-/* Is it the part of its name? */
+/* Can it be the part? Then part_of() finds it by its name. */
 bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option);
-/* What `-a auto` picks for a problem of `bytes` bytes, as tables print them; *why: in a few words.
- * algorithms/auto.c holds the rule. NULL: no rule has an algorithm that accepts the shape. */
+/* The choice of `-a auto` for a problem of `bytes` bytes (the size that tables print), and its
+ * reason in a few words. Defined in algorithms/auto.c. NULL: no algorithm of the rules accepts the
+ * shape. */
 const struct algorithm *algorithm_auto(const struct problem *problem, size_t bytes,
                                        const char **why);
-/* By collective and name or alias, in any case, with '_' for '-' if one likes; NULL if unknown. */
+/* By collective and name or alias, in any case, '_' and '-' being equal; NULL if unknown. */
 const struct algorithm *algorithm_find(enum collective_id collective, const char *name);
 
 /* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a
  * lane of its own. The schedule is the caller's, to be freed with schedule_free(); it refers to the
- * problem's counts, which must live as long. Errors: STATUS_USAGE if the algorithm refuses the
- * shape (with its reason), STATUS_ERROR if memory ran out or the algorithm wrote what cannot be. */
+ * problem's counts, which must live as long. Errors: STATUS_USAGE with the reason if the algorithm
+ * refuses the problem; STATUS_ERROR if memory ran out or the algorithm wrote a malformed
+ * operation. */
 enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
                            int channels, struct schedule **schedule);
 

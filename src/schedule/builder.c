@@ -1,5 +1,5 @@
 /*
- * builder.c - turns what an algorithm writes into a schedule.
+ * builder.c - collects the operations that an algorithm writes, and makes the schedule of them.
  */
 #include "schedule/builder.h"
 
@@ -130,7 +130,7 @@ static bool span_inside(const struct builder *b, const struct span *span)
            (span->times == 1 || span->stride >= span->run);
 }
 
-/* A copy of the message without empty spans, and with neighbours joined. */
+/* A copy of the message, without empty spans and with adjacent spans joined. */
 static struct message message_tidy(struct builder *b, struct message message)
 {
     if (!array_reserve(b, (void **)&b->spans, &b->span_room, message.count, sizeof *b->spans))
@@ -142,7 +142,7 @@ static struct message message_tidy(struct builder *b, struct message message)
         if (span.run == 0 || span.times == 0)
             continue;
         if (!span_inside(b, &span)) {
-            builder_refuse(b, "touches what lies outside its buffer");
+            builder_refuse(b, "touches an element outside its buffer");
             return (struct message){0};
         }
         if (span.times > 1 && span.stride == span.run)
@@ -218,8 +218,8 @@ static int group_peer(struct builder *b, const struct group *g, int peer)
     return g->ranks ? g->ranks[peer] : peer;
 }
 
-/* Do both messages name the same memory, element by element? Spans that were cut in the same places
- * are recognised, which is how algorithms meet this (in-place). */
+/* Do both messages name the same memory, element by element? Recognises only spans that are cut at
+ * the same elements; that covers algorithms that run in place. */
 static bool message_same(const struct builder *b, struct message x, struct message y)
 {
     const struct schedule *s = b->schedule;

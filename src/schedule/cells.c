@@ -1,8 +1,8 @@
 /*
  * cells.c - cuts a storage into cells, in one of two ways.
  *
- * Where there are many cuts for its size it keeps a bit for each element: nothing is sorted, and a
- * cell is found by counting bits. Else it keeps a sorted list of them, and halves it.
+ * A storage with many cuts for its size has a bit for each element: no sorting, and a cell is found
+ * by counting bits. Another one has a sorted list of cuts, and a cell is found by binary search.
  */
 #include "schedule/cells.h"
 
@@ -38,7 +38,7 @@ static int size_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorts the list and keeps each once; programs often have them in order already. */
+/* Sorts the list and drops duplicates. Programs often have it in order already. */
 static void cells_sort(struct cells *cells)
 {
     size_t *starts = cells->starts, kept = 0;

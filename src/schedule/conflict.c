@@ -1,11 +1,11 @@
 /*
  * conflict.c - read after write, write after read, write after write, run by run.
  *
- * The ends of all runs cut each storage into cells, which every operation touches whole or not at
- * all. Neighbouring cells with the same history form an extent: it remembers its last writer and
- * the readers since. Walking the program from the top, an operation that touches an extent waits
- * for those of them that conflict. A write makes one extent of all that it covers, whatever was
- * there, so the work follows the spans of the program and its waits.
+ * The ends of all runs cut each storage into cells; an operation touches a cell whole or not at
+ * all. Neighbouring cells with the same history form an extent, which keeps its last writer and the
+ * readers since. The program is walked from the top: an operation that touches an extent waits for
+ * those of them that conflict. A write joins all cells that it covers into one extent, so the time
+ * is proportional to the spans of the program and its waits.
  */
 #include "schedule/conflict.h"
 
@@ -24,7 +24,7 @@ struct touch {
     size_t position;
 };
 
-/* Of the cells that begin an extent. */
+/* Stored at the cell that begins it. */
 struct extent {
     struct touch
         writer; /* operation NO_OPERATION: not written yet; its position is at the extent's start */
@@ -125,13 +125,13 @@ static void start_set(struct storage_map *map, size_t cell, bool begins)
     }
 }
 
-/* The extent that a cell belongs to, as the cell that begins it. */
+/* The cell that begins the extent of a cell. */
 static size_t extent_of(const struct storage_map *map, size_t cell)
 {
     int n = 0;
     size_t at = cell;
     for (;; n++, at = at / 64 - 1) {
-        /* Bits up to and with `at` in its word; else one of an earlier word, found one level up. */
+        /* A bit of its word, up to `at`; else one of an earlier word, found one level up. */
         uint64_t bits = map->level[n][at / 64] & (~(uint64_t)0 >> (63 - at % 64));
         if (bits) {
             at = at / 64 * 64 + (63 - (size_t)__builtin_clzll(bits));
@@ -143,7 +143,7 @@ static size_t extent_of(const struct storage_map *map, size_t cell)
     return at;
 }
 
-/* At first all cells form one extent that nobody has touched. */
+/* At first all cells form one extent that no operation has touched. */
 static bool extents_make(struct storage_map *map)
 {
     map->extents = malloc((map->cells.count + 1) * sizeof *map->extents);
@@ -230,7 +230,7 @@ static struct touch *touch_add(struct finder *finder)
     return &finder->touches[finder->touch_count++];
 }
 
-/* Makes `cell` begin an extent. The touches of its second half begin further on in their
+/* Makes `cell` begin an extent. In the second half, touches begin at later elements of their
  * messages. */
 static void extent_split(struct finder *finder, struct storage_map *map, size_t cell)
 {
@@ -257,7 +257,7 @@ static void extent_split(struct finder *finder, struct storage_map *map, size_t 
     start_set(map, cell, true);
 }
 
-/* The extents of a stretch: cut so that they cover exactly it, [*first, *end). */
+/* Cuts extents at the ends of a stretch; it then covers the extents [*first, *end). */
 static struct storage_map *stretch_extents(struct finder *finder, const struct stretch *stretch,
                                            size_t *first, size_t *end)
 {
@@ -367,7 +367,7 @@ static int wait_compare_at(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Each element waits for one other at most, and in order: so it is mostly. */
+/* Does each element wait for at most one other, in order? That is the usual case. */
 static bool waits_ascend(const struct wait *waits, size_t count)
 {
     size_t i = 1;
@@ -376,7 +376,7 @@ static bool waits_ascend(const struct wait *waits, size_t count)
     return i >= count;
 }
 
-/* Joins what continues each other, drops what stands twice, and orders by `at`. */
+/* Joins adjacent waits, drops duplicates, and sorts by `at`. */
 static void waits_tidy(struct finder *finder)
 {
     struct wait *waits = finder->waits;

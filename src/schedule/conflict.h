@@ -8,11 +8,11 @@
 #include "base/status.h"
 #include "schedule/schedule.h"
 
-/* Sets waits and wait_count of each operation; the memory is the arena's. Only what matters is
- * kept: per element the last writer before a read, and before a write the readers since the last
- * write (or that write, if there are none): all else follows, since each of these waited for its
- * own predecessors. Errors: an operation that writes an element twice, or whose target overlaps an
- * input without being equal to it (STATUS_ERROR); out of memory. Time is O(n log n) in the runs. */
+/* Sets waits and wait_count of each operation; the memory is the arena's. Keeps only the waits that
+ * others do not imply. For each element, a read waits for the last writer; a write waits for the
+ * readers since the last write, or for that write if there are none. STATUS_ERROR: an operation
+ * writes an element twice, or its target overlaps an input without being equal to it, or memory ran
+ * out. Time is O(n log n) in the number of runs. */
 enum status conflict_find(const struct schedule *schedule, struct operation *operations,
                           size_t count, struct arena *arena);
 

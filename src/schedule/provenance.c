@@ -1,18 +1,18 @@
 /*
- * provenance.c - walks a schedule backwards from a destination element to the receive that brought it.
+ * provenance.c - walks a schedule backwards, from a destination element to its receive.
  */
 #include "schedule/provenance.h"
 
-/* Message element of `message` that lies at `place` of `storage`; SIZE_MAX: none. */
+/* The element of `message` that lies at element `at` of `storage`; SIZE_MAX: none. */
 static size_t message_find(const struct schedule *schedule, struct message message, int storage,
-                           size_t place)
+                           size_t at)
 {
     size_t position = 0;
     for (size_t s = 0; s < message.count; s++) {
         const struct span *span = &message.spans[s];
         size_t start = schedule->base[span->buffer] + span->offset;
-        if (schedule->storage[span->buffer] == storage && place >= start) {
-            size_t time = (place - start) / span->stride, within = (place - start) % span->stride;
+        if (schedule->storage[span->buffer] == storage && at >= start) {
+            size_t time = (at - start) / span->stride, within = (at - start) % span->stride;
             if (time < span->times && within < span->run)
                 return position + time * span->run + within;
         }
@@ -21,32 +21,32 @@ static size_t message_find(const struct schedule *schedule, struct message messa
     return SIZE_MAX;
 }
 
-/* The storage and place of message element `position`. */
+/* The storage of message element `position`, and its element there. */
 static void message_locate(const struct schedule *schedule, struct message message, size_t position,
-                           int *storage, size_t *place)
+                           int *storage, size_t *at)
 {
     const struct span *span = message.spans;
     for (; position >= span->run * span->times; span++)
         position -= span->run * span->times;
     *storage = schedule->storage[span->buffer];
-    *place = schedule->base[span->buffer] + span->offset + position / span->run * span->stride +
-             position % span->run;
+    *at = schedule->base[span->buffer] + span->offset + position / span->run * span->stride +
+          position % span->run;
 }
 
 int provenance_of(const struct schedule *schedule, size_t element)
 {
     int storage = schedule->storage[BUFFER_DESTINATION];
-    size_t place = schedule->base[BUFFER_DESTINATION] + element;
+    size_t at = schedule->base[BUFFER_DESTINATION] + element;
     for (size_t i = schedule->count; i-- > 0;) {
         const struct operation *operation = &schedule->operations[i];
         if (operation->to.count == 0)
             continue;
-        size_t position = message_find(schedule, operation->to, storage, place);
+        size_t position = message_find(schedule, operation->to, storage, at);
         if (position == SIZE_MAX)
             continue;
         if (operation_travels(operation->kind))
             return (int)i;
-        message_locate(schedule, operation->from, position, &storage, &place);
+        message_locate(schedule, operation->from, position, &storage, &at);
     }
     return -1;
 }

@@ -1,14 +1,14 @@
 /*
- * provenance.h - where an element of a result came from, by the schedule.
+ * provenance.h - finds the receive that brought an element of the result, by the schedule.
  */
 #ifndef CCTEST_SCHEDULE_PROVENANCE_H
 #define CCTEST_SCHEDULE_PROVENANCE_H
 
 #include "schedule/schedule.h"
 
-/* The operation that brought destination element `element` to this rank: the last one that wrote
- * it, or, where that was local, the one that wrote what it copied, and so on back. Returns its
- * index when it is a receive, -1 when the element was made here (or by nobody). */
+/* The receive that brought destination element `element` to this rank. Starts at the last operation
+ * that wrote the element; from a local one it goes on to the writer of its input. Returns the index
+ * of the receive; -1: the element is of this rank's source, or was never written. */
 int provenance_of(const struct schedule *schedule, size_t element);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * schedule.c - the few things that every interpreter of schedules shares.
+ * schedule.c - what all interpreters of schedules share.
  */
 #include "schedule/schedule.h"
 
@@ -15,7 +15,7 @@ size_t operation_limit(const struct operation *operation, const size_t *done, si
     for (size_t i = *first; i < operation->wait_count; i++) {
         const struct wait *wait = &operation->waits[i];
         if (wait->at * unit >= limit)
-            break; /* waits ascend: nothing behind this one matters yet */
+            break; /* waits ascend: later ones do not matter yet */
         size_t past = wait->past * unit, passed = done[wait->operation];
         if (passed >= past + wait->length * unit) {
             if (i == *first)

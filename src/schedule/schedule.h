@@ -1,18 +1,18 @@
 /*
  * schedule.h - one rank's program for one collective.
  *
- * A schedule is a list of operations on spans of three buffers. Its meaning is that of running the
- * list from the top to the bottom. Its concurrency is inferred: the builder (builder.h) finds which
- * operations conflict, exactly, and records it as waits. Interpreters (the executor, the verifier,
+ * A schedule is a list of operations on spans of three buffers. It means the same as running the
+ * list from top to bottom. Its concurrency is inferred: the builder (builder.h) finds exactly which
+ * operations conflict, and records the conflicts as waits. Interpreters (the executor, the verifier,
  * the shaker, the printer) read schedules and never change them.
  *
  * All offsets and lengths are in elements, so a schedule serves every datatype.
  *
  * Streaming. Every operation advances in ascending order of its message. An operation may touch its
- * element x as soon as every earlier conflicting operation has moved past the memory of x. This is
- * free of deadlock for every slot size and grain, if the schedule completes with unbuffered
- * channels and whole operations and if (1) every lane has flow control of its own, (2) every
- * operation is open at once (but for fences), and (3) waits are exact.
+ * element x as soon as every earlier conflicting operation has moved past the memory of x. Streaming
+ * is free of deadlock for every slot size and grain if the schedule completes with unbuffered
+ * channels and whole operations, and if (1) every lane has its own flow control, (2) all operations
+ * are open at once, except where fences order them, and (3) waits are exact.
  */
 #ifndef CCTEST_SCHEDULE_SCHEDULE_H
 #define CCTEST_SCHEDULE_SCHEDULE_H
@@ -30,7 +30,7 @@ struct span {
     size_t offset, run, stride, times;
 };
 
-/* A message: its elements are those of its spans, in the list's order. It travels as one. */
+/* The elements of its spans, in the order of the list. It is sent as one message. */
 struct message {
     const struct span *spans;
     size_t count;
@@ -42,7 +42,7 @@ enum operation_kind {
     OPERATION_SEND,        /* the next message to `peer` on `lane` is from */
     OPERATION_RECV,        /* to = the next message from `peer` on `lane` */
     OPERATION_RECV_REDUCE, /* to = with (+) the next message from `peer` on `lane` */
-    OPERATION_FINISH,      /* to = final touch of from (avg: divided by the number of ranks) */
+    OPERATION_FINISH,      /* to = the operator's last step on from (avg: divide by the ranks) */
 };
 
 /* A wait of operation L on the earlier operation E: L's elements [at, at + length) touch the same
@@ -57,8 +57,8 @@ struct operation {
     enum operation_kind kind;
     int peer;                 /* world rank, for send, recv, recv_reduce; else -1 */
     int lane;                 /* for send, recv, recv_reduce; else 0 */
-    int step;                 /* the round's label, from 0 */
-    uint32_t epoch;           /* index of the epoch that it belongs to */
+    int step;                 /* label of the round, from 0 */
+    uint32_t epoch;           /* index of its epoch */
     size_t length;            /* elements of the message; never 0 */
     struct message to;        /* written; equal to from or with, or disjoint from both */
     struct message from;      /* read */
@@ -71,16 +71,16 @@ struct operation {
  * start when all operations of the epochs before it in its scope are complete. */
 struct epoch {
     int previous, next;      /* epoch index, -1: none */
-    uint32_t operations;     /* how many belong to it; never 0 */
-    const uint32_t *members; /* which: indices, ascending */
+    uint32_t operations;     /* number of its operations; never 0 */
+    const uint32_t *members; /* their indices, ascending */
 };
 
 struct schedule {
     struct problem problem;
     int rank;
     size_t extent[BUFFERS]; /* elements */
-    /* Where buffers live: storage number and element offset. In-place makes source and destination
-     * share a storage; otherwise storage[b] = b and base[b] = 0. */
+    /* Where buffers lie: storage number and element offset. In place, source and destination share
+     * a storage; otherwise storage[b] = b and base[b] = 0. */
     int storage[BUFFERS];
     size_t base[BUFFERS];
     const struct operation *operations;
@@ -88,15 +88,15 @@ struct schedule {
     const struct epoch *epochs;
     size_t epoch_count;
     int lanes; /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
-    int steps; /* rounds: the number of different step labels on this rank */
+    int steps; /* rounds: the number of step labels on this rank */
     struct arena *memory; /* owns everything above */
 };
 
-/* How far operation `operation` may go when earlier operation e has moved past done[e] of its
- * elements (in units of 1/`unit` elements: pass the element size to work in bytes, 1 for elements).
- * `first` is the caller's cursor into the waits, 0 at the start, moved past waits that are
- * satisfied for good; waiting_for receives the operation that holds it back (UINT32_MAX: none).
- * Fences and lane order are not looked at. */
+/* How far `operation` may go, when each earlier operation e has moved past done[e] of its elements.
+ * The result and done[] are in units of 1/`unit` elements: pass the element size to work in bytes,
+ * 1 for elements. *first is the caller's cursor into the waits: 0 at the start, then moved past
+ * waits that are satisfied for good. *waiting_for: the operation that holds this one back
+ * (UINT32_MAX: none). Ignores fences and the order of messages on a lane. */
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
                        size_t *first, uint32_t *waiting_for);
 

@@ -1,8 +1,8 @@
 /*
- * scratch.c - scratch that no operation touches takes no room.
+ * scratch.c - leaves out the scratch memory that no operation touches.
  *
- * An algorithm may ask for scratch for every block and use that of a few: simpler than to know
- * beforehand which. When the schedule is finished, what is touched moves together.
+ * An algorithm may ask for scratch for every block and use it for a few: it need not know in advance
+ * for which. When the schedule is finished, the touched parts move together.
  */
 #include "schedule/scratch.h"
 
@@ -31,7 +31,7 @@ static void scratch_each(struct operation *operations, size_t count,
                                             &operations[i].with};
         for (int m = 0; m < 3; m++)
             for (size_t s = 0; s < messages[m]->count; s++) {
-                /* The builder's own copy: nobody has seen it yet. */
+                /* The builder's own copy, which no other code has seen yet. */
                 struct span *span = (struct span *)(uintptr_t)&messages[m]->spans[s];
                 if (span->buffer == BUFFER_SCRATCH)
                     visit(context, span);
@@ -40,7 +40,7 @@ static void scratch_each(struct operation *operations, size_t count,
 }
 
 struct intervals {
-    struct interval *items; /* NULL: they are only counted */
+    struct interval *items; /* NULL: only count them */
     size_t count;
 };
 
@@ -68,8 +68,8 @@ static void span_move(void *context, struct span *span)
     span->offset = intervals->items[low].at + (span->offset - intervals->items[low].from);
 }
 
-/* Pieces that meet or overlap become one, and move to where the ones before them end. Returns the
- * elements of all. */
+/* Joins intervals that touch or overlap, and places them one after the other. Returns the elements
+ * of all. */
 static size_t intervals_place(struct intervals *intervals)
 {
     size_t kept = 0, end = 0;

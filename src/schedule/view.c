@@ -23,7 +23,8 @@ int *index_array(struct builder *b, int count)
     return builder_draft(b, (size_t)count * sizeof(int));
 }
 
-/* Room for a view of `count` blocks of one span each; NULL: the builder has failed. */
+/* Makes a view of `count` blocks of one span each. Returns the spans, which the caller fills in;
+ * NULL: the builder has failed. */
 static struct span *view_room(struct builder *b, int count, struct view *view)
 {
     struct message *messages = message_array(b, count);
@@ -153,7 +154,7 @@ struct message message_part(struct builder *b, struct message message, size_t fi
             break;
         first -= here;
     }
-    /* At most two pieces more than the spans that it touches; one, inside of a contiguous one. */
+    /* At most two spans more than it touches; one, if it lies inside a contiguous span. */
     bool inside =
         i < message.count && message.spans[i].times == 1 && first + length <= message.spans[i].run;
     struct span *spans = span_array(b, inside ? 1 : message.count - i + 2);

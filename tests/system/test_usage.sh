@@ -90,8 +90,8 @@ refused "'' behind algorithm knomial is not KEY=VALUE" broadcast -a knomial:
 refused "groups=0 of algorithm hier: '0' is too small: give ranks per group" allreduce -a hier:groups=0 --np 4
 refused "groups=2\+ of algorithm hier: '' is empty" allreduce -a hier:groups=2+ --np 4
 refused "groups=2x2 of algorithm hier: '2x2' has trailing junk" allreduce -a hier:groups=2x2 --np 4
-refused "groups of 3 ranks do not divide 4 ranks: list the sizes, as in 2\+3" allreduce -a hier:groups=3 --np 4
-refused "groups of 1\+2 make 3 ranks, not 4: let them add up" allreduce -a hier:groups=1+2 --np 4
+refused "4 ranks cannot be divided into groups of 3: list the sizes, as in 2\+3" allreduce -a hier:groups=3 --np 4
+refused "groups of 1\+2 ranks add up to 3, but there are 4 ranks: change the sizes" allreduce -a hier:groups=1+2 --np 4
 refused "hier:groups=1\+3: it needs groups of one size" allreduce -a hier:groups=1+3 --np 4
 refused "hier: it needs several groups of ranks, and all 4 are in one: give --shape NODESxRANKS" allreduce -a hier --np 4
 refused "hier: it needs several groups" allreduce -a hier --shape 1x4 --np 4
@@ -110,8 +110,8 @@ for shape in 4 2x 2y2 0x4 2x-2 2x2x2 65537x1 ""; do
 done
 
 # --counts: words, and files by name and line.
-refused "--counts 'zipf' is no distribution, and there is no such file" alltoallv --counts zipf
-refused "--counts '' is no distribution" alltoallv --counts ""
+refused "--counts 'zipf' is neither a distribution nor a file" alltoallv --counts zipf
+refused "--counts '' is neither a distribution nor a file" alltoallv --counts ""
 refused "--counts zipf:11 is not a number from 0 to 10" alltoallv --counts zipf:11
 refused "--counts hot:1.5 is not a number from 0 to 1" gatherv --counts hot:1.5
 refused "cannot read $scratch: Is a directory" alltoallv --counts "$scratch"
@@ -134,7 +134,7 @@ refused_counts "holds 2 lines of 3 numbers, but 2 ranks need as many lines" "1 2
 refused_counts "holds 1 line of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
 refused_counts "holds 1 line of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv
 refused_counts "holds a zero byte" "1 2\\0 3\n" allgatherv
-refused_counts "rank 0 add up to too much" "200000000000000000 200000000000000000\n1 1\n" alltoallv
+refused_counts "sum of the numbers of rank 0 is too large" "200000000000000000 200000000000000000\n1 1\n" alltoallv
 refused_counts "rank 1 receives adds up to too much" "1 200000000000000000\n1 200000000000000000\n" alltoallv
 printf '1 2\n3 4\n' >"$counts"
 refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes out" alltoallv --counts "$counts" -b 4 --np 2
@@ -153,8 +153,8 @@ check_status 0 "counts from a FIFO"
 cctest "${pair[@]}" --counts <(sleep 2 && echo 1 2)
 check_status 0 "counts from a process"
 RUN_LIMIT=10 cctest "${pair[@]}" --counts "$counts.fifo"
-check_status 1 "counts from a FIFO that nobody writes"
-check_says "^cctest: $counts.fifo is a FIFO that nobody writes: start its writer first$"
+check_status 1 "counts from a FIFO without a writer"
+check_says "^cctest: $counts.fifo is a FIFO without a writer: start its writer first$"
 
 # Numbers and sizes, of each option that has one.
 for option in -b -e; do
@@ -316,6 +316,6 @@ check_status 2
 check_says 'cannot both go to standard output'
 check_json "$out" 'd["status"] == "usage"'
 
-ended held 1 "^cctest: $counts.held is a pipe whose writer has written nothing for 20 s, and not ended: let it write"
+ended held 1 "^cctest: $counts.held is a pipe whose writer has written nothing for 20 s and has not ended: let it write"
 kill $holder
 finish

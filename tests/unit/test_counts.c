@@ -314,9 +314,10 @@ static void bad_files_say_where(void **state)
         {"1 2 3\n", "holds 1 line of 3 numbers, but 3 ranks", COUNTS_MATRIX},
         {"1 2 3 4\n", "holds 1 line of 4 numbers, but 3 ranks", COUNTS_VECTOR},
         {"1 2 3\n4 5 6\n7 8 9\n", "holds 3 lines of 3 numbers, but 3 ranks", COUNTS_VECTOR},
-        {"200000000000000000 200000000000000000 1\n", "rank 0 add up to too much", COUNTS_VECTOR},
-        {"0 0 0\n200000000000000000 200000000000000000 1\n0 0 0\n", "rank 1 add up to too much",
-         COUNTS_MATRIX},
+        {"200000000000000000 200000000000000000 1\n", "sum of the numbers of rank 0 is too large",
+         COUNTS_VECTOR},
+        {"0 0 0\n200000000000000000 200000000000000000 1\n0 0 0\n",
+         "sum of the numbers of rank 1 is too large", COUNTS_MATRIX},
         {"0 200000000000000000 0\n0 200000000000000000 0\n0 0 0\n",
          "rank 1 receives adds up to too much", COUNTS_MATRIX},
     };
@@ -331,7 +332,7 @@ static void bad_files_say_where(void **state)
 static void bad_words_say_what_there_is(void **state)
 {
     (void)state;
-    refuses("zipf", COUNTS_VECTOR, "'zipf' is no distribution, and there is no such file: give");
+    refuses("zipf", COUNTS_VECTOR, "'zipf' is neither a distribution nor a file");
     refuses("zipf:", COUNTS_VECTOR, "--counts zipf: is not a number from 0 to 10");
     refuses("zipf:-1", COUNTS_VECTOR, "zipf:-1 is not a number");
     refuses("zipf:10.5", COUNTS_VECTOR, "zipf:10.5 is not a number from 0 to 10");

@@ -115,14 +115,18 @@ static void what_does_not_add_up_is_refused(void **state)
         int sizes[3], count, ranks;
         const char *why;
     } cases[] = {
-        {{3}, 1, 4, "groups of 3 ranks do not divide 4 ranks: list the sizes, as in 2+3"},
-        {{5}, 1, 4, "groups of 5 ranks do not divide 4 ranks: list the sizes, as in 2+3"},
-        {{1, 2}, 2, 4, "groups of 1+2 make 3 ranks, not 4: let them add up"},
-        {{2, 2, 1}, 3, 4, "groups of 2+2+1 make 5 ranks, not 4: let them add up"},
+        {{3}, 1, 4, "4 ranks cannot be divided into groups of 3: list the sizes, as in 2+3"},
+        {{5}, 1, 4, "4 ranks cannot be divided into groups of 5: list the sizes, as in 2+3"},
+        {{1, 2}, 2, 4, "groups of 1+2 ranks add up to 3, but there are 4 ranks: change the sizes"},
+        {{2, 2, 1},
+         3,
+         4,
+         "groups of 2+2+1 ranks add up to 5, but there are 4 ranks: change the sizes"},
         {{65536, 65536, 65536},
          3,
          4,
-         "groups of 65536+65536+65536 make 196608 ranks, not 4: let them add up"},
+         "groups of 65536+65536+65536 ranks add up to 196608, but there are 4 ranks: change the "
+         "sizes"},
     };
     (void)state;
     FOR_EACH(i, cases)
@@ -138,7 +142,7 @@ static void what_does_not_add_up_is_refused(void **state)
     for (int i = 0; i < 64; i++)
         sizes[i] = 1000;
     assert_null(shape_of_sizes(sizes, 64, 5, why, sizeof why));
-    assert_non_null(strstr(why, "make 64000 ranks, not 5: let them add up"));
+    assert_non_null(strstr(why, "ranks add up to 64000, but there are 5 ranks: change the sizes"));
 }
 
 int main(void)
