@@ -1,16 +1,16 @@
 /*
  * channel.c - the data path of tcp: what one channel sends and receives.
  *
- * Both ends know the lengths of their messages, so nothing but payload travels, and the stream's
- * own flow control is the lane's. A send is done when the kernel has taken its bytes: it needs
- * nobody's help to arrive from there on.
+ * Both ends know the lengths of their messages, so only payload travels, and TCP's flow control is
+ * that of the lane. A send is done when the kernel has taken its bytes, which delivers them without
+ * this rank.
  *
  *   zcopy   sendmsg from the pieces of the message, recvmsg into them
  *   bcopy   through a slot on both sides: one packed send, one packed receive
  *
- * A recv_reduce always lands in the slot (a socket cannot combine) and goes from there, element by
- * element. No side ever waits for a full slot: a limit may move by one element at a time, and two
- * ranks that each wait for a rest of the other's would wait for ever.
+ * A recv_reduce always lands in the slot, since a socket cannot combine, and is combined from there in
+ * whole elements. No side waits for a full slot: a limit may grow by one element at a time, so two
+ * ranks that each wait for the rest of a slot could wait for ever.
  */
 #include "transports/tcp/channel.h"
 
@@ -23,11 +23,10 @@
 #include "base/log.h"
 #include "transports/tcp/stats.h"
 
-#define ZCOPY_THRESHOLD                                                                            \
-    16384                 /* longest message that goes through slots when the user does not say */
-#define VISIT_LEAST 65536 /* bytes for one channel before the next has its turn: at least these, */
-#define VISIT_MOST  ((size_t)1 << 20) /* and at most these */
-#define VECTOR_MOST 256               /* pieces in one system call */
+#define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
+#define VISIT_LEAST     65536 /* bytes of one channel before the next has its turn: at least, */
+#define VISIT_MOST      ((size_t)1 << 20) /* and at most */
+#define VECTOR_MOST     256               /* pieces in one system call */
 
 static enum status tcp_lost(const struct channel *channel, const char *why)
 {
@@ -68,8 +67,8 @@ static int tcp_vector(const struct transfer *transfer, size_t most, struct iovec
     return count;
 }
 
-/* What a system call on a socket returned, as a number of bytes; 0 if it would have waited. Its
- * time was copying if it moved any, else it goes to what was there `before`. */
+/* Evaluates the result of a system call on the socket. *moved: the bytes that it moved, 0 if it would
+ * block. Its time counts as copying if it moved any, else as `before`. */
 static enum status tcp_moved(struct tcp_channel *channel, enum activity before, ssize_t result,
                              size_t *moved)
 {
@@ -78,12 +77,12 @@ static enum status tcp_moved(struct tcp_channel *channel, enum activity before, 
     if (result > 0) {
         profile_enter(profile, PROFILE_BOOKKEEPING);
         if (channel->starved_since)
-            tcp_fed(channel);
+            tcp_starve_end(channel);
         return STATUS_OK;
     }
     profile_revert(profile, before);
     if (result == 0)
-        return tcp_lost(&channel->base, "it was closed by the other end");
+        return tcp_lost(&channel->base, "the other end closed it");
     if (errno == EINTR)
         return STATUS_OK;
     if (errno != EAGAIN && errno != EWOULDBLOCK)
@@ -92,12 +91,12 @@ static enum status tcp_moved(struct tcp_channel *channel, enum activity before, 
     if (channel->base.sends)
         profile_starve(profile);
     else
-        tcp_starve(channel);
+        tcp_starve_begin(channel);
     return STATUS_OK;
 }
 
-/* The two ways to send, and the two to receive: each makes one attempt to move up to `most` bytes
- * of the first transfer (never 0), and tells how many it wanted to and how many it did. */
+/* The two ways to send, and the two to receive. Each makes one attempt to move up to `most` bytes (not
+ * 0) of the first transfer. *wanted: how many it tried, *moved: how many it moved. */
 static enum status tcp_send_straight(struct tcp_channel *channel, struct transfer *transfer,
                                      size_t most, size_t *wanted, size_t *moved)
 {
@@ -148,7 +147,7 @@ static enum status tcp_receive_straight(struct tcp_channel *channel, struct tran
     return status;
 }
 
-/* The slot begins with what is there of an element that is not complete yet (slot_end bytes). */
+/* The slot begins with the first slot_end bytes of an incomplete element. */
 static enum status tcp_receive_packed(struct tcp_channel *channel, struct transfer *transfer,
                                       size_t most, size_t *wanted, size_t *moved)
 {
@@ -168,17 +167,17 @@ static enum status tcp_receive_packed(struct tcp_channel *channel, struct transf
         profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         return status;
     }
-    size_t there = channel->slot_end + *moved;
-    size_t whole = there - there % transfer->element;
+    size_t held = channel->slot_end + *moved;
+    size_t whole = held - held % transfer->element;
     cursor_reduce(&transfer->cursor, &transfer->with_cursor, channel->slot, whole, transfer->reduce,
                   transfer->element);
     profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
-    channel->slot_end = there - whole;
+    channel->slot_end = held - whole;
     memmove(channel->slot, channel->slot + whole, channel->slot_end);
     return status;
 }
 
-/* One attempt on the first transfer; *again is set if another may be worth it. */
+/* One attempt on the first transfer. *again: another one may move more. */
 static enum status tcp_step(struct tcp_channel *channel, size_t most, size_t *moved, bool *again)
 {
     struct traffic *traffic = &channel->base.endpoint->traffic;
@@ -201,13 +200,13 @@ static enum status tcp_step(struct tcp_channel *channel, size_t most, size_t *mo
                                                                         &wanted, moved);
         traffic->received[path] += *moved;
     }
-    /* What is done: all that was issued, but for what still stands in the slot. */
+    /* Done: all that was issued, less what is still in the slot. */
     size_t done = transfer->issued - (channel->slot_end - channel->slot_begin);
     if (done > transfer->done)
         transfer_advance(transfer, done - transfer->done);
     if (transfer->done == transfer->length)
         tcp_done(channel);
-    *again = *moved == wanted; /* less: the kernel has no more for now */
+    *again = *moved == wanted; /* if it moved less, the kernel has no more now */
     return status;
 }
 
@@ -224,17 +223,17 @@ enum status tcp_channel_progress(struct tcp_channel *channel)
     return STATUS_OK;
 }
 
-/* Has the other end gone, without our having noticed because a limit keeps us from reading, or
- * because we only send? What it sent before it went is still ours. */
+/* Looks for a closed connection that no system call has reported, because a limit keeps this rank from
+ * reading, or because it only sends. What the peer sent before it closed the connection is valid. */
 enum status tcp_channel_check(const struct tcp_channel *channel)
 {
-    struct pollfd look = {.fd = channel->socket->fd, .events = POLLRDHUP};
-    if (poll(&look, 1, 0) <= 0)
+    struct pollfd watch = {.fd = channel->socket->fd, .events = POLLRDHUP};
+    if (poll(&watch, 1, 0) <= 0)
         return STATUS_OK;
-    int there = 0;
+    int unread = 0;
     const struct transfer *transfer = channel->base.first;
-    if (!channel->base.sends && !ioctl(look.fd, FIONREAD, &there) &&
-        (size_t)there >= transfer->length - transfer->issued)
+    if (!channel->base.sends && !ioctl(watch.fd, FIONREAD, &unread) &&
+        (size_t)unread >= transfer->length - transfer->issued)
         return STATUS_OK;
-    return tcp_lost(&channel->base, "it was closed by the other end");
+    return tcp_lost(&channel->base, "the other end closed it");
 }

@@ -1,15 +1,14 @@
 /*
- * connect.c - how two ranks get the sockets between them.
+ * connect.c - makes the sockets between this rank and its peers.
  *
- * The lower rank listens (acceptor.h), the higher connects, and both prove that they know the job's
- * secret. All connections are made at the same time in one loop that never waits for a single one.
- * One that fails is tried again (by the peer's next address), for as long as anybody progresses:
- * its other end may just not have been ready, or may have taken us for a stranger because we were
- * slow.
+ * The lower rank listens (acceptor.h), the higher one connects, and both prove that they know the
+ * job's secret. One loop makes all connections at the same time, and never waits for a single one.
+ * A failed attempt is repeated, by the peer's next address, for as long as any rank progresses: the
+ * peer may not have been ready, or may have rejected a connection that was slow.
  *
- * The connecting end may lose patience and turn to another address, so it has the last word: one
- * byte behind the handshake says that it keeps this connection. Without it the other end, when it
- * had slept, would take a connection that nobody holds any more.
+ * The connecting end may give up an attempt and try another address. So it confirms the connection
+ * that it keeps by one byte after the handshake. Otherwise a peer that had slept would accept a
+ * connection that is already closed.
  */
 #include "transports/tcp/connect.h"
 
@@ -28,42 +27,51 @@
 #include "net/socket.h"
 #include "transports/tcp/socket.h"
 
-#define STRANGER_SECONDS  5.0  /* how long who connects may take to prove itself */
-#define STRANGERS_MOST    64   /* guests at the same time, beyond those that we wait for */
-#define ROUTE_SECONDS     2.0  /* how long an address may not answer before the next is tried */
-#define HANDSHAKE_SECONDS 10.0 /* how long it may be silent, if there is a next */
+#define PENDING_SECONDS   5.0  /* for an incoming connection to prove itself */
+#define PENDING_MOST      64   /* incoming connections at a time, beyond the awaited ones */
+#define ROUTE_SECONDS     2.0  /* without an answer; then the next address is tried */
+#define HANDSHAKE_SECONDS 10.0 /* without the end of the handshake, if there is a next address */
 #define RETRY_SECONDS     0.02
 #define POLL_MILLISECONDS 50
 
 struct tcp_hello {
-    uint32_t rank, peer, lane; /* in network order; who accepts does not know the last two */
+    uint32_t rank, peer, lane; /* in network order; an accepting rank does not know the last two */
 };
 #define HELLO_UNKNOWN UINT32_MAX
 
-/* A connection that is being made: to `peer`, or from it. */
-struct attempt {
-    int fd;                      /* -1: waits until `since` to try again */
-    struct handshake *handshake; /* NULL: not connected yet */
-    int peer, lane;              /* peer -1: it is over */
-    bool incoming;               /* has proved itself: only its last word is missing */
-    int route;                   /* which of the peer's addresses, */
-    int rounds;                  /* and how often all of them have failed */
-    double since;
-    const char *outcomes[ADDRESSES_MOST]; /* of the last try at each of them; NULL: none */
+enum attempt_state {
+    ATTEMPT_WAITS,    /* until `since`, to try again; no socket */
+    ATTEMPT_CONNECTS, /* connect() is under way */
+    ATTEMPT_PROVES,   /* the handshake is, or the confirmation cannot be sent yet */
+    ATTEMPT_INCOMING, /* accepted, and proved; the confirmation is missing */
+    ATTEMPT_OVER,     /* to be removed; no socket */
 };
 
-struct meeting {
+/* A connection that is being made, to `peer` or from it. */
+struct attempt {
+    enum attempt_state state;
+    int fd;                      /* -1: none */
+    struct handshake *handshake; /* ATTEMPT_PROVES; else NULL */
+    int peer, lane;
+    int route;                            /* index of the address that is tried */
+    int failures;                         /* how often all addresses have failed */
+    double since;                         /* of the state */
+    const char *outcomes[ADDRESSES_MOST]; /* of the last try at each address; NULL: none */
+};
+
+/* One call of tcp_connect(). */
+struct round {
     struct tcp_endpoint *endpoint;
-    const int *peers; /* who is to be connected, on lanes 0 .. lanes - 1 */
+    const int *peers; /* to be connected, on lanes 0 .. lanes - 1 */
     size_t pairs, lanes;
-    size_t settled; /* the first so many pairs (peer, lane) have their socket */
+    size_t connected; /* so many pairs (peer, lane), the first ones, have their socket */
     struct attempt *attempts;
     size_t count;
-    size_t most;           /* attempts and guests, beyond those whom it finds at the door */
-    struct pollfd *polled; /* of the attempts, then of the door */
+    size_t most;           /* attempts and pending connections, without those of earlier rounds */
+    struct pollfd *polled; /* of the attempts, then of the acceptor */
 };
 
-static const char silent[] = "it accepts, but says nothing";
+static const char silent[] = "accepts connections, but does not answer";
 
 static bool lacks_descriptors(void)
 {
@@ -73,13 +81,14 @@ static bool lacks_descriptors(void)
 static enum status out_of_descriptors(void)
 {
     return fail(STATUS_ERROR,
-                "cannot have another socket: %s; allow more (ulimit -n), or use fewer "
+                "cannot open another socket: %s; allow more (ulimit -n), or use fewer "
                 "--channels or ranks on this host",
                 strerror(errno));
 }
 
-static void attempt_drop(struct attempt *attempt)
+static void attempt_close(struct attempt *attempt, enum attempt_state state)
 {
+    attempt->state = state;
     handshake_free(attempt->handshake);
     attempt->handshake = NULL;
     if (attempt->fd >= 0)
@@ -87,15 +96,15 @@ static void attempt_drop(struct attempt *attempt)
     attempt->fd = -1;
 }
 
-/* Takes out the attempts that are over. */
-static void meeting_sweep(struct meeting *meeting)
+/* Removes the attempts that are over. */
+static void round_sweep(struct round *round)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < meeting->count; i++) {
-        if (meeting->attempts[i].peer >= 0)
-            meeting->attempts[kept++] = meeting->attempts[i];
+    for (size_t i = 0; i < round->count; i++) {
+        if (round->attempts[i].state != ATTEMPT_OVER)
+            round->attempts[kept++] = round->attempts[i];
     }
-    meeting->count = kept;
+    round->count = kept;
 }
 
 static struct tcp_hello hello_to(const struct tcp_endpoint *endpoint, uint32_t peer, uint32_t lane)
@@ -104,41 +113,41 @@ static struct tcp_hello hello_to(const struct tcp_endpoint *endpoint, uint32_t p
     return (struct tcp_hello){.rank = htonl(rank), .peer = htonl(peer), .lane = htonl(lane)};
 }
 
-static int attempt_routes(const struct meeting *meeting, const struct attempt *attempt,
+static int attempt_routes(const struct round *round, const struct attempt *attempt,
                           struct address routes[ADDRESSES_MOST])
 {
-    const struct address_list *home = meeting->endpoint->peers[attempt->peer].home;
-    return home ? addresses_routes(&meeting->endpoint->home, home, routes) : 0;
+    const struct address_list *home = round->endpoint->peers[attempt->peer].home;
+    return home ? addresses_routes(&round->endpoint->home, home, routes) : 0;
 }
 
-/* Failed (`reason` is static): the next address, a little later. */
-static void attempt_retry(const struct meeting *meeting, struct attempt *attempt,
-                          const char *reason)
+/* It failed (`reason` is static): the next address, a little later. */
+static void attempt_retry(const struct round *round, struct attempt *attempt, const char *reason)
 {
     struct address routes[ADDRESSES_MOST];
-    attempt_drop(attempt);
+    attempt_close(attempt, ATTEMPT_WAITS);
     attempt->outcomes[attempt->route] = reason;
-    attempt->route = (attempt->route + 1) % attempt_routes(meeting, attempt, routes);
-    attempt->rounds += attempt->route == 0;
+    attempt->route = (attempt->route + 1) % attempt_routes(round, attempt, routes);
+    attempt->failures += attempt->route == 0;
     attempt->since = clock_seconds() + RETRY_SECONDS;
 }
 
-static enum status attempt_begin(struct meeting *meeting, struct attempt *attempt)
+static enum status attempt_begin(struct round *round, struct attempt *attempt)
 {
     struct address routes[ADDRESSES_MOST];
-    int count = attempt_routes(meeting, attempt, routes);
+    int count = attempt_routes(round, attempt, routes);
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
     do
         attempt->fd = socket_connect(&routes[attempt->route]);
     while (attempt->fd < 0 && lacks_descriptors() &&
-           acceptor_turn_out(&meeting->endpoint->acceptor,
+           acceptor_turn_out(&round->endpoint->acceptor,
                              "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
+    attempt->state = ATTEMPT_CONNECTS;
     attempt->since = clock_seconds();
     if (attempt->fd < 0)
-        attempt_retry(meeting, attempt, strerrordesc_np(errno));
+        attempt_retry(round, attempt, strerrordesc_np(errno));
     return STATUS_OK;
 }
 
@@ -158,71 +167,72 @@ bool tcp_hello_read(const void *said, size_t size, const struct transport_config
                : above && ntohl(hello.peer) == (uint32_t)config->rank && number < TCP_LANES_MOST;
 }
 
-/* Who has proved itself at the door. */
-static const char *meeting_admit(void *argument, int fd, const struct handshake *handshake)
+/* An incoming connection has proved itself. */
+static const char *round_admit(void *argument, int fd, const struct handshake *handshake)
 {
-    struct meeting *meeting = argument;
-    struct tcp_endpoint *endpoint = meeting->endpoint;
-    struct attempt attempt = {.fd = fd, .incoming = true};
+    struct round *round = argument;
+    struct tcp_endpoint *endpoint = round->endpoint;
+    struct attempt attempt = {.fd = fd, .state = ATTEMPT_INCOMING};
     size_t size;
     const void *said = handshake_hello(handshake, &size);
     if (!tcp_hello_read(said, size, &endpoint->base.config, -1, &attempt.peer, &attempt.lane) ||
         tcp_socket_find(endpoint, attempt.peer, attempt.lane))
-        return "is another rank than it should be";
-    meeting->attempts[meeting->count++] = attempt;
-    endpoint->acceptor.most -= endpoint->acceptor.most > 0; /* its place goes with it */
+        return "is not the expected rank";
+    round->attempts[round->count++] = attempt;
+    endpoint->acceptor.most -= endpoint->acceptor.most > 0; /* it takes its place along */
     return NULL;
 }
 
-/* The last word: said by who connects, heard by who accepts. Then a connection is made. One that
- * comes earlier than it is asked for here is kept: its rank is already in the next call. */
-static enum status attempt_conclude(struct meeting *meeting, struct attempt *attempt)
+/* Sends or receives the confirmation. Then the connection is made, and is kept also if this call does
+ * not need it: the peer may already be in the next one. */
+static enum status attempt_confirm(struct round *round, struct attempt *attempt)
 {
-    char word = 1;
-    ssize_t moved = attempt->incoming ? recv(attempt->fd, &word, 1, 0)
-                                      : send(attempt->fd, &word, 1, MSG_NOSIGNAL);
+    char confirmation = 1;
+    bool incoming = attempt->state == ATTEMPT_INCOMING;
+    ssize_t moved = incoming ? recv(attempt->fd, &confirmation, 1, 0)
+                             : send(attempt->fd, &confirmation, 1, MSG_NOSIGNAL);
     if (moved < 0 && (errno == EAGAIN || errno == EINTR))
         return STATUS_OK;
     enum status status = STATUS_OK;
     if (moved == 1) {
-        status = tcp_socket_install(meeting->endpoint, attempt->peer, attempt->lane, attempt->fd);
+        status = tcp_socket_install(round->endpoint, attempt->peer, attempt->lane, attempt->fd);
         if (status == STATUS_OK)
             attempt->fd = -1;
-        tick_on(meeting->endpoint->base.config.tick);
-    } else if (attempt->incoming) {
-        meeting->endpoint->base.strangers++;
-        say_verbose(2, "dropped rank %d's connection, which it gave up", attempt->peer);
+        tick_on(round->endpoint->base.config.tick);
+    } else if (incoming) {
+        round->endpoint->base.strangers++;
+        say_verbose(2, "dropped a connection that rank %d has given up", attempt->peer);
     } else {
-        attempt_retry(meeting, attempt, "gave up before the connection was made");
+        attempt_retry(round, attempt, "closed the connection before it was confirmed");
         return STATUS_OK;
     }
-    attempt_drop(attempt);
-    attempt->peer = -1;
+    attempt_close(attempt, ATTEMPT_OVER);
     return status;
 }
 
-static enum status attempt_greet(struct meeting *meeting, struct attempt *attempt)
+static enum status attempt_prove(struct round *round, struct attempt *attempt)
 {
-    const struct tcp_endpoint *endpoint = meeting->endpoint;
+    const struct tcp_endpoint *endpoint = round->endpoint;
     struct tcp_hello hello = hello_to(endpoint, (uint32_t)attempt->peer, (uint32_t)attempt->lane);
     attempt->handshake = handshake_create(attempt->fd, false, endpoint->base.config.secret, "data",
                                           &hello, sizeof(hello));
+    attempt->state = ATTEMPT_PROVES;
     attempt->since = clock_seconds();
     return attempt->handshake ? STATUS_OK : fail(STATUS_ERROR, "out of memory for a handshake");
 }
 
 /* Advances one attempt as far as it goes. */
-static enum status attempt_step(struct meeting *meeting, struct attempt *attempt)
+static enum status attempt_step(struct round *round, struct attempt *attempt)
 {
-    if (attempt->incoming)
-        return attempt_conclude(meeting, attempt);
-    if (!attempt->handshake) {
+    if (attempt->state == ATTEMPT_INCOMING)
+        return attempt_confirm(round, attempt);
+    if (attempt->state == ATTEMPT_CONNECTS) {
         int error = socket_connect_result(attempt->fd);
         if (error) {
-            attempt_retry(meeting, attempt, strerrordesc_np(error));
+            attempt_retry(round, attempt, strerrordesc_np(error));
             return STATUS_OK;
         }
-        enum status status = attempt_greet(meeting, attempt);
+        enum status status = attempt_prove(round, attempt);
         if (status != STATUS_OK)
             return status;
     }
@@ -233,146 +243,150 @@ static enum status attempt_step(struct meeting *meeting, struct attempt *attempt
     size_t size;
     const void *said = handshake_hello(attempt->handshake, &size);
     if (state == HANDSHAKE_DONE &&
-        tcp_hello_read(said, size, &meeting->endpoint->base.config, attempt->peer, &peer, &lane))
-        return attempt_conclude(meeting, attempt);
-    attempt_retry(meeting, attempt,
-                  state == HANDSHAKE_DONE ? "is another rank than it should be"
+        tcp_hello_read(said, size, &round->endpoint->base.config, attempt->peer, &peer, &lane))
+        return attempt_confirm(round, attempt);
+    attempt_retry(round, attempt,
+                  state == HANDSHAKE_DONE ? "is not the expected rank"
                                           : handshake_reason(attempt->handshake));
     return STATUS_OK;
 }
 
-/* Who has had its time. */
-static void attempt_age(struct meeting *meeting, struct attempt *attempt)
+/* Gives up an address that has had its time. */
+static void attempt_age(struct round *round, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
     struct address routes[ADDRESSES_MOST];
-    if (attempt->fd < 0 || attempt->incoming)
+    if (attempt->state != ATTEMPT_CONNECTS && attempt->state != ATTEMPT_PROVES)
         return;
-    int count = attempt_routes(meeting, attempt, routes);
-    /* Each of them gets its turn before the deadline; then more time, as its other end may need. */
-    double timeout = ldexp(meeting->endpoint->base.config.timeout, attempt->rounds);
-    if (!attempt->handshake && age > fmin(ROUTE_SECONDS, timeout / (2 * count)))
-        attempt_retry(meeting, attempt, "no answer");
-    else if (attempt->handshake && count > 1 && age > fmin(HANDSHAKE_SECONDS, timeout / 4))
-        attempt_retry(meeting, attempt, silent);
+    int count = attempt_routes(round, attempt, routes);
+    /* Each address gets its turn before the deadline; later more time, which the peer may need. */
+    double timeout = ldexp(round->endpoint->base.config.timeout, attempt->failures);
+    if (attempt->state == ATTEMPT_CONNECTS && age > fmin(ROUTE_SECONDS, timeout / (2 * count)))
+        attempt_retry(round, attempt, "no answer");
+    else if (attempt->state == ATTEMPT_PROVES && count > 1 &&
+             age > fmin(HANDSHAKE_SECONDS, timeout / 4))
+        attempt_retry(round, attempt, silent);
 }
 
-static bool meeting_is_over(struct meeting *meeting)
+static bool round_is_complete(struct round *round)
 {
-    while (meeting->settled < meeting->pairs &&
-           tcp_socket_find(meeting->endpoint, meeting->peers[meeting->settled / meeting->lanes],
-                           (int)(meeting->settled % meeting->lanes)))
-        meeting->settled++;
-    return meeting->settled == meeting->pairs;
+    while (round->connected < round->pairs &&
+           tcp_socket_find(round->endpoint, round->peers[round->connected / round->lanes],
+                           (int)(round->connected % round->lanes)))
+        round->connected++;
+    return round->connected == round->pairs;
 }
 
-/* How many connections from other ranks are still to come in. */
-static size_t meeting_awaits(const struct meeting *meeting)
+/* How many incoming connections are missing. */
+static size_t round_missing(const struct round *round)
 {
-    size_t awaited = 0;
-    for (size_t i = meeting->settled; i < meeting->pairs; i++) {
-        int peer = meeting->peers[i / meeting->lanes];
-        awaited += peer > meeting->endpoint->base.config.rank &&
-                   !tcp_socket_find(meeting->endpoint, peer, (int)(i % meeting->lanes));
+    size_t missing = 0;
+    for (size_t i = round->connected; i < round->pairs; i++) {
+        int peer = round->peers[i / round->lanes];
+        missing += peer > round->endpoint->base.config.rank &&
+                   !tcp_socket_find(round->endpoint, peer, (int)(i % round->lanes));
     }
-    return awaited;
+    return missing;
 }
 
-/* Connections whose other end may be using them already: they must not be dropped. */
-static size_t meeting_proved(const struct meeting *meeting)
+/* Incoming connections without their confirmation. Their other end may use them already, so they must
+ * not be dropped. */
+static size_t round_unconfirmed(const struct round *round)
 {
-    size_t proved = 0;
-    for (size_t i = 0; i < meeting->count; i++)
-        proved += meeting->attempts[i].incoming && meeting->attempts[i].peer >= 0;
-    return proved;
+    size_t unconfirmed = 0;
+    for (size_t i = 0; i < round->count; i++)
+        unconfirmed += round->attempts[i].state == ATTEMPT_INCOMING;
+    return unconfirmed;
 }
 
-/* Waits a moment for something to happen to the attempts, or at the door. */
-static enum status meeting_poll(struct meeting *meeting)
+/* Waits a moment for an event on an attempt or at the acceptor. */
+static enum status round_poll(struct round *round)
 {
-    for (size_t i = 0; i < meeting->count; i++) {
-        const struct attempt *attempt = &meeting->attempts[i];
-        short events = attempt->incoming ? POLLIN : POLLOUT;
-        if (attempt->handshake)
+    for (size_t i = 0; i < round->count; i++) {
+        const struct attempt *attempt = &round->attempts[i];
+        short events = attempt->state == ATTEMPT_INCOMING ? POLLIN : POLLOUT;
+        if (attempt->state == ATTEMPT_PROVES)
             events = handshake_events(attempt->handshake);
-        meeting->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
+        round->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
-    struct acceptor *acceptor = &meeting->endpoint->acceptor;
-    bool open = meeting->count < meeting->most && meeting_awaits(meeting) > 0;
-    acceptor->most = open ? (int)(meeting->most - meeting->count) : 0;
-    int pending = acceptor_watch(acceptor, meeting->polled + meeting->count, clock_seconds());
-    if (poll(meeting->polled, meeting->count + (size_t)pending, POLL_MILLISECONDS) < 0 &&
+    struct acceptor *acceptor = &round->endpoint->acceptor;
+    bool open = round->count < round->most && round_missing(round) > 0;
+    acceptor->most = open ? (int)(round->most - round->count) : 0;
+    int pending = acceptor_watch(acceptor, round->polled + round->count, clock_seconds());
+    if (poll(round->polled, round->count + (size_t)pending, POLL_MILLISECONDS) < 0 &&
         errno != EINTR)
         return fail(STATUS_ERROR, "poll failed: %s", strerror(errno));
     return STATUS_OK;
 }
 
-/* One look at who is at the door. That there is no descriptor for one more matters only if it may be
- * a rank of ours. */
-static enum status meeting_receive(struct meeting *meeting, const struct pollfd *polled)
+/* Serves the acceptor. A lack of descriptors is an error only while a rank is missing. */
+static enum status round_accept(struct round *round, const struct pollfd *polled)
 {
-    struct acceptor *acceptor = &meeting->endpoint->acceptor;
+    struct acceptor *acceptor = &round->endpoint->acceptor;
     acceptor->exhausted = false;
     acceptor_serve(acceptor, polled, clock_seconds());
     errno = EMFILE;
-    return acceptor->exhausted && meeting_awaits(meeting) > meeting_proved(meeting)
+    return acceptor->exhausted && round_missing(round) > round_unconfirmed(round)
                ? out_of_descriptors()
                : STATUS_OK;
 }
 
-/* One look at all attempts, and at the door. */
-static enum status meeting_turn(struct meeting *meeting)
+/* One turn of the loop: all attempts, then the acceptor. */
+static enum status round_turn(struct round *round)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < meeting->count; i++) {
-        struct attempt *attempt = &meeting->attempts[i];
-        if (attempt->peer >= 0 && attempt->fd < 0 && clock_seconds() >= attempt->since)
-            status = attempt_begin(meeting, attempt);
+    for (size_t i = 0; status == STATUS_OK && i < round->count; i++) {
+        struct attempt *attempt = &round->attempts[i];
+        if (attempt->state == ATTEMPT_WAITS && clock_seconds() >= attempt->since)
+            status = attempt_begin(round, attempt);
     }
-    meeting_sweep(meeting);
+    round_sweep(round);
     if (status == STATUS_OK)
-        status = meeting_poll(meeting);
-    size_t polled = meeting->count;
+        status = round_poll(round);
+    size_t polled = round->count;
     for (size_t i = 0; status == STATUS_OK && i < polled; i++) {
-        if (meeting->polled[i].fd >= 0 && meeting->polled[i].revents)
-            status = attempt_step(meeting, &meeting->attempts[i]);
-        attempt_age(meeting, &meeting->attempts[i]);
+        if (round->polled[i].fd >= 0 && round->polled[i].revents)
+            status = attempt_step(round, &round->attempts[i]);
+        attempt_age(round, &round->attempts[i]);
     }
     if (status == STATUS_OK)
-        status = meeting_receive(meeting, meeting->polled + polled);
-    meeting_sweep(meeting);
+        status = round_accept(round, round->polled + polled);
+    round_sweep(round);
     return status;
 }
 
 /* The first peer that is not connected. */
-static int meeting_awaited(const struct meeting *meeting)
+static int round_awaited(const struct round *round)
 {
-    return meeting->peers[meeting->settled / meeting->lanes];
+    return round->peers[round->connected / round->lanes];
 }
 
-/* Nobody progresses any more: who is missing here, and what do we know about it? */
-static enum status meeting_late(const struct meeting *meeting)
+/* No rank progresses any more: fails, naming the missing peer and what is known about it. */
+static enum status round_late(const struct round *round)
 {
-    const struct transport_config *config = &meeting->endpoint->base.config;
-    int peer = meeting_awaited(meeting);
-    int lane = (int)(meeting->settled % meeting->lanes);
+    const struct transport_config *config = &round->endpoint->base.config;
+    int peer = round_awaited(round);
+    int lane = (int)(round->connected % round->lanes);
     if (peer > config->rank)
         return fail_peer(
             REASON_PEER_LATE, peer,
             "rank %d has not connected to rank %d (tcp, lane %d) within %g s, and %llu "
-            "strangers were dropped; see what that rank says, or whether a firewall stands "
+            "other connections were rejected; see what that rank says, or whether a firewall "
+            "stands "
             "between the hosts",
             peer, config->rank, lane, config->timeout,
-            (unsigned long long)meeting->endpoint->base.strangers);
+            (unsigned long long)round->endpoint->base.strangers);
     char tried[600] = "";
-    for (size_t i = 0; i < meeting->count; i++) {
+    for (size_t i = 0; i < round->count; i++) {
         struct address routes[ADDRESSES_MOST];
-        struct attempt *attempt = &meeting->attempts[i];
+        struct attempt *attempt = &round->attempts[i];
         if (attempt->peer != peer || attempt->lane != lane)
             continue;
-        if (attempt->fd >= 0) /* it is being tried */
-            attempt->outcomes[attempt->route] = attempt->handshake ? silent : "no answer";
-        int count = attempt_routes(meeting, attempt, routes);
+        if (attempt->state == ATTEMPT_PROVES)
+            attempt->outcomes[attempt->route] = silent;
+        else if (attempt->state == ATTEMPT_CONNECTS)
+            attempt->outcomes[attempt->route] = "no answer";
+        int count = attempt_routes(round, attempt, routes);
         routes_text(routes, attempt->outcomes, count, tried, sizeof(tried));
     }
     return fail_peer(
@@ -383,18 +397,18 @@ static enum status meeting_late(const struct meeting *meeting)
         config->rank, peer, config->timeout, tried);
 }
 
-static enum status meeting_hold(struct meeting *meeting)
+static enum status round_run(struct round *round)
 {
-    const struct transport_config *config = &meeting->endpoint->base.config;
-    while (!meeting_is_over(meeting) || meeting_proved(meeting) > 0) {
-        bool over = meeting_is_over(meeting);
-        int peer = over ? -1 : meeting_awaited(meeting);
+    const struct transport_config *config = &round->endpoint->base.config;
+    while (!round_is_complete(round) || round_unconfirmed(round) > 0) {
+        bool complete = round_is_complete(round);
+        int peer = complete ? -1 : round_awaited(round);
         enum tick_answer answer = tick_wait(config->tick, peer);
         if (answer == TICK_ENDED)
-            return fail(STATUS_ERROR, "gave up connecting, because the job has ended");
+            return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
         if (answer == TICK_LATE)
-            return over ? STATUS_OK : meeting_late(meeting);
-        enum status status = meeting_turn(meeting);
+            return complete ? STATUS_OK : round_late(round);
+        enum status status = round_turn(round);
         if (status != STATUS_OK)
             return status;
     }
@@ -409,9 +423,9 @@ void tcp_prepare(struct tcp_endpoint *endpoint)
         .secret = endpoint->base.config.secret,
         .purpose = "data",
         .hello_size = sizeof(hello),
-        .seconds = STRANGER_SECONDS,
+        .seconds = PENDING_SECONDS,
         .spare = -1,
-        .admit = meeting_admit,
+        .admit = round_admit,
         .strangers = &endpoint->base.strangers,
     };
     memcpy(endpoint->acceptor.hello, &hello, sizeof(hello));
@@ -419,34 +433,33 @@ void tcp_prepare(struct tcp_endpoint *endpoint)
 
 enum status tcp_connect(struct endpoint *base, const int *peers, int count, int lanes)
 {
-    struct meeting meeting = {.endpoint = (struct tcp_endpoint *)base,
-                              .peers = peers,
-                              .pairs = (size_t)count * (size_t)lanes,
-                              .lanes = (size_t)lanes};
-    struct acceptor *acceptor = &meeting.endpoint->acceptor;
-    meeting.most = meeting.pairs + STRANGERS_MOST;
-    size_t room = meeting.most + (size_t)acceptor->count;
-    meeting.attempts = calloc(room, sizeof(*meeting.attempts));
-    meeting.polled = calloc(room + ADDRESSES_MOST, sizeof(*meeting.polled));
+    struct round round = {.endpoint = (struct tcp_endpoint *)base,
+                          .peers = peers,
+                          .pairs = (size_t)count * (size_t)lanes,
+                          .lanes = (size_t)lanes};
+    struct acceptor *acceptor = &round.endpoint->acceptor;
+    round.most = round.pairs + PENDING_MOST;
+    size_t room = round.most + (size_t)acceptor->count;
+    round.attempts = calloc(room, sizeof(*round.attempts));
+    round.polled = calloc(room + ADDRESSES_MOST, sizeof(*round.polled));
     acceptor->most = (int)room;
-    acceptor->argument = &meeting;
+    acceptor->argument = &round;
     enum status status = STATUS_OK;
-    if (!acceptor_open(acceptor, clock_seconds()) || !meeting.attempts || !meeting.polled)
+    if (!acceptor_open(acceptor, clock_seconds()) || !round.attempts || !round.polled)
         status = fail(STATUS_ERROR, "out of memory for connecting");
-    for (size_t i = 0; status == STATUS_OK && i < meeting.pairs; i++) {
-        int peer = peers[i / meeting.lanes], lane = (int)(i % meeting.lanes);
-        if (peer < base->config.rank && !tcp_socket_find(meeting.endpoint, peer, lane))
-            meeting.attempts[meeting.count++] =
-                (struct attempt){.fd = -1, .peer = peer, .lane = lane};
+    for (size_t i = 0; status == STATUS_OK && i < round.pairs; i++) {
+        int peer = peers[i / round.lanes], lane = (int)(i % round.lanes);
+        if (peer < base->config.rank && !tcp_socket_find(round.endpoint, peer, lane))
+            round.attempts[round.count++] = (struct attempt){.fd = -1, .peer = peer, .lane = lane};
     }
     if (status == STATUS_OK)
-        status = meeting_hold(&meeting);
-    for (size_t i = 0; i < meeting.count; i++) {
-        base->strangers += meeting.attempts[i].incoming;
-        attempt_drop(&meeting.attempts[i]);
+        status = round_run(&round);
+    for (size_t i = 0; i < round.count; i++) {
+        base->strangers += round.attempts[i].state == ATTEMPT_INCOMING;
+        attempt_close(&round.attempts[i], ATTEMPT_OVER);
     }
-    free(meeting.attempts);
-    free(meeting.polled);
+    free(round.attempts);
+    free(round.polled);
     acceptor->argument = NULL;
     return status;
 }
@@ -455,7 +468,7 @@ void tcp_settle(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     while (acceptor_turn_out(&endpoint->acceptor,
-                             "had not proved itself when nobody was awaited any more"))
+                             "had not proved itself when all ranks were connected"))
         ;
     acceptor_close(&endpoint->acceptor);
     listeners_close(&endpoint->listeners);

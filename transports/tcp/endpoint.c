@@ -1,8 +1,8 @@
 /*
- * endpoint.c - the transport that works everywhere: one TCP socket for each lane between two ranks.
+ * endpoint.c - the tcp transport, which works everywhere: one socket for each lane between two ranks.
  *
- * While few channels are active each is tried directly, which is quickest; when there are many,
- * epoll says (edge-triggered, so that idle sockets cost nothing) which of them are worth a try.
+ * Few active channels are each tried directly, which is fastest. If there are many, epoll tells which
+ * are worth a try; it is edge-triggered, so that idle sockets cost nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
 }
 
 _Static_assert(ADDRESSES_BLOB_MOST <= TRANSPORT_ADDRESS_MOST,
-               "a rank's addresses fit into its blob");
+               "the addresses of a rank fit into its blob");
 
 static size_t tcp_address(struct endpoint *base, void *blob)
 {
@@ -65,22 +65,23 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
         return "it has no memory that both ranks share, which --copy ll needs; use -x shm, or "
                "another --copy";
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
-    struct tcp_peer *it = &endpoint->peers[peer];
+    struct tcp_peer *to = &endpoint->peers[peer];
     struct address routes[ADDRESSES_MOST];
-    if (!it->home && !(it->home = malloc(sizeof(*it->home))))
+    if (!to->home && !(to->home = malloc(sizeof(*to->home))))
         return "out of memory";
-    if (!addresses_decode(blob, size, it->home))
-        return "its address makes no sense (another version of cctest?)";
-    if (peer < base->config.rank && addresses_routes(&endpoint->home, it->home, routes) == 0)
-        return "no address that it listens on leads there from here (on the same host: the network "
-               "namespaces differ; choose an --interface)";
+    if (!addresses_decode(blob, size, to->home))
+        return "its address is invalid: check that all ranks run the same version of cctest";
+    if (peer < base->config.rank && addresses_routes(&endpoint->home, to->home, routes) == 0)
+        return "none of its addresses is reachable from here (on the same host the network "
+               "namespaces "
+               "differ); choose an --interface";
     return NULL;
 }
 
 static struct channel *tcp_channel(struct endpoint *base, int peer, int lane, bool sends)
 {
-    struct tcp_socket *it = tcp_socket_find((struct tcp_endpoint *)base, peer, lane);
-    return !it ? NULL : sends ? &it->out.base : &it->in.base;
+    struct tcp_socket *socket = tcp_socket_find((struct tcp_endpoint *)base, peer, lane);
+    return !socket ? NULL : sends ? &socket->out.base : &socket->in.base;
 }
 
 static void tcp_activate(struct channel *base)
@@ -93,8 +94,8 @@ static void tcp_activate(struct channel *base)
     }
 }
 
-/* Asks the kernel which sockets have become worth a try since it was last asked. */
-static enum status tcp_look(struct tcp_endpoint *endpoint)
+/* Asks the kernel which sockets have become ready since the last call. */
+static enum status tcp_poll(struct tcp_endpoint *endpoint)
 {
     struct epoll_event events[64];
     int count;
@@ -103,11 +104,11 @@ static enum status tcp_look(struct tcp_endpoint *endpoint)
         if (count < 0 && errno != EINTR)
             return fail(STATUS_ERROR, "epoll_wait failed: %s", strerror(errno));
         for (int i = 0; i < count; i++) {
-            struct tcp_socket *it = events[i].data.ptr;
+            struct tcp_socket *socket = events[i].data.ptr;
             if (events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-                it->out.ready = true;
+                socket->out.ready = true;
             if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
-                it->in.ready = true;
+                socket->in.ready = true;
         }
     } while (count == 64);
     return STATUS_OK;
@@ -117,12 +118,12 @@ static enum status tcp_progress(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     bool direct = endpoint->active_count <= DIRECT_MOST;
-    enum status status = direct ? STATUS_OK : tcp_look(endpoint);
+    enum status status = direct ? STATUS_OK : tcp_poll(endpoint);
     for (int i = 0; status == STATUS_OK && i < endpoint->active_count;) {
         struct tcp_channel *channel = endpoint->active[i];
         if (direct || channel->ready)
             status = tcp_channel_progress(channel);
-        else if (channel->base.sends) /* no room when it was last tried, and none since */
+        else if (channel->base.sends) /* the socket has been full since the last try */
             profile_starve(channel->base.first->profile);
         if (channel->base.first) {
             i++;

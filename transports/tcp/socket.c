@@ -39,7 +39,7 @@ static void tcp_channel_init(struct tcp_channel *channel, struct tcp_socket *soc
     channel->slot = malloc(endpoint->slot_bytes);
 }
 
-/* Room for one more socket: in the peer's lanes, and for its two channels in the active list. */
+/* Makes room for one more socket in the peer's lanes, and for its two channels in the active list. */
 static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, int lane)
 {
     size_t channels = 2 * ((size_t)endpoint->sockets + 1);
@@ -58,9 +58,9 @@ static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, 
     return true;
 }
 
-/* Where there is no network there is no congestion: a control that paces what it sends (bbr) takes
- * twice the time of one that does not. Which control the user's network has stays the user's. */
-static void tcp_spare_control(int fd)
+/* Within a host there is no congestion, and a control that paces (bbr) takes twice the time of one that
+ * does not. Between hosts the user's choice stays. */
+static void tcp_unpace(int fd)
 {
     static const char control[] = "reno"; /* every Linux has it */
     if (socket_stays_here(fd))
@@ -90,7 +90,7 @@ enum status tcp_socket_install(struct tcp_endpoint *endpoint, int peer, int lane
         tcp_socket_free(socket);
         return status;
     }
-    tcp_spare_control(fd);
+    tcp_unpace(fd);
     socket->fd = fd;
     socket->out.ready = socket->in.ready = true; /* the first try finds out */
     endpoint->peers[peer].lanes[lane] = socket;

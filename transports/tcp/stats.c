@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 
-/* What has come of a message is acknowledged at once, and not when the kernel has waited for more
- * (up to 40 ms): until then the sender's kernel would take it to be on its way. */
+/* Acknowledges at once what has arrived. The kernel would wait up to 40 ms for more, and meanwhile the
+ * sender's kernel would count the bytes as in flight. */
 static void tcp_acknowledge(const struct tcp_channel *channel)
 {
     int yes = 1;
@@ -32,7 +32,7 @@ void tcp_done(struct tcp_channel *channel)
     channel_pop(&channel->base);
 }
 
-void tcp_starve(struct tcp_channel *channel)
+void tcp_starve_begin(struct tcp_channel *channel)
 {
     if (!channel->base.endpoint->watched || channel->starved_since ||
         channel->base.first->length < WAIT_STATS_LEAST)
@@ -42,7 +42,7 @@ void tcp_starve(struct tcp_channel *channel)
         tcp_acknowledge(channel);
 }
 
-void tcp_fed(struct tcp_channel *channel)
+void tcp_starve_end(struct tcp_channel *channel)
 {
     channel->starved += clock_ns() - channel->starved_since;
     channel->starved_since = 0;

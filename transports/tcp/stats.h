@@ -6,9 +6,9 @@
 
 #include "transports/tcp/tcp.h"
 
-/* A receiving channel begins to wait for bytes, or has got some. */
-void tcp_starve(struct tcp_channel *channel);
-void tcp_fed(struct tcp_channel *channel);
+/* A receiving channel waits for bytes from here on; some have arrived. */
+void tcp_starve_begin(struct tcp_channel *channel);
+void tcp_starve_end(struct tcp_channel *channel);
 
 /* The channel's first transfer is complete: takes it off the queue. */
 void tcp_done(struct tcp_channel *channel);

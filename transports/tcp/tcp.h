@@ -1,10 +1,10 @@
 /*
  * tcp.h - the types that the files of the tcp transport share.
  *
- * One socket, full duplex, serves one lane between two ranks: so each lane has TCP's flow control
- * of its own. The lower rank listens, the higher one connects. Both prove who they are, and the
- * proofs hold for these two ranks and this lane only; what follows is not sealed, as that would be
- * most of what is measured.
+ * One full-duplex socket serves one lane between two ranks, so that each lane has TCP's flow control of
+ * its own. The lower rank listens, the higher one connects. Both prove their identity, and a proof
+ * holds for these two ranks and this lane only. The data is not encrypted, because encryption would
+ * dominate the measurement.
  */
 #ifndef CCTEST_TRANSPORTS_TCP_TCP_H
 #define CCTEST_TRANSPORTS_TCP_TCP_H
@@ -23,12 +23,12 @@ struct tcp_channel {
     struct channel base;
     struct tcp_socket *socket;
     bool active; /* listed in endpoint->active */
-    bool ready;  /* the kernel said that a try is worth it, and no try has failed since */
+    bool ready;  /* by epoll; no try has failed since */
     char *slot;
-    uint64_t starved_since;      /* ns; 0: it does not starve */
+    uint64_t starved_since;      /* ns; 0: not starved */
     uint64_t starved;            /* ns, as in struct wait_stats */
-    size_t slot_begin, slot_end; /* bytes in the slot: packed and not yet sent, or an incomplete
-                                    element that waits for the rest of it */
+    size_t slot_begin, slot_end; /* bytes in the slot: packed and not sent, or of an incomplete
+                                    element */
 };
 
 struct tcp_socket {
@@ -46,12 +46,12 @@ struct tcp_endpoint {
     struct endpoint base;
     struct listeners listeners;
     struct address_list home;
-    struct acceptor acceptor; /* its guests stay from one tcp_connect() to the next */
+    struct acceptor acceptor; /* pending connections stay from one tcp_connect() to the next */
     struct tcp_peer *peers;   /* config.ranks of them */
     size_t slot_bytes;
     int epoll;
     int sockets;
-    struct tcp_channel **active; /* those with transfers posted; room for all channels */
+    struct tcp_channel **active; /* the channels with transfers posted; room for all */
     int active_count;
     char reason[160];
 };
