@@ -2,12 +2,12 @@
 #
 #   make                build ./cctest                       make check     run the tests
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
-#   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of what became of them
+#   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
-#   make fuzz           what comes from outside, changed at random (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
-#   make grain          which --chunk, --slots, --slot-size are the fastest (GRAIN='--quick ...')
-#   make scale          what many ranks cost: schedules, shared memory, start (SCALE='...')
-#   make culprit        who is named for slow links, slow hosts and late ranks (CULPRIT='runs seed'; as root)
+#   make fuzz           fuzz all input from outside (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
+#   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
+#   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
+#   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
 #   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out).
 
@@ -17,7 +17,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 comma := ,
-# Written in a call, some versions of make keep its backslash.
+# Some versions of make keep the backslash if it is written in a call.
 hash := \#
 ifdef FUZZ # set by `make fuzz`
 SAN := address,undefined
@@ -33,16 +33,16 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
             -Wno-format-truncation
 flags := -std=gnu11 $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
          -pthread -MMD -MP
-# Who changes inputs wants to know which code they reach.
+# Fuzzing is guided by coverage.
 libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
 flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
 sources := $(wildcard $(addsuffix /*.c,src/* algorithms algorithms/* transports transports/* cli cli/*))
 objects := $(sources:%.c=$(BUILD)/%.o)
-# Tests link with everything but main(), as an archive, so that a test can put its own in place of a part.
+# Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a
-# hwloc, jansson and libsodium go in statically, so that one binary starts on every node of a cluster.
+# hwloc, jansson and libsodium are linked statically, so that one binary starts on every node of a cluster.
 libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -Wl,-Bdynamic -ludev -lm -ldl -pthread
 
 ifeq ($(filter clean uninstall,$(MAKECMDGOALS)),)
@@ -52,7 +52,7 @@ ifneq ($(missing),)
 $(error cannot find $(missing): run scripts/setup, or install the -dev packages that it names)
 endif
 
-# Libraries that are loaded at run time: their headers are all that it takes to build what uses them.
+# PMIx is loaded at run time, so only its headers are needed.
 PMIX ?= auto
 pmix_flags := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix 2>/dev/null || \
     ls -d /usr/lib/*/pmix*/include 2>/dev/null | sed 's/^/-I/'))
@@ -81,7 +81,7 @@ $(BUILD)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# What is built without PMIx is built again when it has come, and the other way round.
+# Rebuilds pmix.o when PMIx is installed or removed.
 $(BUILD)/pmix.is: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(pmix_defines)' | cmp -s - $@ || echo '$(pmix_defines)' >$@
 $(BUILD)/src/bootstrap/pmix.o: $(BUILD)/pmix.is
@@ -96,7 +96,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(library)
 
 tests: $(tests) $(binary)
 
-# Test programs, then the scripts that run the real binary; the sanitizers' builds are made by theirs.
+# Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
@@ -109,7 +109,7 @@ campaign: $(binary)
 culprit: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) tests/system/test_culprit.sh $(or $(CULPRIT),20)
 
-# Fuzz targets (tests/fuzz/fuzz.h) need AddressSanitizer. The driver is no part of what is looked at.
+# Fuzz targets (tests/fuzz/fuzz.h) need AddressSanitizer. The driver is not instrumented.
 fuzz_shared := $(addprefix $(BUILD)/tests/fuzz/,common.o $(if $(libfuzzer),,driver.o))
 fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c,$(wildcard tests/fuzz/*.c)))
 $(BUILD)/tests/fuzz/driver.o: flags := $(filter-out -fsanitize-coverage=%,$(flags))
@@ -125,7 +125,7 @@ fuzz:
 	$(Q)$(MAKE) FUZZ=1 fuzzers
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build-fuzz-$(notdir $(CC))/%,$(fuzzers))
 
-# Minutes, on a machine that has nothing else to do.
+# Takes minutes, on an idle machine.
 bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
 	    --kernels $(abspath $(BUILD))/tests/bench/kernels $(BENCH)
@@ -133,7 +133,7 @@ bench: $(binary) $(BUILD)/tests/bench/kernels
 grain: $(binary)
 	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)
 
-# Programs for studies, which need no cmocka.
+# Programs for studies, without cmocka.
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)

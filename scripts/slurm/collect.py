@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""collect.py - puts the JSON of several runs of cctest together.
+"""collect.py - merges the JSON of several runs of cctest.
 
     scripts/slurm/collect.py array-1234
 
-For each collective and size, the algorithms from the fastest to the slowest; then the runs that failed: those whose
-JSON is not whole or says so, and those whose .status file, which array.sbatch leaves, does or is missing, as it is
-where the task was killed. The exit status is 1 if there are any, or no results at all; 2 for wrong usage."""
+Prints for each collective and size the algorithms from the fastest to the slowest, then the failed runs. A run failed if
+its JSON is incomplete or reports a failure, or if the .status file of array.sbatch is missing (the task was killed) or
+reports a failure. The exit status is 1 if a run failed or there are no results, 2 for a usage error."""
 import glob
 import json
 import os

@@ -1,13 +1,13 @@
 /*
- * common.c - what is linked with every fuzz target, under either driver.
+ * common.c - linked with every fuzz target, under either driver.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-/* Memory that is not there is an answer, not a crash; what a target finds wrong is shown with a
- * trace, as what a sanitizer finds. */
+/* A failed allocation returns NULL instead of ending the program. A failed `require` prints a
+* trace, like a finding of a sanitizer. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

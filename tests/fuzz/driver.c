@@ -1,10 +1,10 @@
 /*
  * driver.c - runs a fuzz target without libFuzzer: with any compiler that has AddressSanitizer.
  *
- * First all inputs that there are, as they are; then, for -max_total_time seconds, what random
- * changes make of them. Where the code was compiled with -fsanitize-coverage=trace-pc (`make fuzz`
- * does), an input that reaches new code is kept and changed further. The input that ends the
- * program, or takes longer than TOO_LONG, is written to -artifact_prefix.
+ * It runs all given inputs, then random changes of them for -max_total_time seconds. If the code is
+ * compiled with -fsanitize-coverage=trace-pc (`make fuzz`), an input that reaches new code is kept
+ * and changed further. An input that crashes, or takes longer than TOO_LONG, is written to
+ * -artifact_prefix.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,14 +21,14 @@
 #define INPUT_MOST  ((size_t)1 << 16) /* bytes */
 #define INPUTS_MOST 4096
 #define TOO_LONG    20  /* seconds for one input */
-#define LEAK_LOOKS  512 /* inputs between two looks for leaks */
+#define LEAK_LOOKS  512 /* inputs between two checks for leaks */
 
 struct input {
     unsigned char *data;
     size_t size;
 };
 
-/* The one thing in this program that has no owner: signals and sanitizers end it anywhere. */
+/* Global, because handlers of signals and of sanitizers need it. */
 static struct {
     const unsigned char *data;
     size_t size;
@@ -51,8 +51,8 @@ static unsigned char edges[EDGES];
 static bool edge_is_new;
 static uintptr_t edge_last;
 
-/* Called by instrumented code at each branch, also before the sanitizers are ready. The build does
- * not instrument this file. */
+/* Instrumented code calls this at each branch, even before the sanitizers are ready. The build
+* does not instrument this file. */
 void __sanitizer_cov_trace_pc(void);
 __attribute__((no_sanitize("address", "undefined"))) void __sanitizer_cov_trace_pc(void)
 {
@@ -79,7 +79,7 @@ static void artifact_write(void)
 static void too_long(int signal)
 {
     (void)signal;
-    dprintf(current.report, "an input takes longer than %d s\n", TOO_LONG);
+    dprintf(current.report, "an input took longer than %d s\n", TOO_LONG);
     __sanitizer_print_stack_trace();
     artifact_write();
     _exit(1);
@@ -103,7 +103,7 @@ static void keep(struct fuzz *fuzz, const unsigned char *data, size_t size)
     memcpy(fuzz->inputs[place].data, data, size);
 }
 
-/* In memory of its exact size, so that a look behind the input is seen. */
+/* Copies the input to memory of its exact size, so that sanitizers see reads behind it. */
 static void run(const unsigned char *data, size_t size)
 {
     unsigned char *copy = malloc(size ? size : 1);
@@ -162,7 +162,7 @@ static void put_interesting(struct fuzz *fuzz, unsigned char *at, size_t left)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* Moves what stands behind `at` so that there is room for `more` bytes; returns how many. */
+/* Moves the bytes from `at` on to make room for up to `more` bytes; returns how many. */
 static size_t open_gap(unsigned char *data, size_t *size, size_t at, size_t more)
 {
     more = more < INPUT_MOST - *size ? more : INPUT_MOST - *size;
@@ -242,7 +242,7 @@ static uint64_t fuzz_run(struct fuzz *fuzz)
     return runs;
 }
 
-/* ---- the inputs that there are ---- */
+/* ---- given inputs ---- */
 
 static void load_file(struct fuzz *fuzz, const char *path)
 {
@@ -287,7 +287,7 @@ static void read_word(struct fuzz *fuzz, const char *word)
     else if (word[0] != '-')
         load(fuzz, word);
     else {
-        fprintf(stderr, "what is %s?\n", word);
+        fprintf(stderr, "unknown option %s\n", word);
         exit(2);
     }
 }
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
         keep(&fuzz, (const unsigned char *)"", 0);
     uint64_t runs = fuzz_run(&fuzz);
     look_for_leaks();
-    dprintf(current.report, "%zu inputs, then %llu made of them in %g s; %zu kept\n", given,
+    dprintf(current.report, "%zu inputs, then %llu changes of them in %g s; %zu kept\n", given,
             (unsigned long long)runs, fuzz.seconds, fuzz.count);
     for (size_t i = 0; i < fuzz.count; i++)
         free(fuzz.inputs[i].data);

@@ -1,12 +1,12 @@
 /*
- * fuzz.h - what the fuzz targets share. Each is a file with LLVMFuzzerTestOneInput() and
- * fuzz_seeds(); it runs under driver.c everywhere, and under libFuzzer where there is clang.
+ * fuzz.h - shared by the fuzz targets. A target is a file with LLVMFuzzerTestOneInput() and
+ * fuzz_seeds(); it runs under driver.c, or under libFuzzer if built with clang.
  *
- * Both take the same words: folders and files with inputs, -max_total_time=SECONDS, -seed=N,
- * -artifact_prefix=PATH, -close_fd_mask=3 (what a target writes to stdout and stderr is dropped).
- * With FUZZ_SEEDS=FOLDER in the environment a target first writes its seeds there: they are made by
- * the tool's own encoders, so that they follow every change of a format. Inputs that found
- * something and are like no seed lie in corpus/TARGET/.
+ * Both accept the same options: folders and files with inputs, -max_total_time=SECONDS, -seed=N,
+ * -artifact_prefix=PATH, -close_fd_mask=3 (drops stdout and stderr of the target). With
+ * FUZZ_SEEDS=FOLDER in the environment a target first writes its seeds there. The encoders of the
+ * program make them, so they follow every change of a format. Inputs that found a fault and
+ * resemble no seed are in corpus/TARGET/.
  */
 #ifndef CCTEST_FUZZ_H
 #define CCTEST_FUZZ_H
@@ -22,11 +22,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Of the target: calls fuzz_seed() for each. */
+/* Defined by the target: calls fuzz_seed() for each seed. */
 void fuzz_seeds(void);
 void fuzz_seed(const char *name, const void *data, size_t size);
 
-/* What must hold whatever the input is. */
+/* Must hold for every input. */
 #define require(condition)                                                                         \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -46,8 +46,8 @@ static inline unsigned input_u16(struct reader *input)
     return low | input_u8(input) << 8;
 }
 
-/* The next `size` bytes, or as many as there are, in memory of exactly their size: a look behind
- * them is seen. The caller's to free. */
+/* The next `size` bytes, or all that are left, in memory of their exact size, so that sanitizers
+* see reads behind them. The caller frees it. */
 static inline unsigned char *input_copy(struct reader *input, size_t *size)
 {
     *size = *size < input->left ? *size : input->left;

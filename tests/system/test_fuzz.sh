@@ -46,7 +46,7 @@ check_status 0 "a target with a fault is built"
 run "$repository/tests/fuzz/run" 30 ./wrong
 check_status 1 "the fault is found"
 check "its input is kept" test "$(cat wrong-crash-* | wc -c)" -ge 3
-line=$(grep '^or make it anew: ' "$out")
+line=$(grep '^or restore it: ' "$out")
 check "the printed text restores it" cmp wrong-crash-* <(base64 -d <<<"${line##*<<<}")
 cp wrong-crash-* again
 run ./wrong again
