@@ -1,5 +1,5 @@
 /*
- * bootstrap_options.h - what a user can say about where ranks come from.
+ * bootstrap_options.h - the options that say where ranks come from.
  */
 #ifndef CCTEST_BOOTSTRAP_BOOTSTRAP_OPTIONS_H
 #define CCTEST_BOOTSTRAP_BOOTSTRAP_OPTIONS_H

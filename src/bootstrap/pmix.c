@@ -309,7 +309,8 @@ static enum status pmix_broadcast(struct process_manager *manager, double second
             "started and runs cctest, and that its host has libpmix",
             manager->rank, seconds);
     if (status != STATUS_OK)
-        return fail(status, "rank %d, while the ranks met through PMIx: %s", manager->rank, why);
+        return fail(status, "rank %d could not meet the others through PMIx: %s", manager->rank,
+                    why);
     if (client->result != PMIX_SUCCESS)
         return fail(STATUS_ERROR,
                     "rank %d could not meet the others through PMIx (%s: %s): a rank or the "

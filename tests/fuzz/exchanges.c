@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/options/resolve.h"
 #include "cli/printers/output.h"
 #include "control/control.h"
 #include "measure/results.h"

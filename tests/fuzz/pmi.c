@@ -1,8 +1,7 @@
 /*
- * pmi.c - what mpiexec answers over the socket that it gave to a rank.
+ * pmi.c - the answers of mpiexec over the socket that a rank inherits.
  *
- * Input: the rank (0 or 1), then all that mpiexec ever says; it has said it, and gone, before it is
- * asked.
+ * Input: the rank (0 or 1), then all answers of mpiexec, which are sent before the first request.
  */
 #include <stdio.h>
 #include <sys/socket.h>
@@ -12,13 +11,13 @@
 #include "bootstrap/pmi.h"
 #include "fuzz.h"
 
-#define SECONDS 5.0 /* nothing waits: the other end is closed */
+#define SECONDS 5.0 /* never reached: the other end is closed */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct reader input = {.at = data, .left = size};
     int pair[2];
-    char fd[16], why[256] = "", said[MANAGER_TEXT_MOST] = "said", text[MANAGER_TEXT_MOST];
+    char fd[16], why[256] = "", own[MANAGER_TEXT_MOST] = "text", text[MANAGER_TEXT_MOST];
     struct process_manager *manager;
     struct log log;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -34,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum status status = pmi_open(SECONDS, &manager, why, sizeof why);
     require((status == STATUS_OK) == (manager != NULL) && (manager || why[0]));
     if (manager) {
-        memcpy(text, said, sizeof text);
+        memcpy(text, own, sizeof text);
         status = manager->broadcast(manager, SECONDS, text);
         require(status == STATUS_OK || log.failure.text[0]);
         require(memchr(text, '\0', sizeof text));
@@ -46,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* As hydra answers. */
+/* Answers of hydra. */
 void fuzz_seeds(void)
 {
     static const char *const ends[] = {
@@ -63,7 +62,7 @@ void fuzz_seeds(void)
         snprintf(name, sizeof name, "rank-%d", rank);
         fuzz_seed(name, text, (size_t)size);
     }
-    /* A value as long as it may be, and one longer. */
+    /* Values around the longest that is valid. */
     for (size_t length = MANAGER_TEXT_MOST - 1; length <= MANAGER_TEXT_MOST + 1; length++) {
         char text[2 * MANAGER_TEXT_MOST], name[32];
         int size = snprintf(text, sizeof text,

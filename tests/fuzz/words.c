@@ -1,8 +1,8 @@
 /*
- * words.c - what people and launchers write: the command line, the environment, files of counts.
+ * words.c - texts of users and launchers: the command line, the environment, files of counts, hosts.
  *
- * Input: which of them it is, then the text; of a command line, words that end with a zero byte or
- * a line.
+ * Input: the kind of text, then the text. The words of a command line end with a zero byte or a line
+ * feed.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -140,7 +140,7 @@ void fuzz_seeds(void)
     seed("rest", COMMAND_LINE,
          "alltoallv\n--counts\nzipf:1.2\n--chunk\nauto\n--timeout\n0.5\n--min-busbw\n1e3\n-vv\n");
     seed("variables", COMMAND_LINE, "CCTEST_MIN_BYTES=4K\nCCTEST_COPY=zcopy\nplan\nreduce\n");
-    seed("matrix", COUNTS, "# who has how much\n1 2 3\n4,5 , 6\n7 8 9\n");
+    seed("matrix", COUNTS, "# a comment\n1 2 3\n4,5 , 6\n7 8 9\n");
     seed("vector", COUNTS, "1\n0\n18446744073709551615\n");
     seed("nodelist", HOST, "node[07-09,12],other");
     seed("address", HOST, "[::1]:4711");
