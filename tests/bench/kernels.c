@@ -1,21 +1,21 @@
 /*
- * kernels.c - how fast elements are combined and bytes are copied here, beside what they could be.
+ * kernels.c - measures reductions and copies, and the limits of the machine for them.
  *
  *   kernels [TYPE]...     e.g. build/tests/bench/kernels float int8; without one, all types
  *   kernels --shares [TYPE]...
  *
- * --shares: for every type and operator which share of the memory's bandwidth a reduction of large
- * operands reaches, and how fast it is in the cache; about half a minute. Otherwise, in minutes:
+ * --shares: for every type and operator, the share of the memory bandwidth that a reduction of
+ * large operands reaches, and the speed in the cache; half a minute. Otherwise, in minutes:
  *
- * First the reductions: each kernel as compiled for the baseline of the architecture and as cctest
- * uses it on this machine, on operands that are in the cache and on operands that are not, in place
- * (the result replaces an operand) and apart; with stores past the cache (nontemporal_reduce); and a
- * loop by hand that adds floats so, as a limit of what memory gives. Then copies: memcpy and
- * nontemporal_copy, in small and in huge pages, onto the same target again and again, and onto
- * another part of 256 MiB each time, as a message that lands in a large buffer.
+ * First reductions: each kernel for the baseline of the architecture and as cctest uses it on this
+ * machine; with operands inside and outside the cache; in place (the result replaces an operand)
+ * and out of place; with stores past the cache (nontemporal_reduce); and a hand-written loop that
+ * adds floats with such stores, as the limit. Then copies: memcpy and nontemporal_copy, in small
+ * and in huge pages, to the same target each time, and to another part of 256 MiB each time, like
+ * messages into a large buffer.
  *
- * All are measured in one process, then in two, each on a core of its own, which begin
- * each measurement together. What is compared is measured by turns, so that noise meets all alike.
+ * All run in one process, then in two on cores of their own, which begin each measurement together.
+ * Compared loops run in turn, so that noise affects all alike.
  */
 #include <sched.h>
 #include <signal.h>
@@ -37,15 +37,15 @@
 #include "memory/reduce.h"
 #include "memory/nontemporal.h"
 
-#define CACHED    ((size_t)16 << 10)  /* bytes of a result that is in the cache */
-#define LARGE     ((size_t)64 << 20)  /* and of one that is not */
-#define LARGEST   ((size_t)256 << 20) /* copied at most */
+#define CACHED    ((size_t)16 << 10)  /* bytes of a result inside the cache */
+#define LARGE     ((size_t)64 << 20)  /* bytes of a result outside the cache */
+#define LARGEST   ((size_t)256 << 20) /* bytes of the largest copy */
 #define HUGE_PAGE ((size_t)2 << 20)
-#define LEAST     ((size_t)4 << 20) /* bytes that one sample moves at least */
+#define LEAST     ((size_t)4 << 20) /* minimum bytes of a sample */
 
 enum { ROUNDS = 15, MOST_WORKS = 12, PROCESSES = 2 };
 
-/* What is measured: a reduction with `reduce`, or else a copy. */
+/* One measured loop: a reduction with `reduce`, or else a copy. */
 struct work {
     void (*run)(const struct work *work, size_t at); /* `at`: offset into `to` */
     reduce_function *reduce;
@@ -57,14 +57,14 @@ struct work {
     size_t travel; /* results lie side by side over so many bytes of `to`; `bytes`: in one place */
 };
 
-/* What the processes share. */
+/* Shared by the processes. */
 struct bench {
     int processes, self;
     struct together {
         atomic_int arrived;
         double seconds[PROCESSES][MOST_WORKS][ROUNDS];
     } * together;
-    int meetings; /* that this process has been at */
+    int meetings; /* of this process so far */
 };
 
 static void bench_meet(struct bench *bench)
@@ -138,7 +138,7 @@ static void run_finish(const struct work *work, size_t at)
     work->finish(work->to + at, work->a, work->bytes / work->element, 3);
 }
 
-/* The limit: sums of floats, stored past the cache; plain where that is not known how. */
+/* The limit: sums of floats, stored past the cache if the architecture has such stores. */
 static void run_limit(const struct work *work, size_t at)
 {
     float *to = (float *)(work->to + at);
@@ -164,7 +164,7 @@ static void run_stream_copy(const struct work *work, size_t at)
     nontemporal_copy(work->to + at, work->a, work->bytes);
 }
 
-/* Memory that begins at a huge page, consists of such or does not, and is there. */
+/* Touched memory, aligned to a huge page, on huge pages or not. */
 static char *place(size_t bytes, bool huge)
 {
     char *space =
@@ -179,7 +179,7 @@ static char *place(size_t bytes, bool huge)
     return base;
 }
 
-/* Ones: sums grow slowly, products not at all, so that no number becomes slow to work on. */
+/* Ones: sums grow slowly and products do not, so no value becomes denormal or infinite. */
 static void fill(char *at, size_t bytes, const struct datatype *type)
 {
     static const uint64_t ones[DATATYPES] = {
@@ -204,7 +204,7 @@ static bool chosen(const struct datatype *type, char **names)
     return !*names;
 }
 
-/* Operands are apart by more than a multiple of a page, so that their addresses look different. */
+/* Operands are offset by more than a multiple of a page, to avoid aliasing of their addresses. */
 #define OPERANDS (LARGE + 8192)
 #define LEFT     (OPERANDS + 1024)
 #define RIGHT    (2 * OPERANDS + 2048)
@@ -247,7 +247,7 @@ static void bench_reductions(struct bench *bench, char *space, char **names)
     bench_row(bench, "by hand, 64 MiB apart, stores past the cache:", &limit, 1);
 }
 
-/* The best of some rounds of each work, by turns: seconds. */
+/* Seconds of the best round of each work, in turn. */
 static void bench_best(const struct work *works, int count, double *seconds)
 {
     enum { TURNS = 6 };
@@ -259,8 +259,8 @@ static void bench_best(const struct work *works, int count, double *seconds)
     }
 }
 
-/* A row of one type: each operator's share of the limit, or GB/s of results in the cache. What an
- * average does beside its sum is the division, which has operands as large. */
+/* A row of one type: the share of the limit of each operator, or GB/s of results in the cache. For
+* avg it measures the division only, with operands of the same size. */
 static void shares_row(const struct datatype *type, char *space, bool cached)
 {
     struct work works[REDUCTIONS + 1];
@@ -404,7 +404,7 @@ static int bench_processes(int processes, char **names)
             exit(1);
         }
         if (pids[self] == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would wait for others for ever */
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would wait for the others for ever */
             exit(bench_process(processes, self, together, names));
         }
     }

@@ -1,7 +1,7 @@
 /*
- * limits.c - measures what the machine allows: how fast processes copy and add up memory, how fast
- * a cache line goes from core to core, and what loopback TCP carries. Without these numbers a
- * comparison of two programs says who is faster, but not whether there is anything left to gain.
+ * limits.c - measures the limits of the machine: copies and sums of memory, a cache line from core
+ * to core, loopback TCP. A comparison of two programs shows which one is faster; the limits show
+ * how much is left to gain.
  *
  *     limits [--ranks N] [--cpus A,B...] [--rounds N] [--bytes N] [--only memory|line|tcp]
  *
@@ -52,7 +52,7 @@ double process_slowest(struct process *process, double seconds)
     double slowest = 0;
     for (int rank = 0; rank < process->ranks; rank++)
         slowest = process->seconds[rank] > slowest ? process->seconds[rank] : slowest;
-    process_meet(process); /* nobody writes the next number before all have read this one */
+    process_meet(process); /* all read this number before the next one is written */
     return slowest;
 }
 
@@ -67,7 +67,7 @@ static void process_bind(const struct process *process)
         die("binding a process to a core");
 }
 
-/* Waits for them all; when one fails the others are ended, since they would wait for it. */
+/* Waits for all processes. If one fails, kills the others, which would wait for it. */
 static void processes_reap(const pid_t *pids, int count)
 {
     bool failed = false;

@@ -1,6 +1,6 @@
 /*
- * limits.h - what the machine itself allows, for comparison with what programs get out of it: the
- * parts of the program `limits`, and how it runs its processes.
+ * limits.h - the parts of the program `limits`, which measures the limits of the machine, and how
+ * it runs its processes.
  */
 #ifndef CCTEST_BENCH_LIMITS_H
 #define CCTEST_BENCH_LIMITS_H
@@ -14,7 +14,7 @@
 #define RANKS_MOST  64
 #define ROUNDS_MOST 101
 
-/* What is asked for. */
+/* Options. */
 struct limits {
     int ranks;
     int cpus[RANKS_MOST], cpu_count; /* one a core */
@@ -26,7 +26,7 @@ struct limits {
 struct process {
     const struct limits *limits;
     int rank, ranks;
-    long spins; /* looks before the core is given to others */
+    long spins; /* polls before it yields the core */
     struct node_barrier node_barrier;
     double *seconds; /* of each process, in memory that all share */
 };
@@ -37,17 +37,17 @@ struct series {
     int count;
 };
 
-/* The idle step of a wait that has looked `looks` times. */
+/* The idle step of a wait after `looks` polls. */
 void process_idle(const struct process *process, long looks);
 
-/* All processes of the part have come here. */
+/* A barrier of all processes of the part. */
 void process_meet(struct process *process);
 
-/* All tell how long they took: the longest, the same on all. */
+/* The longest time of all processes, returned on all. */
 double process_slowest(struct process *process, double seconds);
 
-/* Runs `part` in `ranks` processes, each bound to a core where there are enough; `argument` was
- * made before they were forked. Process 0 prints. */
+/* Runs `part` in `ranks` processes, each bound to a core if there are enough. `argument` is made
+* before the fork. Process 0 prints. */
 void processes_run(const struct limits *limits, int ranks,
                    void (*part)(struct process *process, void *argument), void *argument);
 

@@ -1,8 +1,8 @@
 /*
- * limits_links.c - how fast two cores tell each other something: through a cache line, and through
- * loopback TCP, whose stream is what a collective over sockets can at best be made of.
+ * limits_links.c - measures communication between two cores: by a cache line, and by loopback TCP,
+ * the limit of a collective over sockets.
  *
- * The sockets are used as a program in a hurry would: never blocking, looked at again and again.
+ * The sockets are non-blocking and polled.
  */
 #include "limits.h"
 
@@ -24,7 +24,7 @@
 #define PING_TRIPS    2000
 #define PING_BYTES    8
 #define STREAM_BYTES  ((size_t)128 << 20) /* in each direction, a round */
-#define STREAM_BUFFER ((size_t)8 << 20)   /* from where and to where; the least size with a limit */
+#define STREAM_BUFFER ((size_t)8 << 20)   /* source and destination; the least size with a limit */
 
 /* The cache line. */
 
@@ -41,7 +41,7 @@ static void line_measure(struct process *process, void *argument)
         process_meet(process);
         uint64_t begun = clock_ns();
         for (int trip = 0; trip < LINE_TRIPS; trip++, ball += 2) {
-            /* Process 0 makes it odd, process 1 even again. */
+            /* Process 0 makes it odd, process 1 makes it even. */
             uint32_t wanted = ball + (uint32_t)process->rank;
             while (atomic_load_explicit(&line->ball, memory_order_acquire) != wanted)
                 continue;
@@ -59,7 +59,7 @@ static void line_measure(struct process *process, void *argument)
 void limits_line(const struct limits *limits)
 {
     if (limits->cpu_count < 2)
-        return; /* it would be the scheduler that is measured */
+        return; /* it would measure the scheduler */
     struct line *line =
         mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (line == MAP_FAILED)
@@ -70,11 +70,11 @@ void limits_line(const struct limits *limits)
 
 /* TCP. */
 
-/* How a stream is cut and buffered, and whether two processes that both send share a connection.
- * Which is best differs; all are tried. */
+/* How a stream is cut and buffered, and whether two sending processes share a connection. The best
+* way differs, so all are tried. */
 static const struct manner {
-    size_t chunk; /* bytes given to one call */
-    int buffer;   /* of each socket; 0: left to the kernel */
+    size_t chunk; /* bytes of one call */
+    int buffer;   /* of each socket; 0: the kernel's choice */
     bool shared;
 } manners[] = {
     {(size_t)128 << 10, 0, false},       {(size_t)128 << 10, 0, true},
@@ -86,13 +86,13 @@ static const struct manner {
 
 #define MANNERS (sizeof(manners) / sizeof(*manners))
 
-/* Sockets of all processes, made before they are forked; -1 where one has none. */
+/* Sockets of all processes, made before the fork; -1: none. */
 struct sockets {
     int out[RANKS_MOST], in[RANKS_MOST];
 };
 
-/* The congestion control is not the system's, which may pace what it sends (bbr): that says nothing
- * of what loopback can do. cctest's tcp does likewise. */
+/* The congestion control of the system may pace its output (bbr), which hides the limit of
+* loopback. cctest's tcp does the same. */
 static void socket_prepare(int fd, int buffer)
 {
     static const char control[] = "reno"; /* every Linux has it */
@@ -125,7 +125,7 @@ static void sockets_connect(int buffer, int *one, int *other)
     socket_prepare(*other, buffer);
 }
 
-/* Some of what is left to send or to receive; how much. */
+/* Sends or receives some of the rest; returns the bytes. */
 static size_t socket_move(int fd, bool sends, char *buffer, size_t bytes)
 {
     ssize_t moved = sends ? send(fd, buffer, bytes, MSG_NOSIGNAL) : recv(fd, buffer, bytes, 0);
@@ -208,9 +208,9 @@ static void sockets_close(const struct sockets *sockets, int ranks)
     }
 }
 
-/* `ring`: each process sends to the next one while it receives from the last one; otherwise only
- * process 0 sends, to process 1. The number is the best round's: such streams fall at random into
- * patterns that are slower, and what is asked for is what loopback can do. */
+/* `ring`: each process sends to the next and receives from the previous one; otherwise only process
+* 0 sends, to process 1. The result is the best round: such streams fall into slower patterns at
+* random, and the limit is wanted. */
 static void stream_run(const struct limits *limits, const char *title, int ranks, bool ring)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
@@ -237,7 +237,7 @@ static void stream_run(const struct limits *limits, const char *title, int ranks
     free(stream);
 }
 
-/* All of a small message, however often that takes. */
+/* Sends or receives all of a small message. */
 static void ping_move(const struct process *process, int fd, bool sends, char *buffer)
 {
     size_t done = 0;

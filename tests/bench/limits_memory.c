@@ -1,8 +1,7 @@
 /*
- * limits_memory.c - how fast as many processes as there are ranks copy memory (to = a) and add it
- * up (to = a + b, float), each on buffers of its own. There are several ways to write each loop,
- * and which one is best differs from machine to machine, so all are run and the best one is the
- * limit: plain stores, and streaming ones that pass by the caches.
+ * limits_memory.c - measures copies (to = a) and sums (to = a + b, float) of memory by one process
+ * for each rank, on buffers of its own. Several loops with plain and with non-temporal stores are
+ * tried, because the best one differs between machines; it is the limit.
  *
  * Bandwidth counts the bytes of `to`: a copy reads and writes each of them.
  */
@@ -14,14 +13,14 @@
 
 #include "base/clock.h"
 
-/* What fits a core's own cache, what fits the cache that cores share, and what fits none. */
+/* Sizes that fit the cache of a core, the shared cache, and no cache. */
 #define CACHED_BYTES   ((size_t)16 << 10)
 #define CACHED_REPEATS 4096
 #define MIDDLE_BYTES   ((size_t)8 << 20)
 #define MIDDLE_REPEATS 8
 #define HUGE_PAGE      ((size_t)2 << 20)
 
-/* `bytes` is a multiple of 4096, the buffers are aligned to it. A copy does not look at b. */
+/* `bytes` is a multiple of 4096, and the buffers are aligned to it. A copy ignores b. */
 struct kernel {
     const char *name;
     bool sums;
@@ -40,7 +39,7 @@ static void copy_libc(char *to, const char *a, const char *b, size_t bytes)
     memcpy(to, a, bytes);
 }
 
-/* What the compiler makes of it. */
+/* The compiler's vectorised loops. */
 static void sum_compiler(char *to, const char *a, const char *b, size_t bytes)
 {
     float *restrict target = (float *)to;
@@ -68,7 +67,7 @@ static bool exists_avx512(void)
     return __builtin_cpu_supports("avx512f");
 }
 
-/* Four vectors a turn; what is read is asked for `AHEAD` bytes before (0: left to the hardware). */
+/* Four vectors a turn; prefetches `AHEAD` bytes ahead (0: left to the hardware). */
 #define LOOP(NAME, ISA, WIDTH, AHEAD, VALUE, STORE)                                                \
     __attribute__((target(ISA))) static void NAME(char *to, const char *a, const char *b,          \
                                                   size_t bytes)                                    \
@@ -153,7 +152,7 @@ static double kernel_bandwidth(struct process *process, const struct kernel *ker
     return (double)bytes * repeats / seconds * 1e-9;
 }
 
-/* One kind of measurement: all its kernels, and the one of the best median. */
+/* One kind of measurement: all its kernels, and the best by median. */
 static void kernels_print(const char *title, const char *where, bool sums,
                           const struct series series[KERNELS])
 {
@@ -204,8 +203,7 @@ static void memory_measure(struct process *process, void *argument)
     kernels_print("sum_cached", where, true, cached);
 }
 
-/* Once as many as there are ranks, and once one alone: the machine cannot do more than the former
- * do together, nor one process more than it does alone. */
+/* Once with all ranks and once with one: the first limits the machine, the second a process. */
 void limits_memory(const struct limits *limits)
 {
     char together[] = "", alone[] = "_alone";

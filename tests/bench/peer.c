@@ -1,11 +1,11 @@
 /*
- * peer.c - the same measurement as cctest's, of an MPI library's collectives, so that the two can
- * stand side by side.
+ * peer.c - measures the collectives of an MPI library as cctest measures its own, so that the two
+ * can be compared.
  *
- * What has to be alike is: the start barrier (src/gate.c, in memory that the ranks share), the
- * clock, the sizes (bytes of the larger buffer, rounded up to whole blocks), the memory (private,
- * huge pages from 32 KiB, touched by its rank) and the statistics. It is compiled once with each
- * library's mpicc and started with its mpirun; bench.py does both.
+ * Both have the same start barrier (src/run/node_barrier.c), clock, sizes (bytes of the larger
+ * buffer, rounded up to whole blocks), memory (private, huge pages from 32 KiB, touched by its
+ * rank) and statistics. bench.py compiles it with the mpicc of each library and starts it with the
+ * mpirun.
  *
  *     peer [options] COLLECTIVE BYTES[,BYTES...]
  *     peer --list                                     (needs no launcher)
@@ -36,19 +36,19 @@
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_LEAST  ((size_t)32 << 10) /* cctest: 128 KiB for all of a rank's buffers together */
 #define PROBES_MOST 256                /* iterations before the timed ones, at most */
-#define BATCHES     10 /* of timed iterations; between them it is asked whether to go on */
+#define BATCHES     10 /* of timed iterations; between them rank 0 decides whether to go on */
 
 enum start { START_BARRIER, START_BACK_TO_BACK, STARTS };
 
 static const char *const start_names[STARTS] = {"barrier", "back-to-back"};
 
-/* A cell's buffers, as an MPI library wants them. */
+/* The buffers of a cell, as arguments of an MPI library. */
 struct problem {
     float *source, *destination;
     int count; /* elements of one block */
 };
 
-/* Blocks of a buffer; where only the root (rank 0) has it, the others have none. */
+/* Blocks of a buffer. If only the root (rank 0) has the buffer, other ranks have 0 blocks. */
 enum blocks { NONE, ONE, ONE_A_RANK, ONE_AT_ROOT, ONE_A_RANK_AT_ROOT };
 
 struct collective {
@@ -80,7 +80,7 @@ static int call_alltoall(const struct problem *p)
                         MPI_COMM_WORLD);
 }
 
-/* There is none out of place: at the root the destination is the source. */
+/* MPI_Bcast has one buffer, so it is in place at the root. */
 static int call_broadcast(const struct problem *p)
 {
     return MPI_Bcast(p->destination, p->count, MPI_FLOAT, 0, MPI_COMM_WORLD);
@@ -126,7 +126,7 @@ static const struct collective collectives[] = {
 /* One rank of the measurement. */
 struct bench {
     int rank, ranks;
-    long spins;    /* looks before the core is given to others */
+    long spins;    /* polls before it yields the core */
     double budget; /* seconds that a cell may take */
     long least, most;
     bool starts[STARTS];
@@ -151,7 +151,7 @@ static size_t mapped_bytes(size_t bytes)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Private memory, on huge pages where it is not small, every page touched. */
+/* Private memory, on huge pages unless it is small, with every page touched. */
 static float *memory_map(size_t bytes)
 {
     if (bytes == 0)
@@ -182,8 +182,8 @@ static void memory_unmap(float *elements, size_t bytes)
         munmap(elements, mapped_bytes(bytes));
 }
 
-/* The memory of the gate: rank 0's memfd, which the others open through /proc. It has no name that
- * could be left behind. */
+/* The memory of the barrier: a memfd of rank 0, which the others open through /proc. A memfd has no
+* name that could be left behind. */
 static void node_barrier_share(struct bench *bench)
 {
     int where[2] = {(int)getpid(), -1};
@@ -239,7 +239,7 @@ static void iterate(struct bench *bench, const struct problem *problem, enum sta
     }
 }
 
-/* What rank 0 thinks is the same for all. */
+/* Rank 0 decides for all. */
 static long agree(long number)
 {
     MPI_Bcast(&number, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -265,8 +265,8 @@ static long probe(struct bench *bench, const struct problem *problem, enum start
     return agree(wanted > bench->most ? bench->most : wanted);
 }
 
-/* The timed iterations; returns how many there were. They end early where they turn out to be much
- * slower than the probe: ranks that share cores can be fast for a while and then collapse. */
+/* The timed iterations; returns their number. They end early if they are much slower than the
+* probe: ranks that share cores can be fast for a while and then collapse. */
 static long measure(struct bench *bench, const struct problem *problem, enum start start,
                     long count)
 {
@@ -288,7 +288,7 @@ static int compare_samples(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Microseconds; by nearest rank, as in src/measure.c. */
+/* Microseconds; by nearest rank, as in src/measure/statistics.c. */
 static double percentile(const uint64_t *sorted, long count, long percent)
 {
     long place = (count * percent + 99) / 100;
@@ -323,7 +323,7 @@ static size_t blocks_here(const struct bench *bench, enum blocks blocks)
 static void bench_size(struct bench *bench, size_t bytes)
 {
     const struct collective *collective = bench->collective;
-    /* Rank 0 is the root, so it has all the blocks that there are. */
+    /* Rank 0 is the root, so it has all blocks. */
     size_t from = blocks_here(bench, collective->source);
     size_t to = blocks_here(bench, collective->destination), blocks = from > to ? from : to;
     long count = 0;

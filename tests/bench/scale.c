@@ -1,13 +1,12 @@
 /*
- * scale.c - what it costs to be ready for many ranks: the time that one rank needs to build its
- * schedule and its plan, and the memory that they take. No other rank is started: a schedule is
- * one rank's own, and the links below lead nowhere.
+ * scale.c - the cost of many ranks: time and memory of the schedule and the executor of one rank.
+ * It starts no other rank: a schedule belongs to one rank, and the links below are stubs.
  *
  *     scale [--ranks P,...] [--limit SECONDS] [--only WORD]
  *
- * For each algorithm that takes so many ranks with its standard options, the worst of a few ranks,
- * as one line of JSON. What would take longer than the limit, judged by how it grew so far, is
- * left out, and its line says so. scale.py makes tables of it.
+ * Prints a line of JSON with the worst of a few ranks for each algorithm that supports so many
+ * ranks with its default options. A schedule that would exceed the limit, as extrapolated, is left
+ * out, and its line says so. scale.py makes tables of it.
  */
 #include <malloc.h>
 #include <math.h>
@@ -25,14 +24,14 @@
 #include "schedule/algorithm.h"
 
 #define RANKS_LISTED  16
-#define BUILDS_MOST   9                 /* of one rank's schedule */
-#define BUILDS_NS     200000000         /* no more builds when they have taken so long */
-#define MEMORY_MOST   ((double)6e9)     /* bytes; what would take more is left out */
+#define BUILDS_MOST   9                 /* repetitions for one rank */
+#define BUILDS_NS     200000000         /* begin no more builds after this time */
+#define MEMORY_MOST   ((double)6e9)     /* bytes; larger ones are left out */
 #define BLOCK         4                 /* elements of one block */
-#define EAGER_BYTES   ((size_t)4 << 10) /* so that short plans get what they would have over shm */
+#define EAGER_BYTES   ((size_t)4 << 10) /* as shm offers for short messages */
 #define RANKS_CHECKED 4
 
-/* Links that lead nowhere, in place of the real ones: the linker takes them from here. */
+/* Stubs of links; the linker prefers them to the real ones. */
 
 struct links {
     struct endpoint endpoint;
@@ -80,7 +79,7 @@ enum status links_check(struct links *links)
 
 struct cost {
     double ms, executor_ms;
-    size_t operations, messages, spans, waits; /* messages: those that it sends */
+    size_t operations, messages, spans, waits; /* messages: sent ones */
     size_t bytes, executor_bytes;
     int rank;
 };
@@ -103,7 +102,7 @@ static int ns_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The last of a few builds, and the median of their times. */
+/* Builds a few times; keeps the last result and the median time. */
 static struct schedule *measure_build(const struct choice *choice, const struct problem *problem,
                                       int rank, struct cost *cost)
 {
@@ -158,7 +157,7 @@ static void measure_executor(const struct schedule *schedule, struct links *link
     executor_destroy(executor);
 }
 
-/* The worst of a few ranks, of each number by itself. */
+/* The worst of a few ranks, for each number separately. */
 static struct cost measure(const struct choice *choice, const struct problem *problem,
                            struct links *links)
 {
@@ -181,7 +180,7 @@ static struct cost measure(const struct choice *choice, const struct problem *pr
     return worst;
 }
 
-/* What `later` ranks will need, if it grows on as from `early` to `middle`. */
+/* Extrapolates to `later` ranks from the growth between `early` and `middle`. */
 static double extrapolate(double at_early, double at_middle, int early, int middle, int later)
 {
     double power = at_early > 0 && at_middle > at_early
