@@ -324,8 +324,7 @@ void json_refuse(const char *path, enum status status)
 {
     struct outcome outcome = {.failed = true}; /* one complaint is enough */
     struct report *report = json_open(path, &outcome);
-    struct job_error error = {.rank = -1, .phase = "start"};
-    snprintf(error.message, sizeof error.message, "%s", log_current()->failure.text);
+    struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     if (report)
         json_end(report, NULL, &(struct job_end){status, &error, 1, -1});
     json_close(report);
@@ -342,10 +341,10 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
         json_decref(json->document);
         json->document = left;
     }
-    struct job_error error = {.rank = 0, .host = "", .phase = ""};
-    snprintf(error.message, sizeof error.message, "%s",
-             log_current()->failure.status != STATUS_OK ? log_current()->failure.text
-                                                        : "rank 0 ended before it could report");
+    const struct failure *failure = &log_current()->failure;
+    bool known = failure->status != STATUS_OK;
+    struct job_error error =
+        job_error_make(0, "", "", known ? failure->text : "rank 0 ended before it could report");
     json_end(report, job, &(struct job_end){status, &error, 1, -1});
 }
 

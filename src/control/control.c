@@ -50,31 +50,36 @@ static enum status post(struct control *control, struct queued_frame *queued)
     return STATUS_OK;
 }
 
-/* NULL: out of memory. */
-static struct queued_frame *frame_of_notice(int type, const struct notice *notice)
+/* Takes `bytes`. Returns NULL if memory ran out. */
+static struct queued_frame *frame_of_bytes(int type, struct bytes *bytes)
+{
+    struct queued_frame *queued =
+        bytes->failed ? NULL : queued_frame_create(type, bytes->data, bytes->size);
+    bytes_free(bytes);
+    return queued;
+}
+
+static enum status post_failure(struct control *control, const struct failure *failure)
 {
     struct bytes bytes = {0};
-    notice_encode(notice, &bytes);
-    struct queued_frame *queued =
-        bytes.failed ? NULL : queued_frame_create(type, bytes.data, bytes.size);
-    bytes_free(&bytes);
-    return queued;
+    failure_encode(failure, &bytes);
+    return post(control, frame_of_bytes(FRAME_FAILED, &bytes));
 }
 
 /* The others would wait for this rank: its main thread takes the helper's place, until rank 0 knows
  * and has said it for all. */
 static enum status helper_refused(struct control *control, int error)
 {
-    struct notice notice = {.status = STATUS_ERROR};
-    snprintf(notice.text, sizeof notice.text,
-             "could not start the helper thread: %s; " HOST_START_ADVICE, strerror(error));
-    enum status status = post(control, frame_of_notice(FRAME_FAILED, &notice));
+    struct failure failure;
+    failure_set(&failure, STATUS_ERROR, "could not start the helper thread: %s; " HOST_START_ADVICE,
+                strerror(error));
+    enum status status = post_failure(control, &failure);
     if (status != STATUS_OK)
         return status;
     control->helper_place = HELPER_IN_MAIN;
     helper_main(control);
     if (control->membership.rank > 0 && log_current()->failure.status != STATUS_OK)
-        say("%s", notice.text); /* rank 0 does not know it */
+        say("%s", failure.text); /* rank 0 does not know it */
     return control->mailbox.status;
 }
 
@@ -148,14 +153,13 @@ static struct control *control_create(const struct membership *membership,
 /* Rank 0 itself came to nothing, and no verdict says so: what its log remembers is the error. */
 static void control_blame_self(struct control *control)
 {
-    struct job_error *error = calloc(1, sizeof *error);
-    if (error) {
-        host_name(error->host, sizeof error->host);
-        snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
-        pthread_mutex_lock(&control->log->lock);
-        memcpy(error->message, control->log->failure.text, sizeof error->message);
-        pthread_mutex_unlock(&control->log->lock);
-        control->errors = error;
+    struct failure failure;
+    char host[HOST_NAME_BYTES];
+    log_failure(control->log, &failure);
+    host_name(host, sizeof host);
+    control->errors = malloc(sizeof *control->errors);
+    if (control->errors) {
+        control->errors[0] = job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
         control->error_count = 1;
     }
     atomic_store(&control->state, JOB_REFUSED);
@@ -304,13 +308,11 @@ enum status control_fail(struct control *control, enum status status)
         return verdict;
     }
     struct log *log = log_current();
-    struct notice notice = {.status = status};
-    pthread_mutex_lock(&log->lock);
-    snprintf(notice.text, sizeof notice.text, "%s",
-             log->failure.text[0] ? log->failure.text : "failed without saying why");
-    pthread_mutex_unlock(&log->lock);
-    struct queued_frame *queued = frame_of_notice(FRAME_FAILED, &notice);
-    if (post(control, queued) == STATUS_OK && await_verdict(control, VERDICT_SECONDS, &verdict))
+    struct failure failure;
+    if (!log_failure(log, &failure))
+        failure_set(&failure, status, "failed without saying why");
+    if (post_failure(control, &failure) == STATUS_OK &&
+        await_verdict(control, VERDICT_SECONDS, &verdict))
         return verdict;
     log_print_failure(log);
     control_conclude(control, status);
@@ -320,10 +322,10 @@ enum status control_fail(struct control *control, enum status status)
 
 enum status control_finish(struct control *control, enum status status)
 {
-    struct queued_frame *queued =
-        frame_of_notice(FRAME_FINISHED, &(struct notice){.status = status});
+    struct bytes bytes = {0};
+    notice_encode(&(struct notice){.status = status}, &bytes);
     progress_count(control);
-    if (post(control, queued) != STATUS_OK)
+    if (post(control, frame_of_bytes(FRAME_FINISHED, &bytes)) != STATUS_OK)
         return control_fail(control, STATUS_ERROR);
     await_verdict(control, 0, &status);
     return status;
@@ -342,9 +344,7 @@ static enum status exchange(struct control *control, enum exchange kind, const v
     struct bytes bytes = {0};
     const struct share share = {kind, control->exchanges++, data, size};
     share_encode(&share, &bytes);
-    struct queued_frame *queued =
-        bytes.failed ? NULL : queued_frame_create(FRAME_SHARE, bytes.data, bytes.size);
-    bytes_free(&bytes);
+    struct queued_frame *queued = frame_of_bytes(FRAME_SHARE, &bytes);
     progress_count(control);
     pthread_mutex_lock(&control->mailbox.lock);
     control->mailbox.awaited = share.number;

@@ -6,6 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+void failure_encode(const struct failure *failure, struct bytes *bytes)
+{
+    bytes_put_u32(bytes, (uint32_t)failure->status);
+    bytes_put_u32(bytes, (uint32_t)failure->reason);
+    bytes_put_u32(bytes, (uint32_t)failure->peer);
+    bytes_put_u32(bytes, failure->site);
+    bytes_put_text(bytes, failure->text);
+}
+
+bool failure_decode(const void *data, size_t size, int ranks, struct failure *failure)
+{
+    struct reader reader = {.at = data, .left = size};
+    uint32_t status = read_u32(&reader), reason = read_u32(&reader);
+    *failure = (struct failure){.status = status_of(status), .peer = (int)read_u32(&reader)};
+    failure->site = read_u32(&reader);
+    read_text(&reader, failure->text, sizeof failure->text);
+    if (reader.bad || reader.left > 0 || failure->status == STATUS_OK || !failure->text[0] ||
+        reason >= FAILURE_REASONS)
+        return false;
+    failure->reason = (enum failure_reason)reason;
+    if (failure->reason == REASON_OWN)
+        return failure->peer == NO_RANK;
+    return failure->peer >= 0 && failure->peer < ranks &&
+           failure->status == failure_peer_status(failure->reason);
+}
+
 void notice_encode(const struct notice *notice, struct bytes *bytes)
 {
     bytes_put_u32(bytes, (uint32_t)notice->status);

@@ -9,16 +9,21 @@
 #define CCTEST_CONTROL_MESSAGES_H
 
 #include "base/bytes.h"
+#include "base/failure.h"
 #include "base/status.h"
 #include "control/blobs.h"
 #include "net/address.h"
 #include "verdict/rank_state.h"
 
-/* A status and what there is to say about it: FAILED, FINISHED, REFUSED and VERDICT. */
+/* FAILED: a rank of `ranks` says what went wrong on it. */
+void failure_encode(const struct failure *failure, struct bytes *bytes);
+bool failure_decode(const void *data, size_t size, int ranks, struct failure *failure);
+
+/* A status and a sentence about it: FINISHED, REFUSED, VERDICT and ISOLATED. */
 struct notice {
     enum status status;
-    bool personal;   /* REFUSED: it is this rank's own doing; if not, rank 0 says it for all */
-    char text[1024]; /* "": nothing */
+    bool personal; /* REFUSED: it is this rank's own doing; if not, rank 0 says it for all */
+    char text[MESSAGE_MOST]; /* "": nothing */
 };
 void notice_encode(const struct notice *notice, struct bytes *bytes);
 bool notice_decode(const void *data, size_t size, struct notice *notice);

@@ -27,12 +27,10 @@ static void relay_say_self(struct relay *relay, int type, const void *data, size
 }
 
 /* Tells rank 0 that a rank ends, and why. */
-static void relay_say_failure(struct relay *relay, int rank, enum status status, const char *why)
+static void relay_say_failure(struct relay *relay, int rank, const struct failure *failure)
 {
-    struct notice notice = {.status = status};
     struct bytes bytes = {0};
-    snprintf(notice.text, sizeof notice.text, "%s", why);
-    notice_encode(&notice, &bytes);
+    failure_encode(failure, &bytes);
     if (!bytes.failed)
         relay_say(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
@@ -217,10 +215,10 @@ static void relay_lose(void *argument, struct child_link *child, bool nonsense)
 {
     struct relay *relay = argument;
     if (nonsense) {
-        char why[120];
-        snprintf(why, sizeof why, "it sent rank %d what makes no sense on the control plane",
-                 relay->control->membership.rank);
-        relay_say_failure(relay, child->rank, STATUS_ERROR, why);
+        struct failure failure;
+        failure_set(&failure, STATUS_ERROR, "it sent an invalid control message to rank %d",
+                    relay->control->membership.rank);
+        relay_say_failure(relay, child->rank, &failure);
     }
     if (child->known && !child->through)
         relay_say(relay, child->rank, FRAME_LOST, NULL, 0);
@@ -254,7 +252,9 @@ static void relay_interrupt(struct relay *relay)
     struct control *control = relay->control;
     const char *signal = control_signal_name(control);
     if (relay->interrupted == 0) {
-        relay_say_failure(relay, control->membership.rank, STATUS_INTERRUPTED, signal);
+        struct failure failure;
+        failure_set(&failure, STATUS_INTERRUPTED, "%s", signal);
+        relay_say_failure(relay, control->membership.rank, &failure);
         relay->interrupted = control->helper.now;
     } else if (control->helper.now - relay->interrupted > INTERRUPT_SECONDS) {
         if (relay_is_placed(relay))
@@ -275,9 +275,10 @@ static void relay_check_root(struct relay *relay)
         silence <= fmax(relay->control->config.timeout, SILENT_SECONDS))
         return;
     char why[120];
-    snprintf(why, sizeof why, "rank 0 was silent for %.3g s (it was stopped?), so this rank ended",
-             silence);
-    relay_say_failure(relay, relay->control->membership.rank, STATUS_TIMEOUT, why);
+    struct failure failure;
+    failure_set_peer(&failure, REASON_PEER_LATE, 0,
+                     "rank 0 was silent for %.3g s (it was stopped?), so this rank ended", silence);
+    relay_say_failure(relay, relay->control->membership.rank, &failure);
     if (relay->up.fd >= 0)
         wire_flush(&relay->up);
     snprintf(

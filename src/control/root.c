@@ -26,13 +26,10 @@ static void peer_heard(struct root *root, struct peer *peer,
     peer->standing.snapshot = *snapshot;
 }
 
-static bool peer_failed(struct root *root, int rank, const struct notice *notice)
+static void peer_failed(struct root *root, int rank, const struct failure *failure)
 {
-    if (notice->status == STATUS_OK || !notice->text[0])
-        return false;
-    root_blame(root, rank, notice->status == STATUS_INTERRUPTED ? CAUSE_INTERRUPTED : CAUSE_FAILED,
-               notice->status, notice->text);
-    return true;
+    bool interrupted = failure->status == STATUS_INTERRUPTED;
+    root_add_cause(root, rank, interrupted ? CAUSE_INTERRUPTED : CAUSE_FAILED, failure);
 }
 
 static void peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
@@ -60,6 +57,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
 {
     struct peer *peer = &root->peers[rank];
     struct notice notice;
+    struct failure failure;
     struct progress_snapshot snapshot;
     uint64_t count;
     if (type == FRAME_LOST) {
@@ -78,7 +76,10 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_heard(root, peer, &snapshot);
         return true;
     case FRAME_FAILED:
-        return notice_decode(data, size, &notice) && peer_failed(root, rank, &notice);
+        if (!failure_decode(data, size, root->ranks, &failure))
+            return false;
+        peer_failed(root, rank, &failure);
+        return true;
     case FRAME_GOODBYE: /* it has ended by itself: this rank 0 was stopped, and goes on */
         peer_lost(root, rank);
         return true;
@@ -128,7 +129,7 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
     if (root_handle(root, rank, frame->type, frame->data, frame->size))
         return true;
     root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
-               "it sent rank 0 what makes no sense on the control plane");
+               "it sent an invalid control message to rank 0");
     return child->rank != rank;
 }
 
@@ -137,7 +138,7 @@ static void root_lose(void *argument, struct child_link *child, bool nonsense)
     struct root *root = argument;
     if (nonsense) {
         root_blame(root, child->rank, CAUSE_FAILED, STATUS_ERROR,
-                   "it sent rank 0 what makes no sense on the control plane");
+                   "it sent an invalid control message to rank 0");
     } else if (child->voice && !child->known) {
         /* It hung up before it knew that it was let in, as rank 0 took too long: it calls again. */
         root->peers[child->rank].adopted = false;
@@ -159,7 +160,7 @@ static void root_unsay(struct root *root)
         return;
     for (int i = 0; i < root->cause_count && root->cause_count > 1; i++) {
         struct cause *cause = &root->causes[i];
-        if (cause->rank != 0 || cause->kind != CAUSE_FAILED || cause->status != STATUS_TIMEOUT)
+        if (cause->rank != 0 || !cause_is_consequence(cause))
             continue;
         memmove(cause, cause + 1, (size_t)(--root->cause_count - i) * sizeof *cause);
         return;

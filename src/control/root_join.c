@@ -34,11 +34,7 @@ static void root_give_up(struct root *root, int rank, const char *host, enum sta
 {
     struct verdict *verdict = &root->verdict;
     *verdict = (struct verdict){.status = status, .error_count = 1};
-    struct job_error *error = &verdict->errors[0];
-    error->rank = rank;
-    snprintf(error->host, sizeof error->host, "%s", host);
-    snprintf(error->phase, sizeof error->phase, "%s", phase_names[PHASE_JOIN]);
-    snprintf(error->message, sizeof error->message, "%s", sentence);
+    verdict->errors[0] = job_error_make(rank, host, phase_names[PHASE_JOIN], sentence);
     snprintf(verdict->headline, sizeof verdict->headline, "%s", sentence);
     root->refusal = status;
     root_pronounce(root, FRAME_REFUSED);
@@ -368,8 +364,9 @@ void root_check_joining(struct root *root)
             snprintf(who, sizeof who, " (host %s, pid %ld)", peer->request.host, peer->request.pid);
         snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
                  cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
-                 cause->kind == CAUSE_LOST ? "lost" : cause->message, root->joined, root->ranks);
-        root_give_up(root, cause->rank, peer->request.host, cause->status, text);
+                 cause->kind == CAUSE_LOST ? "lost" : cause->failure.text, root->joined,
+                 root->ranks);
+        root_give_up(root, cause->rank, peer->request.host, cause->failure.status, text);
     } else if (root->joined == root->ranks) {
         root_welcome(root);
     } else if (root->rank_acceptor.acceptor.exhausted && root->refusal == STATUS_OK) {

@@ -13,8 +13,8 @@ void root_send_all(struct root *root, int type, const void *data, size_t size)
     child_links_send(&root->children, 0, type, data, size);
 }
 
-void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
-                const char *message)
+void root_add_cause(struct root *root, int rank, enum cause_kind kind,
+                    const struct failure *failure)
 {
     struct control *control = root->control;
     if (job_ended(control) || root->peers[rank].blamed)
@@ -28,8 +28,15 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
     }
     root->peers[rank].blamed = true;
     struct cause *cause = &root->causes[root->cause_count++];
-    *cause = (struct cause){.kind = kind, .rank = rank, .status = status};
-    snprintf(cause->message, sizeof cause->message, "%s", message);
+    *cause = (struct cause){.kind = kind, .rank = rank, .failure = *failure};
+}
+
+void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
+                const char *message)
+{
+    struct failure failure;
+    failure_set(&failure, status, "%s", message);
+    root_add_cause(root, rank, kind, &failure);
 }
 
 void root_repeat(struct root *root)

@@ -69,7 +69,11 @@ struct root {
 
 /* To all other ranks. */
 void root_send_all(struct root *root, int type, const void *data, size_t size);
-/* Remembers what is wrong with a rank; the verdict follows after a moment. */
+/* Remembers what is wrong with a rank; the verdict follows after a moment. The first cause of each
+ * rank counts. */
+void root_add_cause(struct root *root, int rank, enum cause_kind kind,
+                    const struct failure *failure);
+/* The same for what rank 0 finds itself. */
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
                 const char *message);
 /* Tells all ranks how the job ended (FRAME_VERDICT), or that it does not begin (FRAME_REFUSED). */

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/failure.h"
+
 /* A rank as all others know it, after joining. */
 struct member {
     int rank;
@@ -57,7 +59,9 @@ struct job_error {
     int rank;
     char host[64];
     char phase[16];
-    char message[1024];
+    char message[MESSAGE_MOST];
 };
+
+struct job_error job_error_make(int rank, const char *host, const char *phase, const char *message);
 
 #endif

@@ -1,49 +1,66 @@
 /*
- * wait_graph.c - who waits for whom when nobody progresses, and how many wait for each.
+ * wait_graph.c - which rank waits for which, and how many wait for each.
  *
- * Found in a few passes over the ranks: a chain or a circle may have all of them in it.
+ * Built in a few passes over the ranks, since a chain or a circle may contain all of them.
  */
+#include "verdict/wait_graph.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "schedule/schedule.h"
-#include "verdict/wait_graph.h"
 
-#define SILENT_BEATS 3 /* heartbeats that a living rank does not miss in a row */
+#define SILENT_BEATS 3 /* heartbeats in a row that a living rank does not miss */
 
-bool in_message(const struct standing *standing)
+bool standing_in_message(const struct standing *standing)
 {
     return standing->snapshot.operation >= 0 && (standing->snapshot.kind == OPERATION_SEND ||
                                                  standing->snapshot.kind == OPERATION_RECV ||
                                                  standing->snapshot.kind == OPERATION_RECV_REDUCE);
 }
 
-bool is_ahead(const struct standing *standing)
+bool standing_is_ahead(const struct standing *standing)
 {
     return standing->finished || standing->exchange;
 }
 
-static int find_awaited(const struct wait_graph *graph, int rank)
+/* `peer` where `rank` may wait for it, else NO_RANK. A silent rank waits for none: it does not run. */
+static int check_edge(const struct wait_graph *graph, int rank, int peer)
 {
-    const struct standing *standing = &graph->situation->standings[rank];
-    if (graph->silent[rank] || is_ahead(standing) || !in_message(standing))
-        return NOBODY;
-    int peer = standing->snapshot.peer;
-    return peer >= 0 && peer < graph->situation->ranks && peer != rank ? peer : NOBODY;
+    bool good = peer >= 0 && peer < graph->situation->ranks && peer != rank;
+    return good && !graph->silent[rank] ? peer : NO_RANK;
 }
 
-/* Who waits for each rank itself. */
+static void add_edges(struct wait_graph *graph)
+{
+    const struct situation *s = graph->situation;
+    for (int rank = 0; rank < s->ranks; rank++) {
+        const struct standing *standing = &s->standings[rank];
+        bool waits = !standing_is_ahead(standing) && standing_in_message(standing);
+        graph->awaited[rank] = waits ? check_edge(graph, rank, standing->snapshot.peer) : NO_RANK;
+    }
+    for (int i = 0; i < s->cause_count; i++) {
+        int rank = s->causes[i].rank;
+        int peer = check_edge(graph, rank, cause_awaited(&s->causes[i]));
+        graph->failed[rank] = true;
+        if (peer == NO_RANK)
+            continue;
+        graph->awaited[rank] = peer;
+        graph->accused[peer]++;
+    }
+}
+
 static void count_direct(struct wait_graph *graph)
 {
     int ranks = graph->situation->ranks;
     memset(graph->direct, 0, (size_t)ranks * sizeof *graph->direct);
     for (int rank = 0; rank < ranks; rank++)
-        if (graph->awaited[rank] != NOBODY)
+        if (graph->awaited[rank] != NO_RANK)
             graph->direct[graph->awaited[rank]]++;
 }
 
-/* Puts into an order, one after the other, those for whom nobody waits but who is in it already,
- * and each passes its waiters on. Who is left then is in a circle. */
+/* Sorts topologically: a rank follows when all that wait for it are in the order, and each passes
+ * its waiters on. The ranks that are left are in circles. */
 static void graph_order(struct wait_graph *graph)
 {
     int ranks = graph->situation->ranks;
@@ -53,8 +70,8 @@ static void graph_order(struct wait_graph *graph)
             graph->order[graph->ordered++] = rank;
     for (int i = 0; i < graph->ordered; i++) {
         int rank = graph->order[i], awaited = graph->awaited[rank];
-        graph->circles[rank] = false;
-        if (awaited == NOBODY)
+        graph->cyclic[rank] = false;
+        if (awaited == NO_RANK)
             continue;
         graph->waiters[awaited] += graph->waiters[rank] + 1;
         if (--graph->direct[awaited] == 0)
@@ -63,7 +80,7 @@ static void graph_order(struct wait_graph *graph)
     count_direct(graph);
 }
 
-/* All of a circle wait for each of it, and so does whoever waits for one of it. */
+/* Each rank of a circle is awaited by all others of it, and by all that wait for any of it. */
 static void circle_count(struct wait_graph *graph, int first)
 {
     int waiters = -1, at = first; /* not itself */
@@ -83,17 +100,16 @@ static void graph_fill(struct wait_graph *graph)
     int ahead = 0;
     for (int rank = 0; rank < s->ranks; rank++) {
         graph->silent[rank] = s->standings[rank].silent > SILENT_BEATS * s->heartbeat;
-        graph->circles[rank] = true;
-        ahead += is_ahead(&s->standings[rank]);
+        graph->cyclic[rank] = true;
+        ahead += standing_is_ahead(&s->standings[rank]);
     }
-    for (int rank = 0; rank < s->ranks; rank++)
-        graph->awaited[rank] = find_awaited(graph, rank);
+    add_edges(graph);
     graph_order(graph);
     for (int rank = 0; rank < s->ranks; rank++) {
-        if (graph->circles[rank] && !graph->listed[rank])
+        if (graph->cyclic[rank] && !graph->listed[rank])
             circle_count(graph, rank);
-        /* Who is in an exchange waits for all that are not. */
-        if (!is_ahead(&s->standings[rank]))
+        /* A rank in an exchange waits for all that are not. */
+        if (!standing_is_ahead(&s->standings[rank]))
             graph->waiters[rank] += ahead;
     }
 }
@@ -101,12 +117,14 @@ static void graph_fill(struct wait_graph *graph)
 void graph_free(struct wait_graph *graph)
 {
     free(graph->silent);
+    free(graph->failed);
     free(graph->awaited);
     free(graph->waiters);
     free(graph->direct);
-    free(graph->order);
-    free(graph->circles);
+    free(graph->accused);
+    free(graph->cyclic);
     free(graph->listed);
+    free(graph->order);
 }
 
 void graph_open(struct wait_graph *graph, const struct situation *situation)
@@ -114,14 +132,16 @@ void graph_open(struct wait_graph *graph, const struct situation *situation)
     size_t ranks = (size_t)situation->ranks;
     *graph = (struct wait_graph){.situation = situation,
                                  .silent = calloc(ranks, sizeof(bool)),
+                                 .failed = calloc(ranks, sizeof(bool)),
                                  .awaited = calloc(ranks, sizeof(int)),
                                  .waiters = calloc(ranks, sizeof(int)),
                                  .direct = calloc(ranks, sizeof(int)),
-                                 .order = calloc(ranks, sizeof(int)),
-                                 .circles = calloc(ranks, sizeof(bool)),
-                                 .listed = calloc(ranks, sizeof(bool))};
-    if (graph->silent && graph->awaited && graph->waiters && graph->direct && graph->order &&
-        graph->circles && graph->listed) {
+                                 .accused = calloc(ranks, sizeof(int)),
+                                 .cyclic = calloc(ranks, sizeof(bool)),
+                                 .listed = calloc(ranks, sizeof(bool)),
+                                 .order = calloc(ranks, sizeof(int))};
+    if (graph->silent && graph->failed && graph->awaited && graph->waiters && graph->direct &&
+        graph->accused && graph->cyclic && graph->listed && graph->order) {
         graph_fill(graph);
         return;
     }

@@ -34,12 +34,12 @@ FURTHER = re.compile(r"^  (rank \d+ \(host [^)]+, pid \d+\): \S.*|and \d+ more)$
 FURTHER_MOST = 16 # lines behind the first, and one that says how many more
 
 # The wording behind the name of the target.
-GONE = r"(is gone|was lost|was killed by signal|cannot be reached any more)"
-SILENT = r"(is silent|is stopped|cannot be reached any more)"
+GONE = r"(is gone|is no longer reachable from|was lost|was killed by signal|cannot be reached any more)"
+SILENT = r"(sent no heartbeat|is stopped|cannot be reached any more)"
 WORDS = {
     "kill": GONE, "kill-root": GONE,
     "stop": SILENT, "stop-root": SILENT, "stop-long": SILENT,
-    "stuck": r"is waited for by",
+    "stuck": r"keeps \d+ others? waiting",
     "descriptors": r".*(open files|descriptor|socket)",
 }
 STATUSES = {0: "ok", 1: "error", 2: "usage", 5: "timeout", 77: "unavailable", 130: "interrupted"}
@@ -70,14 +70,14 @@ def missing_ranks(line):
 def named(case, ranks, host=None):
     """A regex for lines that name one of these ranks, or their host, as the cause."""
     verb = WORDS.get(case.fault, "")
-    words = [rf"^(nobody has progressed for \S+ s: )?rank {rank} \([^)]*\):? {verb}" for rank in ranks]
+    words = [rf"^(no rank has progressed for \S+ s: )?rank {rank} \([^)]*\):? {verb}" for rank in ranks]
     words.append(rf"rank {ranks[0]} was silent for") # what a rank tells one that was stopped and has gone on
     any_of = "(" + "|".join(map(str, ranks)) + ")"
     words.append(rf"did not join within .*: ranks? {any_of}(, {any_of})*( and \d+ more)?[; ]") # and no other
     if 0 in ranks:
         words.append(r"^rank 0 could not be reached")
     if host:
-        words.append(rf"^(nobody has progressed for \S+ s: )?(all ranks on )?host h{host}\b")
+        words.append(rf"^(no rank has progressed for \S+ s: )?(all ranks on )?host h{host}\b")
     return "|".join(words)
 
 

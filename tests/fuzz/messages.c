@@ -1,8 +1,8 @@
 /*
- * messages.c - what stands in the control plane's frames, and a rank's hello.
+ * messages.c - the content of the control plane's frames, and a rank's join request.
  *
  * Input: which message it is, a number of ranks, then the message. What is accepted must survive
- * being written and read again, and must be good enough for those who act on it.
+ * being written and read again, and keep the bounds that its readers rely on.
  */
 #include <stdio.h>
 
@@ -26,6 +26,24 @@ static void try_notice(const unsigned char *data, size_t size)
     bytes_free(&bytes);
 }
 
+static void try_failure(const unsigned char *data, size_t size, int ranks)
+{
+    struct failure failure, again;
+    struct bytes bytes = {0};
+    if (!failure_decode(data, size, ranks, &failure))
+        return;
+    require(failure.status != STATUS_OK && failure.text[0]);
+    require(failure.reason >= REASON_OWN && failure.reason < FAILURE_REASONS);
+    require(failure.peer >= NO_RANK && failure.peer < ranks);
+    require((failure.peer == NO_RANK) == (failure.reason == REASON_OWN));
+    failure_encode(&failure, &bytes);
+    require(bytes.size == size);
+    require(failure_decode(bytes.data, bytes.size, ranks, &again));
+    require(again.status == failure.status && again.site == failure.site &&
+            again.peer == failure.peer && strcmp(again.text, failure.text) == 0);
+    bytes_free(&bytes);
+}
+
 static void try_members(const unsigned char *data, size_t size, int ranks)
 {
     struct member members[RANKS_FEW];
@@ -46,12 +64,13 @@ static void try_members(const unsigned char *data, size_t size, int ranks)
     bytes_free(&bytes);
 }
 
-/* As many pulses as there are, each of a rank, and what rank 0 makes of them. */
+/* As many heartbeats as there are, each of a rank, and the verdict from them and from some causes. */
 static void try_readings(struct reader *input, int ranks)
 {
     struct standing standings[RANKS_FEW] = {0};
     struct member members[RANKS_FEW] = {0};
-    struct cause causes[] = {{.kind = CAUSE_LOST, .rank = 0, .status = STATUS_TIMEOUT}};
+    struct cause causes[RANKS_FEW];
+    int cause_count = 0;
     static const char *const algorithms[] = {"alltoall pairwise", NULL};
     for (int r = 0; r < ranks; r++) {
         unsigned state = input_u8(input);
@@ -63,6 +82,12 @@ static void try_readings(struct reader *input, int ranks)
         standings[r].finished = state & 1;
         standings[r].exchange = state & 2 ? "a gather of the control plane" : NULL;
         standings[r].silent = state & 4 ? 9 : 0;
+        if (state & 8) {
+            struct cause *cause = &causes[cause_count++];
+            *cause = (struct cause){.kind = CAUSE_FAILED, .rank = r};
+            failure_set_peer(&cause->failure, REASON_PEER_LOST + (state >> 4 & 1),
+                             (int)(state >> 5) % ranks, "rank %d has lost it", r);
+        }
         free(message);
     }
     struct situation situation = {.ranks = ranks,
@@ -76,6 +101,10 @@ static void try_readings(struct reader *input, int ranks)
     static struct verdict verdict;
     verdict_reach(&situation, &verdict);
     require(verdict.headline[0] && verdict.status == STATUS_TIMEOUT);
+    situation.cause_count = cause_count;
+    verdict_reach(&situation, &verdict);
+    require(verdict.headline[0] && verdict.status == STATUS_TIMEOUT && verdict.error_count > 0);
+    causes[0] = (struct cause){.kind = CAUSE_LOST, .rank = 0, .failure.status = STATUS_TIMEOUT};
     situation.cause_count = 1;
     verdict_reach(&situation, &verdict);
     require(verdict.headline[0] && verdict.error_count == 1);
@@ -147,7 +176,7 @@ static void try_hello(const unsigned char *data, size_t size, int ranks)
     }
 }
 
-enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, STRANGERS, MESSAGES };
+enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, STRANGERS, FAILURE, MESSAGES };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -178,6 +207,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case STRANGERS:
         try_strangers(input.at, input.left);
+        break;
+    case FAILURE:
+        try_failure(input.at, input.left, ranks);
         break;
     }
     return 0;
@@ -215,6 +247,11 @@ void fuzz_seeds(void)
 {
     struct bytes bytes = {0};
     const struct notice notice = {.status = STATUS_TIMEOUT, .text = "rank 3 is gone"};
+    struct failure failure;
+    failure_set_peer(&failure, REASON_PEER_LOST, 3, "rank 3 is gone");
+    seed_begin(&bytes, FAILURE, 4);
+    failure_encode(&failure, &bytes);
+    fuzz_seed("failure", bytes.data, bytes.size);
     seed_begin(&bytes, NOTICE, 1);
     notice_encode(&notice, &bytes);
     fuzz_seed("notice", bytes.data, bytes.size);

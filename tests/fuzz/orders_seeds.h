@@ -45,6 +45,15 @@ static void put_queued(struct bytes *out, unsigned type, struct bytes content)
 
 static const struct bytes nothing;
 
+static struct bytes failure_bytes(enum status status, const char *text)
+{
+    struct bytes bytes = {0};
+    struct failure failure;
+    failure_set(&failure, status, "%s", text);
+    failure_encode(&failure, &bytes);
+    return bytes;
+}
+
 static struct bytes notice_bytes(enum status status, const char *text)
 {
     struct bytes bytes = {0};
@@ -139,7 +148,7 @@ static void seed_whole_job(struct bytes *out)
 static void seed_failures(struct bytes *out)
 {
     seed_joined(out);
-    put_say(out, 1, 2, FRAME_FAILED, notice_bytes(STATUS_UNAVAILABLE, "there is no such device"));
+    put_say(out, 1, 2, FRAME_FAILED, failure_bytes(STATUS_UNAVAILABLE, "there is no such device"));
     put_two(out, HANG_UP, 0);
     put_two(out, WAIT, 5);
     seed_goodbyes(out);
@@ -150,7 +159,7 @@ static void seed_failures(struct bytes *out)
     put_two(out, WAIT, 10);
     put_say(out, 0, 1, FRAME_HEARTBEAT, snapshot_bytes(2));
     put_two(out, WAIT, 13);
-    put_say(out, 0, 1, FRAME_FAILED, notice_bytes(STATUS_TIMEOUT, "no word of rank 2"));
+    put_say(out, 0, 1, FRAME_FAILED, failure_bytes(STATUS_TIMEOUT, "no word of rank 2"));
     seed_end(out, "silence");
 
     seed_begin(out, 4, 3, 0);
@@ -235,7 +244,7 @@ static void seed_relays(struct bytes *out)
     seed_end(out, "relay-whole-job");
 
     seed_relay_joined(out);
-    put_queued(out, FRAME_FAILED, notice_bytes(STATUS_ERROR, "no memory"));
+    put_queued(out, FRAME_FAILED, failure_bytes(STATUS_ERROR, "no memory"));
     put_two(out, WAIT, 13);
     put_two(out, ANSWERED, CALL_DONE); /* line 3: rank 0 again */
     put_say(out, 3, 0, FRAME_LATE, nothing);

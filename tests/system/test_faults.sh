@@ -82,8 +82,8 @@ check_status 0
 lost() { # lost kill|stop RANK ARGUMENT...
     local fault=$1 rank=$2 regex
     shift 2
-    regex="rank $rank .*(is gone|died|was lost|is silent)|rank $rank .*was killed by signal 9"
-    [ "$fault" = kill ] || regex="rank $rank .*(is silent|stopped)"
+    regex="rank $rank .*(is gone|died|was lost|sent no heartbeat)|rank $rank .*was killed by signal 9"
+    [ "$fault" = kill ] || regex="rank $rank .*(sent no heartbeat|stopped)"
     cctest "$@" "${small[@]}" --np 3 --timeout 1 --inject "$fault:rank=$rank:iteration=2"
     check_status 5
     check_says "$regex"
@@ -163,7 +163,7 @@ for what in "allreduce -a ring -x shm" "alltoall -a pairwise -x tcp"; do
     read -ra words <<<"$what"
     for rank in 0 1 2; do
         outside 8000 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3
-        outside 8000 5 "rank $rank .*(is silent|is stopped)" STOP $rank "${words[@]}" --np 3
+        outside 8000 5 "rank $rank .*(sent no heartbeat|is stopped)" STOP $rank "${words[@]}" --np 3
     done
 done
 outside 8000 5 "rank 1 .*was killed by signal 11" SEGV 1 allreduce --np 3
@@ -228,7 +228,7 @@ kill -STOP "$victim"
 wait $pid
 status=$?
 check_status 5
-check_says "^cctest: rank 2 .*is silent, without a sign of life"
+check_says "^cctest: rank 2 .*sent no heartbeat for"
 nothing_left $pid
 
 # A stopped supervisor does not stop its ranks: they succeed, and it does when it continues.

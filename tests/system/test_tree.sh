@@ -73,7 +73,7 @@ strike() {
     check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
 }
 strike KILL "is gone"
-strike STOP "is silent"
+strike STOP "sent no heartbeat"
 
 # When rank 0 dies, every rank with a connection to it says so, since each may run in a window of its own. A rank whose
 # parent was silent for a moment has such a connection, too.

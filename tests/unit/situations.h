@@ -59,13 +59,20 @@ static inline void waits(int rank, enum operation_kind kind, int peer)
     snapshot->step = 2;
 }
 
-static inline struct cause *cause(enum cause_kind kind, int rank, enum status status,
-                                  const char *message)
+/* What happens to the rank has no other rank for a reason. */
+static inline void cause(enum cause_kind kind, int rank, enum status status, const char *message)
 {
     struct cause *new = &causes[situation.cause_count++];
-    *new = (struct cause){.kind = kind, .rank = rank, .status = status};
-    snprintf(new->message, sizeof new->message, "%s", message);
-    return new;
+    *new = (struct cause){.kind = kind, .rank = rank};
+    failure_set(&new->failure, status, "%s", message);
+}
+
+/* The rank fails because of `peer`. */
+static inline void fails(int rank, enum failure_reason reason, int peer, const char *message)
+{
+    struct cause *new = &causes[situation.cause_count++];
+    *new = (struct cause){.kind = CAUSE_FAILED, .rank = rank};
+    failure_set_peer(&new->failure, reason, peer, "%s", message);
 }
 
 static inline void reach(enum status status, int rank)

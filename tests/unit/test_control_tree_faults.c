@@ -155,8 +155,8 @@ static void test_any_rank_is_stopped(void **state)
         const struct outcome *root = &jobs[victim]->outcome[0];
         if (victim > 0) {
             assert_int_equal(victim, root->bottleneck);
-            assert_non_null(strstr(root->message, "is silent"));
-            assert_null(strstr(root->message, "; so "));
+            assert_non_null(strstr(root->message, "sent no heartbeat"));
+            assert_null(strstr(root->message, "; also silent"));
         }
         job_free(jobs[victim]);
     }

@@ -327,8 +327,8 @@ static void test_deaf_parent(void **state)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct job_of_ranks *job = deaf_parent(waiting_life, types[i], STATUS_TIMEOUT);
         assert_int_equal(1, job->outcome[0].bottleneck);
-        assert_non_null(strstr(job->outcome[0].message, "is silent"));
-        assert_null(strstr(job->outcome[0].message, "; so "));
+        assert_non_null(strstr(job->outcome[0].message, "sent no heartbeat"));
+        assert_null(strstr(job->outcome[0].message, "; also silent"));
         job_free(job);
     }
 }

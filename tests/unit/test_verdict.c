@@ -15,7 +15,7 @@ static void test_silent(void **state)
         waits(rank, OPERATION_RECV, (rank + 4) % 5); /* a circle, but for the silent one */
     standings[3].silent = 9.8;
     reach(STATUS_TIMEOUT, 3);
-    says("rank 3 (host host0, pid 103) is silent");
+    says("rank 3 (host host0, pid 103) sent no heartbeat for 9.8 s");
     says("alltoall pairwise, 64K, iteration 7");
     assert_int_equal(5, verdict.line_count);
     assert_non_null(strstr(verdict.lines[1], "rank 1 (host host0, pid 101): phase time, alltoall "
@@ -34,8 +34,8 @@ static void test_silent_parent(void **state)
     reach(STATUS_TIMEOUT, 4);
     standings[4].parent = 3;
     reach(STATUS_TIMEOUT, 3);
-    says("rank 3 (host host0, pid 103) is silent");
-    says("; so is rank 4");
+    says("rank 3 (host host0, pid 103) sent no heartbeat for 9.8 s");
+    says("; also silent: rank 4");
 }
 
 /* Who waits at the start barrier is in no step of the algorithm. */
@@ -49,9 +49,9 @@ static void test_start_barrier(void **state)
     }
     standings[2].silent = 9.8;
     reach(STATUS_TIMEOUT, 2);
-    says("is silent, without a sign of life for 9.8 s (stopped, or is its host down or cut off?); "
-         "it "
-         "was last seen in phase time, alltoall pairwise, 64K, iteration 7");
+    says("rank 2 (host host0, pid 102) sent no heartbeat for 9.8 s: the process is stopped, or its "
+         "host is down or unreachable; it was last seen in phase time, alltoall pairwise, 64K, "
+         "iteration 7");
     assert_string_equal("rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, start "
                         "barrier of iteration 7, waits for rank 2",
                         verdict.lines[1]);
@@ -68,11 +68,11 @@ static void test_short_deadline(void **state)
     waits(0, OPERATION_RECV, 2);
     waits(1, OPERATION_RECV, 2);
     reach(STATUS_TIMEOUT, 2);
-    says("is waited for by 2 others");
+    says("keeps 2 others waiting and waits for none");
     situation.heartbeat = 0.06;
     standings[0].silent = standings[2].silent = 0.1;
     reach(STATUS_TIMEOUT, 1);
-    says("is silent");
+    says("sent no heartbeat for 0.3 s");
 }
 
 static void test_many_silent(void **state)
@@ -84,7 +84,7 @@ static void test_many_silent(void **state)
     for (int rank = 0; rank < 30; rank++)
         waits(rank, OPERATION_SEND, 17);
     reach(STATUS_TIMEOUT, 17);
-    says("so are ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more");
+    says("also silent: ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more");
     assert_int_equal(VERDICT_LINES_MOST + 1, verdict.line_count);
     assert_string_equal("and 14 more", verdict.lines[VERDICT_LINES_MOST]);
 }
@@ -101,15 +101,17 @@ static void test_silent_hosts(void **state)
             standings[rank].silent = 9.8;
     }
     reach(STATUS_TIMEOUT, 7); /* most wait for it */
-    says("host host1 is silent: rank 7 (host host1, pid 107) is without a sign of life for 9.8 s");
-    says("; so are ranks 4, 5, 6");
+    says("host host1 is silent: rank 7 (host host1, pid 107) sent no heartbeat for 9.8 s: the host "
+         "is "
+         "down or unreachable; ");
+    says("; also silent: ranks 4, 5, 6");
     standings[5].silent = 0.2;
     reach(STATUS_TIMEOUT, 7);
-    says("nobody has progressed for 10 s: rank 7 (host host1, pid 107) is silent");
+    says("no rank has progressed for 10 s: rank 7 (host host1, pid 107) sent no heartbeat");
     for (int rank = 4; rank < 12; rank++)
         standings[rank].silent = 9.8;
     reach(STATUS_TIMEOUT, 0);
-    says("host host0, where rank 0 runs, hears nothing of the 2 others");
+    says("host host0, where rank 0 runs, hears none of the 2 other hosts");
     memset(members, 0, sizeof members);
 }
 
@@ -118,10 +120,10 @@ static void test_silent_before_impatient(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 1, STATUS_TIMEOUT, "rank 3 did not connect");
+    fails(1, REASON_PEER_LATE, 3, "rank 3 did not connect");
     standings[3].silent = 9.8;
     reach(STATUS_TIMEOUT, 3);
-    says("rank 3 (host host0, pid 103) is silent");
+    says("rank 3 (host host0, pid 103) sent no heartbeat for 9.8 s");
     assert_string_equal("rank 1 (host host0, pid 101): rank 3 did not connect", verdict.lines[1]);
     cause(CAUSE_FAILED, 2, STATUS_ERROR, "no memory");
     reach(STATUS_ERROR, 2);
@@ -136,13 +138,14 @@ static void test_busy_before_impatient(void **state)
     for (int rank = 0; rank < 3; rank++) {
         standings[rank].snapshot.phase = PHASE_CONNECT;
         waits(rank, OPERATION_RECV, rank == 2 ? 3 : 2);
-        cause(CAUSE_FAILED, rank, STATUS_TIMEOUT, rank == 2 ? "rank 3 is not here" : "2 is not");
+        fails(rank, REASON_PEER_LATE, rank == 2 ? 3 : 2,
+              rank == 2 ? "rank 3 is not here" : "2 is not");
     }
     standings[3].snapshot.phase = PHASE_SETUP;
     reach(STATUS_TIMEOUT, 2);
     situation.late = true;
     reach(STATUS_TIMEOUT, 3);
-    says("rank 3 (host host0, pid 103) is waited for by 3 others and itself waits for none");
+    says("rank 3 (host host0, pid 103) keeps 3 others waiting and waits for none");
     says("stuck in phase setup");
     assert_string_equal("rank 2 (host host0, pid 102): rank 3 is not here", verdict.lines[2]);
     waits(3, OPERATION_RECV, 2);
@@ -177,10 +180,10 @@ static void test_unheard(void **state)
     reach(STATUS_TIMEOUT, 1);
     says("the link from rank 1 (host host0, pid 101) to rank 2 (host host0, pid 102) does not "
          "deliver: "
-         "what was sent over it is not acknowledged");
+         "the bytes sent over it are not acknowledged");
     assert_string_equal(
         "rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, iteration 7, "
-        "sent to rank 2 what is not acknowledged",
+        "rank 2 does not acknowledge what was sent to it",
         verdict.lines[1]);
 }
 
@@ -208,7 +211,7 @@ static void test_delayed(void **state)
         if (rank != 4)
             waits(rank, OPERATION_RECV_REDUCE, (rank + 5) % 6);
     reach(STATUS_TIMEOUT, 4);
-    says("rank 4 (host host1, pid 104) is waited for by 5 others and itself waits for none");
+    says("rank 4 (host host1, pid 104) keeps 5 others waiting and waits for none");
 }
 
 static void test_absent_from_exchange(void **state)
@@ -219,7 +222,7 @@ static void test_absent_from_exchange(void **state)
         if (rank != 2)
             standings[rank].exchange = "a barrier";
     reach(STATUS_TIMEOUT, 2);
-    says("waited for by 3 others");
+    says("keeps 3 others waiting");
 }
 
 static void test_local_operation(void **state)
@@ -230,7 +233,7 @@ static void test_local_operation(void **state)
     waits(1, OPERATION_REDUCE, -1);
     standings[2].finished = true;
     reach(STATUS_TIMEOUT, 1);
-    says("waited for by 2 others");
+    says("keeps 2 others waiting");
 }
 
 static void test_link(void **state)
@@ -288,7 +291,7 @@ static void test_circle_with_tails(void **state)
     waits(8, OPERATION_RECV, 8); /* that is nonsense, and it waits for none: it is busy */
     waits(3, OPERATION_RECV, 8);
     reach(STATUS_TIMEOUT, 8);
-    says("rank 8 (host host2, pid 108) is waited for by 1 other and itself");
+    says("rank 8 (host host2, pid 108) keeps 1 other waiting and waits for none");
 }
 
 /* Rank 0 hears nobody while it looks for whose fault it is. */
@@ -301,7 +304,7 @@ static void test_very_many(void **state)
     for (int rank = 0; rank < last; rank++)
         waits(rank, OPERATION_RECV, rank + 1);
     reach(STATUS_TIMEOUT, last);
-    says("rank 65535 (host host16383, pid 65635) is waited for by 65535 others and itself");
+    says("rank 65535 (host host16383, pid 65635) keeps 65535 others waiting and waits");
     assert_string_equal("and 65520 more", verdict.lines[VERDICT_LINES_MOST]);
     standings[last].exchange = "a barrier";
     for (int rank = 0; rank < last; rank += 2)

@@ -1,5 +1,5 @@
 /*
- * test_verdict_causes.c - of all that ranks say went wrong, what came first or weighs most is named.
+ * test_verdict_causes.c - of all failures of a job, the verdict names the first, or the gravest.
  */
 #include "situations.h"
 
@@ -7,8 +7,8 @@ static void test_lost_before_its_victims(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
-    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "it cannot reach rank 2");
+    fails(0, REASON_PEER_LOST, 2, "its connection to rank 2 broke");
+    fails(3, REASON_PEER_LATE, 2, "it cannot reach rank 2");
     cause(CAUSE_LOST, 2, STATUS_TIMEOUT, "");
     reach(STATUS_TIMEOUT, 2);
     says("rank 2 (host host0, pid 102) is gone");
@@ -23,17 +23,32 @@ static void test_failure_before_its_victims(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "its connection to rank 2 broke");
+    fails(0, REASON_PEER_LOST, 2, "its connection to rank 2 broke");
     cause(CAUSE_FAILED, 2, STATUS_ERROR, "no memory");
     reach(STATUS_ERROR, 2);
     says("rank 2 (host host0, pid 102): no memory");
+}
+
+/* A failure is a consequence by its reason, whatever its status. */
+static void test_reason_not_status(void **state)
+{
+    (void)state;
+    begin(4);
+    fails(0, REASON_PEER_LOST, 2, "its connection to rank 2 broke");
+    cause(CAUSE_FAILED, 2, STATUS_TIMEOUT, "its disk did not answer");
+    reach(STATUS_TIMEOUT, 2);
+    says("rank 2 (host host0, pid 102): its disk did not answer");
+    begin(4);
+    fails(0, REASON_PEER_LOST, 2, "its connection to rank 2 broke");
+    fails(3, REASON_PEER_INVALID, 1, "rank 1 sent invalid data");
+    reach(STATUS_ERROR, 3);
 }
 
 static void test_gravest(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such link here");
+    fails(1, REASON_PEER_UNREACHABLE, 2, "no such link here");
     cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory");
     reach(STATUS_ERROR, 3);
     situation.cause_count = 0;
@@ -46,66 +61,140 @@ static void test_many_causes(void **state)
 {
     (void)state;
     begin(MANY);
-    for (int rank = 0; rank < MANY; rank++) {
-        char words[] = {'a' + (char)(rank / 26), 'a' + (char)(rank % 26), '\0'};
-        cause(rank == 30 ? CAUSE_LOST : CAUSE_FAILED, rank, STATUS_TIMEOUT, words);
-    }
+    for (int rank = 0; rank < MANY; rank++)
+        if (rank == 30)
+            cause(CAUSE_LOST, rank, STATUS_TIMEOUT, "");
+        else
+            fails(rank, REASON_PEER_LOST, (rank + 1) % MANY, "the same words about another rank");
     reach(STATUS_TIMEOUT, 30);
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
 }
 
-/* What several have to say is said once, but nobody is said to have lost whom it has not. */
+/* `causes[i]` has this sentence: another one of the same kind if another rank's only differs so. */
+static void rewords(int i, const char *message)
+{
+    snprintf(causes[i].failure.text, sizeof causes[i].failure.text, "%s", message);
+}
+
+/* Failures of one kind are told once: it is the kind that is compared, not the sentence. */
 static void test_causes_alike(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 2, STATUS_UNAVAILABLE, "nothing connects rank 2 and rank 0");
-    cause(CAUSE_FAILED, 0, STATUS_UNAVAILABLE, "nothing connects rank 0 and rank 1");
-    cause(CAUSE_FAILED, 1, STATUS_UNAVAILABLE, "no such device");
-    cause(CAUSE_FAILED, 3, STATUS_UNAVAILABLE, "nothing connects rank 3 and rank 12");
+    for (int i = 0; i < 4; i++)
+        fails((i + 2) % 4, REASON_PEER_UNREACHABLE, 3 * i, i == 1 ? "no such device" : "no link");
+    rewords(0, "nothing connects rank 2 and rank 0");
+    rewords(2, "nothing connects rank 0 and rank 6 on a host with another name");
     reach(STATUS_UNAVAILABLE, 2);
-    says("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; likewise ranks 0, 3");
+    says("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; likewise ranks 0, 1");
     assert_int_equal(1, verdict.line_count);
-    assert_string_equal("rank 1 (host host0, pid 101): no such device", verdict.lines[0]);
+    assert_string_equal("rank 3 (host host0, pid 103): no such device", verdict.lines[0]);
     assert_int_equal(4, verdict.error_count);
-    causes[3].status = STATUS_ERROR; /* not the same */
-    reach(STATUS_ERROR, 3);
-    says("rank 3 (host host0, pid 103): nothing connects rank 3 and rank 12");
+    situation.cause_count = 0;
+    cause(CAUSE_FAILED, 1, STATUS_ERROR, "no memory for %d peers");
+    cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory for %d peers");
+    cause(CAUSE_FAILED, 2, STATUS_USAGE, "no memory for %d peers"); /* not the same */
+    rewords(0, "no memory for 4 peers");
+    rewords(1, "no memory for 5 peers");
+    reach(STATUS_ERROR, 1);
+    says("rank 1 (host host0, pid 101): no memory for 4 peers; likewise rank 3");
+    assert_int_equal(1, verdict.line_count);
 }
 
-static void test_lost_others(void **state)
+/* A failure that names another peer is another one, though its sentence be the same. */
+static void test_other_peer(void **state)
+{
+    (void)state;
+    begin(6);
+    fails(3, REASON_PEER_INVALID, 2, "a peer sent invalid data");
+    fails(1, REASON_PEER_INVALID, 0, "a peer sent invalid data");
+    fails(4, REASON_PEER_INVALID, 2, "a peer sent invalid data");
+    reach(STATUS_ERROR, 3);
+    says("rank 3 (host host0, pid 103): a peer sent invalid data; likewise rank 4");
+    assert_int_equal(1, verdict.line_count);
+    assert_string_equal("rank 1 (host host0, pid 101): a peer sent invalid data", verdict.lines[0]);
+}
+
+/* Several ranks have lost a rank that reports nothing itself: it is named, though no two sentences are
+ * equal, and though the ranks were waiting for others. */
+static void test_accused(void **state)
+{
+    (void)state;
+    begin(6);
+    for (int rank = 0; rank < 6; rank++)
+        waits(rank, OPERATION_RECV, (rank + 1) % 6);
+    fails(5, REASON_PEER_LOST, 4, "the connection broke");
+    fails(0, REASON_PEER_LOST, 3, "it died");
+    fails(4, REASON_PEER_LATE, 3, "it did not connect");
+    fails(2, REASON_PEER_LOST, 3, "reset by peer");
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) is no longer reachable from ranks 0, 2, 4; it was last seen "
+         "in phase time");
+    assert_int_equal(4, verdict.line_count);
+    assert_string_equal("rank 0 (host host0, pid 100): it died", verdict.lines[0]);
+    /* Rank 5 has lost one that has failed itself. */
+    assert_string_equal("rank 5 (host host1, pid 105): the connection broke", verdict.lines[3]);
+    assert_int_equal(5, verdict.error_count);
+    assert_int_equal(0, verdict.errors[1].rank);
+
+    situation.cause_count = 1; /* one failure alone may as well be the link's */
+    reach(STATUS_TIMEOUT, 5);
+    situation.cause_count = 4;
+    cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory"); /* it reports something */
+    reach(STATUS_ERROR, 3);
+    says("rank 3 (host host0, pid 103): no memory");
+}
+
+static void test_accused_of_delay(void **state)
 {
     (void)state;
     begin(4);
-    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "rank 2 did not connect");
-    cause(CAUSE_FAILED, 1, STATUS_TIMEOUT, "rank 0 did not connect");
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "rank 2 did not connect");
-    reach(STATUS_TIMEOUT, 3);
-    says("rank 3 (host host0, pid 103): rank 2 did not connect; likewise rank 0");
-    assert_int_equal(1, verdict.line_count);
-    assert_string_equal("rank 1 (host host0, pid 101): rank 0 did not connect", verdict.lines[0]);
+    fails(3, REASON_PEER_LATE, 2, "rank 2 did not connect");
+    fails(1, REASON_PEER_LATE, 0, "rank 0 did not connect");
+    fails(0, REASON_PEER_LATE, 2, "rank 2 did not connect");
+    reach(STATUS_TIMEOUT, 2);
+    says("rank 2 (host host0, pid 102) did not answer ranks 0, 3 in time; it was last seen in");
+    assert_int_equal(2, verdict.line_count);
+    assert_string_equal("rank 3 (host host0, pid 103): rank 2 did not connect; likewise rank 0",
+                        verdict.lines[0]);
+    assert_string_equal("rank 1 (host host0, pid 101): rank 0 did not connect", verdict.lines[1]);
+    situation.late = true; /* the graph says it better */
+    reach(STATUS_TIMEOUT, 2);
+    says("rank 2 (host host0, pid 102) keeps 3 others waiting and waits for none");
 }
 
-/* Of those that waited in vain, who waited for one another come first, and who waited for them last. */
+/* The peer of a failure counts more than the operation that the rank was in. */
+static void test_edge_of_failure(void **state)
+{
+    (void)state;
+    begin(4);
+    waits(0, OPERATION_RECV, 1);
+    waits(1, OPERATION_RECV, 0);
+    fails(0, REASON_PEER_LOST, 2, "lost it");
+    fails(2, REASON_PEER_LATE, 3, "it did not connect");
+    reach(STATUS_TIMEOUT, 2); /* rank 0 follows from it */
+    says("rank 2 (host host0, pid 102): it did not connect");
+    standings[3].silent = 9.8;
+    reach(STATUS_TIMEOUT, 3);
+    says("rank 3 (host host0, pid 103) sent no heartbeat");
+}
+
+/* Of failures because of one another, those in the circle come first, the others last. */
 static void test_waited_for_waiters(void **state)
 {
     (void)state;
     begin(5);
-    waits(0, OPERATION_RECV, 2);
-    waits(2, OPERATION_RECV, 4);
-    waits(3, OPERATION_RECV, 4);
-    waits(4, OPERATION_SEND, 2);
-    cause(CAUSE_FAILED, 0, STATUS_TIMEOUT, "rank 2 has not connected");
-    cause(CAUSE_FAILED, 3, STATUS_TIMEOUT, "rank 4 has not connected");
-    cause(CAUSE_FAILED, 2, STATUS_TIMEOUT, "rank 4 has not connected to rank 2");
-    cause(CAUSE_FAILED, 4, STATUS_TIMEOUT, "could not connect to rank 2");
+    fails(0, REASON_PEER_LATE, 2, "rank 2 has not connected");
+    fails(3, REASON_PEER_LATE, 4, "rank 4 has not connected");
+    fails(2, REASON_PEER_LATE, 4, "rank 4 has not connected to rank 2");
+    fails(4, REASON_PEER_LATE, 2, "could not connect to rank 2");
     reach(STATUS_TIMEOUT, 2);
     says("rank 2 (host host0, pid 102): rank 4 has not connected to rank 2");
     assert_int_equal(3, verdict.line_count);
     assert_non_null(strstr(verdict.lines[0], "could not connect to rank 2"));
-    waits(4, OPERATION_RECV, 1); /* which has nothing to say: a chain */
+    causes[3].failure.peer = 1; /* which reports nothing: a chain */
     reach(STATUS_TIMEOUT, 4);
-    waits(1, OPERATION_RECV, 0); /* all wait for each other */
+    fails(1, REASON_PEER_LATE, 0, "rank 0 has not connected"); /* a circle, and rank 3 */
     reach(STATUS_TIMEOUT, 0);
 }
 
@@ -114,10 +203,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost_before_its_victims),
         cmocka_unit_test(test_failure_before_its_victims),
+        cmocka_unit_test(test_reason_not_status),
         cmocka_unit_test(test_gravest),
         cmocka_unit_test(test_many_causes),
         cmocka_unit_test(test_causes_alike),
-        cmocka_unit_test(test_lost_others),
+        cmocka_unit_test(test_other_peer),
+        cmocka_unit_test(test_accused),
+        cmocka_unit_test(test_accused_of_delay),
+        cmocka_unit_test(test_edge_of_failure),
         cmocka_unit_test(test_waited_for_waiters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
