@@ -129,13 +129,13 @@ refused_counts ", line 2: '-4' is negative" "1 2\n3 -4\n" alltoallv
 refused_counts ", line 3: 'x' is not a number" "1 2\n\n3 x\n" alltoallv
 refused_counts ", line 1: '1.5' is not a number" "1.5 2\n" allgatherv
 refused_counts ", line 1: '99999999999999999999' is too large" "1 99999999999999999999\n" gatherv
-refused_counts ", line 2: it has 1 numbers, the lines before it 2" "1 2\n3\n" alltoallv
+refused_counts ", line 2: it has 1 numbers, but earlier lines have 2" "1 2\n3\n" alltoallv
 refused_counts "holds 2 lines of 3 numbers, but 2 ranks need as many lines" "1 2 3\n4 5 6\n" alltoallv
 refused_counts "holds 1 line of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
 refused_counts "holds 1 line of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv
 refused_counts "holds a zero byte" "1 2\\0 3\n" allgatherv
 refused_counts "sum of the numbers of rank 0 is too large" "200000000000000000 200000000000000000\n1 1\n" alltoallv
-refused_counts "rank 1 receives adds up to too much" "1 200000000000000000\n1 200000000000000000\n" alltoallv
+refused_counts "sum of what rank 1 receives is too large" "1 200000000000000000\n1 200000000000000000\n" alltoallv
 printf '1 2\n3 4\n' >"$counts"
 refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes out" alltoallv --counts "$counts" -b 4 --np 2
 refused "$counts says how long the blocks are" alltoallv --counts "$counts" -e 4 --np 2

@@ -308,7 +308,7 @@ static void bad_files_say_where(void **state)
         {"\n\n1 2 99999999999999999999\n", ", line 3: '99999999999999999999' is too large",
          COUNTS_VECTOR},
         {"1 2 288230376151711745\n", "is too large", COUNTS_VECTOR},
-        {"1 2 3\n# 4 5\n6 7\n", ", line 3: it has 2 numbers, the lines before it 3", COUNTS_MATRIX},
+        {"1 2 3\n# 4 5\n6 7\n", ", line 3: it has 2 numbers, but earlier lines have 3", COUNTS_MATRIX},
         {"1 2 3\n4 5 6\n", "holds 2 lines of 3 numbers, but 3 ranks", COUNTS_MATRIX},
         {"1 2\n3 4\n5 6\n", "holds 3 lines of 2 numbers, but 3 ranks", COUNTS_MATRIX},
         {"1 2 3\n", "holds 1 line of 3 numbers, but 3 ranks", COUNTS_MATRIX},
@@ -319,7 +319,7 @@ static void bad_files_say_where(void **state)
         {"0 0 0\n200000000000000000 200000000000000000 1\n0 0 0\n",
          "sum of the numbers of rank 1 is too large", COUNTS_MATRIX},
         {"0 200000000000000000 0\n0 200000000000000000 0\n0 0 0\n",
-         "rank 1 receives adds up to too much", COUNTS_MATRIX},
+         "sum of what rank 1 receives is too large", COUNTS_MATRIX},
     };
     (void)state;
     FOR_EACH(i, cases)
