@@ -21,7 +21,7 @@ enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
 struct printers {
     struct report report;
     struct report *each[PRINTERS]; /* CSV, JSON: NULL unless asked for */
-    const char *place[PRINTERS];   /* what it writes to */
+    const char *place[PRINTERS];   /* its destination, for sentences */
     struct outcome *outcome;       /* shared with child processes */
 };
 

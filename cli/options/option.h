@@ -1,5 +1,5 @@
 /*
- * option.h - what an option is: a row of the option table, and a value that the user gave.
+ * option.h - a row of the option table, and a value that the user gave.
  *
  * A row says everything about an option: how it is written, what it means, how its value is read,
  * which field of struct job it sets, and whether all ranks must agree on it. The command line, the

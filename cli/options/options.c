@@ -18,7 +18,7 @@
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
     [GROUP_LINKS] = "Memory and links", [GROUP_RANKS] = "Ranks",
-    [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Testing the tester",
+    [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
 };
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: sums over ranks cannot overflow */
@@ -171,7 +171,7 @@ const struct option_row option_table[] = {
     {.name = "version", .group = GROUP_RESULTS, .commands = FOR_ALL, .kind = &kind_command,
      .help = "print the version"},
     {.name = "help", .letter = 'h', .group = GROUP_RESULTS, .commands = FOR_ALL,
-     .kind = &kind_command, .help = "print this; `cctest help COMMAND` says more"},
+     .kind = &kind_command, .help = "print this; see also `cctest help COMMAND`"},
 
     {.name = "inject", .argument = "FAULT[,...]", .group = GROUP_FAULTS,
      .commands = FOR_RUN, .kind = &kind_inject,

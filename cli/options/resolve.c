@@ -83,8 +83,7 @@ static enum status settle_counts(const struct command_line *line, struct job *jo
         return STATUS_OK;
     if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
         return fail(STATUS_USAGE,
-                    "--counts %s says how long the blocks are: leave --min-bytes and --max-bytes "
-                    "out",
+                    "--counts %s sets the block lengths: leave --min-bytes and --max-bytes out",
                     job->counts.path);
     job->largest = job->smallest;
     return STATUS_OK;

@@ -1,5 +1,5 @@
 /*
- * pmix.c - PMIx, whose library is loaded at run time, with a deadline for every call.
+ * pmix.c - PMIx, process library is loaded at run time, with a deadline for every call.
  *
  * A call may block for any time, since not all servers respect the timeout of the interface. So
  * another thread makes the calls, while the caller watches the clock and signals. If a call does not
@@ -183,11 +183,11 @@ static int number_of(const pmix_value_t *value)
 
 static int get_number(struct client *client, pmix_rank_t rank, const char *key)
 {
-    pmix_proc_t whose = client->self;
+    pmix_proc_t process = client->self;
     pmix_value_t *value = NULL;
     int number = -1;
-    whose.rank = rank;
-    if (!client_called(client, "PMIx_Get", client->library.get(&whose, key, NULL, 0, &value)) ||
+    process.rank = rank;
+    if (!client_called(client, "PMIx_Get", client->library.get(&process, key, NULL, 0, &value)) ||
         !value)
         return -1;
     number = number_of(value);

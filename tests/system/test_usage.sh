@@ -137,9 +137,9 @@ refused_counts "holds a zero byte" "1 2\\0 3\n" allgatherv
 refused_counts "sum of the numbers of rank 0 is too large" "200000000000000000 200000000000000000\n1 1\n" alltoallv
 refused_counts "sum of what rank 1 receives is too large" "1 200000000000000000\n1 200000000000000000\n" alltoallv
 printf '1 2\n3 4\n' >"$counts"
-refused "$counts says how long the blocks are: leave --min-bytes and --max-bytes out" alltoallv --counts "$counts" -b 4 --np 2
-refused "$counts says how long the blocks are" alltoallv --counts "$counts" -e 4 --np 2
-refused "$counts says how long the blocks are" plan alltoallv --counts "$counts" -b 4 --np 2
+refused "$counts sets the block lengths: leave --min-bytes and --max-bytes out" alltoallv --counts "$counts" -b 4 --np 2
+refused "$counts sets the block lengths" alltoallv --counts "$counts" -e 4 --np 2
+refused "$counts sets the block lengths" plan alltoallv --counts "$counts" -b 4 --np 2
 
 # Counts from a FIFO: with a slow writer, without a writer, and (in the background) with an endless one.
 mkfifo "$counts.fifo" "$counts.held"

@@ -1,5 +1,5 @@
 /*
- * test_options.c - the option table: what it accepts, what it refuses and how it says so, where
+ * test_options.c - the option table: valid and invalid values, the sentences of refusals, where
  * values come from, and that the manual page has the same options.
  */
 #include <setjmp.h>
@@ -20,13 +20,13 @@
 
 #define ARGUMENTS_MOST 64
 
-/* What one command line came to. */
+/* The result of a command line. */
 struct outcome {
     enum status status;
     char message[1024];
     struct command_line line;
     struct job job;
-    char text[512]; /* the words live here */
+    char text[512]; /* holds the words */
 };
 
 /* Reads a command line of words between blanks, in the given environment. */
@@ -317,7 +317,7 @@ static void bad_input_is_one_sentence(void **state)
     }
 }
 
-/* The ranks: asked when their number is known. */
+/* Checks that need the number of ranks. */
 
 static enum status check_ranks(struct outcome *o, const char *words, int ranks)
 {
