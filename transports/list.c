@@ -1,7 +1,7 @@
 /*
  * list.c - all transports, in the order in which `-x auto` prefers them.
  *
- * A new transport is one file here and one line in this list (and its name in transports.h).
+ * A new transport is a folder here and a line in this list (and its name in transports.h).
  */
 #include "transports/transports.h"
 

@@ -1,6 +1,6 @@
 /*
- * executor.c - the executor: all operations are open at once, and each goes as far as those before it
- * allow.
+ * executor.c - the executor: all operations are open at once, and each goes as far as those before
+ * it allow.
  *
  * A task is an operation that was made ready: its memory as addresses, its channel, its transfer. A
  * task that is held back watches the one task that holds it back; when that one moves on, the

@@ -1,17 +1,17 @@
 /*
- * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on the
- * node can map (shared).
+ * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on
+ * the node can map (shared).
  *
- * Regions are populated step by step. Before each step the machine must still have room, because the
- * kernel would promise more than it has, and kill a process in the middle of a run.
+ * Regions are populated step by step. Before each step the machine must still have room, because
+ * the kernel would promise more than it has, and kill a process in the middle of a run.
  *
- * Regions lie in huge pages where the kernel gives them, even if they do not fill one. Measured on a
- * Zen 4 in a virtual machine: with buffers of 8 to 256 MiB copies and reductions are 5 to 40 %
+ * Regions lie in huge pages where the kernel gives them, even if they do not fill one. Measured on
+ * a Zen 4 in a virtual machine: with buffers of 8 to 256 MiB copies and reductions are 5 to 40 %
  * faster, most where results go to memory by ordinary stores. To read 128 KiB to 1 MiB of another
  * process (process_vm_readv) is twice as fast. Private memory gets huge pages by madvise(). A memfd
- * does not by the kernel's default, but its small pages may be collapsed into huge ones (Linux 6.1),
- * which costs what their faults would have cost. Peers that map it see huge pages, too, because
- * memory_place() aligns their mapping.
+ * does not by the kernel's default, but its small pages may be collapsed into huge ones (Linux
+ * 6.1), which costs what their faults would have cost. Peers that map it see huge pages, too,
+ * because memory_place() aligns their mapping.
  */
 #include "memory/memory.h"
 
@@ -63,8 +63,8 @@ static enum status memory_refuse_place(const char *kind, size_t bytes)
         (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
 }
 
-/* Bytes that are mapped for a region: whole pages, at least one; from HUGE_LEAST on whole huge pages.
- * memory_mapped(memory_mapped(n)) == memory_mapped(n). */
+/* Bytes that are mapped for a region: whole pages, at least one; from HUGE_LEAST on whole huge
+ * pages. memory_mapped(memory_mapped(n)) == memory_mapped(n). */
 static size_t memory_mapped(size_t bytes)
 {
     size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;

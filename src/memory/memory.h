@@ -29,9 +29,9 @@ struct memory_kind {
     const char *name;
     const char *summary; /* one line for `cctest info` */
 
-    /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a lack
-     * of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick` may be
-     * NULL. */
+    /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
+     * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
+     * may be NULL. */
     enum status (*allocate)(size_t bytes, const struct tick *tick, struct region *region);
     void (*release)(struct region *region);
 

@@ -20,8 +20,8 @@ void memory_look(struct memory_left *left);
 /* Bytes that this process can still get: the lesser of both. */
 size_t memory_available(void);
 
-/* The most bytes that the control groups of this process may take; SIZE_MAX: no limit. False: unknown,
- * because version 1 counts them or this system shows no groups. */
+/* The most bytes that the control groups of this process may take; SIZE_MAX: no limit. False:
+ * unknown, because version 1 counts them or this system shows no groups. */
 bool memory_group_limit(size_t *bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * reduce_kernels.h - what the files of kernels (reduce_*.c) share: how a loop over elements is written, and
- * the table that each type has of them.
+ * reduce_kernels.h - what the files of kernels (reduce_*.c) share: how a loop over elements is
+ * written, and the table that each type has of them.
  *
  * Why the loops look as they do: `to` is often `a` or `b` itself (an accumulation in place), so
  * `restrict` would be a lie and run-time overlap checks would send just that case to the slow loop.
  * What is true is that no element depends on another one, and the pragma says exactly this. -O2
- * leaves loops of unknown length scalar, hence the -O3 for these files (vectorize.h): it makes
- * them three to ten times faster.
+ * leaves loops of unknown length scalar, hence the -O3 for these files (vectorize.h): it makes them
+ * three to ten times faster.
  *
  * Why there are two of each: one binary serves every machine, so what is more than the baseline is
  * chosen when a kernel is asked for. (Clones that the linker resolves would do the same, but their

@@ -1,5 +1,5 @@
 /*
- * transport.c - what all transports have in common: their names, and the queue of a channel.
+ * transport.c - common to all transports: names, and the queue of a channel.
  */
 #include "transport/transport.h"
 

@@ -1,18 +1,17 @@
 /*
- * transport.h - the interface behind which each kind of link stands (transports/: one file each).
+ * transport.h - the interface of a transport: one kind of link (transports/, a folder each).
  *
  * A transport moves bytes along ordered one-way channels from one rank to another. It knows pieces
- * of memory and nothing of algorithms or collectives. Each rank opens one endpoint of each
- * transport that the user allows; an endpoint belongs to one thread.
+ * of memory, and no algorithms or collectives. Each rank opens one endpoint of each transport that
+ * the user allows. An endpoint belongs to one thread.
  *
- * The life of an endpoint: open -> address (a blob for the others) -> attach (per peer, with that
- * peer's blob: can I reach it?) -> connect (the peers that will be used, all ranks at the same
- * time) -> connect again when more peers or lanes are needed -> settle -> channel, post, progress
- * ... -> close.
+ * The life of an endpoint: open -> address (a blob for the other ranks) -> attach (with the blob of
+ * each peer: is it reachable?) -> connect (to the peers that will be used, all ranks at the same
+ * time; again for more peers or lanes) -> settle -> channel, post, progress ... -> close.
  *
- * A sender cannot know what its peer will do with a message. So whatever both ends must agree on
- * (of shm: which ring it takes) follows from its length and the --copy policy alone, and the rest
- * is said on the way: each cell of a ring says itself whether it holds bytes or refers to them.
+ * A sender does not know what its peer does with a message. So whatever both ends must agree on (in
+ * shm: the ring that a message takes) follows from its length and the --copy policy alone. The rest
+ * travels with the data: each cell of a ring says whether it holds bytes or a reference.
  */
 #ifndef CCTEST_TRANSPORT_TRANSPORT_H
 #define CCTEST_TRANSPORT_TRANSPORT_H
@@ -27,45 +26,45 @@
 #include "memory/transfer.h"
 
 enum copy_policy {
-    COPY_AUTO,  /* as the transport finds best, message by message */
+    COPY_AUTO,  /* the transport chooses, message by message */
     COPY_BCOPY, /* every message through the receiver's slots */
-    COPY_ZCOPY, /* every message straight to where it goes */
+    COPY_ZCOPY, /* every message directly to its destination */
     COPY_LL,    /* every message as words that each carry their own flag */
 };
 extern const char *const copy_names[]; /* ended by NULL: "auto", "bcopy", "zcopy", "ll" */
 
-/* The ways that bytes go, counted per endpoint at the receiving side. */
+/* The paths of payload bytes, counted per endpoint. */
 enum path { PATH_LINE, PATH_BCOPY, PATH_ZCOPY, PATH_LL, PATHS };
 extern const char *const path_names[PATHS]; /* "line", "bcopy", "zcopy", "ll" */
 
 struct traffic {
-    uint64_t received[PATHS]; /* payload bytes that arrived this way */
-    uint64_t sent[PATHS];     /* payload bytes that left this way */
+    uint64_t received[PATHS]; /* payload bytes */
+    uint64_t sent[PATHS];     /* payload bytes */
     uint64_t copied_sending;  /* bytes that this rank copied in order to send */
-    uint64_t
-        copied_receiving; /* bytes that this rank copied (or landed in a slot) in order to receive,
-                                  over and above placing or combining them where they belong */
+    /* Bytes that this rank copied, or that landed in a slot, in order to receive. To place or
+     * combine them at their destination does not count. */
+    uint64_t copied_receiving;
 };
 
-/* Bytes of the shortest message that says something of its link: what shorter ones wait for are the
- * delays of everything else, and to look closer would be a delay of its own. */
+/* Bytes of the shortest message that counts in wait_stats. Shorter ones mostly wait for other
+ * things than the link, and to measure them would delay them. */
 #define WAIT_STATS_LEAST ((size_t)64 << 10)
 
-/* What a channel had to wait for since it was made. */
+/* What a channel has waited for since it was made. */
 struct wait_stats {
-    /* One that receives: bytes were awaited and had room to go, and none came; ns, counted only
-     * while its endpoint is watched, and for messages of WAIT_STATS_LEAST and more. */
+    /* Receiving: ns in which a transfer could take bytes and none arrived. Counted only while
+     * endpoint->watched, and for messages of WAIT_STATS_LEAST and more. */
     uint64_t starved;
-    /* One that sends: bytes were on their way, and the peer had room for them; ns. */
+    /* Sending: ns in which bytes were in flight and the peer had room for them. */
     uint64_t busy;
-    uint64_t resent; /* packets that were sent more than once */
+    uint64_t resent; /* packets that were sent again */
 };
 
-/* What the network is at while a rank moves nothing. */
+/* What the network does while a rank moves nothing. */
 struct idle_report {
-    int unheard;      /* a peer to which bytes were sent that the network does not deliver, however
-                         often they are sent again; -1: none that is known */
-    uint64_t arrived; /* bytes that have come for this rank, asked for or not */
+    int unheard;      /* a peer that does not acknowledge bytes, which are sent again and again;
+                         -1: none is known */
+    uint64_t arrived; /* bytes that the network has delivered, awaited or not */
 };
 
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
@@ -74,21 +73,21 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
-    bool has_core;   /* there is a core for each rank of this host; else they take turns */
-    bool is_bound;   /* it stays on its core, so that what is measured of it will hold */
+    bool has_core;   /* this host has a core for each of its ranks; else they share */
+    bool is_bound;   /* this rank stays on its core, so that latencies measured once hold */
     enum copy_policy copy;
-    bool combines;     /* receivers combine what comes: the collective reduces */
-    bool one_way;      /* who sends much receives little: the collective has a root */
+    bool combines;     /* the collective reduces: receivers combine messages */
+    bool one_way;      /* the collective has a root: ranks mostly either send or receive */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
-    const struct region
-        *regions; /* this rank's buffers: what may be offered for reading in place */
+    const struct region *regions; /* the buffers of this rank, which peers may read in place; valid
+                                     during open() only */
     int region_count;
     const char *interface;       /* address or device name to listen on; NULL: any */
-    bool watches;                /* somebody will ask what its channels waited for */
-    const unsigned char *secret; /* 32 bytes: what peers must prove to know */
-    double timeout;              /* seconds without progress that end the job; nobody here counts
-                                    them, but what is tried one after the other fits into them */
+    bool watches;                /* wait_stats() will be called */
+    const unsigned char *secret; /* 32 bytes that peers must prove to know */
+    double timeout;          /* seconds without progress that end the job. The transport does not
+                                    count them, but fits its retries into them. */
     const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
                                 waits inside a call; NULL: it waits as long as it takes */
 };
@@ -97,12 +96,12 @@ struct endpoint {
     const struct transport *transport;
     struct transport_config config;
     struct traffic traffic;
-    _Atomic uint64_t strangers; /* connections that were none of the job's, and were dropped */
-    bool watched;               /* somebody wants to know what its channels wait for */
-    bool exhausted; /* attach() failed for want of file descriptors, not of a way to the peer */
+    _Atomic uint64_t strangers; /* connections from outside the job, which were rejected */
+    bool watched;               /* its channels count what they wait for */
+    bool exhausted;             /* attach() failed for lack of file descriptors */
 };
 
-/* A one-way ordered channel. Transports embed it as the first member of their own. */
+/* A one-way ordered channel: the first member of a transport's own struct. */
 struct channel {
     struct endpoint *endpoint;
     int peer, lane;
@@ -114,45 +113,47 @@ struct transport {
     const char *name;    /* "shm" */
     const char *summary; /* one line for `cctest info` */
 
-    /* NULL if this machine can use it at all, else why not, and which package has what is
-     * missing. */
+    /* NULL if this machine can use the transport, else why not, and which package is missing.
+     * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */
     const char *(*unavailable)(void);
 
+    /* Makes an endpoint; keeps a copy of the config. */
     enum status (*open)(const struct transport_config *config, struct endpoint **endpoint);
 
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
     size_t (*address)(struct endpoint *endpoint, void *blob);
 
-    /* Can this endpoint reach `peer`? NULL: yes. Else the reason, static or in endpoint memory,
-     * valid until the next attach. Keeps what it needs of `blob`. */
+    /* NULL if this endpoint can reach `peer`, whose address is `blob` (checked as input from
+     * outside). Else the reason, valid until the next attach. Keeps what it needs of `blob`. */
     const char *(*attach)(struct endpoint *endpoint, int peer, const void *blob, size_t size);
 
-    /* Makes channels in both directions to `peers` on lanes 0 .. lanes - 1. Called by all ranks
-     * together, with peer sets that are mutual; channels that exist stay as they are. */
+    /* Makes channels in both directions to `peers`, which are attached, on lanes 0 .. lanes - 1.
+     * All ranks call it together, and their peer sets are mutual. Existing channels stay. May
+     * block; config.tick then tells whether to go on. */
     enum status (*connect)(struct endpoint *endpoint, const int *peers, int count, int lanes);
 
-    /* No connect() will follow: closes what only connecting needs, so that nothing listens while a
-     * job runs. NULL: there is nothing of that kind. */
+    /* No connect() will follow: closes what only connect() needs, so that no socket listens while a
+     * job runs. NULL: nothing to close. */
     void (*settle)(struct endpoint *endpoint);
 
-    /* The channel; NULL if it was not connected. Owned by the endpoint. */
+    /* The channel, owned by the endpoint; NULL if it is not connected. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
 
-    /* What was found out about the way to a connected peer, and what follows from it: a few static
-     * words, the same for all peers that are treated alike; *ns: how long the least that travels
-     * takes one way, 0 if that was not measured. NULL: there is nothing to say of any. */
+    /* How the transport treats a connected peer: a few static words, the same for all peers that
+     * are treated alike. *ns: the one-way latency of the smallest message; 0: not measured. NULL:
+     * it treats all alike. */
     const char *(*describe)(const struct endpoint *endpoint, int peer, uint64_t *ns);
 
-    /* What the channel had to wait for until now. NULL: the transport does not know. */
+    /* What the channel has waited for. NULL: the transport does not know. */
     void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
 
-    /* Called by channel_post() when a transfer was put behind channel->last. */
+    /* Called by channel_post() after it has appended a transfer to the queue. */
     void (*activate)(struct channel *channel);
 
     /* Short messages without posting. All three NULL: not offered.
      * eager_most(): the longest such message, in bytes; 0: none.
      * eager_move(): sends or receives all of `transfer` at once (*moved is set), or nothing yet.
-     *   What travels is the same as for a posted transfer. No transfer may be posted on the channel.
+     *   The bytes travel as those of a posted transfer. None may be posted on the channel.
      * eager_await(): the caller waits for an eager_move() on the channel, on which nothing is
      *   posted; the next check() looks at its peer. */
     size_t (*eager_most)(const struct channel *channel);
@@ -160,18 +161,20 @@ struct transport {
                               bool *moved);
     void (*eager_await)(struct channel *channel);
 
-    /* Moves what can be moved now; never blocks. Its cost follows the channels that have transfers
-     * posted. Errors: a peer is gone (STATUS_TIMEOUT, naming it), or the link failed. */
+    /* Moves what can be moved now; never blocks. Its cost grows with the number of channels that
+     * have transfers posted. Errors: a peer is gone (fail_peer(), naming it), or the link
+     * failed. */
     enum status (*progress)(struct endpoint *endpoint);
 
-    /* Called now and then while nothing moves: looks whether the peers that are waited for still
-     * live. May be NULL. */
+    /* Called now and then while nothing moves: fails if a peer that the endpoint waits for is gone.
+     * NULL: progress() notices. */
     enum status (*check)(struct endpoint *endpoint);
 
-    /* Called while nothing has moved for a good while: adds what the network is at. May be NULL. */
+    /* Called when nothing has moved for a while: adds to *idle. NULL: the transport does not
+     * know. */
     void (*idle_report)(const struct endpoint *endpoint, struct idle_report *idle);
 
-    /* Drops what is still posted and leaves nothing behind. NULL is allowed. */
+    /* Drops posted transfers and frees everything. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);
 };
 
@@ -183,11 +186,11 @@ const struct transport *transport_find(const char *name);
 
 /* Posts a transfer (kind, layouts, length, grain, limit, moved set; done 0) and starts its cursors:
  * `cursor` on what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete
- * at once. The transfer stays the caller's and must live until done == length or the endpoint is
+ * at once. The caller owns the transfer, which must live until done == length or the endpoint is
  * closed. */
 void channel_post(struct channel *channel, struct transfer *transfer);
 
-/* For transports: takes channel->first off when it is done. */
+/* For transports: removes channel->first, which is done. */
 void channel_pop(struct channel *channel);
 
 #endif

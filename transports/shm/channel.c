@@ -11,8 +11,8 @@
  *     zcopy   a slot refers to bytes in the sender's memory. The receiver reads them there and puts
  *             them in place. The return of the slot tells the sender that they are done.
  *
- * No side waits until a cell is full: it sends or takes what the limit allows. A cell holds bytes of
- * one message.
+ * No side waits until a cell is full: it sends or takes what the limit allows. A cell holds bytes
+ * of one message.
  */
 #include "transports/shm/channel.h"
 
@@ -27,8 +27,8 @@
 #include "transports/shm/peer.h"
 #include "transports/shm/ring.h"
 
-/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system call,
- * and more for every run. Slots between far cores cost twice as much as between near ones. */
+/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system
+ * call, and more for every run. Slots between far cores cost twice as much as between near ones. */
 enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
 static const struct {
     size_t bcopy_most;      /* messages up to here go through slots */
@@ -47,7 +47,7 @@ static const struct {
 #define TURN_MOST      ((size_t)256 << 10)
 #define REFERENCE_MOST ((size_t)4 << 20)
 #define HELP_MOST      ((size_t)4 << 20) /* messages that an idle sender helps to copy */
-#define REST_MOST      ((size_t)8 << 10) /* a rest that short goes along: a call of its own costs more */
+#define REST_MOST      ((size_t)8 << 10) /* goes along with the last call */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
 
@@ -135,13 +135,13 @@ static bool shm_auto_refers(const struct shm_channel *channel, size_t length, si
     enum shm_source source = reference->region >= 0                ? SHM_SHARED
                              : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
                                                                    : SHM_PRIVATE_NEAR;
-    /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a core,
-     * or if the sender has little else to do. */
+    /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a
+     * core, or if the sender has little else to do. */
     if (source != SHM_SHARED && config->combines &&
         (channel->peer->distance != SHM_CORELESS || config->one_way))
         return false;
-    /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes that
-     * do not stay in the cache on their way go through memory twice. */
+    /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes
+     * that do not stay in the cache on their way go through memory twice. */
     if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
         return false;
     return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
@@ -196,8 +196,8 @@ static size_t shm_fill_ll(struct shm_ring *ring, struct transfer *transfer)
     return bytes;
 }
 
-/* Fills a free cell with the next bytes of `transfer` or a reference to them, and publishes it. Returns
- * how many bytes. */
+/* Fills a free cell with the next bytes of `transfer` or a reference to them, and publishes it.
+ * Returns how many bytes. */
 static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind ring_kind,
                        struct transfer *transfer, enum path *path)
 {
@@ -381,8 +381,8 @@ static void shm_take_here(struct shm_channel *channel, struct transfer *transfer
     }
 }
 
-/* The same from a rank of this process, whose memory goes away when it leaves. It sets `closed` first,
- * then waits while a rank sets `reading` (shm_close). */
+/* The same from a rank of this process, whose memory goes away when it leaves. It sets `closed`
+ * first, then waits while a rank sets `reading` (shm_close). */
 static enum status shm_take_shared(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {

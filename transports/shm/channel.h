@@ -14,8 +14,8 @@ bool shm_channel_is_idle(const struct shm_channel *channel);
 /* Is a cell free to be sent? */
 bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind);
 
-/* Copies bytes into a slot: past the cache if the peer is far, because to fetch each line out of the
- * other core's cache would take several times as long. */
+/* Copies bytes into a slot: past the cache if the peer is far, because to fetch each line out of
+ * the other core's cache would take several times as long. */
 void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes);
 
 #endif

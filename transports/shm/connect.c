@@ -4,8 +4,8 @@
  * Two ranks arrange it in the connect slots of their segments:
  *
  *     offer     this rank makes a block for the channels from the peer. Its connect slot for the
- *               peer says where the block is, the sizes of its rings, and whether this rank can read
- *               the private memory of the peer.
+ *               peer says where the block is, the sizes of its rings, and whether this rank can
+ *               read the private memory of the peer.
  *     accept    when the peer has offered: this rank maps the peer's block, makes the channels, and
  *               says so in its slot
  *     wait      until the peer has accepted, too; then the slots may be written again
@@ -122,8 +122,8 @@ static size_t shm_share(const struct transport_config *config)
     return memory_available() / MEMORY_PART / shm_local_ranks(config);
 }
 
-/* Fails if the rings do not fit, after all shrinking. The kernel would not refuse the memory, but kill
- * a rank. */
+/* Fails if the rings do not fit, after all shrinking. The kernel would not refuse the memory, but
+ * kill a rank. */
 static enum status shm_geometry_check(const struct transport_config *config, size_t channels,
                                       const struct shm_geometry *geometry)
 {
@@ -281,7 +281,8 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
     return channel;
 }
 
-/* Makes the channels of both directions: from the peer in this rank's block, to it in the peer's. */
+/* Makes the channels of both directions: from the peer in this rank's block, to it in the
+ * peer's. */
 static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
                                        const struct shm_connect_slot *const connect_slots[2],
                                        char *const blocks[2])

@@ -20,8 +20,8 @@
 #include "transports/shm/segment.h"
 #include "transports/transports.h"
 
-/* The most that all segments of a node take, and one of them, unless the user sets the size of slots.
- * Rings do not shrink below a least size, so the sum may grow to 256 MiB. */
+/* The most that all segments of a node take, and one of them, unless the user sets the size of
+ * slots. Rings do not shrink below a least size, so the sum may grow to 256 MiB. */
 #define NODE_BYTES    ((size_t)192 << 20)
 #define SEGMENT_BYTES ((size_t)32 << 20)
 
@@ -74,8 +74,8 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
         endpoint->active[sends].end = &endpoint->active[sends].first;
     endpoint->used = endpoint->segment->header_bytes;
     shm_address_fill(endpoint);
-    /* If the kernel's yama is active, this allows the peers to read this process. Else it fails, and
-     * is not needed. */
+    /* If the kernel's yama is active, this allows the peers to read this process. Else it fails,
+     * and is not needed. */
     if (shm_refers(config->copy))
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     *opened = &endpoint->base;
@@ -187,8 +187,9 @@ static enum status shm_check(struct endpoint *base)
     return status;
 }
 
-/* The memory of this rank may go away when this returns. Ranks of other processes keep their mappings.
- * Ranks of this process see `closed`; this one waits while one of them reads its memory. */
+/* The memory of this rank may go away when this returns. Ranks of other processes keep their
+ * mappings. Ranks of this process see `closed`; this one waits while one of them reads its
+ * memory. */
 static void shm_close(struct endpoint *base)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;

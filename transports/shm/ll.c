@@ -4,29 +4,29 @@
  * A word is 8 bytes, {32 bits of data, 32 bits of epoch}, stored and loaded in one piece. A word
  * that holds the epoch has arrived, whatever the state of its neighbours. So no other flag is
  * needed, and no store must be ordered after another. The price: half of the bytes are flags. (A
- * line cell, shm.h, has one flag for up to 56 bytes, written after them. Fewer bytes travel, and the
- * two stores must stay in order.) The rules:
+ * line cell, shm.h, has one flag for up to 56 bytes, written after them. Fewer bytes travel, and
+ * the two stores must stay in order.) The rules:
  *
- *     Regions  A channel has two. The parity of an epoch selects its region: one is filled while the
- *              other is read. Messages follow each other in a region, 4 bytes in a word. An epoch
- *              ends with its region, or where the rest of the region is too short for a message
- *              that fits into a whole one. A message longer than a region continues in the next.
- *              Both ends find these places from the lengths alone. Words are taken as they arrive,
- *              so messages stream. (With one message an epoch, only two could be in flight.)
+ *     Regions  A channel has two. The parity of an epoch selects its region: one is filled while
+ *              the other is read. Messages follow each other in a region, 4 bytes in a word. An
+ *              epoch ends with its region, or where the rest of the region is too short for a
+ *              message that fits into a whole one. A message longer than a region continues in the
+ *              next. Both ends find these places from the lengths alone. Words are taken as they
+ *              arrive, so messages stream. (With one message an epoch, only two could be in flight.)
  *     Epochs   Words of old epochs remain, since nothing is cleared; their epoch tells that they
  *              are old. No epoch is 0, the value of memory that was never written. The first is 2,
  *              so that the even region begins.
- *     Wrap     After 0xFFFFFFFF comes 2: the next number that is even and not 0, since parities must
- *              alternate. From there on numbers repeat, and a word that no message has reached for
- *              a whole cycle would be taken for a new one. So a region is zeroed once the last epoch
- *              of its parity, 0xFFFFFFFE or 0xFFFFFFFF, has been read, and at no other time.
+ *     Wrap     After 0xFFFFFFFF comes 2: the next number that is even and not 0, since parities
+ *              must alternate. From there on numbers repeat, and a word that no message has reached
+ *              for a whole cycle would be taken for a new one. So a region is zeroed once the last
+ *              epoch of its parity, 0xFFFFFFFE or 0xFFFFFFFF, has been read, and at no other time.
  *
  * NCCL needs no credit: its caller sends to and receives from every peer in each epoch, so that a
- * message from a peer proves that the peer has read the epoch before. A lane here may be used in one
- * direction only. So the receiver counts the epochs that it has read in the ring's credit line, and
- * the sender reads that line before it overwrites an epoch of which it does not know so. This is the
- * flow control of every other ring (shm.h), for a ring of two cells. It orders the zeros, too: they
- * are stored before the credit.
+ * message from a peer proves that the peer has read the epoch before. A lane here may be used in
+ * one direction only. So the receiver counts the epochs that it has read in the ring's credit line,
+ * and the sender reads that line before it overwrites an epoch of which it does not know so. This
+ * is the flow control of every other ring (shm.h), for a ring of two cells. It orders the zeros,
+ * too: they are stored before the credit.
  *
  * A limit that grows by less than a word holds back up to 3 bytes, since a word can be stored only
  * once. No rank waits for them for ever: the first incomplete operation in program order has no
@@ -42,8 +42,8 @@
 #define EPOCH_FIRST 2
 #define EPOCH_LAST  UINT32_MAX
 
-/* Messages begin on a cache line of words. A region is whole lines, and a line holds two of the largest
- * elements (16 bytes). So no element crosses the end of a region. */
+/* Messages begin on a cache line of words. A region is whole lines, and a line holds two of the
+ * largest elements (16 bytes). So no element crosses the end of a region. */
 #define STEP (SHM_CACHE_LINE / sizeof(uint64_t) * WORD_DATA)
 
 _Static_assert(EPOCH_FIRST % 2 == 0 && EPOCH_LAST % 2 == 1, "parities alternate at the wrap");

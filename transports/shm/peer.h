@@ -8,8 +8,8 @@
 
 /* Fills in the endpoint's address. */
 void shm_address_fill(struct shm_endpoint *endpoint);
-/* Makes *peer if `rank`, at `address`, can be reached. Returns NULL, or the reason why not: static, or
- * in endpoint->reason. */
+/* Makes *peer if `rank`, at `address`, can be reached. Returns NULL, or the reason why not: static,
+ * or in endpoint->reason. */
 const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
                             const struct shm_address *address, struct shm_peer **peer);
 /* Maps the regions of the peer that lie in shared memory. Does nothing the second time. */

@@ -1,6 +1,6 @@
 /*
- * ring.h - operations on the rings of a channel that posted (channel.c) and eager messages (eager.c)
- * share, for cells and for words (ll.c).
+ * ring.h - operations on the rings of a channel that posted (channel.c) and eager messages
+ * (eager.c) share, for cells and for words (ll.c).
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H

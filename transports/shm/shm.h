@@ -33,8 +33,8 @@
 #define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more goes by reference */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* one call costs 2 us, then reads 10 GB/s */
 
-/* The length of a message selects its ring: one line; one slot; more. Short messages have few slots,
- * which stay in the cache. Long ones stream through many. With --copy ll all take SHM_LL. */
+/* The length of a message selects its ring: one line; one slot; more. Short messages have few
+ * slots, which stay in the cache. Long ones stream through many. With --copy ll all take SHM_LL. */
 enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_LL, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 

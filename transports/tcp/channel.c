@@ -8,9 +8,9 @@
  *   zcopy   sendmsg from the pieces of the message, recvmsg into them
  *   bcopy   through a slot on both sides: one packed send, one packed receive
  *
- * A recv_reduce always lands in the slot, since a socket cannot combine, and is combined from there in
- * whole elements. No side waits for a full slot: a limit may grow by one element at a time, so two
- * ranks that each wait for the rest of a slot could wait for ever.
+ * A recv_reduce always lands in the slot, since a socket cannot combine, and is combined from there
+ * in whole elements. No side waits for a full slot: a limit may grow by one element at a time, so
+ * two ranks that each wait for the rest of a slot could wait for ever.
  */
 #include "transports/tcp/channel.h"
 
@@ -67,8 +67,8 @@ static int tcp_vector(const struct transfer *transfer, size_t most, struct iovec
     return count;
 }
 
-/* Evaluates the result of a system call on the socket. *moved: the bytes that it moved, 0 if it would
- * block. Its time counts as copying if it moved any, else as `before`. */
+/* Evaluates the result of a system call on the socket. *moved: the bytes that it moved, 0 if it
+ * would block. Its time counts as copying if it moved any, else as `before`. */
 static enum status tcp_moved(struct tcp_channel *channel, enum activity before, ssize_t result,
                              size_t *moved)
 {
@@ -95,8 +95,8 @@ static enum status tcp_moved(struct tcp_channel *channel, enum activity before, 
     return STATUS_OK;
 }
 
-/* The two ways to send, and the two to receive. Each makes one attempt to move up to `most` bytes (not
- * 0) of the first transfer. *wanted: how many it tried, *moved: how many it moved. */
+/* The two ways to send, and the two to receive. Each makes one attempt to move up to `most` bytes
+ * (not 0) of the first transfer. *wanted: how many it tried, *moved: how many it moved. */
 static enum status tcp_send_straight(struct tcp_channel *channel, struct transfer *transfer,
                                      size_t most, size_t *wanted, size_t *moved)
 {
@@ -223,8 +223,9 @@ enum status tcp_channel_progress(struct tcp_channel *channel)
     return STATUS_OK;
 }
 
-/* Looks for a closed connection that no system call has reported, because a limit keeps this rank from
- * reading, or because it only sends. What the peer sent before it closed the connection is valid. */
+/* Looks for a closed connection that no system call has reported, because a limit keeps this rank
+ * from reading, or because it only sends. What the peer sent before it closed the connection is
+ * valid. */
 enum status tcp_channel_check(const struct tcp_channel *channel)
 {
     struct pollfd watch = {.fd = channel->socket->fd, .events = POLLRDHUP};

@@ -183,8 +183,8 @@ static const char *round_admit(void *argument, int fd, const struct handshake *h
     return NULL;
 }
 
-/* Sends or receives the confirmation. Then the connection is made, and is kept also if this call does
- * not need it: the peer may already be in the next one. */
+/* Sends or receives the confirmation. Then the connection is made, and is kept also if this call
+ * does not need it: the peer may already be in the next one. */
 static enum status attempt_confirm(struct round *round, struct attempt *attempt)
 {
     char confirmation = 1;
@@ -289,8 +289,8 @@ static size_t round_missing(const struct round *round)
     return missing;
 }
 
-/* Incoming connections without their confirmation. Their other end may use them already, so they must
- * not be dropped. */
+/* Incoming connections without their confirmation. Their other end may use them already, so they
+ * must not be dropped. */
 static size_t round_unconfirmed(const struct round *round)
 {
     size_t unconfirmed = 0;

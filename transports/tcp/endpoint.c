@@ -1,8 +1,9 @@
 /*
- * endpoint.c - the tcp transport, which works everywhere: one socket for each lane between two ranks.
+ * endpoint.c - the tcp transport, which works everywhere: one socket for each lane between two
+ * ranks.
  *
- * Few active channels are each tried directly, which is fastest. If there are many, epoll tells which
- * are worth a try; it is edge-triggered, so that idle sockets cost nothing.
+ * Few active channels are each tried directly, which is fastest. If there are many, epoll tells
+ * which are worth a try; it is edge-triggered, so that idle sockets cost nothing.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -39,7 +39,8 @@ static void tcp_channel_init(struct tcp_channel *channel, struct tcp_socket *soc
     channel->slot = malloc(endpoint->slot_bytes);
 }
 
-/* Makes room for one more socket in the peer's lanes, and for its two channels in the active list. */
+/* Makes room for one more socket in the peer's lanes, and for its two channels in the active
+ * list. */
 static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, int lane)
 {
     size_t channels = 2 * ((size_t)endpoint->sockets + 1);
@@ -58,8 +59,8 @@ static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, 
     return true;
 }
 
-/* Within a host there is no congestion, and a control that paces (bbr) takes twice the time of one that
- * does not. Between hosts the user's choice stays. */
+/* Within a host there is no congestion, and a control that paces (bbr) takes twice the time of one
+ * that does not. Between hosts the user's choice stays. */
 static void tcp_unpace(int fd)
 {
     static const char control[] = "reno"; /* every Linux has it */

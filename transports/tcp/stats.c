@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 
-/* Acknowledges at once what has arrived. The kernel would wait up to 40 ms for more, and meanwhile the
- * sender's kernel would count the bytes as in flight. */
+/* Acknowledges at once what has arrived. The kernel would wait up to 40 ms for more, and meanwhile
+ * the sender's kernel would count the bytes as in flight. */
 static void tcp_acknowledge(const struct tcp_channel *channel)
 {
     int yes = 1;

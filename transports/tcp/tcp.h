@@ -1,10 +1,10 @@
 /*
  * tcp.h - the types that the files of the tcp transport share.
  *
- * One full-duplex socket serves one lane between two ranks, so that each lane has TCP's flow control of
- * its own. The lower rank listens, the higher one connects. Both prove their identity, and a proof
- * holds for these two ranks and this lane only. The data is not encrypted, because encryption would
- * dominate the measurement.
+ * One full-duplex socket serves one lane between two ranks, so that each lane has TCP's flow
+ * control of its own. The lower rank listens, the higher one connects. Both prove their identity,
+ * and a proof holds for these two ranks and this lane only. The data is not encrypted, because
+ * encryption would dominate the measurement.
  */
 #ifndef CCTEST_TRANSPORTS_TCP_TCP_H
 #define CCTEST_TRANSPORTS_TCP_TCP_H
