@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""cctest side by side with MPI libraries, and with what the machine allows.
+"""Compares cctest with MPI libraries and with the limits of the machine.
 
-For every collective, size, number of ranks and transport: how long an iteration takes in cctest,
-with the algorithm that an earlier run found to be the fastest, divided by how long it takes in the
-faster one of Open MPI and MPICH. All programs begin with the same barrier, use the same clock, the
-same kind of memory and the same bytes, and are run in turn, round after round; what counts is the
-median of the rounds' medians. All numbers go to a JSON file, the tables to standard output.
+For every collective, size, number of ranks and transport: the time of an iteration of cctest, with
+the fastest algorithm of an earlier run, divided by the time of the faster one of Open MPI and
+MPICH. All programs have the same barrier, clock, kind of memory and bytes. They run in turn, round
+after round; the result is the median of the medians of the rounds. All numbers go to a JSON file,
+the tables to standard output.
 
 While tuning, run one group:  bench.py --ranks 2 --transports shm --collectives allreduce --rounds 3
 """
@@ -29,16 +29,16 @@ import programs
 import tables
 
 LEAST, MOST = 5, 2000   # timed iterations of a cell
-SPINS_ALONE, SPINS_SHARED = 300, 1  # looks at a barrier before the core is given away
-LIMITED_FROM = 8 << 20  # bytes from which the limit of the machine is shown
-LARGE_FROM = 64 << 20   # bytes from which --large-rounds holds
-SHARED_FROM = 64 << 20  # bytes from which -m shared is compared with memory
+SPINS_ALONE, SPINS_SHARED = 300, 1  # polls at a barrier before a rank yields its core
+LIMITED_FROM = 8 << 20  # bytes; the limit of the machine is shown from this size on
+LARGE_FROM = 64 << 20   # bytes; --large-rounds applies from this size on
+SHARED_FROM = 64 << 20  # bytes; -m shared is compared with memory from this size on
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-# The choosing run: up to so many bytes, iterations, warm-up, checked, and times it is repeated.
+# Classes of the choosing run: largest size, iterations, warm-up, checked, repetitions.
 CHOOSING = [(64 << 10, 100, 10, 1, 3), (2 << 20, 20, 3, 1, 2), (32 << 20, 5, 2, 0, 1),
             (1 << 62, 2, 1, 0, 1)]
-CANDIDATES = 3  # algorithms that are still tried in the last class: the best of the one before
+CANDIDATES = 3  # algorithms of the last class: the best of the class before
 
 
 def size_value(text):
@@ -64,14 +64,14 @@ def options_read():
     add = parser.add_argument
     add("--ranks", type=listed(int), default=[2, 4], metavar="N,...")
     add("--transports", type=listed(str), default=["shm", "tcp"], metavar="X,...")
-    add("--collectives", type=listed(str), metavar="C,...", help="default: all that the others have too")
+    add("--collectives", type=listed(str), metavar="C,...", help="default: all that MPI has, too")
     add("--sizes", type=listed(size_value), metavar="SIZE,...",
         default=[8 << 2 * k for k in range(13)] + [256 << 20],
         help="bytes (8,32,...,128M,256M)")
     add("--start", type=listed(str), default=["barrier", "back-to-back"], metavar="MODE,...",
         help="how iterations begin: barrier,back-to-back")
     add("--back-to-back-most", type=size_value, default=2 << 20, metavar="SIZE",
-        help="largest size that is run back to back (2M: a barrier is nothing beside more)")
+        help="largest size that is run back to back (2M: beyond it the barrier does not matter)")
     add("--rounds", type=int, default=5, metavar="N")
     add("--large-rounds", type=int, default=3, metavar="N", help="rounds of 64M and more")
     add("--budget", type=float, default=0.06, metavar="SECONDS", help="time of a cell in a round")
@@ -81,10 +81,10 @@ def options_read():
     add("--cctest-arguments", type=shlex.split, default=[], metavar="TEXT",
         help="more options for cctest: '--chunk 256K'")
     add("--kernels", default=os.path.join(programs.ROOT, "build", "tests", "bench", "kernels"),
-        metavar="PROGRAM", help="what measures the reductions")
+        metavar="PROGRAM", help="the program that measures reductions")
     add("--build", default=os.path.join(programs.ROOT, "build", "bench"), metavar="DIRECTORY")
     add("--json", metavar="FILE", help="for all numbers (BENCH_JSON, or bench.json in --build)")
-    add("--skip-limits", action="store_true", help="do not measure what the machine allows")
+    add("--skip-limits", action="store_true", help="do not measure the limits of the machine")
     add("--skip-kernels", action="store_true", help="no table of types and operations")
     add("--skip-peers", action="store_true", help="only limits and -m shared")
     add("--skip-shared", action="store_true", help="no table of -m shared")
@@ -111,7 +111,7 @@ def progress(text):
     print("bench: " + text, file=sys.stderr, flush=True)
 
 
-# What the choosing run found for a size: p50 of the fastest, its name, and the bytes that are run.
+# Result of the choosing run for a size: p50 of the fastest algorithm, its name, and the actual bytes.
 Choice = collections.namedtuple("Choice", "us algorithm bytes")
 
 
@@ -134,7 +134,7 @@ class Bench:
         for name in self.collectives:
             if name not in self.cctest.collectives:
                 raise programs.Unavailable("cctest has no collective '%s'" % name)
-        # cctest rounds sizes up; one that has none runs 0 bytes whatever is asked for.
+        # cctest rounds sizes up; a collective without data runs 0 bytes.
         self.sized = {name: name != "barrier" for name in self.collectives}
         self.absent += ["%s: peer.c has no %s" % (peer.name, name) for peer in self.peers
                         for name in self.collectives if name not in peer.collectives]
@@ -142,7 +142,7 @@ class Bench:
         self.limits, self.problems, self.cells, self.shared = {}, [], [], []
         self.kernels = []  # lines of its table
         self.model = model.Model(self.cctest)
-        self.spent = {}  # seconds, by what they went to
+        self.spent = {}  # seconds by activity
 
     def timed(self, what, function, *arguments):
         begun = time.monotonic()
@@ -152,7 +152,7 @@ class Bench:
             self.spent[what] = self.spent.get(what, 0) + time.monotonic() - begun
 
     def trouble(self, who, outcome):
-        """A run that did not end well; told at once, and kept."""
+        """Reports a run that failed, and keeps it for the end."""
         text = "%s: %s: %s" % (who, outcome.status, outcome.message)
         self.problems.append(text)
         progress(text)
@@ -166,7 +166,7 @@ class Bench:
         return arguments
 
     def choose_class(self, collective, base, sizes, algorithms, manner, found):
-        """One class of sizes: adds each algorithm's Choice to `found`, {size: {name: Choice}}."""
+        """Runs one class of sizes: adds Choices to `found`, {size: {name: Choice}}."""
         _, iterations, warmup, checked, times = manner
         for group in programs.sweeps(sizes) * times:
             arguments = base + programs.sweep_arguments(group) + [
@@ -188,7 +188,7 @@ class Bench:
         return [choice.algorithm for choice in sorted(choices.values())[:CANDIDATES]] or None
 
     def choose(self, collective, transport, ranks, start, sizes):
-        """{size: Choice}: the fastest in a run of its own."""
+        """{size: Choice} of the fastest algorithms, from separate runs."""
         base = self.arguments(collective, transport, ranks, start)
         found, least = {}, -1
         algorithms = [self.options.algorithm] if self.options.algorithm else None
@@ -208,7 +208,7 @@ class Bench:
         return max(LEAST, min(MOST, wanted)), max(1, min(256, wanted // 8))
 
     def cctest_groups(self, choice):
-        """Neighbours of one algorithm and alike iterations: [([sizes], algorithm, n, w)]."""
+        """Groups neighbouring sizes of one algorithm: [([sizes], algorithm, n, w)]."""
         groups = []
         for size in sorted(choice):
             algorithm = choice[size].algorithm
@@ -223,7 +223,7 @@ class Bench:
         return groups
 
     def cctest_round(self, collective, transport, ranks, start, choice, given_up):
-        """{size: time_us} of one round; what went wrong is noted in `given_up`."""
+        """{size: time_us} of one round; failures are noted in `given_up`."""
         times = {}
         for sizes, algorithm, n, w in self.cctest_groups(choice):
             arguments = self.arguments(collective, transport, ranks, start) + [
@@ -248,7 +248,7 @@ class Bench:
         behind it."""
         spins = SPINS_ALONE if ranks <= len(self.cpus) else SPINS_SHARED
         silence = 30 + 3 * self.options.budget + 30 * expected * 1e-6
-        # Of the bytes that are run, which whole blocks can make more than the size.
+        # By the actual bytes; whole blocks can make them more than the size.
         most = max((run for run, starts in wanted.values() if "back-to-back" in starts), default=0)
         options = ["--budget", str(self.options.budget), "--spins", str(spins), "--least",
                    str(LEAST), "--most", str(MOST), "--back-to-back-most", str(most)]
@@ -292,7 +292,7 @@ class Bench:
         choices = {start: self.timed("choosing", self.choose, collective, transport, ranks, start,
                                      [size for size in sizes if start in starts_of[size]])
                    for start in options.start}
-        wanted = {}  # what the peers are to run: what cctest could
+        wanted = {}  # for the peers: the sizes that cctest ran
         for size in sizes:
             runs = {start: choices[start][size].bytes for start in starts_of[size]
                     if size in choices[start]}
@@ -305,7 +305,7 @@ class Bench:
         given_up = {name: {} for name in ["cctest"] + [peer.name for peer in peers]}
         for number in range(options.rounds):
             now = [size for size in wanted if size < LARGE_FROM or number < options.large_rounds]
-            # Each is the first in its turn.
+            # Programs take turns at being the first.
             order = [None] + peers
             for peer in order[number % len(order):] + order[:number % len(order)]:
                 if peer:
@@ -329,7 +329,7 @@ class Bench:
                     self.cells.append(self.cell(cell, choices[start].get(size), rounds, given_up))
 
     def cell(self, cell, choice, rounds, given_up):
-        """Completes a cell by what was measured."""
+        """Completes a cell with the measurements."""
         size, start, ranks = cell["size"], cell["start"], cell["ranks"]
         cell["programs"] = {}
         for name, bad_sizes in given_up.items():
@@ -351,8 +351,8 @@ class Bench:
 
     @staticmethod
     def round_ratios(about):
-        """Of each round: cctest's time / that of the faster MPI. What the machine does to all
-        programs for a while is in both, which a ratio of medians could not promise."""
+        """For each round: the time of cctest / the time of the faster MPI. A slow phase of the
+        machine affects both times of a round; a ratio of medians would not cancel it."""
         for number, mine in about["cctest"]["rounds"].items():
             others = [program["rounds"][number]["p50"] for name, program in about.items()
                       if name != "cctest" and number in program["rounds"]]
@@ -371,7 +371,7 @@ class Bench:
     # -m shared beside memory's bandwidth.
 
     def measure_shared(self, ranks):
-        """Each collective's best algorithm, and memory itself, in turn."""
+        """The best algorithm of each collective, and plain memory, in turn."""
         sizes = [size for size in self.options.sizes if size >= SHARED_FROM] or [SHARED_FROM]
         sizes = [size for size in (64 << 20, 256 << 20) if size <= max(sizes)]
         base = ["--np", str(ranks), "-x", "shm", "-m", "shared", "--copy", "auto"]
@@ -468,7 +468,7 @@ def main():
     os.makedirs(options.build, exist_ok=True)
     if not os.access(os.path.dirname(os.path.abspath(options.json)), os.W_OK):
         sys.exit("bench: --json %s: its directory cannot be written to" % options.json)
-    # Short, because some libraries make sockets in it whose names have a limit.
+    # Short, because some libraries make sockets there, and names of sockets are limited.
     directory = tempfile.mkdtemp(prefix="bench-")
     begun = time.monotonic()
     try:

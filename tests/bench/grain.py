@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How the grain of pipelining (--chunk) and the slots (--slots, --slot-size) are to be chosen.
+"""Studies the grain of pipelining (--chunk) and the slots (--slots, --slot-size).
 
-Three questions, each with its table: which --chunk is the fastest, and what the default loses
-against it; at that chunk, which number and size of slots (shm); and what streaming gains over whole
-messages (--chunk 0), beside what a cost model expects. Cells are run in turn, round after round,
-until the rounds or the time are used up; what counts is the median of the rounds' medians. Sizes
-that take long have fewer rounds. All numbers go to a JSON file, the tables to standard output.
+Three tables: the fastest --chunk, and the loss of the default against it; at that chunk, the
+fastest number and size of slots (shm); the gain of streaming over whole messages (--chunk 0),
+beside a cost model. Cells run in turn, round after round, until the rounds or the time are used
+up; the result is the median of the medians of the rounds. Long sizes have fewer rounds. All numbers
+go to a JSON file, the tables to standard output.
 """
 
 import sys
@@ -45,7 +45,7 @@ QUICK = {
     "slotted": [M], "rounds": 3, "budget": 0.03, "seconds": 32.0,
 }
 
-# What is measured. Slots of 0: the transport's choice.
+# A cell. Slots of 0: the transport's choice.
 Cell = collections.namedtuple("Cell", "transport ranks collective size chunk slot_size slots",
                               defaults=(0, 0))
 
@@ -97,7 +97,7 @@ def chunk_text(chunk):
 
 
 class Grain:
-    """Cells, and the times that were measured of each."""
+    """Cells, and the measured times of each."""
 
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
@@ -138,8 +138,8 @@ class Grain:
         self.times.setdefault(cell, []).append(results[0]["time_us"]["p50"])
 
     def measure(self, what, cells, part):
-        """Round after round; a size has no more of them when its next would end after `part` of
-        the time, but each has one."""
+        """Runs round after round; a size stops when its next round would end after `part` of the
+        time, but has at least one."""
         until = self.begun + self.options.seconds * part
         begun, costs = time.monotonic(), {}
         for number in range(self.options.rounds):
@@ -174,7 +174,7 @@ class Grain:
                 for ranks in self.options.ranks]
 
     def chunk_cell(self, transport, ranks, collective, size, chunk):
-        """A chunk that cuts nothing is the same as the smallest such."""
+        """Maps a chunk that cuts nothing to the smallest such chunk."""
         whole = [one for one in self.chunks if one >= size]
         if chunk > 0 and whole and chunk > whole[0]:
             chunk = whole[0]
@@ -218,7 +218,7 @@ class Grain:
         return sorted({2, 3} | set(self.options.ranks))
 
     def streaming_cells(self):
-        """Those that are not known from the first table."""
+        """Cells that the first table does not have."""
         if self.options.skip_streaming:
             return []
         cells = [cell for transport in self.options.transports for ranks in self.streaming_ranks()
@@ -226,7 +226,7 @@ class Grain:
                  for cell in self.streaming_pair(transport, ranks, collective, size)]
         return [cell for cell in dict.fromkeys(cells) if cell not in self.times]
 
-    # What comes of it.
+    # Results.
 
     def chunk_rows(self):
         rows = []
@@ -303,8 +303,8 @@ class Grain:
             print("# problem: " + problem)
 
 
-# The cost model. A hop is the time of a whole message between two ranks, during which both are
-# busy: one copies it into slots, the other out of them. Where ranks share cores their work adds up.
+# The cost model. A hop is the time of a whole message between two ranks. Both are busy for that
+# time: one copies into slots, the other out of them. The work of ranks that share cores adds up.
 
 def expected(collective, ranks, cores):
     """(whole, streamed) in times of two ranks, a core for each."""
@@ -313,7 +313,7 @@ def expected(collective, ranks, cores):
         alone = 2 * (p - 1) / p
         return alone * p / c, alone * p / c
     work = 2 * (p - 1)  # sides of messages
-    if collective == "broadcast":  # one message after another; else a rank between takes and gives
+    if collective == "broadcast":  # else a rank in the middle receives and sends
         return p - 1, max(1 if p == 2 else 2, work / c)
     hops = [len(range(0, p - d, 2 * d)) for d in (1 << k for k in range((p - 1).bit_length()))]
     whole = sum(max(1, 2 * count / c) for count in hops)

@@ -1,17 +1,17 @@
-"""How long a collective has to take: its bytes at the speeds that the machine was measured to have.
+"""The least time of a collective: its bytes at the measured speeds of the machine.
 
-What an algorithm does with each byte is read from its plan (`cctest plan --json`). The limits are
-those of work that cannot be left out, so no program reaches less time; what it needs beside (copies
-into slots, waiting, the kernel's turns) is what there is left to gain.
+The work of an algorithm for each byte is read from its plan (`cctest plan --json`). The limits
+count only necessary work, so no program is faster; other work (copies into slots, waiting, the
+kernel) is the possible gain.
 """
 
 import statistics
 
 import programs
 
-PLANNED = 1 << 20  # bytes of the plans that are asked for; others are in proportion
-ELEMENT = 4  # bytes of a float, of which lengths are counted in plans
-LARGE = 32 << 20  # bytes from which a collective's buffers are taken to fit no cache
+PLANNED = 1 << 20  # bytes of the plans; other sizes are in proportion
+ELEMENT = 4  # bytes of a float, the unit of lengths in plans
+LARGE = 32 << 20  # bytes; buffers of this size are taken to fit no cache
 
 
 class Model:
@@ -20,8 +20,8 @@ class Model:
         self.plans = {}
 
     def plan(self, collective, algorithm, ranks, in_place):
-        """For each rank, in parts of the size: what it copies (receives, or copies on the spot),
-        reduces, sends and receives."""
+        """For each rank, as fractions of the size: copied (received, or copied locally), reduced, sent
+        and received bytes."""
         key = collective, algorithm, ranks, in_place
         if key not in self.plans:
             where = ["--in-place"] if in_place else []
@@ -42,20 +42,20 @@ class Model:
                 "sent": total("send"), "received": total("recv", "recv_reduce")}
 
     def shared_limit(self, limits, collective, algorithm, ranks, size):
-        """Of one algorithm where peers read each other's memory in place: the limit in us, and the
-        bytes that the busiest rank copies and reduces."""
+        """For one algorithm whose ranks read memory of peers in place: the limit in us, and the bytes
+        that the busiest rank copies and reduces."""
         plan = self.plan(collective, algorithm, ranks, False)
         busiest = max(plan, key=lambda rank: work(limits, "_alone", rank))
         return (memory_us(limits, plan, size), busiest["copied"] * size, busiest["reduced"] * size)
 
     def limit(self, limits, collective, transport, ranks, size):
-        """Microseconds: of the algorithm that would be the fastest at the limit."""
+        """Microseconds of the algorithm with the lowest limit."""
         times = []
         for algorithm in self.cctest.collectives[collective]:
             try:
                 plan = self.plan(collective, algorithm, ranks, collective in programs.IN_PLACE)
             except LookupError:
-                continue  # it does not serve so many ranks
+                continue  # it does not support so many ranks
             if transport == "shm":
                 speeds = memory_limits([limits], "" if size >= LARGE else "_middle")
                 times.append(memory_us(speeds, plan, size))
@@ -65,8 +65,8 @@ class Model:
 
 
 def memory_limits(measured, how=""):
-    """GB/s of copying and of adding up, of one process while all run and alone: medians over the
-    runs of `limits`."""
+    """GB/s of copies and of sums, of one process while all run and alone: medians over the runs of
+    `limits`."""
     runs = [one for one in measured if one.get("copy" + how)]
     return {what + where: statistics.median(one[what + how + where]["GBps"] for one in runs)
             for what in ("copy", "sum") for where in ("", "_alone")} if runs else {}
@@ -77,15 +77,15 @@ def work(limits, where, rank):
 
 
 def memory_us(limits, plan, size):
-    """No rank is faster than alone, and all together not faster than all can be. Where all have the
-    same to do this is what each does at the speed of all at once."""
+    """No rank is faster than alone, and all together are not faster than the measured total. With
+    equal work this is the work of each at the speed while all run."""
     together = sum(work(limits, "", rank) for rank in plan) / len(plan)
     return size * 1e-3 * max([together] + [work(limits, "_alone", rank) for rank in plan])
 
 
 def stream_us(limits, plan, size):
-    """No rank sends or receives faster than one pair does in one direction, and all together not
-    faster than all, or one pair, can."""
+    """No rank sends or receives faster than one pair in one direction, and all together are not
+    faster than the measured total, or one pair."""
     pair, all_ranks = limits["tcp_one_way"]["GBps"], limits["tcp_both_ways"]["GBps"] * len(plan)
     busiest = max(max(rank["sent"], rank["received"]) for rank in plan)
     total = sum(rank["sent"] for rank in plan)

@@ -189,7 +189,7 @@ static void node_barrier_share(struct bench *bench)
     int where[2] = {(int)getpid(), -1};
     size_t bytes = node_barrier_bytes(bench->ranks);
     if (bench->rank == 0) {
-        where[1] = memfd_create("cctest-bench-gate", MFD_CLOEXEC);
+        where[1] = memfd_create("cctest-bench-barrier", MFD_CLOEXEC);
         if (where[1] < 0 || ftruncate(where[1], (off_t)bytes) < 0)
             die("memfd of the start barrier");
     }

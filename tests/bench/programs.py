@@ -1,4 +1,4 @@
-"""The programs that are compared, and how each is built, started, timed out and got rid of."""
+"""The compared programs: how each is built, started, timed out and killed."""
 
 import atexit
 import collections
@@ -20,20 +20,20 @@ CFLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Wshadow", "-D_GNU_SOU
           "-I" + os.path.join(ROOT, "src"), "-I" + ROOT]
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-FAREWELL = 0.5  # seconds
+FAREWELL = 0.5  # seconds to end after "done"
 LAST = "done"  # peer.c's last line
 IN_PLACE = {"broadcast"}  # beside a peer: MPI_Bcast has one buffer, so its root copies nothing
 
-# What became of a run: `status` is "ok", "timeout" or "failed", `message` says why not ok.
+# Result of a run: `status` is "ok", "timeout" or "failed"; `message` is the reason.
 Outcome = collections.namedtuple("Outcome", "lines status message")
 
 
 class Unavailable(Exception):
-    """A program that is not here, and what to do about it."""
+    """A program is missing; the message says what to do."""
 
 
 class Refused(LookupError):
-    """cctest does not do what it was asked for."""
+    """cctest refuses the options."""
 
 
 def cores():
@@ -53,7 +53,7 @@ def cores():
 # Processes.
 
 def adopt_orphans():
-    """Processes whose launcher was killed become children of this one, which ends them."""
+    """Makes this process the reaper of orphans, so that it can kill ranks whose launcher was killed."""
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -74,7 +74,7 @@ def children():
 
 
 def end(process):
-    """Ends a launcher (which is given time to end its ranks), then whatever it left."""
+    """Ends a launcher, with time to end its ranks, then kills the rest."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -90,7 +90,7 @@ def end(process):
 
 
 def end_children():
-    """Ends what is left of them all: orphans that came here, and their children after them."""
+    """Kills all remaining processes: orphans, and then their children."""
     for _ in range(10):
         orphans = children()
         for pid in orphans:
@@ -104,8 +104,8 @@ def end_children():
 
 
 def interrupted(number, _):
-    """Ends this program and, on the way out, what it runs. Who presses Ctrl-C again is not to stop
-    that half-way, which would leave ranks that spin."""
+    """Ends this program and the programs that it runs. A second Ctrl-C must not stop this half-way,
+    which would leave spinning ranks."""
     for one in ENDING:
         signal.signal(one, signal.SIG_IGN)
     print("bench: ended by %s" % signal.Signals(number).name, file=sys.stderr, flush=True)
@@ -113,10 +113,10 @@ def interrupted(number, _):
 
 
 def prepare():
-    """For each of the programs here that start others: none of these is to outlive it."""
+    """Called by each program here that starts others, so that none outlives it."""
     adopt_orphans()
     for one in ENDING:
-        if signal.getsignal(one) != signal.SIG_IGN:  # as nohup wants it
+        if signal.getsignal(one) != signal.SIG_IGN:  # nohup sets that
             signal.signal(one, interrupted)
     atexit.register(end_children)
 
@@ -129,7 +129,7 @@ def shared_memory():
 
 
 def remove_segments(before):
-    """Segments of a library whose ranks were killed: new ones that nobody maps any more."""
+    """Removes segments of a library whose ranks were killed: new ones that no process maps."""
     new = {name for name in shared_memory() - before
            if name.startswith(("vader_segment.", "sm_segment.", "mpich_", "ucx_shm_"))}
     if not new:
@@ -148,7 +148,7 @@ def remove_segments(before):
 
 
 def clean_environment(directory, extra):
-    """Nothing that would configure cctest or put it into somebody else's job."""
+    """The environment without variables that configure cctest or belong to another job."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("CCTEST_")}
     environment["TMPDIR"] = directory
@@ -227,13 +227,13 @@ def compile_program(compiler, sources, target, extra=()):
 # MPI libraries.
 
 def peer_environment():
-    """What is set here that the libraries read, and so may be why they are fast or slow."""
+    """Variables that tune the libraries."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith(
         ("OMPI_", "PMIX_", "MPIR_", "MPICH_", "UCX_", "HYDRA_", "FI_"))}
 
 
 class Peer:
-    """An MPI library: `peer.c` built with it, and how its launcher is told what to use."""
+    """An MPI library: `peer.c` built with it, and the options of its launcher."""
 
     def __init__(self, name, build, cpus):
         self.name = name
@@ -261,16 +261,16 @@ class Peer:
         return "MPICH " + (versions[0] if versions else "(version unknown)")
 
     def launch(self, transport, ranks):
-        """The launcher's command, and what it needs in the environment."""
+        """The launcher's command and its environment."""
         alone = ranks <= self.cpus
         if self.name == "mpich":
-            # Debian's is ch4:ucx: the transports are UCX's, and without NOLOCAL some of its
-            # collectives would use shared memory of their own.
+            # Debian's MPICH is ch4:ucx: transports are those of UCX. Without NOLOCAL some
+            # collectives use shared memory of their own.
             command = [self.launcher, "-bind-to", "core" if alone else "none", "-n", str(ranks)]
             return command, {} if transport == "shm" else {
                 "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
         command = [self.launcher, "--allow-run-as-root", "-n", str(ranks)]
-        if alone:  # neighbours side by side, as cctest and MPICH have them; else by sockets in turn
+        if alone:  # adjacent ranks on adjacent cores, as in cctest; the default alternates
             command += ["--map-by", "core", "--bind-to", "core"]
         else:
             command += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
@@ -313,7 +313,7 @@ class Cctest:
             for one in self.ask("list")["collectives"]}
 
     def ask(self, *arguments):
-        """What `list` and `plan` say."""
+        """JSON of `list` and `plan`."""
         done = subprocess.run([self.path] + list(arguments) + ["--json", "-"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=clean_environment("/tmp", None))
@@ -341,7 +341,7 @@ class Cctest:
 
 
 def sweeps(sizes):
-    """Cuts ascending sizes into those that cctest can go through in one run: (-b, -e, -f)."""
+    """Cuts ascending sizes into sweeps of cctest: (-b, -e, -f)."""
     groups = []
     for size in sizes:
         group = groups[-1] if groups else None

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What many ranks cost before anything is sent.
+"""Measures the cost of many ranks before anything is sent.
 
-How long one rank takes to build its schedule and plan, and how much memory they take, at up to
-65,536 ranks (scale.c); the shared and private memory of a job of up to 64 local ranks that are all
-connected to each other; and how long a job of up to 256 ranks on this machine takes to start and to
-end, forked here or meeting at a port. Each says whether its target is met, if it has one. All
-numbers go to a JSON file, the tables to standard output.
+Three tables: time and memory of the schedule and the executor of one rank, at up to 65,536 ranks
+(scale.c); shared and private memory of up to 64 local ranks that are all connected; the time from
+start to end of up to 256 local ranks, forked or by a rendezvous. Each shows whether its target is
+met, if it has one. All numbers go to a JSON file, the tables to standard output.
 """
 
 import sys
@@ -25,10 +24,10 @@ import bench
 import programs
 import tables
 
-BUILD_MS = 50            # where a rank sends O(log p) messages, at MANY ranks
-MANY, SOME = 65536, 4096  # SOME: for an alltoall that sends to each rank
+BUILD_MS = 50            # for a rank that sends O(log p) messages, at MANY ranks
+MANY, SOME = 65536, 4096  # SOME: for a direct alltoall
 SHARED_BYTES = 256 << 20  # of all local ranks
-STEADY, PATIENCE = 0.5, 60  # seconds: memory that grows no more; until there is a job
+STEADY, PATIENCE = 0.5, 60  # seconds: without growth of memory; until there is a job
 
 
 def options_read():
@@ -67,7 +66,7 @@ def is_logarithmic(line):
 
 
 def is_target(line):
-    """Lines for which there is a target."""
+    """Lines that have a target."""
     if line["ranks"] == MANY:
         return is_logarithmic(line)
     return (line["ranks"] == SOME and line["collective"] == "alltoall" and
@@ -133,7 +132,7 @@ def descendants(pid):
 
 
 def memfds(pids):
-    """Bytes of the pages of all memfds that they have open, each once."""
+    """Bytes of all memfds that the processes have open, each once."""
     blocks = {}
     for pid in pids:
         directory = "/proc/%d/fd" % pid
@@ -163,7 +162,7 @@ def shmem_bytes():
 
 
 def measure_job(options, count):
-    """Memory of a job that runs, when it grows no more."""
+    """Memory of a running job, when it no longer grows."""
     command = [options.cctest, "alltoall", "-a", "linear", "--np", str(count), "-x", "shm", "-b",
                "16K", "-e", "16K", "-n", "4000000", "-w", "0", "-c", "0"]
     before = shmem_bytes()
@@ -221,7 +220,7 @@ def start_local(options, count):
 
 
 def start_rendezvous(options, count):
-    """Each rank is a process of its own, which knows a host, a port and a secret."""
+    """Starts each rank as a process, with a host, a port and a secret."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

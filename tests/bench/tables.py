@@ -1,4 +1,4 @@
-"""What is printed: tables for people, the machine that they are from, and how to read them."""
+"""The printed tables, with the description of the machine and the legends."""
 
 import os
 import platform
