@@ -102,7 +102,7 @@ static void json_connected(struct report *report, const struct job *job,
     json_object_set_new(json->document, "links", links);
     for (int r = 0; r < connectivity->ranks; r++)
         json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
-                            json_integer(connectivity->node_barrier[r]));
+                            json_integer(connectivity->node_barrier_of[r]));
     json_object_set_new(json->document, "start_note",
                         connectivity->note[0] ? json_string(connectivity->note) : json_null());
     if (!output_is_stream(json->path))

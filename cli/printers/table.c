@@ -190,11 +190,11 @@ static void print_connections(const struct table *table, const struct connectivi
                     class->from, class->to);
         fputc('\n', out);
     }
-    if (connectivity->gates == 1)
+    if (connectivity->node_barriers == 1)
         fputs("# start barrier: in shared memory\n", out);
     else
-        fprintf(out, "# start barrier: %d gates in shared memory, links between them\n",
-                connectivity->gates);
+        fprintf(out, "# start barrier: %d groups in shared memory, links between the groups\n",
+                connectivity->node_barriers);
     if (connectivity->note[0])
         fprintf(out, "# start barrier: %s\n", connectivity->note);
 }

@@ -27,7 +27,7 @@ static struct link_class *class_find(struct connectivity *connectivity,
     return NULL;
 }
 
-/* Those that were not measured say nothing of the times. */
+/* Links that were not measured leave the times as they are. */
 static void class_merge(struct link_class *class, const struct link_class *more)
 {
     class->count += more->count;
@@ -54,7 +54,7 @@ void connectivity_add(struct connectivity *connectivity, const struct link_class
         class_merge(class, &link);
         return;
     }
-    if (summed_up) { /* they stay the last */
+    if (summed_up) { /* the sum of the others stays last */
         *end = end[-1];
         end--;
     }
@@ -76,7 +76,7 @@ static void connectivity_sum_up(struct links *links, int rank, int ranks, struct
     }
 }
 
-/* Ranks that meet nobody at a gate though others are on their host. */
+/* Notes ranks that meet no other at their node barrier though others run on their host. */
 static enum status connectivity_note(struct connectivity *connectivity,
                                      const struct member *members)
 {
@@ -89,17 +89,18 @@ static enum status connectivity_note(struct connectivity *connectivity,
         status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     for (int r = 0; r < ranks && !status; r++) {
         on_node[members[r].node]++;
-        at_node_barrier[connectivity->node_barrier[r]]++;
+        at_node_barrier[connectivity->node_barrier_of[r]]++;
     }
     for (int r = 0; r < ranks && !status; r++)
         count += listed[r] =
-            at_node_barrier[connectivity->node_barrier[r]] == 1 && on_node[members[r].node] > 1;
+            at_node_barrier[connectivity->node_barrier_of[r]] == 1 && on_node[members[r].node] > 1;
     char list[RANK_LIST_MOST];
     if (count > 0)
-        snprintf(connectivity->note, sizeof connectivity->note,
-                 "%s can share no memory with others of the same host: the start barrier takes the "
-                 "links there, so iterations begin less evenly",
-                 rank_list_text(listed, ranks, list, sizeof list));
+        snprintf(
+            connectivity->note, sizeof connectivity->note,
+            "%s cannot share memory with other ranks of the same host: their start barrier uses "
+            "the links, so iterations start less evenly",
+            rank_list_text(listed, ranks, list, sizeof list));
     free(listed);
     free(at_node_barrier);
     free(on_node);
@@ -163,8 +164,9 @@ enum status connectivity_gather(struct control *control, struct links *links,
     struct bytes share = {0};
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, &share);
-    *connectivity = (struct connectivity){
-        .ranks = ranks, .gates = start->gates, .node_barrier = start->node_barrier_of};
+    *connectivity = (struct connectivity){.ranks = ranks,
+                                          .node_barriers = start->node_barriers,
+                                          .node_barrier_of = start->node_barrier_of};
     enum status status = exchange_root(control, &share, "link", share_decode, connectivity);
     return status == STATUS_OK && rank == 0
                ? connectivity_note(connectivity, control_members(control))

@@ -1,7 +1,6 @@
 /*
- * connectivity.h - how the ranks of a job came to be connected: what transports found out about
- * their links, and who meets whom at the start barrier. For the report, so that nothing falls back
- * to a slower way in silence.
+ * connectivity.h - how the ranks of a job are connected: the kinds of links, and the node barriers.
+ * For the report: no fall-back to a slower way stays unseen.
  */
 #ifndef CCTEST_MEASURE_CONNECTIVITY_H
 #define CCTEST_MEASURE_CONNECTIVITY_H
@@ -14,11 +13,11 @@ struct control;
 struct links;
 struct start_barrier;
 
-#define LINK_CLASSES_MOST 16 /* beside a last one that sums up those for which there is no room: */
+#define LINK_CLASSES_MOST 16 /* and a last one for all further classes: */
 #define LINK_OTHERS       "others"
 #define LINK_OTHERS_WORDS "all further kinds together"
 
-/* Links that are alike: by the same transport, which says the same of them. */
+/* Links of the same transport, which describes them in the same words. */
 struct link_class {
     char transport[16];
     char words[48];             /* the transport's; "": it says nothing */
@@ -30,17 +29,17 @@ struct link_class {
 struct connectivity {
     struct link_class classes[LINK_CLASSES_MOST + 1];
     int class_count;
-    int ranks, gates;
-    const int *node_barrier; /* of each rank, 0 .. gates-1: those with the same one share memory */
-    uint64_t strangers;      /* connections that were none of the job's, dropped by its links */
-    char note[256];          /* a sentence about ranks that fell back to the links; "" */
+    int ranks, node_barriers;
+    const int *node_barrier_of; /* of each rank, 0 .. node_barriers - 1 */
+    uint64_t strangers;         /* connections that the links rejected as not the job's */
+    char note[256];             /* a sentence about ranks that fell back to the links; "" */
 };
 
-/* Adds links to those that are like them. */
+/* Adds links to their class. */
 void connectivity_add(struct connectivity *connectivity, const struct link_class *more);
 
-/* Called by all ranks together when they are connected; fills *connections at rank 0, as long as
- * `start` is open. */
+/* Called by all ranks together when they are connected. Fills *connectivity at rank 0; it is valid
+ * as long as `start` is open. */
 enum status connectivity_gather(struct control *control, struct links *links,
                                 const struct start_barrier *start,
                                 struct connectivity *connectivity);

@@ -1,9 +1,9 @@
 /*
  * buffers.c - one rank's source, destination and scratch, with canaries around each.
  *
- * A canary is a page of poison. One stands before each buffer, and one begins with the first byte
- * that is not used, which moves with the size of the problem; so an algorithm that writes one byte
- * too many is seen at every size, not only at the largest.
+ * A canary is a page of poison. One stands before each buffer. The other begins at the first byte
+ * that the problem does not use, so an algorithm that writes one byte too many is seen at every
+ * size, not only at the largest.
  */
 #include "run/buffers.h"
 
@@ -65,7 +65,7 @@ void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS])
     }
 }
 
-/* Bytes of a canary that are not as they were laid; the first one's index. */
+/* How many bytes of a canary have changed; *first: the index of the first. */
 static size_t canary_damage(const char *canary, size_t *first)
 {
     size_t damage = 0;

@@ -18,15 +18,15 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                              const struct tick *tick, struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
-/* Where a buffer of a schedule stands among these: in place, source and destination share one. */
+/* The address of a schedule's buffer: in place, source and destination share memory. */
 char *buffers_place(const struct buffers *buffers, const struct schedule *schedule, size_t element,
                     enum buffer buffer);
 
-/* Lays canaries directly around `used[b]` bytes of each buffer, in place of what stood there. */
+/* Writes canaries directly around the first `used[b]` bytes of each buffer. */
 void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS]);
 
-/* Which canary was overwritten? NULL: none. Else a sentence: "3 bytes behind the destination were
- * overwritten, the first at offset 8192" (in `text`). */
+/* Looks for an overwritten canary. NULL: none. Else `text` with a sentence: "3 bytes behind the
+ * destination were overwritten, the first at offset 8192". */
 const char *buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS], char *text,
                             size_t size);
 

@@ -1,12 +1,12 @@
 /*
- * cpu_binding.c - binding by hwloc, which knows cores from hardware threads, and which caches they share.
+ * cpu_binding.c - binds ranks to cores, by hwloc, and finds the caches that cores share.
  *
- * Ranks spin, and a kernel may leave two spinning processes on one core for a long time after they
- * were forked, while another core idles; what is then measured is the scheduler.
+ * Ranks spin. A kernel may leave two spinning processes on one core for a long time after they were
+ * forked, while another core idles; what is then measured is the scheduler.
  *
  * A launcher may have given the ranks of a host any cores: the same to all, some to each, or to one
- * rank a part of what another has. So those who may use least choose first, each a core that has
- * the fewest ranks so far.
+ * rank a part of what another has. So the ranks with the fewest hardware threads choose first, each
+ * a core that has the fewest ranks so far.
  */
 #include "run/cpu_binding.h"
 
@@ -14,7 +14,7 @@
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
-/* Who chooses, and how many hardware threads it may use. */
+/* A rank that chooses, and how many hardware threads it may use. */
 struct turn {
     int rank, threads;
 };
@@ -30,47 +30,55 @@ static hwloc_obj_t core_of(hwloc_topology_t topology, int index)
     return hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)index);
 }
 
-/* Of the cores that `mask` touches, the first of those with the fewest ranks; -1: it has none. */
-static int core_choose(hwloc_topology_t topology, hwloc_const_bitmap_t mask, const int *ranks_on,
-                       int cores)
+/* The ranks of a host, and the cores that they are assigned to. */
+struct host_cores {
+    hwloc_topology_t topology;
+    const cpu_set_t *masks; /* of each rank */
+    int count, me;          /* ranks; the calling one */
+    int cores;
+    int *ranks_on; /* by core: how many ranks are assigned to it */
+    int mine;      /* the caller's core; -1: none */
+};
+
+/* Of the cores that `mask` touches, the first of those with the fewest ranks; -1: it touches
+ * none. */
+static int core_choose(const struct host_cores *host, hwloc_const_bitmap_t mask)
 {
     int chosen = -1;
-    for (int c = 0; c < cores; c++) {
-        if (hwloc_bitmap_intersects(core_of(topology, c)->cpuset, mask) &&
-            (chosen < 0 || ranks_on[c] < ranks_on[chosen]))
+    for (int c = 0; c < host->cores; c++) {
+        if (hwloc_bitmap_intersects(core_of(host->topology, c)->cpuset, mask) &&
+            (chosen < 0 || host->ranks_on[c] < host->ranks_on[chosen]))
             chosen = c;
     }
     return chosen;
 }
 
-/* Who calls is dealt `*mine` (-1: nothing), and ranks_on[core] counts what all are dealt. False:
- * out of memory. */
-static bool cores_deal(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
-                       int *ranks_on, int cores, int *mine)
+/* Sets host->ranks_on and host->mine. False: out of memory. */
+static bool cores_assign(struct host_cores *host)
 {
-    struct turn *turns = malloc((size_t)count * sizeof *turns);
+    struct turn *turns = malloc((size_t)host->count * sizeof *turns);
     hwloc_bitmap_t mask = hwloc_bitmap_alloc();
     bool done = turns && mask;
-    for (int r = 0; done && r < count; r++)
-        turns[r] = (struct turn){.rank = r, .threads = CPU_COUNT(&masks[r])};
+    for (int r = 0; done && r < host->count; r++)
+        turns[r] = (struct turn){.rank = r, .threads = CPU_COUNT(&host->masks[r])};
     if (done)
-        qsort(turns, (size_t)count, sizeof *turns, turn_compare);
-    for (int t = 0; done && t < count; t++) {
+        qsort(turns, (size_t)host->count, sizeof *turns, turn_compare);
+    for (int t = 0; done && t < host->count; t++) {
         int rank = turns[t].rank;
-        done = hwloc_cpuset_from_glibc_sched_affinity(topology, mask, &masks[rank],
-                                                      sizeof masks[rank]) == 0;
-        int core = core_choose(topology, mask, ranks_on, cores);
+        done = hwloc_cpuset_from_glibc_sched_affinity(host->topology, mask, &host->masks[rank],
+                                                      sizeof host->masks[rank]) == 0;
+        int core = core_choose(host, mask);
         if (core >= 0)
-            ranks_on[core]++;
-        if (rank == me)
-            *mine = core;
+            host->ranks_on[core]++;
+        if (rank == host->me)
+            host->mine = core;
     }
     hwloc_bitmap_free(mask);
     free(turns);
     return done;
 }
 
-/* Binds to the part of `core` that the caller may use. */
+/* Binds the calling thread to the part of `core` that `mine` holds. */
 static bool bind_in(hwloc_topology_t topology, const cpu_set_t *mine, hwloc_obj_t core)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -84,32 +92,31 @@ static bool bind_in(hwloc_topology_t topology, const cpu_set_t *mine, hwloc_obj_
 }
 
 /* Hardware threads of a core that some rank may use. */
-static int core_threads(const cpu_set_t *masks, int count, hwloc_obj_t core)
+static int core_threads(const struct host_cores *host, hwloc_obj_t core)
 {
     int threads = 0, thread;
     hwloc_bitmap_foreach_begin(thread, core->cpuset)
     {
         bool usable = false;
-        for (int r = 0; r < count && !usable; r++)
-            usable = thread < CPU_SETSIZE && CPU_ISSET((size_t)thread, &masks[r]);
+        for (int r = 0; r < host->count && !usable; r++)
+            usable = thread < CPU_SETSIZE && CPU_ISSET((size_t)thread, &host->masks[r]);
         threads += usable;
     }
     hwloc_bitmap_foreach_end();
     return threads;
 }
 
-static void binding_bind(hwloc_topology_t topology, const cpu_set_t *masks, int count, int me,
-                         struct cpu_binding *binding)
+static void binding_bind(struct host_cores *host, struct cpu_binding *binding)
 {
-    int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), mine = -1;
-    int *ranks_on = cores > 0 ? calloc((size_t)cores, sizeof *ranks_on) : NULL;
-    if (ranks_on && cores_deal(topology, masks, count, me, ranks_on, cores, &mine) && mine >= 0) {
-        hwloc_obj_t core = core_of(topology, mine);
-        binding->core = bind_in(topology, &masks[me], core) ? mine : -1;
-        binding->sharing = ranks_on[mine];
-        binding->threads = core_threads(masks, count, core);
+    host->cores = hwloc_get_nbobjs_by_type(host->topology, HWLOC_OBJ_CORE);
+    host->ranks_on = host->cores > 0 ? calloc((size_t)host->cores, sizeof *host->ranks_on) : NULL;
+    if (host->ranks_on && cores_assign(host) && host->mine >= 0) {
+        hwloc_obj_t core = core_of(host->topology, host->mine);
+        binding->core = bind_in(host->topology, &host->masks[host->me], core) ? host->mine : -1;
+        binding->sharing = host->ranks_on[host->mine];
+        binding->threads = core_threads(host, core);
     }
-    free(ranks_on);
+    free(host->ranks_on);
 }
 
 static void binding_caches(hwloc_topology_t topology, struct cpu_binding *binding)
@@ -186,11 +193,14 @@ void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    /* All of the machine, so that ranks that were given different parts of it count alike. */
+    /* The whole machine, so that ranks with different parts of it number the cores alike. */
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(topology) == 0) {
         if (binds)
-            binding_bind(topology, masks, count, me, binding);
+            binding_bind(
+                &(struct host_cores){
+                    .topology = topology, .masks = masks, .count = count, .me = me, .mine = -1},
+                binding);
         binding_caches(topology, binding);
     }
     hwloc_topology_destroy(topology);

@@ -1,5 +1,5 @@
 /*
- * cpu_binding.h - where each rank of a host runs: a core for each, and the caches around it.
+ * cpu_binding.h - where each rank of a host runs: its core, and the caches around it.
  */
 #ifndef CCTEST_RUN_CPU_BINDING_H
 #define CCTEST_RUN_CPU_BINDING_H

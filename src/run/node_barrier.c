@@ -5,7 +5,7 @@
 
 /* Two lines each: cores fetch lines in pairs. */
 struct node_barrier_flag {
-    _Atomic uint32_t meeting; /* the last one in which somebody raised it */
+    _Atomic uint32_t meeting; /* the last one in which it was raised */
 } __attribute__((aligned(128)));
 
 static int node_barrier_rounds(int ranks)

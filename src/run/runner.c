@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define LOOK_NS  20000000u  /* how often an idle wait looks at the world: 20 ms */
-#define STILL_NS 300000000u /* nothing moved for so long: what became of what was sent? 300 ms */
+#define LOOK_NS    20000000u  /* between two checks of an idle wait: 20 ms */
+#define NETWORK_NS 300000000u /* idle for so long, it also checks the network: 300 ms */
 
 struct executor_config runner_executor_config(const struct runner *runner)
 {
@@ -43,7 +43,7 @@ static void progress_set_position(struct progress *progress, const struct positi
     atomic_store_explicit(&progress->length, where->length, memory_order_relaxed);
 }
 
-/* Outside of a plan, waiting for `peer`. */
+/* Outside of executors, waiting for `peer`. */
 static struct position position_at(int peer)
 {
     return (struct position){.operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
@@ -86,8 +86,8 @@ void runner_tick_open(struct runner *runner)
     runner->tick = (struct tick){.call = runner_tick, .argument = runner};
 }
 
-/* Nothing has moved for a while. What arrives all the same, for later, is progress. */
-static void runner_look_at_network(struct runner *runner)
+/* Nothing has moved for a while. Bytes that arrive for a later operation count as progress. */
+static void runner_check_network(struct runner *runner)
 {
     struct idle_report now = links_idle_report(runner->links);
     if (runner->arrived && now.arrived != runner->arrived)
@@ -96,25 +96,25 @@ static void runner_look_at_network(struct runner *runner)
     runner->unheard = now.unheard;
 }
 
-/* What this rank waits in; but first of all for a peer that does not get what was sent to it. */
-static void runner_tell(struct runner *runner, struct position where)
+/* Shows what this rank waits for. A peer that the network does not reach comes first. */
+static void runner_show_wait(struct runner *runner, struct position where)
 {
-    if (runner->still == 0)
-        runner->still = runner->last_look;
-    if (runner->last_look - runner->still > STILL_NS)
-        runner_look_at_network(runner);
+    if (runner->idle_since == 0)
+        runner->idle_since = runner->last_look;
+    if (runner->last_look - runner->idle_since > NETWORK_NS)
+        runner_check_network(runner);
     if (runner->unheard >= 0)
         where = (struct position){
             .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
     progress_set_position(runner->progress, &where);
 }
 
-/* Nothing moved: the `idle`th time in a row. Sets *look when the world is to be looked at. */
+/* Nothing moved, for the `idle`th time in a row. *look: it is time to check job and network. */
 static enum status runner_idle(struct runner *runner, long idle, bool *look)
 {
     *look = false;
     if (idle == 1) {
-        runner->still = runner->arrived = 0;
+        runner->idle_since = runner->arrived = 0;
         runner->unheard = -1;
     }
     if (idle < runner->spins) {
@@ -123,7 +123,7 @@ static enum status runner_idle(struct runner *runner, long idle, bool *look)
     }
     sched_yield();
     if (control_ended(runner->control))
-        return STATUS_ERROR; /* the verdict is fetched by whoever sees this */
+        return STATUS_ERROR; /* control_fail() then returns the verdict */
     if (idle % 64)
         return STATUS_OK;
     uint64_t now = clock_ns();
@@ -142,13 +142,13 @@ static enum status runner_idle_in_executor(struct runner *runner, const struct e
         return status;
     struct position where;
     executor_position(executor, &where);
-    runner_tell(runner, where);
+    runner_show_wait(runner, where);
     return executor_check(executor);
 }
 
 enum status runner_run(struct runner *runner, struct executor *executor)
 {
-    /* Where nothing ever has to wait long, this is the only place that learns of the job's end. */
+    /* A run that never idles long learns of the job's end only here. */
     enum status status = control_ended(runner->control) ? STATUS_ERROR : executor_start(executor);
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
@@ -160,13 +160,13 @@ enum status runner_run(struct runner *runner, struct executor *executor)
             status = runner_idle_in_executor(runner, executor, ++idle);
         }
     }
-    if (status == STATUS_OK) /* a failing rank's report says what it was in */
+    if (status == STATUS_OK) /* a failing rank reports the operation that it was in */
         atomic_store_explicit(&runner->progress->operation, -1, memory_order_relaxed);
     return status;
 }
 
-/* Meets the ranks of this host. */
-static enum status runner_meet(struct runner *runner)
+/* Passes the barrier of this host. */
+static enum status runner_meet_node(struct runner *runner)
 {
     struct node_barrier *node_barrier = &runner->start_barrier.node_barrier;
     enum status status = control_ended(runner->control) ? STATUS_ERROR : STATUS_OK;
@@ -175,7 +175,7 @@ static enum status runner_meet(struct runner *runner)
     for (long idle = 0; status == STATUS_OK && !node_barrier_passed(node_barrier);) {
         status = runner_idle(runner, ++idle, &look);
         if (look)
-            runner_tell(
+            runner_show_wait(
                 runner,
                 position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));
     }
@@ -185,8 +185,8 @@ static enum status runner_meet(struct runner *runner)
     return status;
 }
 
-/* What the job inflicts on itself at this iteration of this rank. */
-static void runner_suffer(const struct runner *runner)
+/* Injects the delays and deaths of this iteration of this rank. */
+static void runner_inject(const struct runner *runner)
 {
     for (int i = 0; i < runner->job->injection_count; i++) {
         const struct injection *injection = &runner->job->injections[i];
@@ -209,25 +209,25 @@ static void runner_suffer(const struct runner *runner)
     }
 }
 
-/* The bytes of the start barriers are counted apart, so that a line shows only its own. */
-static void start_count(struct runner *runner, int sign)
+/* The bytes of the start barriers are counted apart: a test case shows only its own. */
+static void start_traffic_count(struct runner *runner, int sign)
 {
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++)
         traffic_add(&runner->start_traffic[i], &endpoint->traffic, sign);
 }
 
-enum status runner_settle(struct runner *runner, uint64_t *released)
+enum status runner_synchronize(struct runner *runner, uint64_t *released)
 {
     progress_set_iteration(runner, true);
-    enum status status = runner_meet(runner);
+    enum status status = runner_meet_node(runner);
     if (runner->start_barrier.executor && status == STATUS_OK) {
-        start_count(runner, -1);
+        start_traffic_count(runner, -1);
         status = runner_run(runner, runner->start_barrier.executor);
-        start_count(runner, +1);
+        start_traffic_count(runner, +1);
     }
-    if (runner->start_barrier.gates > 1 && status == STATUS_OK)
-        status = runner_meet(runner);
+    if (runner->start_barrier.node_barriers > 1 && status == STATUS_OK)
+        status = runner_meet_node(runner);
     if (status == STATUS_OK)
         progress_set_iteration(runner, false);
     *released = clock_ns();
@@ -239,11 +239,11 @@ enum status runner_iterate(struct runner *runner, struct executor *executor, uin
 {
     enum status status = STATUS_OK;
     if (runner->job->start == START_BARRIER)
-        status = runner_settle(runner, released);
+        status = runner_synchronize(runner, released);
     else
         progress_set_iteration(runner, false);
     profile_open(runner_profile(runner));
-    runner_suffer(runner);
+    runner_inject(runner);
     if (runner->job->watches)
         links_watch(runner->links, true);
     uint64_t begun = clock_ns();

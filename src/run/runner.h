@@ -23,39 +23,39 @@ struct runner {
     struct engine *engine;
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t nontemporal_least; /* as in struct executor_config */
-    int spins;                /* idle looks before the core is given to somebody else */
+    int spins;                /* idle polls before the core is yielded */
     struct tick tick;         /* for long work and for waits, both outside of runs */
     long iteration;           /* over everything that this rank has run */
-    uint64_t last_look;       /* when an idle wait last looked at the world, ns */
-    uint64_t still;           /* when it first did so since anything moved, ns; 0: not yet */
+    uint64_t last_look;       /* when an idle wait last checked the job and the network, ns */
+    uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
     int unheard;              /* as in struct idle_report */
-    uint64_t arrived;         /* likewise, at the last look; 0: not known */
+    uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
     struct start_barrier start_barrier;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
-    struct profile profile; /* of iterations, but for the start barriers, if the job asks for it */
+    struct profile profile; /* of iterations without the start barriers, if the job asks for it */
 };
 
 /* Sets runner->tick: it counts work as progress, shows rank 0 which peer this rank waits for, and
  * answers by the state of the job. */
 void runner_tick_open(struct runner *runner);
 
-/* What all plans of this rank have in common; the rest is zero. */
+/* What all executors of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);
 
-/* Runs a plan to its end: spins, then yields; looks now and then whether the job has ended or a
- * peer has died, and tells the pulse what it waits in. */
+/* Runs an executor to its end: spins, then yields. Checks now and then whether the job has ended or
+ * a peer has died, and shows in runner->progress what it waits for. */
 enum status runner_run(struct runner *runner, struct executor *executor);
 
-/* Outside of a plan: tells the pulse that this rank waits for `peer`; -1: for none any more. */
+/* Outside of executors: shows in runner->progress that this rank waits for `peer`; -1: for none. */
 void runner_await(struct runner *runner, int peer);
 
-/* Waits until every rank is here, before a series of iterations; *released: when it went on, ns. */
-enum status runner_settle(struct runner *runner, uint64_t *released);
+/* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
+enum status runner_synchronize(struct runner *runner, uint64_t *released);
 
 /* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its
- * release to its beginning; *duration: ns from its release to its end on this rank. *released is
- * the end of the last iteration when it starts back to back (ns), and is set to the end of this
- * one. */
+ * release to its beginning; *duration: ns from its release to its end on this rank. Iterations that
+ * run back to back are released by the end of the last one: *released (ns) is read, and set to the
+ * end of this one. */
 enum status runner_iterate(struct runner *runner, struct executor *executor, uint64_t *released,
                            uint64_t *late, uint64_t *duration);
 

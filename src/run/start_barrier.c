@@ -51,7 +51,7 @@ static void node_barrier_make(struct start_barrier *barrier)
 {
     struct barrier_offer *offer = &barrier->offer;
     offer->pid = getpid();
-    offer->fd = memfd_create("cctest-gate", MFD_CLOEXEC);
+    offer->fd = memfd_create("cctest-barrier", MFD_CLOEXEC);
     if (offer->fd < 0)
         return;
     if (ftruncate(offer->fd, (off_t)barrier->bytes) == 0 &&
@@ -108,7 +108,7 @@ static enum status start_barrier_schedule(struct start_barrier *barrier, const i
     if (!b)
         return STATUS_ERROR;
     struct group group = builder_group(b);
-    group.size = barrier->gates;
+    group.size = barrier->node_barriers;
     group.rank = barrier->node_barrier_of[rank];
     group.ranks = firsts;
     group.lane = lane;
@@ -137,10 +137,10 @@ static void start_barrier_count(struct start_barrier *barrier, const struct memb
         if (r == rank || (shares[rank] && shares[r] && members[r].node == members[rank].node))
             barrier->members[count++] = r;
         if (members[r].local_rank == 0)
-            number[members[r].node] = barrier->gates;
-        barrier->node_barrier_of[r] = first ? barrier->gates : number[members[r].node];
+            number[members[r].node] = barrier->node_barriers;
+        barrier->node_barrier_of[r] = first ? barrier->node_barriers : number[members[r].node];
         if (first)
-            firsts[barrier->gates++] = r;
+            firsts[barrier->node_barriers++] = r;
     }
     node_barrier_open(&barrier->node_barrier,
                       barrier->memory ? (char *)barrier->memory + LINE : NULL, place, count);
@@ -159,7 +159,7 @@ enum status start_barrier_arrange(struct start_barrier *barrier, const struct me
         status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     } else {
         start_barrier_count(barrier, members, ranks, rank, shares, firsts, number);
-        if (barrier->gates > 1 && barrier->region.kind)
+        if (barrier->node_barriers > 1 && barrier->region.kind)
             status = start_barrier_schedule(barrier, firsts, rank, ranks, lane);
     }
     free(firsts);

@@ -34,8 +34,8 @@ struct start_barrier {
     struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one host */
     struct region region;      /* the schedule's three bytes, each in a place of its own */
     struct executor *executor; /* the schedule, when there are links */
-    int gates;                 /* node barriers */
-    int *node_barrier_of;      /* by world rank: which node barrier, numbered by first ranks */
+    int node_barriers;
+    int *node_barrier_of; /* by world rank: which node barrier, numbered by first ranks */
 };
 
 /* Before there are links. The first rank of a host makes memory for the host's barrier. That it

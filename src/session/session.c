@@ -1,11 +1,9 @@
 /*
  * session.c - one rank's run of a job.
  *
- * Every rank goes through the same stages at the same time: join; build all schedules once, to
- * learn what memory, peers and lanes they need; allocate, link, connect; then for each size and
- * algorithm warm up, check, time, and hand the tally to rank 0.
+ * Every rank goes through the same stages at the same time: join; set up (setup.c); for each size
+ * and algorithm warm up, check, time, and send the result to rank 0 (sweep.c); end.
  */
-#include "session/session.h"
 #include "session/session.h"
 
 #include <stdio.h>
@@ -17,11 +15,11 @@
 
 static void session_close(struct session *session)
 {
-    links_close(session->runner.links); /* first: a plan's transfers live until then */
+    links_close(session->runner.links); /* first: it may hold transfers of executors */
     start_barrier_close(&session->runner.start_barrier);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
-    checked_run_close(&session->checked);
+    checker_close(&session->checker);
     results_free(&session->results);
     needs_free(&session->needs);
     free(session->bindings);
@@ -44,7 +42,7 @@ static void session_report(struct session *session, enum status status)
     if (session->control)
         end.strangers += (long long)control_strangers(session->control);
     if (end.strangers > 0)
-        say_verbose(1, "dropped %lld connections that were none of this job's", end.strangers);
+        say_verbose(1, "rejected %lld connections that did not belong to this job", end.strangers);
     session->report->end(session->report, &session->job, &end);
 }
 
@@ -69,7 +67,7 @@ enum status session_run(const struct membership *membership, void *argument)
         if (status == STATUS_OK)
             status = session_sweep(session);
         if (status == STATUS_OK)
-            status = checked_run_check_injections(&session->checked);
+            status = checker_check_injections(&session->checker);
         if (status != STATUS_OK)
             status = control_fail(session->control, status);
         else

@@ -1,5 +1,5 @@
 /*
- * session_internal.h - one rank's session, as its stages see it: setup.c, sweep.c and session.c.
+ * session_internal.h - the state of one rank's session, for setup.c, sweep.c and session.c.
  */
 #ifndef CCTEST_SESSION_SESSION_INTERNAL_H
 #define CCTEST_SESSION_SESSION_INTERNAL_H
@@ -8,16 +8,16 @@
 #include "measure/results.h"
 #include "run/cpu_binding.h"
 #include "run/runner.h"
-#include "session/checked_run.h"
+#include "session/checker.h"
 #include "session/survey.h"
 
 struct session {
-    struct job job; /* a copy: algorithms that refuse the ranks are left out of `-a all` */
+    struct job job; /* a copy: algorithms that refuse these ranks are left out of `-a all` */
     const struct membership *membership;
     struct report *report; /* rank 0; else NULL */
     struct control *control;
     struct runner runner;
-    struct checked_run checked; /* the buffers, and the checked iterations on them */
+    struct checker checker; /* owns the buffers */
     struct results results;
     struct needs needs;                          /* of all test cases */
     struct region regions[BUFFER_SETS_MOST + 1]; /* all that links may read in place */

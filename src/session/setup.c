@@ -107,7 +107,7 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     memory_look(&left); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
     struct rank_needs needs = {
-        .memory = {.bytes = checked_run_bytes(job, session->needs.bytes), .group = left.which},
+        .memory = {.bytes = checker_bytes(job, session->needs.bytes), .group = left.which},
         .barrier = runner->start_barrier.offer,
         .watches = job->bootstrap.verbosity >= 1 || job->json};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
@@ -140,7 +140,7 @@ static enum status session_take(struct session *session)
     free(host.cpus);
     free(host.memory);
     if (status == STATUS_OK)
-        status = checked_run_open(&session->checked, runner, session->needs.bytes);
+        status = checker_open(&session->checker, runner, session->needs.bytes);
     return status == STATUS_OK ? session->job.memory->engine_open(&runner->engine) : status;
 }
 
@@ -151,8 +151,8 @@ static enum status session_open_links(struct session *session)
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
     session->regions[0] = runner->start_barrier.region;
-    for (int i = 0; i < session->checked.set_count; i++)
-        session->regions[i + 1] = session->checked.sets[i].region;
+    for (int i = 0; i < session->checker.set_count; i++)
+        session->regions[i + 1] = session->checker.sets[i].region;
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
@@ -165,7 +165,7 @@ static enum status session_open_links(struct session *session)
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
         .regions = session->regions,
-        .region_count = session->checked.set_count + 1,
+        .region_count = session->checker.set_count + 1,
         .interface = job->bootstrap.interface,
         .watches = job->watches,
         .secret = session->membership->secret,

@@ -9,7 +9,7 @@
 static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
 {
     uint64_t released, late, duration;
-    enum status status = runner_settle(&session->runner, &released);
+    enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
         status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
                                 &late, &duration);
@@ -21,7 +21,7 @@ static enum status test_case_time(struct session *session, const struct test_cas
 {
     uint64_t released;
     rank_result_begin(rank_result, &session->runner);
-    enum status status = runner_settle(&session->runner, &released);
+    enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
         status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
                                 &rank_result->late[i], &rank_result->samples[i]);
@@ -45,7 +45,7 @@ static bool sets_decode(void *argument, int rank, struct reader *reader)
 static enum status test_case_agree(struct session *session, struct test_case *test_case)
 {
     struct bytes share = {0};
-    if (session->checked.set_count == 1)
+    if (session->checker.set_count == 1)
         return STATUS_OK;
     bytes_put_u32(&share, (uint32_t)test_case->sets);
     return exchange_all(session->control, &share, "buffer", sets_decode, test_case);
@@ -60,7 +60,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     atomic_store(&runner->progress->bytes, bytes);
     enum status status =
         test_case_open(runner, &session->job.candidates[choice].choice, bytes,
-                       session->checked.sets, session->checked.set_count, &test_case);
+                       session->checker.sets, session->checker.set_count, &test_case);
     if (status != STATUS_OK)
         return status;
     status = test_case_agree(session, &test_case);
@@ -72,7 +72,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_CHECK);
-        status = checked_run_run(&session->checked, &test_case, rank_result);
+        status = checker_run(&session->checker, &test_case, rank_result);
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_TIME);

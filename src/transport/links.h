@@ -46,11 +46,11 @@ struct channel *links_channel(struct links *links, int peer, int lane, bool send
 
 enum status links_progress(struct links *links); /* of all endpoints in use */
 enum status links_check(struct links *links);
-/* What the network is doing while nothing moves. */
+/* What the network does while nothing moves. */
 struct idle_report links_idle_report(const struct links *links);
 
-/* What the transport says of the link to `peer`, as its describe(); "" if it says nothing; NULL:
- * the peer is not connected. */
+/* The words of the transport's describe() for the link to `peer`; "" if it has none; NULL: the peer
+ * is not connected. */
 const char *links_describe(struct links *links, int peer, uint64_t *ns);
 
 /* The transport that serves `peer`; NULL for this rank itself. */
@@ -62,7 +62,7 @@ struct endpoint *links_endpoint(struct links *links, int index);
 /* Connections that were rejected as not the job's, by all endpoints that there were. */
 uint64_t links_strangers(const struct links *links);
 
-/* Do the endpoints note what their channels wait for? */
+/* Makes the endpoints note what their channels wait for, or not. */
 void links_watch(struct links *links, bool watched);
 
 void links_close(struct links *links); /* NULL is allowed */

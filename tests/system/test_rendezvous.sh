@@ -147,8 +147,8 @@ if [ -n "$private" ]; then
     for rank in 0 1; do at $rank 3 && start $rank "$CCTEST" "${small[@]}" "${where[@]}" -v --json "$scratch/$rank.json"; done
     at 2 3 && start 2 unshare --pid --fork --mount-proc "$CCTEST" "${small[@]}" "${where[@]}"
     for rank in 1 2 0; do ended $rank 0; done
-    check_says "^# start barrier: 2 gates in shared memory, links between them$" "$scratch/0.out"
-    check_says "^# start barrier: rank 2 can share no memory with others of the same host" "$scratch/0.out"
+    check_says "^# start barrier: 2 groups in shared memory, links between the groups$" "$scratch/0.out"
+    check_says "^# start barrier: rank 2 cannot share memory with other ranks of the same host" "$scratch/0.out"
     check_says "^# links: 2 by shm, " "$scratch/0.out"
     check_says "^# links: 4 by tcp$" "$scratch/0.out"
     check_json "$scratch/0.json" '"rank 2" in d["start_note"]' '[r["gate"] for r in d["ranks"]] == [0, 0, 1]' \

@@ -96,7 +96,7 @@ for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
     rank 2 3 3 "${small[@]}"
     for rank in 2 1 0; do ended $rank 0; done
     check_says '^# status: ok' "$scratch/0.out"
-    check_says 'dropped [0-9]+ connections that were none of this job' "$scratch/0.err"
+    check_says 'rejected [0-9]+ connections that did not belong to this job' "$scratch/0.err"
     check_json "$scratch/strangers.json" '100 <= d["strangers"] <= 520' 'd["status"] == "ok"'
     kill $attacker
     wait $attacker 2>/dev/null
@@ -119,7 +119,7 @@ for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
     host_network 3 ip route del unreachable "$address"
 done
 for rank in 2 1 0; do ended $rank 0; done
-check_says 'dropped [0-9]+ connections that were none of this job' "$scratch/0.err"
+check_says 'rejected [0-9]+ connections that did not belong to this job' "$scratch/0.err"
 check_json "$scratch/strangers.json" '100 <= d["strangers"] <= 520' 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
 wait $attacker 2>/dev/null

@@ -167,7 +167,7 @@ static bool life_look(struct life *life)
         count++;
     }
     require(life, barrier->node_barrier.ranks == count);
-    require(life, barrier->gates == gates);
+    require(life, barrier->node_barriers == gates);
     require(life, !barrier->schedule == (gates == 1 || scenario->first[rank] != rank));
     return true;
 }
@@ -254,7 +254,7 @@ static bool life_meet(struct life *life)
             !life_dawdle(life))
             return false;
         life->board->entered[runner->rank] = meeting;
-        require(life, runner_settle(runner, &released) == STATUS_OK);
+        require(life, runner_synchronize(runner, &released) == STATUS_OK);
         for (int r = 0; r < runner->ranks; r++)
             require(life,
                     life->board->entered[r] == meeting || life->board->entered[r] == meeting + 1);
