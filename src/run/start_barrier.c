@@ -99,17 +99,19 @@ enum status start_barrier_join(struct start_barrier *barrier, const struct node_
 }
 
 /* The barrier between the first ranks, of which this is one. */
-static enum status start_barrier_schedule(struct start_barrier *barrier, const int *firsts,
-                                          int rank, int ranks, int lane)
+static enum status start_barrier_schedule(struct start_barrier *barrier,
+                                          const struct barrier_ranks *all, const int *firsts,
+                                          int lane)
 {
-    struct problem problem = {.collective = collective_find("barrier"), .ranks = ranks, .count = 1};
+    struct problem problem = {
+        .collective = collective_find("barrier"), .ranks = all->ranks, .count = 1};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_BARRIER, "dissemination"));
-    struct builder *b = builder_create(&problem, rank);
+    struct builder *b = builder_create(&problem, all->rank);
     if (!b)
         return STATUS_ERROR;
     struct group group = builder_group(b);
     group.size = barrier->node_barriers;
-    group.rank = barrier->node_barrier_of[rank];
+    group.rank = barrier->node_barrier_of[all->rank];
     group.ranks = firsts;
     group.lane = lane;
     struct call call = {
@@ -125,20 +127,22 @@ static enum status start_barrier_schedule(struct start_barrier *barrier, const i
 }
 
 /* Numbers the node barriers, lists their first ranks in `firsts`, and finds the members of this
- * rank's. `number`: of the barrier of each node. */
-static void start_barrier_count(struct start_barrier *barrier, const struct member *members,
-                                int ranks, int rank, const bool *shares, int *firsts, int *number)
+ * rank's. `number`: by node, of its barrier. */
+static void start_barrier_count(struct start_barrier *barrier, const struct barrier_ranks *all,
+                                int *firsts, int *number)
 {
+    const struct member *me = &all->members[all->rank];
     int count = 0, place = 0;
-    for (int r = 0; r < ranks; r++) {
-        bool first = !shares[r] || members[r].local_rank == 0;
-        if (r == rank)
+    for (int r = 0; r < all->ranks; r++) {
+        const struct member *other = &all->members[r];
+        bool first = !all->shares[r] || other->local_rank == 0;
+        if (r == all->rank)
             place = count;
-        if (r == rank || (shares[rank] && shares[r] && members[r].node == members[rank].node))
+        if (r == all->rank || (all->shares[all->rank] && all->shares[r] && other->node == me->node))
             barrier->members[count++] = r;
-        if (members[r].local_rank == 0)
-            number[members[r].node] = barrier->node_barriers;
-        barrier->node_barrier_of[r] = first ? barrier->node_barriers : number[members[r].node];
+        if (other->local_rank == 0)
+            number[other->node] = barrier->node_barriers;
+        barrier->node_barrier_of[r] = first ? barrier->node_barriers : number[other->node];
         if (first)
             firsts[barrier->node_barriers++] = r;
     }
@@ -146,21 +150,22 @@ static void start_barrier_count(struct start_barrier *barrier, const struct memb
                       barrier->memory ? (char *)barrier->memory + LINE : NULL, place, count);
 }
 
-enum status start_barrier_arrange(struct start_barrier *barrier, const struct member *members,
-                                  int ranks, int rank, const bool *shares, int lane)
+enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
+                                  int lane)
 {
-    int *firsts = malloc((size_t)ranks * sizeof *firsts);
-    int *number = malloc((size_t)ranks * sizeof *number);
-    barrier->members = malloc((size_t)ranks * sizeof *barrier->members);
-    barrier->node_barrier_of = malloc((size_t)ranks * sizeof *barrier->node_barrier_of);
+    size_t ranks = (size_t)all->ranks;
+    int *firsts = malloc(ranks * sizeof *firsts);
+    int *number = malloc(ranks * sizeof *number);
+    barrier->members = malloc(ranks * sizeof *barrier->members);
+    barrier->node_barrier_of = malloc(ranks * sizeof *barrier->node_barrier_of);
     enum status status = STATUS_OK;
-    offer_close(&barrier->offer); /* all that could map it have done so */
+    offer_close(&barrier->offer); /* the host's ranks have mapped it */
     if (!firsts || !number || !barrier->members || !barrier->node_barrier_of) {
-        status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+        status = fail(STATUS_ERROR, "out of memory for %d ranks", all->ranks);
     } else {
-        start_barrier_count(barrier, members, ranks, rank, shares, firsts, number);
+        start_barrier_count(barrier, all, firsts, number);
         if (barrier->node_barriers > 1 && barrier->region.kind)
-            status = start_barrier_schedule(barrier, firsts, rank, ranks, lane);
+            status = start_barrier_schedule(barrier, all, firsts, lane);
     }
     free(firsts);
     free(number);

@@ -47,10 +47,16 @@ void start_barrier_open(struct start_barrier *barrier, const struct node_ranks *
 enum status start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
                                const struct barrier_offer *offer, const struct memory_kind *kind);
 
-/* Finds out which ranks meet where. `shares`: by world rank, does it map its host's barrier?
- * `lane`: on which the messages between hosts go. */
-enum status start_barrier_arrange(struct start_barrier *barrier, const struct member *members,
-                                  int ranks, int rank, const bool *shares, int lane);
+/* Where all ranks run. */
+struct barrier_ranks {
+    int ranks, rank;              /* of the job; this one */
+    const struct member *members; /* by rank */
+    const bool *shares;           /* by rank: does it map its host's barrier? */
+};
+
+/* Finds out which ranks meet where. `lane`: on which the messages between hosts go. */
+enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
+                                  int lane);
 
 /* Makes the executor. `shared`: what all executors of this rank have in common. */
 enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *shared);

@@ -234,8 +234,11 @@ static enum status session_exchange_offers(struct session *session)
     }
     if (status == STATUS_OK) {
         session_divide_cache(session);
-        status = start_barrier_arrange(&runner->start_barrier, control_members(session->control),
-                                       runner->ranks, runner->rank, offers.shares,
+        const struct barrier_ranks all = {.ranks = runner->ranks,
+                                          .rank = runner->rank,
+                                          .members = control_members(session->control),
+                                          .shares = offers.shares};
+        status = start_barrier_arrange(&runner->start_barrier, &all,
                                        session->job.watches ? session->needs.lanes : 0);
     }
     free(offers.shares);
@@ -272,6 +275,7 @@ static enum status session_connect(struct session *session)
     unsigned char *wishes = session_wishes(session);
     if (!wishes)
         return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
+    links_attach(runner->links);
     links_encode_wishes(runner->links, wishes, session->needs.lanes, &share);
     free(wishes);
     enum status status =

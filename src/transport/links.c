@@ -135,8 +135,8 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 
 /* Wishes. */
 
-/* Can this rank reach `peer` by link `i`? NULL: yes, else why not, valid until the next call. */
-static const char *links_attach(struct links *links, int i, int peer, char text[REASON_MOST + 64])
+/* Can this rank reach `peer` by link `i`? NULL: yes; else why not, valid until the next call. */
+static const char *link_attach(struct links *links, int i, int peer, char text[REASON_MOST + 64])
 {
     const struct transport_offer *mine = &offers_of(links, links->rank)[i];
     const struct transport_offer *offer = &offers_of(links, peer)[i];
@@ -154,16 +154,18 @@ static const char *links_attach(struct links *links, int i, int peer, char text[
     return text;
 }
 
-void links_encode_wishes(struct links *links, const unsigned char *wishes, int lanes,
-                         struct bytes *share)
+void links_attach(struct links *links)
 {
     char text[REASON_MOST + 64];
     for (int peer = 0; peer < links->ranks; peer++)
         for (int i = 0; i < links->count && peer != links->rank; i++)
-            if (!links_attach(links, i, peer, text))
+            if (!link_attach(links, i, peer, text))
                 links->here[peer] |= (unsigned char)(1u << i);
-    memcpy(links->wanted, wishes, (size_t)links->ranks);
-    links->lanes = lanes;
+}
+
+void links_encode_wishes(const struct links *links, const unsigned char *wishes, int lanes,
+                         struct bytes *share)
+{
     bytes_put_u32(share, (uint32_t)lanes);
     bytes_put(share, links->here, (size_t)links->ranks);
     bytes_put(share, wishes, (size_t)links->ranks);
@@ -180,6 +182,8 @@ bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
         links->lanes = (int)lanes;
     links->back[rank] = reaches[links->rank];
     links->wanted[rank] |= wishes[links->rank];
+    for (int peer = 0; rank == links->rank && peer < links->ranks; peer++)
+        links->wanted[peer] |= wishes[peer];
     return true;
 }
 
@@ -196,7 +200,7 @@ static enum status links_unreachable(struct links *links, int peer, const struct
         if (links->here[peer] >> i & 1) {
             text_add(&list, "; %s: rank %d cannot reach back", name, peer);
         } else {
-            reason = links_attach(links, i, peer, text);
+            reason = link_attach(links, i, peer, text);
             text_add(&list, "; %s: %s", name, reason ? reason : "it could not before");
         }
         exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;

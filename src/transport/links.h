@@ -3,8 +3,9 @@
  *
  * For each pair of ranks the first transport of the user's list that works both ways is taken. The
  * order of calls, with an exchange of the encoded share after each encoding: links_open,
- * links_encode_offers, links_decode_offers (of each rank), links_encode_wishes, links_decode_wishes
- * (of each rank), links_connect. A decoder returns false for invalid data.
+ * links_encode_offers, links_decode_offers (of each rank), links_attach, links_encode_wishes,
+ * links_decode_wishes (of each rank, this one too), links_connect. A decoder returns false for
+ * invalid data.
  */
 #ifndef CCTEST_TRANSPORT_LINKS_H
 #define CCTEST_TRANSPORT_LINKS_H
@@ -30,9 +31,12 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader);
 #define LINKS_WISHED   1 /* the lanes */
 #define LINKS_ONE_MORE 2 /* and a lane behind them */
 
-/* The peers that each transport reaches from here, and the connections that this rank needs:
- * `wishes`, by rank, on `lanes` lanes. One end of a pair wishes for both. */
-void links_encode_wishes(struct links *links, const unsigned char *wishes, int lanes,
+/* Finds out which transports reach which peers, from the offers. */
+void links_attach(struct links *links);
+
+/* These, and the connections that this rank needs: `wishes`, by rank, on `lanes` lanes. One end of
+ * a pair wishes for both. */
+void links_encode_wishes(const struct links *links, const unsigned char *wishes, int lanes,
                          struct bytes *share);
 bool links_decode_wishes(struct links *links, int rank, struct reader *reader);
 

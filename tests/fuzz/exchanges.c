@@ -1,13 +1,12 @@
 /*
- * exchanges.c - a whole session whose ranks tell each other nonsense: all that reads what the ranks
- * exchange runs as it is, on a control plane of this file.
+ * exchanges.c - a whole session in which ranks send invalid data to each other. All code that reads
+ * an exchange runs unchanged, on a control plane of this file.
  *
- * What a rank hears from the others is at first what it says itself; then the input changes it. A
- * job of one rank goes to its end; one of three goes on until its ranks are to be connected, where
- * the others are found to be gone.
+ * The share of each other rank is a copy of this rank's own, which the input then changes. A job of
+ * one rank runs to its end; a job of three ends when its ranks would connect.
  *
- * Input: flags, then edits: which exchange, of which rank, where (16 bits), how many bytes are put
- * there (CUT: the rest is left out), and those.
+ * Input: flags, then edits: the exchange, the rank, the offset (16 bits), the number of bytes (CUT:
+ * the rest of the share is cut off), and these bytes.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ struct control {
     struct reader edits;
 };
 
-/* By the input; what does not make sense as an edit changes nothing. */
+/* Changes the shares as the input says. An edit that is cut off changes nothing. */
 static void edits_apply(struct reader edits, unsigned exchange, struct blobs *blobs)
 {
     while (edits.left >= 5) {
@@ -92,7 +91,7 @@ enum status control_gather(struct control *control, const void *data, size_t siz
     return control_allgather(control, data, size, blobs);
 }
 
-/* The job that comes next. */
+/* The next job. */
 static struct {
     unsigned flags;
     struct reader edits;
@@ -133,7 +132,7 @@ const struct member *control_members(const struct control *control)
 bool control_is_late(const struct control *control)
 {
     (void)control;
-    return false; /* a world without clocks */
+    return false; /* there is no clock here */
 }
 
 bool control_ended(const struct control *control)
@@ -160,7 +159,7 @@ void control_name_algorithm(struct control *control, int index, const char *text
 enum status control_fail(struct control *control, enum status status)
 {
     (void)control;
-    require(status != STATUS_OK && log_current()->failure.text[0]); /* it said why */
+    require(status != STATUS_OK && log_current()->failure.text[0]); /* there is a sentence */
     return status;
 }
 
@@ -212,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log;
     next.edits = (struct reader){.at = data, .left = size};
     next.flags = input_u8(&next.edits);
-    /* What the machine looks like is not what is tried, and takes long to find out. */
+    /* The machine is not tested here, and hwloc takes long to look at it. */
     setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
     job_make(&job, next.flags & PROFILE);
     bool json = next.flags & JSON;
@@ -247,7 +246,7 @@ static void edit_put(struct bytes *out, unsigned exchange, unsigned rank, size_t
         bytes_put(out, bytes, size);
 }
 
-/* So many bytes that are no zero: a text without an end. */
+/* `size` bytes that are not zero: a text without an end. */
 static void edit_fill(struct bytes *out, unsigned exchange, unsigned rank, size_t at, size_t size)
 {
     char words[200];
@@ -265,7 +264,7 @@ static void seed_begin(struct bytes *out, unsigned flags)
     bytes_put(out, &first, 1);
 }
 
-/* Edits of each exchange, so that each is within reach. */
+/* Edits of each exchange, so that random changes reach all of them. */
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};

@@ -51,6 +51,7 @@ static bool wishes_accepted(struct links *links, enum spoil spoil)
 {
     const unsigned char wishes[] = {LINKS_WISHED, LINKS_WISHED};
     struct bytes share = {0};
+    links_attach(links);
     links_encode_wishes(links, wishes, 1, &share);
     share.data[4] = share.data[5];
     if (spoil == SPOIL_LANES)
@@ -65,7 +66,7 @@ static bool wishes_accepted(struct links *links, enum spoil spoil)
     return accepted;
 }
 
-static void test_nonsense(void **state)
+static void test_invalid_data(void **state)
 {
     (void)state;
     const struct transport *const allowed[] = {transport_find("tcp"), NULL};
@@ -100,6 +101,7 @@ static void test_other_transports(void **state)
     bytes_put_u32(&share, 0);
     assert_true(decode(links, &share, share.size, links_decode_offers));
     bytes_free(&share);
+    links_attach(links);
     links_encode_wishes(links, wishes, 1, &share);
     assert_true(decode(links, &share, share.size, links_decode_wishes));
     bytes_free(&share);
@@ -112,7 +114,7 @@ static void test_other_transports(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nonsense),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_invalid_data),
                                        cmocka_unit_test(test_other_transports)};
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * test_connectivity.c - links of a kind are one line, and none is left out.
+ * test_connectivity.c - links of a kind become one class, and no link is left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void test_alike(void **state)
     assert_int_equal(all.classes[0].from, 3);
 }
 
-/* As rank 0 adds up what two ranks sent: the sum of the rest is the last one, whenever it comes. */
+/* As rank 0 adds up the shares of two ranks: the sum of the rest stays last. */
 static void test_many(void **state)
 {
     struct connectivity one = {0}, all = {0};

@@ -1,5 +1,5 @@
 /*
- * test_cpu_binding.c - which core each rank is dealt, on machines that are made up.
+ * test_cpu_binding.c - which core each rank is assigned, on synthetic machines.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static cpu_set_t masks[RANKS_MOST];
 static int ranks;
 
-/* A machine in hwloc's words; binding on it does nothing, and is said to have worked. */
+/* A machine as hwloc describes it; binding on it does nothing, and reports success. */
 static void machine(const char *words)
 {
     assert_int_equal(0, setenv("HWLOC_SYNTHETIC", words, 1));
@@ -64,7 +64,7 @@ static void test_in_turn(void **state)
     }
 }
 
-/* Who has no choice is served before who has, whatever its number. */
+/* A rank without a choice is served before one with a choice, whatever its number. */
 static void test_different_masks(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_different_masks(void **state)
     assert_int_equal(1, binding_of(0).sharing);
 }
 
-/* Two hardware threads of a core serve two ranks; where none may use one of them, they do not. */
+/* Two hardware threads of a core serve two ranks, unless no rank may use one of them. */
 static void test_hardware_threads(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_hardware_threads(void **state)
     assert_int_equal(1, binding_of(2).threads);
 }
 
-static void test_nothing_to_deal(void **state)
+static void test_nothing_to_assign(void **state)
 {
     (void)state;
     machine("pack:1 l3:1 core:2 pu:1");
@@ -109,7 +109,7 @@ static void test_nothing_to_deal(void **state)
     assert_int_equal(-1, binding.core);
 }
 
-/* Nobody is bound in truth, so every cache of the machine is in reach. */
+/* No rank is really bound, so every cache of the machine is in reach. */
 static void test_caches(void **state)
 {
     (void)state;
@@ -130,9 +130,9 @@ static void test_caches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_each),        cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_different_masks), cmocka_unit_test(test_hardware_threads),
-        cmocka_unit_test(test_nothing_to_deal), cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_one_each),          cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_different_masks),   cmocka_unit_test(test_hardware_threads),
+        cmocka_unit_test(test_nothing_to_assign), cmocka_unit_test(test_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

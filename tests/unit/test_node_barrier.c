@@ -1,6 +1,6 @@
 /*
- * test_node_barrier.c - the start barrier of one host: one thread that plays all ranks in random order, and
- * real threads.
+ * test_node_barrier.c - the start barrier of one host: one thread that plays all ranks in random order,
+ * and real threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #define RANKS_MOST 17
 
-/* Some ranks and the gate between them. */
+/* Some ranks and the barrier between them. */
 struct ranks {
     int count;
     void *memory;
@@ -54,7 +54,7 @@ static void rank_arrive(struct ranks *ranks, int rank)
     ranks->arrived[rank]++;
 }
 
-/* Asks once. Whoever passes must have met all. */
+/* Asks once. A rank that passes must have met all. */
 static void rank_ask(struct ranks *ranks, int rank)
 {
     if (!node_barrier_passed(&ranks->node_barrier[rank]))
@@ -66,7 +66,7 @@ static void rank_ask(struct ranks *ranks, int rank)
                      ranks->count, ranks->passed[rank], r);
 }
 
-/* All who wait go as far as they can. */
+/* All ranks that wait go as far as they can. */
 static void ranks_ask_all(struct ranks *ranks)
 {
     for (int round = 0; round < 2 * RANKS_MOST; round++)
@@ -75,7 +75,7 @@ static void ranks_ask_all(struct ranks *ranks)
                 rank_ask(ranks, r);
 }
 
-/* Each comes and asks when it is its turn: some are a meeting ahead of those who have not asked. */
+/* Each arrives and asks in its turn: some are a meeting ahead of ranks that have not asked. */
 static void random_turns(uint32_t before)
 {
     for (int count = 1; count <= RANKS_MOST; count++) {
@@ -100,7 +100,7 @@ static void random_turns(uint32_t before)
     }
 }
 
-static void nobody_passes_before_all_have_come(void **state)
+static void no_rank_passes_before_all_have_come(void **state)
 {
     (void)state;
     random_turns(0);
@@ -113,8 +113,8 @@ static void the_counter_wraps(void **state)
     random_turns((uint32_t)INT32_MAX - 3);
 }
 
-/* Whoever waits names the missing one, or somebody who waits too and leads to it: one hop for each
- * power of two that its distance is made of. */
+/* A waiting rank names the missing one, or another waiting rank that leads to it: one hop for each
+ * power of two in the distance. */
 static void named_leads_to(const struct ranks *ranks, int rank, int missing)
 {
     int distance = (rank - missing + ranks->count) % ranks->count, named = rank;
@@ -125,7 +125,7 @@ static void named_leads_to(const struct ranks *ranks, int rank, int missing)
     assert_int_equal(named, missing);
 }
 
-static void the_missing_one_is_named(void **state)
+static void the_missing_rank_is_named(void **state)
 {
     (void)state;
     for (int count = 2; count <= RANKS_MOST; count++) {
@@ -149,8 +149,8 @@ static void the_missing_one_is_named(void **state)
     }
 }
 
-/* Threads. What a rank writes before it comes, plainly, everybody reads behind the gate; nobody
- * writes there again before all have come a second time. */
+/* Threads. What a rank writes without atomics before it arrives, all ranks read after the barrier. No
+ * rank writes there again before all have arrived a second time. */
 
 #define MEETINGS 1500
 
@@ -162,7 +162,7 @@ struct slot {
 struct party {
     struct ranks ranks;
     struct slot slots[RANKS_MOST][2];
-    _Atomic int wrong; /* 1 + the rank that read what is not so */
+    _Atomic int wrong; /* 1 + the rank that read a wrong value */
 };
 
 struct pending {
@@ -214,10 +214,10 @@ static void threads_meet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_passes_before_all_have_come),
+        cmocka_unit_test(no_rank_passes_before_all_have_come),
         cmocka_unit_test(the_counter_wraps),
-        cmocka_unit_test(the_missing_one_is_named),
+        cmocka_unit_test(the_missing_rank_is_named),
         cmocka_unit_test(threads_meet),
     };
-    return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("node_barrier", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * test_start_barrier.c - who meets whom before an iteration, and that they do: processes with a real
- * control plane and real links, on several "hosts" (a name space with a name of its own for each).
+ * test_start_barrier.c - which ranks meet before an iteration, and that they do: processes with a real
+ * control plane and real links, on several "hosts" (a name space with a host name of its own each).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,29 +39,30 @@
 /* What is special about a rank. */
 enum trouble {
     NONE,
-    APART,   /* it sees no other process: it cannot join a gate that another made */
-    FOREIGN, /* it numbers processes on its own: its number is somebody else's */
-    POOR,    /* it can open nothing more: it cannot make a gate */
-    LATE,    /* it comes to the last meeting when all others have said whom they wait for */
+    APART,   /* it sees no other process: it cannot map the barrier of another */
+    FOREIGN, /* it numbers processes on its own: its number is that of another process */
+    POOR,    /* it can open nothing more: it cannot make a barrier */
+    LATE,    /* it comes to the last meeting when all others have shown which rank they wait for */
 };
 
 struct scenario {
     int ranks;
     int host[RANKS_MOST];
-    int lane; /* of the barrier between the gates; the links have one for all else */
+    int lane; /* of the barrier between hosts; the links have one for all else */
     enum trouble trouble;
-    int who; /* has it */
-    /* What must come of it: the first of those whom each rank meets at its gate. */
+    int troubled; /* the rank that has it */
+    /* Expected: the first of the ranks that meet at each rank's barrier. */
     int first[RANKS_MOST];
-    int awaits[RANKS_MOST]; /* whom each waits for while the late one is missing */
+    int awaits
+        [RANKS_MOST]; /* expected: the rank that each waits for while the late one is missing */
 };
 
 /* What all processes see. */
 struct board {
     _Atomic long entered[RANKS_MOST]; /* the meeting that each rank has come to */
-    _Atomic int awaits[RANKS_MOST];   /* 1 + whom its pulse names in the last meeting */
-    _Atomic size_t bytes[RANKS_MOST]; /* of the memory that its host's gate has */
-    char told[RANKS_MOST][256];       /* what it found wrong; "": nothing */
+    _Atomic int awaits[RANKS_MOST];   /* 1 + the rank that its progress names in the last meeting */
+    _Atomic size_t bytes[RANKS_MOST]; /* of the memory of its host's barrier */
+    char failed[RANKS_MOST][256];     /* the failed condition; "": none */
 };
 
 struct life {
@@ -77,7 +78,7 @@ struct life {
 
 static bool has_trouble(const struct scenario *scenario, int rank, enum trouble trouble)
 {
-    return scenario->trouble == trouble && scenario->who == rank;
+    return scenario->trouble == trouble && scenario->troubled == rank;
 }
 
 static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
@@ -85,8 +86,9 @@ static char nowhere[] = "/tmp/cctest-start-XXXXXX"; /* an empty directory */
 #define require(life, condition)                                                                   \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            snprintf((life)->board->told[(life)->membership.rank], sizeof(life)->board->told[0],   \
-                     "line %d: not so: %s %s", __LINE__, #condition, log_current()->failure.text); \
+            snprintf((life)->board->failed[(life)->membership.rank],                               \
+                     sizeof(life)->board->failed[0], "line %d: not so: %s %s", __LINE__,           \
+                     #condition, log_current()->failure.text);                                     \
             return false;                                                                          \
         }                                                                                          \
     } while (0)
@@ -144,21 +146,24 @@ static bool life_open(struct life *life)
         return false;
     bytes_put_u32(&share, runner->start_barrier.memory != NULL);
     require(life, exchange_all(runner->control, &share, "share", shares_decode, life) == STATUS_OK);
-    require(life, start_barrier_arrange(&runner->start_barrier, control_members(runner->control),
-                                        runner->ranks, runner->rank, life->shares,
-                                        life->scenario->lane) == STATUS_OK);
+    const struct barrier_ranks all = {.ranks = runner->ranks,
+                                      .rank = runner->rank,
+                                      .members = control_members(runner->control),
+                                      .shares = life->shares};
+    require(life,
+            start_barrier_arrange(&runner->start_barrier, &all, life->scenario->lane) == STATUS_OK);
     return true;
 }
 
-/* Are those at this rank's gate who should be there, in their order? */
+/* Are the expected ranks at this rank's barrier, in their order? */
 static bool life_look(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
     const struct start_barrier *barrier = &life->runner.start_barrier;
-    int rank = life->runner.rank, count = 0, gates = 0;
+    int rank = life->runner.rank, count = 0, barriers = 0;
     life->board->bytes[rank] = barrier->bytes;
     for (int r = 0; r < scenario->ranks; r++) {
-        gates += scenario->first[r] == r;
+        barriers += scenario->first[r] == r;
         if (scenario->first[r] != scenario->first[rank])
             continue;
         require(life, barrier->members[count] == r);
@@ -167,8 +172,8 @@ static bool life_look(struct life *life)
         count++;
     }
     require(life, barrier->node_barrier.ranks == count);
-    require(life, barrier->node_barriers == gates);
-    require(life, !barrier->schedule == (gates == 1 || scenario->first[rank] != rank));
+    require(life, barrier->node_barriers == barriers);
+    require(life, !barrier->schedule == (barriers == 1 || scenario->first[rank] != rank));
     return true;
 }
 
@@ -204,6 +209,7 @@ static bool life_link(struct life *life)
     links_encode_offers(runner->links, &share);
     require(life, exchange_all(runner->control, &share, "address", link_offers_decode,
                                runner->links) == STATUS_OK);
+    links_attach(runner->links);
     links_encode_wishes(runner->links, wishes, 1, &share);
     require(life, exchange_all(runner->control, &share, "wish", wishes_decode, runner->links) ==
                       STATUS_OK);
@@ -214,7 +220,7 @@ static bool life_link(struct life *life)
     return true;
 }
 
-/* Reads the pulse, as the control plane's helper thread does. */
+/* Reads the progress, as the control plane's helper thread does. */
 static void *life_watch(void *argument)
 {
     const struct life *life = argument;
@@ -228,12 +234,12 @@ static void *life_watch(void *argument)
     return NULL;
 }
 
-/* The late one: waits until the others have named whom they should. */
+/* The late one: waits until the others have named the rank that they wait for. */
 static bool life_dawdle(struct life *life)
 {
     const struct scenario *scenario = life->scenario;
     for (int r = 0, looks = 0; r < scenario->ranks; r++) {
-        while (r != scenario->who && life->board->awaits[r] != 1 + scenario->awaits[r]) {
+        while (r != scenario->troubled && life->board->awaits[r] != 1 + scenario->awaits[r]) {
             usleep(1000);
             require(life, ++looks < 5000);
         }
@@ -241,7 +247,7 @@ static bool life_dawdle(struct life *life)
     return true;
 }
 
-/* Nobody goes on before all have come. */
+/* No rank goes on before all have come. */
 static bool life_meet(struct life *life)
 {
     struct runner *runner = &life->runner;
@@ -397,8 +403,8 @@ static struct board *board_open(void)
 static void board_close(struct board *board)
 {
     for (int r = 0; r < RANKS_MOST; r++)
-        if (board->told[r][0])
-            print_message("rank %d: %s\n", r, board->told[r]);
+        if (board->failed[r][0])
+            print_message("rank %d: %s\n", r, board->failed[r]);
     munmap(board, sizeof *board);
 }
 
@@ -426,10 +432,10 @@ static int scenario_live_with_decoys(const struct scenario *scenario, struct boa
 }
 
 /* The first rank of a host calls itself process 1, as the others call another process. */
-static void stranger_is_no_node_barrier(size_t decoy)
+static void foreign_file_is_no_barrier(size_t decoy)
 {
     const struct scenario scenario = {
-        .ranks = 3, .host = {0, 1, 1}, .first = {0, 1, 2}, .trouble = FOREIGN, .who = 1};
+        .ranks = 3, .host = {0, 1, 1}, .first = {0, 1, 2}, .trouble = FOREIGN, .troubled = 1};
     struct board *board = board_open();
     int status;
     pid_t pid = fork();
@@ -443,21 +449,21 @@ static void stranger_is_no_node_barrier(size_t decoy)
         _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    size_t node_barrier = board->bytes[scenario.who];
+    size_t node_barrier = board->bytes[scenario.troubled];
     board_close(board);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
-        print_message("not tested: a stranger as gate (no namespaces here)\n");
+        print_message("not tested: a foreign file as barrier (no namespaces here)\n");
         skip();
     }
     assert_int_equal(status, 0);
     assert_int_equal(node_barrier, NODE_BARRIER_BYTES); /* else that decoy is none */
 }
 
-static void a_stranger_is_no_node_barrier(void **state)
+static void a_foreign_file_is_no_barrier(void **state)
 {
     (void)state;
-    stranger_is_no_node_barrier(NODE_BARRIER_BYTES);
-    stranger_is_no_node_barrier(0); /* which is not even to be looked at */
+    foreign_file_is_no_barrier(NODE_BARRIER_BYTES);
+    foreign_file_is_no_barrier(0); /* which is not even to be looked at */
 }
 
 static void one_host(void **state)
@@ -482,7 +488,7 @@ static void unequal_hosts(void **state)
         .ranks = 7, .host = {0, 1, 1, 2, 1, 0, 1}, .first = {0, 1, 1, 3, 1, 0, 1}, .lane = 1});
 }
 
-static void who_cannot_join_is_alone(void **state)
+static void a_rank_that_cannot_join_is_alone(void **state)
 {
     (void)state;
     for (int apart = 2; apart < 6; apart++) {
@@ -490,32 +496,33 @@ static void who_cannot_join_is_alone(void **state)
                                     .host = {0, 1, 0, 1, 0, 1},
                                     .first = {0, 1, 0, 1, 0, 1},
                                     .trouble = APART,
-                                    .who = apart};
+                                    .troubled = apart};
         scenario.first[apart] = apart;
         scenario_run(&scenario);
     }
 }
 
-static void no_node_barrier_leaves_all_alone(void **state)
+static void without_a_barrier_all_are_alone(void **state)
 {
     (void)state;
     scenario_run(&(struct scenario){.ranks = 6,
                                     .host = {0, 1, 0, 1, 0, 1},
                                     .first = {0, 1, 0, 3, 0, 5},
                                     .trouble = POOR,
-                                    .who = 1});
+                                    .troubled = 1});
 }
 
-/* By those at its gate, and its gate's first by those at others; by their ranks in the world. */
-static void the_late_one_is_named(void **state)
+/* It is named by the ranks at its barrier; its barrier's first rank by the first of the others. */
+static void the_late_rank_is_named(void **state)
 {
     (void)state;
-    scenario_run(&(struct scenario){.ranks = 3, .trouble = LATE, .who = 1, .awaits = {1, 0, 1}});
+    scenario_run(
+        &(struct scenario){.ranks = 3, .trouble = LATE, .troubled = 1, .awaits = {1, 0, 1}});
     scenario_run(&(struct scenario){.ranks = 5,
                                     .host = {0, 1, 1, 1, 0},
                                     .first = {0, 1, 1, 1, 0},
                                     .trouble = LATE,
-                                    .who = 2,
+                                    .troubled = 2,
                                     .awaits = {1, 2, 0, 2, 0}});
 }
 
@@ -531,10 +538,10 @@ int main(void)
         cmocka_unit_test(one_host),
         cmocka_unit_test(interleaved_hosts),
         cmocka_unit_test(unequal_hosts),
-        cmocka_unit_test(who_cannot_join_is_alone),
-        cmocka_unit_test(no_node_barrier_leaves_all_alone),
-        cmocka_unit_test(a_stranger_is_no_node_barrier),
-        cmocka_unit_test(the_late_one_is_named),
+        cmocka_unit_test(a_rank_that_cannot_join_is_alone),
+        cmocka_unit_test(without_a_barrier_all_are_alone),
+        cmocka_unit_test(a_foreign_file_is_no_barrier),
+        cmocka_unit_test(the_late_rank_is_named),
     };
     if (!hosts_can_be()) {
         printf("SKIPPED: no host can be given a name of its own here: %s\n", strerror(errno));
