@@ -35,7 +35,7 @@ FURTHER_MOST = 16 # lines behind the first, and one that says how many more
 
 # The wording behind the name of the target.
 GONE = r"(is gone|is no longer reachable from|was lost|was killed by signal|cannot be reached any more)"
-SILENT = r"(sent no heartbeat|is stopped|cannot be reached any more)"
+SILENT = r"(sent no heartbeat|did not answer|is stopped|cannot be reached any more)"
 WORDS = {
     "kill": GONE, "kill-root": GONE,
     "stop": SILENT, "stop-root": SILENT, "stop-long": SILENT,
