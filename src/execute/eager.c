@@ -1,5 +1,5 @@
 /*
- * eager.c - runs a plan of short messages: a list of what is ready, and who follows whom.
+ * eager.c - the executor of short messages: a list of ready operations, and which follow which.
  */
 #include "execute/eager.h"
 
@@ -12,13 +12,12 @@ struct eager {
     const struct schedule *schedule;
     const struct memory_kind *memory;
     struct eager_step *steps;
-    /* Those that follow operation i: follower[first[i]] .. follower[first[i + 1] - 1]. */
+    /* The followers of operation i: follower[first[i]] .. follower[first[i + 1] - 1]. */
     uint32_t *first, *follower;
     uint32_t *needs;      /* of each operation: how many it follows; a fence counts as one */
     uint32_t *left;       /* the same in this run, counted down */
     uint32_t *epoch_left; /* of each epoch: operations that are not complete in this run */
-    uint32_t
-        *ready; /* operations that nothing here holds back, in the order in which they became so */
+    uint32_t *ready;      /* operations that may move, in the order in which they became ready */
     uint32_t ready_count;
 };
 
@@ -38,8 +37,7 @@ bool eager_serves(const struct schedule *schedule, const struct eager_step *step
     return true;
 }
 
-/* Who follows whom. */
-
+/* The operations that depend on another one. */
 struct follows {
     uint32_t before, after;
 };
@@ -65,7 +63,7 @@ static int use_compare(const void *a, const void *b)
     return x->operation < y->operation ? -1 : x->operation > y->operation;
 }
 
-/* The order of messages on each channel. Returns how many pairs it made; SIZE_MAX: no memory. */
+/* Adds the order of messages on each channel. Returns how many pairs; SIZE_MAX: out of memory. */
 static size_t follows_on_channels(const struct eager *eager, struct follows *follows)
 {
     struct use *uses = malloc((eager->schedule->count + 1) * sizeof *uses);
@@ -83,7 +81,7 @@ static size_t follows_on_channels(const struct eager *eager, struct follows *fol
     return made;
 }
 
-/* From conflicts and channels; fences are counted by epoch. */
+/* Makes the followers, from conflicts and channels. Fences are counted by epoch. */
 static bool eager_link(struct eager *eager)
 {
     const struct schedule *schedule = eager->schedule;
@@ -139,7 +137,7 @@ enum status eager_create(const struct schedule *schedule, struct eager_step *ste
         return STATUS_OK;
     eager_destroy(eager);
     *made = NULL;
-    return fail(STATUS_ERROR, "out of memory for a plan of %zu operations", schedule->count);
+    return fail(STATUS_ERROR, "out of memory for an executor of %zu operations", schedule->count);
 }
 
 void eager_destroy(struct eager *eager)
@@ -155,8 +153,6 @@ void eager_destroy(struct eager *eager)
     free(eager->ready);
     free(eager);
 }
-
-/* Running. */
 
 void eager_start(struct eager *eager)
 {
@@ -177,7 +173,7 @@ static void eager_release(struct eager *eager, uint32_t operation)
         eager->ready[eager->ready_count++] = operation;
 }
 
-/* The fence in front of an epoch falls. */
+/* Removes the fence before an epoch. */
 static void eager_open(struct eager *eager, uint32_t epoch)
 {
     const struct epoch *open = &eager->schedule->epochs[epoch];
@@ -217,7 +213,7 @@ enum status eager_progress(struct eager *eager, bool *moved, bool *complete)
     return status;
 }
 
-int eager_where(const struct eager *eager)
+int eager_position(const struct eager *eager)
 {
     uint32_t earliest = UINT32_MAX;
     for (uint32_t i = 0; i < eager->ready_count; i++)

@@ -1,11 +1,11 @@
 /*
- * executor.c - the executor: all operations are open at once, and each goes as far as those before
- * it allow.
+ * executor.c - the streaming executor: all operations are open at once, and each goes as far as
+ * earlier ones allow.
  *
- * A task is an operation that was made ready: its memory as addresses, its channel, its transfer. A
- * task that is held back watches the one task that holds it back; when that one moves on, the
- * watcher's limit is computed anew, and it may come to watch another. So the cost of a step follows
- * what moved, not what there is.
+ * A task is an operation with its addresses, its channel and its transfer. A task that cannot go on
+ * watches the one task that holds it back. When that one advances, the watcher's limit is computed
+ * anew, and it may then watch another. So the cost of a step grows with what moves, not with the
+ * number of operations.
  *
  * What a task has done becomes visible to others in steps of the grain (--chunk), or when it is
  * complete.
@@ -23,17 +23,17 @@ struct task {
     struct transfer transfer; /* first: a moved transfer is its task */
     const struct operation *operation;
     struct channel *channel; /* NULL: a local operation */
-    size_t first_wait;       /* waits before it are satisfied for good */
+    size_t first_wait;       /* all waits before it are satisfied */
     struct task *watchers;   /* tasks that this one holds back */
     struct task *next_watcher;
-    struct fault *fault; /* NULL but for the task that an injected fault strikes */
+    struct fault *fault; /* the injected fault of this task; NULL: none */
 };
 
 struct executor {
     struct executor_config config;
     size_t count;
     struct task *tasks;
-    size_t *passed; /* bytes of each operation that others may rely on */
+    size_t *visible; /* bytes of each operation that others may rely on */
     struct piece *pieces;
     uint32_t *epoch_left; /* of each epoch: operations that are not complete */
     struct moved_list moved;
@@ -41,8 +41,8 @@ struct executor {
     size_t earliest;   /* every operation before it is complete */
     size_t local_left; /* local operations that are posted and not complete */
     struct fault fault;
-    struct eager *eager; /* NULL: some message is too long for it */
-    bool is_eager;       /* this run goes that way: no fault is to be inflicted in it */
+    struct eager *eager; /* NULL: a message is too long for it */
+    bool is_eager;       /* this run uses it: no fault is injected */
 };
 
 /* The byte form of a message. */
@@ -80,9 +80,9 @@ static enum transfer_kind transfer_kind_of(enum operation_kind kind)
     return TRANSFER_COPY;
 }
 
-/* Results that no later operation touches are written past the cache, if it could not keep what the
- * plan touches. */
-static void executor_stream(struct executor *executor)
+/* If the buffers do not fit into a cache, results that no later operation touches are written past
+ * it. */
+static void executor_mark_nontemporal(struct executor *executor)
 {
     const struct schedule *schedule = executor->config.schedule;
     size_t bytes[BUFFERS], touched = 0;
@@ -128,8 +128,8 @@ static enum status task_make(struct executor *executor, struct task *task,
     return STATUS_OK;
 }
 
-/* A task that another one waits for is done step by step, so that the other can follow. */
-static void executor_grain(struct executor *executor)
+/* A task for which another one waits reports each grain, so that the other can follow. */
+static void executor_set_grains(struct executor *executor)
 {
     for (size_t i = 0; i < executor->count; i++) {
         const struct operation *operation = executor->tasks[i].operation;
@@ -145,7 +145,8 @@ static enum status executor_make_eager(struct executor *executor)
 {
     struct eager_step *steps = calloc(executor->count + 1, sizeof *steps);
     if (!steps)
-        return fail(STATUS_ERROR, "out of memory for a plan of %zu operations", executor->count);
+        return fail(STATUS_ERROR, "out of memory for an executor of %zu operations",
+                    executor->count);
     bool serves = true;
     for (size_t i = 0; i < executor->count; i++) {
         struct task *task = &executor->tasks[i];
@@ -172,23 +173,24 @@ enum status executor_create(const struct executor_config *config, struct executo
     struct executor *executor = calloc(1, sizeof *executor);
     *made = executor;
     if (!executor)
-        return fail(STATUS_ERROR, "out of memory for a plan");
+        return fail(STATUS_ERROR, "out of memory for an executor");
     executor->config = *config;
     executor->count = schedule->count;
     executor->tasks = calloc(executor->count + 1, sizeof *executor->tasks);
-    executor->passed = calloc(executor->count + 1, sizeof *executor->passed);
+    executor->visible = calloc(executor->count + 1, sizeof *executor->visible);
     executor->epoch_left = calloc(schedule->epoch_count + 1, sizeof *executor->epoch_left);
     executor->pieces = malloc((pieces + 1) * sizeof *executor->pieces);
     enum status status = STATUS_OK;
-    if (!executor->tasks || !executor->passed || !executor->epoch_left || !executor->pieces)
-        status = fail(STATUS_ERROR, "out of memory for a plan of %zu operations", executor->count);
+    if (!executor->tasks || !executor->visible || !executor->epoch_left || !executor->pieces)
+        status =
+            fail(STATUS_ERROR, "out of memory for an executor of %zu operations", executor->count);
     struct piece *room = executor->pieces;
     for (size_t i = 0; i < executor->count && status == STATUS_OK; i++)
         status = task_make(executor, &executor->tasks[i], &schedule->operations[i], &room);
     executor->completed = executor->earliest = executor->count;
     if (status == STATUS_OK) {
-        executor_stream(executor);
-        executor_grain(executor);
+        executor_mark_nontemporal(executor);
+        executor_set_grains(executor);
         status = executor_make_eager(executor);
     }
     if (status != STATUS_OK) {
@@ -205,17 +207,17 @@ void executor_destroy(struct executor *executor)
     fault_end(&executor->fault);
     eager_destroy(executor->eager);
     free(executor->tasks);
-    free(executor->passed);
+    free(executor->visible);
     free(executor->epoch_left);
     free(executor->pieces);
     free(executor);
 }
 
-/* Finds how far a task may go now, and whom it has to watch to go further. */
+/* Finds how far a task may go now, and which task it must watch to go further. */
 static void task_limit(struct executor *executor, struct task *task)
 {
     uint32_t holder;
-    size_t limit = operation_limit(task->operation, executor->passed, executor->config.element,
+    size_t limit = operation_limit(task->operation, executor->visible, executor->config.element,
                                    &task->first_wait, &holder);
     task->transfer.limit = limit - limit % executor->config.element;
     if (holder != UINT32_MAX) {
@@ -250,7 +252,7 @@ enum status executor_start(struct executor *executor)
         eager_start(executor->eager);
         return STATUS_OK;
     }
-    memset(executor->passed, 0, executor->count * sizeof *executor->passed);
+    memset(executor->visible, 0, executor->count * sizeof *executor->visible);
     executor->completed = executor->earliest = executor->local_left = 0;
     for (size_t i = 0; i < executor->count; i++) {
         struct task *task = &executor->tasks[i];
@@ -290,7 +292,7 @@ static void task_complete(struct executor *executor, struct task *task)
         epoch_open(executor, schedule->epochs[epoch].next);
 }
 
-/* A task has moved on: those whom it held back may follow. */
+/* A task has advanced: its watchers may follow. */
 static void task_moved(struct executor *executor, struct task *task)
 {
     size_t index = (size_t)(task - executor->tasks), done = task->transfer.done;
@@ -299,9 +301,9 @@ static void task_moved(struct executor *executor, struct task *task)
         fault_finish(task->fault, &task->transfer);
         task->fault = NULL;
     }
-    size_t visible = complete ? done : task->fault ? 0 : done - done % task->transfer.grain;
-    if (visible > executor->passed[index]) {
-        executor->passed[index] = visible;
+    size_t now = complete ? done : task->fault ? 0 : done - done % task->transfer.grain;
+    if (now > executor->visible[index]) {
+        executor->visible[index] = now;
         struct task *watcher = task->watchers;
         task->watchers = NULL;
         while (watcher) {
@@ -344,16 +346,16 @@ enum status executor_check(const struct executor *executor)
     return links_check(executor->config.links);
 }
 
-void executor_position(const struct executor *executor, struct position *where)
+void executor_position(const struct executor *executor, struct position *position)
 {
-    *where = (struct position){.operation = -1, .peer = -1};
-    int earliest = executor->is_eager                      ? eager_where(executor->eager)
+    *position = (struct position){.operation = -1, .peer = -1};
+    int earliest = executor->is_eager                      ? eager_position(executor->eager)
                    : executor->earliest == executor->count ? -1
                                                            : (int)executor->earliest;
     if (earliest < 0)
         return;
     const struct task *task = &executor->tasks[earliest];
-    *where = (struct position){
+    *position = (struct position){
         .operation = earliest,
         .kind = task->operation->kind,
         .peer = task->operation->peer,

@@ -1,9 +1,9 @@
 /*
  * executor.h - the executor: runs a schedule over transports, on the memory of this rank.
  *
- * A plan is a schedule that was made ready for given buffers: addresses, channels and wake lists
- * are found once; each run only resets and posts. It is started and polled, so that several can run
- * at the same time and a caller can look at other things in between.
+ * An executor is one schedule made ready for given buffers: addresses and channels are found once,
+ * and each run only resets and posts. It is started and polled, so that its caller can do other
+ * things in between.
  */
 #ifndef CCTEST_EXECUTE_EXECUTOR_H
 #define CCTEST_EXECUTE_EXECUTOR_H
@@ -16,42 +16,41 @@
 struct executor;
 
 struct executor_config {
-    const struct schedule *schedule; /* must outlive the plan */
+    const struct schedule *schedule; /* must outlive the executor */
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
     size_t element;                  /* bytes */
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
-    finish_function *finish;         /* NULL if nothing in it finishes a result */
-    size_t chunk; /* grain in bytes; 0: whole messages (nothing follows before all of it is done);
-                     GRAIN_AUTO: by their length */
-    size_t nontemporal_least; /* bytes of all buffers together that no cache keeps */
+    finish_function *finish;         /* NULL if it finishes no result */
+    size_t chunk;             /* grain in bytes; 0: whole messages; GRAIN_AUTO: by their length */
+    size_t nontemporal_least; /* buffers of so many bytes together fit into no cache */
     const struct memory_kind *memory;
     struct engine *engine; /* for local operations; of that kind */
     struct links *links;
-    struct profile *profile; /* NULL: nobody wants to know where the time goes */
+    struct profile *profile; /* NULL: no profile */
 };
 
-/* Channels that the schedule uses must be connected. */
+/* The channels that the schedule uses must be connected. */
 enum status executor_create(const struct executor_config *config, struct executor **executor);
 void executor_destroy(struct executor *executor); /* NULL is allowed */
 
 /* Begins a run; the last one must be complete. */
 enum status executor_start(struct executor *executor);
 
-/* Moves what can be moved, without waiting. *complete is set when the run is over; *moved when
- * anything moved in this call. */
+/* Moves what can be moved, without waiting. *complete: the run is over. *moved: this call has moved
+ * something. */
 enum status executor_progress(struct executor *executor, bool *moved, bool *complete);
 
-/* Called now and then while nothing moves: do the peers that the run waits for still live? */
+/* Called now and then while nothing moves: fails if a peer that the run waits for is gone. */
 enum status executor_check(const struct executor *executor);
 
-/* What the run waits in: the earliest operation in program order that is not complete. */
+/* Where the run stands: its first incomplete operation, in program order. */
 struct position {
     int operation; /* index in the schedule; -1: none */
     enum operation_kind kind;
     int peer, lane, step;
     size_t done, length; /* bytes */
 };
-void executor_position(const struct executor *executor, struct position *where);
+void executor_position(const struct executor *executor, struct position *position);
 
 /* Injects the fault into incoming message `nth` (from 0) of the next run. */
 void executor_inject(struct executor *executor, enum fault_kind fault, int nth);

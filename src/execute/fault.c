@@ -1,5 +1,5 @@
 /*
- * fault.c - corrupting and dropping one incoming message.
+ * fault.c - corrupts or drops one incoming message.
  */
 #include "execute/fault.h"
 
@@ -13,24 +13,24 @@ bool fault_strikes(struct fault *fault, enum operation_kind kind)
 
 bool fault_begin(struct fault *fault, struct transfer *transfer)
 {
-    fault->told = *transfer;
+    fault->original = *transfer;
     if (fault->kind != FAULT_DROP)
         return true;
-    fault->aside = malloc(transfer->length);
-    fault->aside_piece = (struct piece){
-        .base = fault->aside, .run = transfer->length, .stride = transfer->length, .times = 1};
+    fault->landing = malloc(transfer->length);
+    fault->landing_piece = (struct piece){
+        .base = fault->landing, .run = transfer->length, .stride = transfer->length, .times = 1};
     transfer->kind = TRANSFER_RECV;
-    transfer->to = (struct layout){.pieces = &fault->aside_piece, .count = 1};
-    return fault->aside != NULL;
+    transfer->to = (struct layout){.pieces = &fault->landing_piece, .count = 1};
+    return fault->landing != NULL;
 }
 
-/* A dropped contribution: to = with, as if nothing had come. */
-static void drop_finish(const struct transfer *told)
+/* Ends a dropped contribution: to = with, as if no message had arrived. */
+static void drop_finish(const struct transfer *original)
 {
     struct cursor to, with;
-    cursor_start(&to, told->to);
-    cursor_start(&with, told->with);
-    for (size_t left = told->length; left;) {
+    cursor_start(&to, original->to);
+    cursor_start(&with, original->with);
+    for (size_t left = original->length; left;) {
         size_t run;
         const char *from = cursor_peek(&with, left, &run);
         cursor_scatter(&to, from, run);
@@ -42,23 +42,22 @@ static void drop_finish(const struct transfer *told)
 void fault_finish(struct fault *fault, struct transfer *transfer)
 {
     if (fault->kind == FAULT_CORRUPT) {
-        /* A high bit of the first element: a low one of a float could be rounded away later, and
-         * then nothing would be wrong. */
+        /* A high bit of the first element: a low bit of a float could be rounded away later. */
         size_t run, high = transfer->element > 1 ? transfer->element - 2 : 0;
         struct cursor to;
         cursor_start(&to, transfer->to);
         cursor_peek(&to, transfer->element, &run)[high] ^= 4;
     } else {
-        transfer->kind = fault->told.kind;
-        transfer->to = fault->told.to;
-        if (fault->told.kind == TRANSFER_RECV_REDUCE)
-            drop_finish(&fault->told);
+        transfer->kind = fault->original.kind;
+        transfer->to = fault->original.to;
+        if (fault->original.kind == TRANSFER_RECV_REDUCE)
+            drop_finish(&fault->original);
     }
     fault_end(fault);
 }
 
 void fault_end(struct fault *fault)
 {
-    free(fault->aside);
+    free(fault->landing);
     *fault = (struct fault){.kind = FAULT_NONE};
 }

@@ -19,23 +19,22 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    int countdown; /* incoming messages before the one that is struck */
-    char *aside;   /* where a dropped message lands */
-    struct piece aside_piece;
-    struct transfer told; /* the transfer as it was meant */
+    int countdown; /* incoming messages before the chosen one */
+    char *landing; /* where a dropped message lands */
+    struct piece landing_piece;
+    struct transfer original; /* the transfer without the fault */
 };
 
-/* Is the next operation of the schedule, of this kind, the one that is struck? Asked in program
- * order. */
+/* Is the next operation, of this kind, the chosen message? Called for each, in program order. */
 bool fault_strikes(struct fault *fault, enum operation_kind kind);
 
-/* Before the struck transfer is posted. False: out of memory. */
+/* Before the chosen transfer is posted. False: out of memory. */
 bool fault_begin(struct fault *fault, struct transfer *transfer);
 
-/* When it is complete: the damage is done, the transfer is as before, the fault is over. */
+/* When it is complete: does the damage, restores the transfer, ends the fault. */
 void fault_finish(struct fault *fault, struct transfer *transfer);
 
-/* Forgets a fault that is under way. */
+/* Drops a fault, pending or under way. */
 void fault_end(struct fault *fault);
 
 #endif
