@@ -335,7 +335,7 @@ enum status executor_progress(struct executor *executor, bool *moved, bool *comp
     enum status status = executor->is_eager
                              ? eager_progress(executor->eager, moved, complete)
                              : executor_progress_streaming(executor, moved, complete);
-    profile_look_end(executor->config.profile, *moved);
+    profile_poll_end(executor->config.profile, *moved);
     return status;
 }
 

@@ -110,7 +110,7 @@ static void print_float(enum datatype_id id, const void *value, char *text, size
     float single = 0;
     double number;
     memcpy(&bits, value, id == TYPE_E4M3 || id == TYPE_E5M2 ? 1 : 2);
-    int digits = 4; /* that tell all values apart */
+    int digits = 4; /* enough to tell all values apart */
     if (id == TYPE_DOUBLE) {
         memcpy(&number, value, sizeof number);
         snprintf(text, size, "%.17g", number);

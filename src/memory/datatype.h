@@ -11,7 +11,7 @@
  * neither. Pointers are aligned to the element (pairs: to its value). */
 typedef void reduce_function(void *to, const void *a, const void *b, size_t elements);
 
-/* The last touch of a result: to[i] = from[i] / ranks. `to` is equal to `from` or apart. */
+/* Finishes a result: to[i] = from[i] / ranks. `to` is equal to `from`, or does not overlap it. */
 typedef void finish_function(void *to, const void *from, size_t elements, int ranks);
 
 enum datatype_id {
@@ -37,7 +37,7 @@ enum datatype_id {
 #define DATATYPES          (TYPE_INT64_INT64 + 1)
 #define DATATYPE_SIZE_MOST 16 /* bytes of the largest element */
 
-/* A pair is a value and behind it a signed index of the same size, without padding. */
+/* A pair is a value followed by a signed index of the same size, without padding. */
 enum datatype_kind { DATATYPE_SIGNED, DATATYPE_UNSIGNED, DATATYPE_FLOAT, DATATYPE_PAIR };
 
 struct datatype {

@@ -1,8 +1,8 @@
 /*
- * layout.c - walks over the pieces of a message and moves bytes between them and flat memory.
+ * layout.c - moves bytes between the pieces of a message and contiguous memory.
  *
- * Everything that touches a message's memory (transports, engines) goes through these cursors, so
- * this is the one place that knows how strided pieces are laid out.
+ * Transports and engines touch the memory of a message through these cursors only, so this is the
+ * one place that knows how strided pieces are laid out.
  */
 #include "memory/layout.h"
 
@@ -52,16 +52,16 @@ void cursor_advance(struct cursor *cursor, size_t bytes)
     }
 }
 
-/* To and from slots, whose lines are in some core's cache. The C library copies what is longer by
- * one instruction (rep movsb), which takes twice as long there; so it gets pieces. */
+/* The C library copies more bytes than these by one instruction (rep movsb). To and from slots,
+ * whose lines are in the cache of a core, that takes twice as long. So it gets pieces. */
 #define PIECE ((size_t)2 << 10)
 
 static inline void copy_flat(char *to, const char *from, size_t bytes)
 {
     for (size_t at = 0, piece; at < bytes; at += piece) {
         piece = bytes - at < PIECE ? bytes - at : PIECE;
-        /* Hides the length: the compiler, which could see that it is at most a few KiB, would make
-         * a `rep movsb` or `rep movsq` of the call itself. */
+        /* Hides the length from the compiler, which would make a `rep movsb` or `rep movsq` of the
+         * call. */
         __asm__("" : "+r"(piece));
         memcpy(to + at, from + at, piece);
     }

@@ -1,5 +1,5 @@
 /*
- * layout.h - where the bytes of a message lie in memory, and a cursor that walks over them.
+ * layout.h - where the bytes of a message lie in memory, and a cursor over them.
  *
  * The byte form of schedule.h's messages: spans of elements become pieces with addresses.
  */
@@ -20,7 +20,7 @@ struct piece {
 struct layout {
     const struct piece *pieces; /* none empty */
     size_t count;
-    bool nontemporal; /* written: past the cache (nontemporal.h), since nobody reads it soon */
+    bool nontemporal; /* written past the cache (nontemporal.h), because it is not read soon */
 };
 
 /* A place in a layout, moving forward only. */
@@ -33,30 +33,29 @@ struct cursor {
 
 void cursor_start(struct cursor *cursor, struct layout layout);
 
-/* The address of the cursor's byte, and in *run how many bytes (at most `most`) are contiguous
- * there. NULL at the end. */
+/* The address of the cursor's byte. *run: how many bytes, at most `most`, are contiguous there.
+ * NULL at the end. */
 char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run);
 
 /* Moves on by `bytes`, over as many runs as needed. */
 void cursor_advance(struct cursor *cursor, size_t bytes);
 
-/* Copies `bytes` between the layout at the cursor and flat memory, and moves on. */
+/* Copies `bytes` between the layout at the cursor and contiguous memory, and advances. */
 void cursor_gather(struct cursor *from, void *to, size_t bytes);
 void cursor_scatter(struct cursor *to, const void *from, size_t bytes);
 
-/* Copies `bytes` from layout to layout, but for what lies in the same place. */
+/* Copies `bytes` from layout to layout, except runs that lie in the same place, and advances. */
 void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes);
 
 /* to = from (+) with, likewise. */
 void cursor_reduce_both(struct cursor *to, struct cursor *from, struct cursor *with, size_t bytes,
                         reduce_function *reduce, size_t element);
 
-/* to = what finish() makes of from, a result of `ranks` ranks; whole elements. */
+/* to = finish(from), a result of `ranks` ranks; whole elements. */
 void cursor_finish(struct cursor *to, struct cursor *from, size_t bytes, finish_function *finish,
                    size_t element, int ranks);
 
-/* to = with (+) incoming for `bytes` bytes (whole elements of `element` bytes), and moves both
- * on. */
+/* to = with (+) incoming, for `bytes` bytes (whole elements of `element` bytes); advances both. */
 void cursor_reduce(struct cursor *to, struct cursor *with, const void *incoming, size_t bytes,
                    reduce_function *reduce, size_t element);
 

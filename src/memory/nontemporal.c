@@ -1,10 +1,10 @@
 /*
  * nontemporal.c - stores that bypass the cache, for large targets.
  *
- * What was measured, on a Zen 4: stores of 16 bytes, which every x86-64 has, fill a line as fast as
- * those of 32 and 64 (within 3 %), so there is nothing to choose at run time. Asking for the source
- * 4 KiB ahead gains 15 to 20 % from memory and 10 % from another core's cache, and loses nothing
- * from the own one; with two sources it gains nothing.
+ * Measured on a Zen 4: stores of 16 bytes, which every x86-64 has, fill a line as fast as those of
+ * 32 and 64 (within 3 %), so there is nothing to choose at run time. To prefetch the source 4 KiB
+ * ahead gains 15 to 20 % from memory and 10 % from another core's cache, and loses nothing from the
+ * own cache; with two sources it gains nothing.
  */
 #include "memory/nontemporal.h"
 
@@ -12,10 +12,10 @@
 #include <string.h>
 
 #define LINE  ((size_t)64)
-#define AHEAD ((size_t)4096) /* how far ahead of what is copied the source is asked for */
+#define AHEAD ((size_t)4096) /* distance of the prefetch */
 
-/* What is combined at a time before it is stored. Smaller blocks cost calls. Larger ones fit into
- * L1, too, but then reads and stores come in turns: 1 to 8 KiB lose 10 to 30 %. */
+/* Bytes that are combined before they are stored. Smaller blocks cost calls. Larger ones fit into
+ * L1, too, but then reads and stores alternate: 1 to 8 KiB lose 10 to 30 %. */
 #define BLOCK ((size_t)512)
 
 #ifdef __has_feature /* clang's; gcc has macros */
@@ -27,11 +27,11 @@
 #define SANITIZED
 #endif
 
-#if defined(__x86_64__) && !defined(SANITIZED) /* sanitizers see no stores of this kind */
+#if defined(__x86_64__) && !defined(SANITIZED) /* sanitizers do not see these stores */
 
 #include <emmintrin.h>
 
-static void stream_line(char *to, const char *from)
+static void nontemporal_line(char *to, const char *from)
 {
     __m128i *out = (__m128i *)to;
     const __m128i *in = (const __m128i *)from;
@@ -43,38 +43,38 @@ static void stream_line(char *to, const char *from)
     _mm_stream_si128(out + 3, fourth);
 }
 
-/* Whole lines; `to` is aligned to one. What lies behind the source is not asked for: another core
- * may be working on it. */
-static void stream_lines(char *to, const char *from, size_t bytes)
+/* Whole lines; `to` is aligned to one. Does not prefetch beyond the source, where another core may
+ * be writing. */
+static void nontemporal_lines(char *to, const char *from, size_t bytes)
 {
     for (; bytes >= AHEAD + LINE; bytes -= LINE, to += LINE, from += LINE) {
         _mm_prefetch(from + AHEAD, _MM_HINT_NTA);
-        stream_line(to, from);
+        nontemporal_line(to, from);
     }
     for (; bytes > 0; bytes -= LINE, to += LINE, from += LINE)
-        stream_line(to, from);
+        nontemporal_line(to, from);
 }
 
-static void stream_fence(void)
+static void nontemporal_fence(void)
 {
     _mm_sfence();
 }
 
 #else
 
-static void stream_lines(char *to, const char *from, size_t bytes)
+static void nontemporal_lines(char *to, const char *from, size_t bytes)
 {
     memcpy(to, from, bytes);
 }
 
-static void stream_fence(void)
+static void nontemporal_fence(void)
 {
 }
 
 #endif
 
-/* Bytes from `to` up to the next line, of `bytes`. */
-static size_t stream_head(const void *to, size_t bytes)
+/* Bytes from `to` up to the next line, at most `bytes`. */
+static size_t head_bytes(const void *to, size_t bytes)
 {
     size_t head = -(uintptr_t)to % LINE;
     return head < bytes ? head : bytes;
@@ -84,11 +84,11 @@ void nontemporal_copy(void *to, const void *from, size_t bytes)
 {
     char *out = to;
     const char *in = from;
-    size_t head = stream_head(to, bytes), tail = (bytes - head) % LINE;
+    size_t head = head_bytes(to, bytes), tail = (bytes - head) % LINE;
     memcpy(out, in, head);
-    stream_lines(out + head, in + head, bytes - head - tail);
+    nontemporal_lines(out + head, in + head, bytes - head - tail);
     memcpy(out + bytes - tail, in + bytes - tail, tail);
-    stream_fence();
+    nontemporal_fence();
 }
 
 void nontemporal_reduce(reduce_function *reduce, size_t element, void *to, const void *a,
@@ -101,12 +101,12 @@ void nontemporal_reduce(reduce_function *reduce, size_t element, void *to, const
     _Alignas(64) char block[BLOCK];
     char *out = to;
     const char *left = a, *right = b;
-    size_t bytes = elements * element, at = stream_head(to, bytes);
+    size_t bytes = elements * element, at = head_bytes(to, bytes);
     reduce(out, left, right, at / element);
     for (; bytes - at >= BLOCK; at += BLOCK) {
         reduce(block, left + at, right + at, BLOCK / element);
-        stream_lines(out + at, block, BLOCK);
+        nontemporal_lines(out + at, block, BLOCK);
     }
     reduce(out + at, left + at, right + at, (bytes - at) / element);
-    stream_fence();
+    nontemporal_fence();
 }

@@ -1,12 +1,12 @@
 /*
- * profile.h - where a rank's time goes: every moment of its iterations belongs to one activity.
+ * profile.h - where the time of a rank goes: each moment of its iterations belongs to one activity.
  *
- * Whoever is about to copy or combine says so, and says when it is over; what it takes to hand over
- * one cell after the other in between is part of it. The executor tells waiting from bookkeeping:
- * from the end of a look at what can be moved that found nothing, the rank waits, until it touches
- * the next byte. A change costs one read of a counter, however long or short a wait is.
+ * Code that copies or combines enters that activity and leaves it; the handling of cells in between
+ * is part of it. The executor tells waiting from bookkeeping: after a poll that moved nothing, the
+ * rank waits, until it touches the next byte. A change of activity costs one read of a counter,
+ * however long it lasts.
  *
- * A rank has one profile or none: NULL is allowed everywhere, and means that nobody wants to know.
+ * A rank has one profile or none. NULL is allowed everywhere: no profile.
  */
 #ifndef CCTEST_MEMORY_PROFILE_H
 #define CCTEST_MEMORY_PROFILE_H
@@ -17,11 +17,11 @@
 #include "base/clock.h"
 
 enum activity {
-    PROFILE_BOOKKEEPING, /* all that is none of the others */
-    PROFILE_COPY,        /* moving bytes, here or in a system call */
-    PROFILE_REDUCE,      /* combining */
-    PROFILE_PEER,        /* nothing can move: a message has not come, or has not been taken */
-    PROFILE_CREDIT,      /* nothing can move: something is to be sent, and the link has no room */
+    PROFILE_BOOKKEEPING, /* everything else */
+    PROFILE_COPY,        /* moves bytes, here or in a system call */
+    PROFILE_REDUCE,      /* combines */
+    PROFILE_PEER,        /* waits for a peer: a message has not arrived, or has not been taken */
+    PROFILE_CREDIT,      /* waits for room on a link, to send */
     ACTIVITIES
 };
 
@@ -29,11 +29,11 @@ struct profile {
     uint64_t cycles[ACTIVITIES]; /* of this iteration, by profile_clock() */
     uint64_t last;               /* the last change */
     enum activity now;
-    bool starved;              /* in this look something found no room to be sent */
+    bool starved;              /* in this poll a message found no room on its link */
     double shares[ACTIVITIES]; /* of an iteration's time, summed over those that were closed */
 };
 
-/* A counter that runs at one rate for all cores; what that rate is does not matter. */
+/* A counter that runs at one rate on all cores, whatever rate it is. */
 static inline uint64_t profile_clock(void)
 {
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ static inline uint64_t profile_clock(void)
 #endif
 }
 
-/* From here on this rank does that; returns what it did before. */
+/* From here on this rank does `activity`. Returns the one before. */
 static inline enum activity profile_enter(struct profile *profile, enum activity activity)
 {
     if (!profile || profile->now == activity)
@@ -60,29 +60,29 @@ static inline enum activity profile_enter(struct profile *profile, enum activity
     return before;
 }
 
-/* It has copied or combined what there was, if there was any. */
+/* The end of a copy or a reduction, if there was any. */
 static inline void profile_leave(struct profile *profile)
 {
     if (profile && (profile->now == PROFILE_COPY || profile->now == PROFILE_REDUCE))
         profile_enter(profile, PROFILE_BOOKKEEPING);
 }
 
-/* What was entered last came to nothing: its time goes to what was there `before`. */
+/* The activity entered last did nothing: its time counts as `before`. */
 static inline void profile_revert(struct profile *profile, enum activity before)
 {
     if (profile)
         profile->now = before;
 }
 
-/* Something found no room to be sent. */
+/* A message found no room on its link. */
 static inline void profile_starve(struct profile *profile)
 {
     if (profile)
         profile->starved = true;
 }
 
-/* The end of a look at what can be moved. */
-static inline void profile_look_end(struct profile *profile, bool moved)
+/* The end of a poll. */
+static inline void profile_poll_end(struct profile *profile, bool moved)
 {
     if (!profile)
         return;
@@ -91,8 +91,8 @@ static inline void profile_look_end(struct profile *profile, bool moved)
     profile_enter(profile, moved ? PROFILE_BOOKKEEPING : wait);
 }
 
-/* Around an iteration. Each counts alike in the shares, so that one that was interrupted for long
- * does not drown the others. */
+/* Around an iteration. All count alike in the shares, so that a long interruption of one does not
+ * dominate. */
 void profile_open(struct profile *profile);
 void profile_close(struct profile *profile);
 

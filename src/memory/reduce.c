@@ -29,7 +29,7 @@ static const struct kernels *const kernels[DATATYPES] = {
     [TYPE_INT64_INT64] = &kernels_int64_int64,
 };
 
-#ifdef __clang__ /* it has no name for F16C; no processor has AVX2 without it */
+#ifdef __clang__ /* does not know the name F16C; every processor with AVX2 has it */
 #define HAS_F16C true
 #else
 #define HAS_F16C __builtin_cpu_supports("f16c")
@@ -73,7 +73,7 @@ const char *reduce_refusal(const struct datatype *type, const struct reduction *
     if (kernels[type->id]->reduce[reduction->id])
         return NULL;
     if (type->kind == DATATYPE_PAIR)
-        return "of pairs of a value and an index it can find the greatest or the least: choose "
+        return "pairs of a value and an index have only a greatest and a least: choose "
                "--op maxloc or minloc";
     switch (reduction->id) {
     case REDUCTION_MAXLOC:
@@ -83,9 +83,9 @@ const char *reduce_refusal(const struct datatype *type, const struct reduction *
     case REDUCTION_LAND:
     case REDUCTION_LOR:
     case REDUCTION_LXOR:
-        return "only integers are true or false: choose one of int8 to uint64, or --op min or max";
+        return "logical operators need integers: choose one of int8 to uint64, or --op min or max";
     default:
-        return "only the bits of integers are combined: choose one of int8 to uint64, or --op sum, "
+        return "bitwise operators need integers: choose one of int8 to uint64, or --op sum, "
                "min or max";
     }
 }

@@ -1,19 +1,18 @@
 /*
- * reduce_kernels.h - what the files of kernels (reduce_*.c) share: how a loop over elements is
- * written, and the table that each type has of them.
+ * reduce_kernels.h - shared by the files of kernels (reduce_*.c): how a loop over elements is
+ * written, and the table of kernels of each type.
  *
- * Why the loops look as they do: `to` is often `a` or `b` itself (an accumulation in place), so
- * `restrict` would be a lie and run-time overlap checks would send just that case to the slow loop.
- * What is true is that no element depends on another one, and the pragma says exactly this. -O2
- * leaves loops of unknown length scalar, hence the -O3 for these files (vectorize.h): it makes them
- * three to ten times faster.
+ * The loops have neither `restrict` nor run-time overlap checks: `to` is often `a` or `b` itself
+ * (an accumulation in place), and the checks would select the slow loop in that case. No element
+ * depends on another one, which the pragma says. -O2 leaves loops of unknown length scalar; -O3 for
+ * these files (vectorize.h) makes them three to ten times faster.
  *
- * Why there are two of each: one binary serves every machine, so what is more than the baseline is
- * chosen when a kernel is asked for. (Clones that the linker resolves would do the same, but their
- * resolvers run before ThreadSanitizer is there, and crash in it.) Measured on a Zen 4: in the
- * cache AVX2 makes sums of floats 1.7 times as fast, products and minima of integers up to 6 times;
- * what comes from L3 is 15 % faster in place; memory sets the pace of both alike. AVX-512 was tried
- * and left out: it is nowhere faster than AVX2, and 10 to 15 % slower where results go to memory.
+ * Each kernel exists twice: one binary serves every machine, so instructions beyond the baseline
+ * are selected at run time. (Resolvers of the linker run before ThreadSanitizer is ready, and crash
+ * in it.) Measured on a Zen 4: in the cache AVX2 makes sums of floats 1.7 times as fast, products
+ * and minima of integers up to 6 times; from L3 it gains 15 % in place; from memory nothing.
+ * AVX-512 is nowhere faster than AVX2, and 10 to 15 % slower where results go to memory, so it is
+ * left out.
  */
 #ifndef CCTEST_MEMORY_REDUCE_KERNELS_H
 #define CCTEST_MEMORY_REDUCE_KERNELS_H

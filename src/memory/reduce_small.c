@@ -1,17 +1,17 @@
 /*
  * reduce_small.c - the kernels of floats of 8 and 16 bits.
  *
- * Each pair of elements is combined in float and rounded back at once (small_float.h), as a machine
- * that can do it by itself would. The sum, the product and the quotient of two of them in float are
- * exact, or so near that rounding twice gives what rounding once would.
+ * Each pair of elements is combined in float and rounded back at once (small_float.h), as hardware
+ * with these types does. The sum, the product and the quotient of two of them in float are exact,
+ * or so near that rounding twice equals rounding once.
  *
  * Measured on a Zen 4, sums of float8_e4m3 in the cache: 3.4 GB/s by AVX2 and float16; 1.4 by AVX2
  * with a table of 256 floats to load from (gather); in the baseline 0.6 by integer arithmetic, 0.3
  * with the table.
  *
- * The greater of two is found without a float: the bits of a float without its sign, read as an
- * integer, grow as it does. So -0 is below 0, and NaN beyond the infinities; no order of combining
- * matters.
+ * The greater of two is found without floats: the bits of a float without its sign, read as an
+ * integer, are ordered as the floats are. So -0 is below 0, NaN is beyond the infinities, and the
+ * order of combining does not matter.
  */
 #include "memory/reduce_kernels.h"
 #include "memory/small_float.h"
@@ -38,9 +38,9 @@ LOOPS_BASELINE(e4m3, uint8_t)
 LOOPS_BASELINE(e5m2, uint8_t)
 
 #ifdef __x86_64__
-/* With AVX2 and F16C, which compilers do not make of the loops above by themselves. Bytes go by way
- * of float16: e5m2 is its upper half; so is e4m3, shifted, but for a power of two. What was rounded
- * to float16 may be rounded again: it has more than twice the bits of both. */
+/* With AVX2 and F16C, which compilers do not make of the loops above. Bytes are converted by way of
+ * float16: e5m2 is its upper half; e4m3, shifted, is too, except for a power of two. To round twice
+ * is correct, since float16 has more than twice the bits of both. */
 
 FOR_AVX2 static inline __m256 float16_load(const uint16_t *from)
 {
@@ -109,7 +109,8 @@ FOR_AVX2 static inline void e5m2_store(uint8_t *to, __m256 low, __m256 high)
     upper_store(to, low, high, 8);
 }
 
-/* The sign goes to bit 15, the rest to bits 7 to 13: 2^-8 of the value. So is what is stored. */
+/* The sign goes to bit 15, the rest to bits 7 to 13, which makes 2^-8 of the value, as
+ * upper_store() expects. */
 FOR_AVX2 static inline __m256i e4m3_load(const uint8_t *from)
 {
     __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));

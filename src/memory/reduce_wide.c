@@ -1,14 +1,13 @@
 /*
- * reduce_wide.c - the kernels of the types that the machine itself calculates with: integers,
- * float and double.
+ * reduce_wide.c - the kernels of the types that the machine computes with: integers, float and
+ * double.
  *
- * Integers are combined in unsigned arithmetic, in which wrapping is defined. The logical operators
- * take 0 for false and all else for true, and give 0 or 1.
+ * Integers are combined in unsigned arithmetic, where wrapping is defined. To the logical operators
+ * 0 is false and all else is true; they give 0 or 1.
  *
- * An average of integers is divided as in C, towards 0. Quotients of up to 32 bits are made in
- * floating point, which is many times faster than the machine's division of integers, and exact:
- * the quotient of two integers that is not a whole number is farther from one than it can be
- * rounded.
+ * An average of integers is divided as in C, towards 0. Quotients of up to 32 bits are computed in
+ * floating point, many times faster than by integer division, and exactly: a quotient that is not a
+ * whole number is farther from one than the rounding error.
  */
 #include "memory/reduce_kernels.h"
 

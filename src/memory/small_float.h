@@ -7,9 +7,10 @@
  *   float8_e4m3     4          3       7       448    one NaN of each sign, 0x7f and 0xff ("fn")
  *   float8_e5m2     5          2      15     57344    infinities, NaN
  *
- * Every small float is a float. The way back rounds to nearest, ties to even; what is too large
- * becomes infinite, in e4m3 NaN. All without branches, so that loops over elements become vector
- * code: of the three ways to convert (normal, subnormal, not finite) each is taken, and one chosen.
+ * Every small float is exactly a float. The conversion back rounds to nearest, ties to even; a
+ * value that is too large becomes infinite, in e4m3 NaN. There are no branches, so that loops over
+ * elements become vector code: each of the three conversions (normal, subnormal, not finite) is
+ * computed, and one is selected.
  */
 #ifndef CCTEST_MEMORY_SMALL_FLOAT_H
 #define CCTEST_MEMORY_SMALL_FLOAT_H
@@ -45,7 +46,7 @@ SMALL_INLINE double double_of(uint64_t bits)
     return both.value;
 }
 
-/* `yes` where `flag`, else `no`: in bits, because compilers make branches of what ?: leaves out. */
+/* `yes` if `flag`, else `no`: by bits, because compilers make branches of ?:. */
 SMALL_INLINE int32_t choose(int32_t flag, int32_t yes, int32_t no)
 {
     return no ^ ((no ^ yes) & -flag);
@@ -78,7 +79,7 @@ SMALL_INLINE uint32_t small_narrow(float value, int exponent, int mantissa, int3
 {
     const int bias = (1 << (exponent - 1)) - 1, shift = 23 - mantissa;
     const int32_t least = (127 - bias + 1) << 23;
-    /* Its last bit is worth what the last bit of a subnormal is: adding it rounds to that. */
+    /* Its last bit has the value of the last bit of a subnormal: to add it rounds to that. */
     const int32_t magic = (127 - bias + 1 + shift) << 23;
     uint32_t bits = bits_of(value);
     int32_t magnitude = (int32_t)(bits & 0x7fffffff);

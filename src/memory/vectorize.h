@@ -1,9 +1,9 @@
 /*
- * vectorize.h - loops that are to become vector code.
+ * vectorize.h - a pragma for loops that are to become vector code.
  *
- * gcc makes it of them from -O3 on only, hence -O3 for the whole of a file that includes this;
- * clang does from -O2 on. INDEPENDENT in front of a loop tells each of them in its own words that
- * no element depends on another one.
+ * VECTORIZE before a loop tells the compiler that no element depends on another one. gcc vectorizes
+ * such loops from -O3 on, hence -O3 for the whole of a file that includes this; clang does from
+ * -O2.
  */
 #ifndef CCTEST_MEMORY_VECTORIZE_H
 #define CCTEST_MEMORY_VECTORIZE_H

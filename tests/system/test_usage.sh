@@ -44,8 +44,8 @@ refused "names a transport twice" alltoall -x tcp,tcp
 refused "did you mean 'shared'\? valid are host, shared" alltoall -m share
 refused "did you mean 'float'\? valid are .*uint64" alltoall -d flaot
 refused "did you mean 'sum'\? valid are sum, prod, max, min, avg, land, .*minloc" allreduce -o summ
-refused "--op bor does not go with --datatype float: only the bits of integers .*: choose " allreduce -o bor
-refused "--op lxor does not go with --datatype bfloat16: only integers are true or false: choose " reduce -d bf16 -o lxor
+refused "--op bor does not go with --datatype float: bitwise operators need integers: choose " allreduce -o bor
+refused "--op lxor does not go with --datatype bfloat16: logical operators need integers: choose " reduce -d bf16 -o lxor
 refused "--op maxloc .* --datatype int32: it needs pairs .*: choose --datatype float_int32" allreduce -d int -o maxloc
 refused "--op sum .* --datatype int64_int64: .*: choose --op maxloc or minloc" reduce_scatter -d 2long
 refused "--op band does not go with --datatype float16" plan allreduce -d half -o band

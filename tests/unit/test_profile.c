@@ -38,7 +38,7 @@ static void test_nobody(void **state)
     profile_leave(NULL);
     profile_revert(NULL, PROFILE_PEER);
     profile_starve(NULL);
-    profile_look_end(NULL, false);
+    profile_poll_end(NULL, false);
     profile_close(NULL);
 }
 
@@ -56,7 +56,7 @@ static void test_work(void **state)
     work(WORK);
     profile_leave(&profile);
     work(WORK);
-    profile_look_end(&profile, true);
+    profile_poll_end(&profile, true);
     profile_close(&profile);
     assert_true(profile.cycles[PROFILE_COPY] >= 2 * WORK);
     assert_true(profile.cycles[PROFILE_REDUCE] >= WORK);
@@ -71,28 +71,28 @@ static void test_waits(void **state)
     (void)state;
     struct profile profile = {0};
     profile_open(&profile);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     work(WORK);
     profile_leave(&profile); /* of a link that had nothing: it still waits */
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     work(WORK);
     uint64_t peer = profile.cycles[PROFILE_PEER];
     assert_true(peer == 0); /* charged when it ends */
     profile_starve(&profile);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     assert_true(profile.cycles[PROFILE_PEER] >= 2 * WORK);
     work(WORK);
     profile_starve(&profile);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     work(WORK);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     assert_true(profile.cycles[PROFILE_CREDIT] >= 2 * WORK);
     profile_enter(&profile, PROFILE_COPY);
     uint64_t credit = profile.cycles[PROFILE_CREDIT];
     peer = profile.cycles[PROFILE_PEER];
     profile_starve(&profile); /* the ring is full again, but something has moved */
     profile_leave(&profile);
-    profile_look_end(&profile, true);
+    profile_poll_end(&profile, true);
     work(WORK);
     profile_close(&profile);
     assert_true(profile.cycles[PROFILE_CREDIT] == credit);
@@ -106,12 +106,12 @@ static void test_in_vain(void **state)
     (void)state;
     struct profile profile = {0};
     profile_open(&profile);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     enum activity before = profile_enter(&profile, PROFILE_COPY);
     assert_int_equal(before, PROFILE_PEER);
     work(WORK);
     profile_revert(&profile, before);
-    profile_look_end(&profile, false);
+    profile_poll_end(&profile, false);
     profile_close(&profile);
     assert_true(profile.cycles[PROFILE_COPY] == 0);
     assert_true(profile.cycles[PROFILE_PEER] >= WORK);
