@@ -151,9 +151,9 @@ class Bench:
         finally:
             self.spent[what] = self.spent.get(what, 0) + time.monotonic() - begun
 
-    def trouble(self, who, outcome):
+    def trouble(self, program, outcome):
         """Reports a run that failed, and keeps it for the end."""
-        text = "%s: %s: %s" % (who, outcome.status, outcome.message)
+        text = "%s: %s: %s" % (program, outcome.status, outcome.message)
         self.problems.append(text)
         progress(text)
 

@@ -214,7 +214,7 @@ done
 
 # A rank that is silent until the deadline ends the job, even if others still progress.
 printf '1000 1000 0\n1000 1000 0\n0 0 0\n' >"$scratch/counts"
-ran=("$CCTEST" "a silent rank that nobody waits for")
+ran=("$CCTEST" "a silent rank that no rank waits for")
 rm -f "$scratch/outside.json"
 setsid "$CCTEST" alltoallv -a pairwise --counts "$scratch/counts" --np 3 -n 4000000 -w 0 -c 0 --start back-to-back \
     --timeout 2 --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &

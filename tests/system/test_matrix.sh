@@ -158,9 +158,9 @@ list_gaps() {
                 for (pair in counted)
                     for (value in values) {
                         split(pair, part, SUBSEP)
-                        who = runner(part[1], part[2], value)
-                        if (!((who, value) in seen) && (value !~ "^--counts" || counted[pair]))
-                            print "no run: " who " " value
+                        subject = runner(part[1], part[2], value)
+                        if (!((subject, value) in seen) && (value !~ "^--counts" || counted[pair]))
+                            print "no run: " subject " " value
                     }
             }' - "$scratch/runs"
 }

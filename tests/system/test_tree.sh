@@ -69,7 +69,7 @@ strike() {
     err=$scratch/0.err
     check_says "^cctest: .*rank $victim \(host .*$2"
     check_silent '; so (are|is) '
-    check "somebody else is blamed: $(grep -c 'is gone' "$err")" test "$(grep -c 'is gone' "$err")" -le 1
+    check "another rank is named: $(grep -c 'is gone' "$err")" test "$(grep -c 'is gone' "$err")" -le 1
     check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
 }
 strike KILL "is gone"
