@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bootstrap/secret.h"
-#include "net/socket.h"
+#include "net/rendezvous.h"
 
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/socket.h"
+#include "net/rendezvous.h"
 
 /* Which addresses lead from here to rank 0. */
 static enum status control_find_root(struct control *control)

@@ -90,9 +90,9 @@ done
 begin "1 2" 10.77.0.1 --interface 10.77.0.1
 end 2 "rank 1 .*h2.* no network device or address '10.77.0.1' is up on this host"
 world=2 begin 1 10.77.0.1 --interface eth1
-end 2 "--rendezvous sends all ranks to 10.77.0.1, which is no address of --interface eth1"
+end 2 "--rendezvous sends all ranks to 10.77.0.1, but rank 0 listens on --interface eth1, "
 begin "1 1" 127.0.0.1 --interface eth1
-end 2 "--rendezvous sends all ranks to 127.0.0.1, which is no address of --interface eth1"
+end 2 "--rendezvous sends all ranks to 127.0.0.1, but rank 0 listens on --interface eth1, "
 begin "1 1" 127.0.0.1 --interface lo
 end 0
 host_as 1
@@ -110,7 +110,7 @@ begin "1 2" h1 --interface eth1 --timeout 2
 ended 1 5 "rank 0 could not be reached at h1 port $port for 2 s \(10.77.0.1 port $port: Connection refused\)"
 check_says "is that its address on --interface eth1\?"
 ended 0 5 "1 of 2 ranks did not join .*rank 1"
-check_says "'h1' leads to 10.77.0.1 port $port here, which is no address of eth1: .* listens at 10.78.0.1 port $port"
+check_says "'h1' leads to 10.77.0.1 port $port, which is not an address of eth1: .* listens at 10.78.0.1 port $port"
 
 # ---- names and their addresses ----
 

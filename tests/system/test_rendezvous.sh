@@ -316,12 +316,12 @@ wait "${pids[1]}" 2>/dev/null
 # No such host.
 run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
 check_status 1
-check_says "the rendezvous host 'no-such-host.invalid' is unknown here"
+check_says "the rendezvous host 'no-such-host.invalid' is unknown on this host"
 # Rank 0 cannot know whether the others can find it, so it prints its address.
 free_port
 run "$CCTEST" "${small[@]}" --rendezvous "no-such-host.invalid:$port" --rank 0 --world 2 --timeout 1
 check_status 5
-check_says "^cctest: rank 0: the rendezvous host 'no-such-host.invalid' is unknown here .*This rank listens at "
+check_says "^cctest: rank 0: the rendezvous host 'no-such-host.invalid' is unknown on this host .*this rank listens at "
 
 # A name server that never answers delays neither the deadline nor signals.
 if [ -n "$private" ]; then
@@ -337,7 +337,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53));
     lost=("$CCTEST" "${small[@]}" --rendezvous cctest.invalid:7777 --rank 1 --world 2)
     RUN_LIMIT=9 run "${lost[@]}" --timeout 2
     check_status 5
-    check_says "no name server has told the address of the rendezvous host 'cctest.invalid' for 2 s"
+    check_says "no name server resolved the rendezvous host 'cctest.invalid' within 2 s"
     start 1 "${lost[@]}" --timeout 30
     sleep 1
     kill -TERM "${pids[1]}"
