@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define LOOK_NS    20000000u  /* between two checks of an idle wait: 20 ms */
+#define CHECK_NS   20000000u  /* between two checks of an idle wait: 20 ms */
 #define NETWORK_NS 300000000u /* idle for so long, it also checks the network: 300 ms */
 
 struct executor_config runner_executor_config(const struct runner *runner)
@@ -100,8 +100,8 @@ static void runner_check_network(struct runner *runner)
 static void runner_show_wait(struct runner *runner, struct position where)
 {
     if (runner->idle_since == 0)
-        runner->idle_since = runner->last_look;
-    if (runner->last_look - runner->idle_since > NETWORK_NS)
+        runner->idle_since = runner->last_check;
+    if (runner->last_check - runner->idle_since > NETWORK_NS)
         runner_check_network(runner);
     if (runner->unheard >= 0)
         where = (struct position){
@@ -109,10 +109,10 @@ static void runner_show_wait(struct runner *runner, struct position where)
     progress_set_position(runner->progress, &where);
 }
 
-/* Nothing moved, for the `idle`th time in a row. *look: it is time to check job and network. */
-static enum status runner_idle(struct runner *runner, long idle, bool *look)
+/* Nothing moved, for the `idle`th time in a row. *due: it is time to check job and network. */
+static enum status runner_idle(struct runner *runner, long idle, bool *due)
 {
-    *look = false;
+    *due = false;
     if (idle == 1) {
         runner->idle_since = runner->arrived = 0;
         runner->unheard = -1;
@@ -127,18 +127,18 @@ static enum status runner_idle(struct runner *runner, long idle, bool *look)
     if (idle % 64)
         return STATUS_OK;
     uint64_t now = clock_ns();
-    *look = now - runner->last_look >= LOOK_NS;
-    if (*look)
-        runner->last_look = now;
+    *due = now - runner->last_check >= CHECK_NS;
+    if (*due)
+        runner->last_check = now;
     return STATUS_OK;
 }
 
 static enum status runner_idle_in_executor(struct runner *runner, const struct executor *executor,
                                            long idle)
 {
-    bool look;
-    enum status status = runner_idle(runner, idle, &look);
-    if (!look)
+    bool due;
+    enum status status = runner_idle(runner, idle, &due);
+    if (!due)
         return status;
     struct position where;
     executor_position(executor, &where);
@@ -170,11 +170,11 @@ static enum status runner_meet_node(struct runner *runner)
 {
     struct node_barrier *node_barrier = &runner->start_barrier.node_barrier;
     enum status status = control_ended(runner->control) ? STATUS_ERROR : STATUS_OK;
-    bool look;
+    bool due;
     node_barrier_arrive(node_barrier);
     for (long idle = 0; status == STATUS_OK && !node_barrier_passed(node_barrier);) {
-        status = runner_idle(runner, ++idle, &look);
-        if (look)
+        status = runner_idle(runner, ++idle, &due);
+        if (due)
             runner_show_wait(
                 runner,
                 position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));

@@ -26,7 +26,7 @@ struct runner {
     int spins;                /* idle polls before the core is yielded */
     struct tick tick;         /* for long work and for waits, both outside of runs */
     long iteration;           /* over everything that this rank has run */
-    uint64_t last_look;       /* when an idle wait last checked the job and the network, ns */
+    uint64_t last_check;      /* when an idle wait last checked the job and the network, ns */
     uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
     int unheard;              /* as in struct idle_report */
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
