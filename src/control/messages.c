@@ -15,7 +15,7 @@ void failure_encode(const struct failure *failure, struct bytes *bytes)
     bytes_put_text(bytes, failure->text);
 }
 
-bool failure_decode(const void *data, size_t size, int ranks, struct failure *failure)
+bool failure_decode(const void *data, size_t size, int rank, int ranks, struct failure *failure)
 {
     struct reader reader = {.at = data, .left = size};
     uint32_t status = read_u32(&reader), reason = read_u32(&reader);
@@ -28,7 +28,7 @@ bool failure_decode(const void *data, size_t size, int ranks, struct failure *fa
     failure->reason = (enum failure_reason)reason;
     if (failure->reason == REASON_OWN)
         return failure->peer == NO_RANK;
-    return failure->peer >= 0 && failure->peer < ranks &&
+    return failure->peer >= 0 && failure->peer < ranks && failure->peer != rank &&
            failure->status == failure_peer_status(failure->reason);
 }
 

@@ -15,9 +15,9 @@
 #include "net/address.h"
 #include "verdict/rank_state.h"
 
-/* FAILED: a rank of `ranks` says what went wrong on it. */
+/* FAILED: what went wrong on `rank`, one of `ranks`. */
 void failure_encode(const struct failure *failure, struct bytes *bytes);
-bool failure_decode(const void *data, size_t size, int ranks, struct failure *failure);
+bool failure_decode(const void *data, size_t size, int rank, int ranks, struct failure *failure);
 
 /* A status and a sentence about it: FINISHED, REFUSED, VERDICT and ISOLATED. */
 struct notice {

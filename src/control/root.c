@@ -76,7 +76,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_heard(root, peer, &snapshot);
         return true;
     case FRAME_FAILED:
-        if (!failure_decode(data, size, root->ranks, &failure))
+        if (!failure_decode(data, size, rank, root->ranks, &failure))
             return false;
         peer_failed(root, rank, &failure);
         return true;

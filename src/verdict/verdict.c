@@ -29,8 +29,8 @@ static bool any_is_reason(const struct situation *s)
 static bool cause_follows(const struct wait_graph *graph, const struct cause *cause)
 {
     int awaited = cause_awaited(cause);
-    return graph->situation && awaited != NO_RANK && !graph->cyclic[cause->rank] &&
-           graph->failed[awaited];
+    return graph->situation && awaited != NO_RANK && awaited != cause->rank &&
+           !graph->cyclic[cause->rank] && graph->failed[awaited];
 }
 
 #define ORDER_LAST 3 /* a consequence, which does not count for the status */

@@ -30,15 +30,15 @@ static void try_failure(const unsigned char *data, size_t size, int ranks)
 {
     struct failure failure, again;
     struct bytes bytes = {0};
-    if (!failure_decode(data, size, ranks, &failure))
+    if (!failure_decode(data, size, 0, ranks, &failure))
         return;
     require(failure.status != STATUS_OK && failure.text[0]);
     require(failure.reason >= REASON_OWN && failure.reason < FAILURE_REASONS);
-    require(failure.peer >= NO_RANK && failure.peer < ranks);
+    require(failure.peer >= NO_RANK && failure.peer < ranks && failure.peer != 0);
     require((failure.peer == NO_RANK) == (failure.reason == REASON_OWN));
     failure_encode(&failure, &bytes);
     require(bytes.size == size);
-    require(failure_decode(bytes.data, bytes.size, ranks, &again));
+    require(failure_decode(bytes.data, bytes.size, 0, ranks, &again));
     require(again.status == failure.status && again.site == failure.site &&
             again.peer == failure.peer && strcmp(again.text, failure.text) == 0);
     bytes_free(&bytes);

@@ -198,6 +198,17 @@ static void test_waited_for_waiters(void **state)
     reach(STATUS_TIMEOUT, 0);
 }
 
+/* Nothing that a broken rank may report leads outside, or to no verdict. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    begin(3);
+    fails(1, REASON_PEER_LOST, 1, "lost itself");
+    reach(STATUS_TIMEOUT, 1);
+    fails(2, REASON_PEER_LATE, 1, "it did not connect");
+    reach(STATUS_TIMEOUT, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_accused_of_delay),
         cmocka_unit_test(test_edge_of_failure),
         cmocka_unit_test(test_waited_for_waiters),
+        cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
