@@ -87,7 +87,7 @@ static void call_shake_hands(struct connector *call)
     call->outcomes[call->next - 1] =
         state == HANDSHAKE_DONE ? "is another rank" : handshake_reason(call->handshake);
     if (state == HANDSHAKE_REFUSED && !handshake_lost(call->handshake)) {
-        call->stranger = call->outcomes[call->next - 1];
+        call->rejection = call->outcomes[call->next - 1];
         if (handshake_foreign(call->handshake))
             call->foreign++;
         else

@@ -28,12 +28,12 @@ struct connector {
     struct address routes[ADDRESSES_MOST];
     const char **outcomes; /* of each */
     int count, next;
-    int refused;          /* addresses at which nobody listened */
-    int foreign;          /* at which another program does, */
-    bool wrong;           /* or one that does not know the secret: */
-    const char *stranger; /* what the last of these did; NULL: there was none */
-    double seconds;       /* for one address */
-    double until;         /* the present one's end */
+    int refused;           /* addresses at which nobody listened */
+    int foreign;           /* at which another program does, */
+    bool wrong;            /* or one that does not know the secret: */
+    const char *rejection; /* what the last of these did; NULL: there was none */
+    double seconds;        /* for one address */
+    double until;          /* the present one's end */
     int fd;
     struct handshake *handshake; /* NULL: it does not answer yet */
 };

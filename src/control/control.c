@@ -243,9 +243,9 @@ void control_enter(struct control *control, enum phase phase)
     eventfd_write(control->wake, 1);
 }
 
-uint64_t control_strangers(const struct control *control)
+uint64_t control_rejected(const struct control *control)
 {
-    return atomic_load(&control->strangers);
+    return atomic_load(&control->rejected);
 }
 
 int control_errors(const struct control *control, const struct job_error **errors)

@@ -33,7 +33,7 @@ struct control;
  * the last that did. Errors: said in one sentence by the rank that finds it (port taken, host
  * unknown, nobody there, a wrong secret, another version, options that differ, rank taken twice,
  * ranks missing: which). At rank 0 *control is there even so, for control_errors(),
- * control_strangers() and control_close() only; else it is NULL (as when memory ran out). */
+ * control_rejected() and control_close() only; else it is NULL (as when memory ran out). */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
 
@@ -74,8 +74,9 @@ enum status control_finish(struct control *control, enum status status);
  * control_join() has failed. Owned by control. */
 int control_errors(const struct control *control, const struct job_error **errors);
 
-/* Strangers that were dropped by this rank's control plane so far; at rank 0: by any rank's. */
-uint64_t control_strangers(const struct control *control);
+/* Connections that were none of the job's, and that this rank's control plane rejected so far. Ranks
+ * other than 0 listen only while ranks join. */
+uint64_t control_rejected(const struct control *control);
 
 /* Ends the helper thread and closes the connection. NULL is allowed. */
 void control_close(struct control *control);

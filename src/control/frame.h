@@ -27,9 +27,8 @@ enum frame_type {
     FRAME_REDIRECT,    /* from rank 0: who has a place, and where that rank listens */
     FRAME_ATTACHED,    /* to rank 0: I have a parent now */
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
-    FRAME_BACK,        /* to rank 0: I hear my parent again; my closing this line is no loss */
+    FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
-    FRAME_STRANGERS,   /* to rank 0: so many connections were dropped here so far */
     FRAME_LATE,        /* from rank 0: nobody has progressed for the timeout; the verdict follows */
     FRAME_TYPES
 };

@@ -112,7 +112,7 @@ struct control {
     struct mailbox mailbox;
     struct helper helper;
     _Atomic enum job_state state; /* written under mailbox.lock */
-    _Atomic uint64_t strangers;
+    _Atomic uint64_t rejected;    /* connections that were none of the job's, so far */
 
     /* Written by the helper before `state` says RUNNING (members) or REFUSED or ENDED (errors), then
      * read only. */

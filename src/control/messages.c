@@ -127,18 +127,6 @@ bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *
            addresses_decode(reader.at, reader.left, &redirect->home);
 }
 
-void strangers_encode(uint64_t count, struct bytes *bytes)
-{
-    bytes_put_u64(bytes, count);
-}
-
-bool strangers_decode(const void *data, size_t size, uint64_t *count)
-{
-    struct reader reader = {.at = data, .left = size};
-    *count = read_u64(&reader);
-    return !reader.bad && reader.left == 0;
-}
-
 void share_encode(const struct share *share, struct bytes *bytes)
 {
     bytes_put_u32(bytes, share->kind);

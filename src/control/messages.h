@@ -44,10 +44,6 @@ struct redirect {
 void redirect_encode(const struct redirect *redirect, struct bytes *bytes);
 bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect);
 
-/* STRANGERS: so many so far. */
-void strangers_encode(uint64_t count, struct bytes *bytes);
-bool strangers_decode(const void *data, size_t size, uint64_t *count);
-
 /* SHARE, and RESULT: what stands in front of a rank's part of an exchange, and of what comes of it.
  */
 struct share {

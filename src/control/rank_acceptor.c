@@ -39,7 +39,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
         .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,
         .admit = rank_acceptor_admit_pending,
         .argument = rank_acceptor,
-        .strangers = &control->strangers,
+        .strangers = &control->rejected,
     };
     rank_acceptor->acceptor.hello_size =
         join_request_encode(&request, rank_acceptor->acceptor.hello);

@@ -1,10 +1,9 @@
 /*
- * relay.c - the helper thread of every rank but 0: it speaks with rank 0, and lets those
- * below it do so.
+ * relay.c - the helper thread of every rank but 0: it connects this rank and its children to rank 0.
  *
- * It carries letters and pulses up, each in the name of the rank whose words they are, and what
- * rank 0 says down to all; of what others say it understands no more than it must to know when they
- * have gone. When rank 0 cannot be heard any more, the rank ends by itself.
+ * It passes frames of its children up, each with the rank that it comes from, and frames of rank 0
+ * down to all of them. Of its children's frames it reads no more than it needs to know when they
+ * have gone. When rank 0 is silent for too long, the rank ends by itself.
  */
 #include "control/relay.h"
 
@@ -15,24 +14,24 @@
 
 #include "control/uplink.h"
 
-#define REPORTED_SECONDS  0.5 /* that a rank which fails waits for rank 0 to have reported */
-#define INTERRUPT_SECONDS 0.7 /* that an interrupted rank waits for rank 0's verdict */
-#define OWN_POLLS         5   /* wake, signals, up, voice, call */
+#define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
+#define INTERRUPT_SECONDS 0.7 /* for rank 0's verdict after a signal */
+#define OWN_POLLS         5   /* wake, signals, up, direct, connector */
 
 /* ---- upwards ---- */
 
-static void relay_say_self(struct relay *relay, int type, const void *data, size_t size)
+static void relay_send_own(struct relay *relay, int type, const void *data, size_t size)
 {
-    relay_say(relay, relay->control->membership.rank, type, data, size);
+    relay_send(relay, relay->control->membership.rank, type, data, size);
 }
 
-/* Tells rank 0 that a rank ends, and why. */
-static void relay_say_failure(struct relay *relay, int rank, const struct failure *failure)
+/* Reports to rank 0 that a rank ends, and why. */
+static void relay_send_failure(struct relay *relay, int rank, const struct failure *failure)
 {
     struct bytes bytes = {0};
     failure_encode(failure, &bytes);
     if (!bytes.failed)
-        relay_say(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
+        relay_send(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -41,7 +40,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
     struct control *control = relay->control;
     struct progress_snapshot snapshot;
     progress_read(&control->progress, &snapshot);
-    double since = control->helper.now - relay->pulsed;
+    double since = control->helper.now - relay->heartbeat_at;
     bool changed = memcmp(&snapshot, &relay->sent, sizeof snapshot) != 0;
     at_once = at_once || snapshot.phase != relay->sent.phase;
     if (since < (changed ? (at_once ? 0 : control->look * 0.9) : control->heartbeat))
@@ -49,10 +48,10 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
     struct bytes bytes = {0};
     snapshot_encode(&snapshot, &bytes);
     if (!bytes.failed)
-        relay_say_self(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
+        relay_send_own(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
     relay->sent = snapshot;
-    relay->pulsed = control->helper.now;
+    relay->heartbeat_at = control->helper.now;
 }
 
 /* ---- downwards ---- */
@@ -61,7 +60,7 @@ static bool relay_welcome(struct relay *relay, const struct frame *frame)
 {
     struct control *control = relay->control;
     if (job_begun(control))
-        return !relay_is_direct(relay); /* it comes on two ways where the parent was silent */
+        return !relay_is_direct(relay); /* the parent and rank 0 may both send it */
     if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
     control_set_joined(control);
@@ -94,24 +93,24 @@ static bool relay_redirect(struct relay *relay, const struct frame *frame)
     if (relay->uplink != UPLINK_ASKED ||
         !redirect_decode(frame->data, frame->size, relay->control->membership.ranks, &redirect))
         return false;
-    relay_go(relay, &redirect);
+    relay_follow(relay, &redirect);
     return true;
 }
 
-/* The parent cannot reach rank 0 any more; if it was cut off, it takes nobody with it who is not.
- */
-static void relay_forsaken(struct relay *relay, const struct notice *notice)
+/* The parent cannot reach rank 0 any more. Its connection may be the cause, so this rank tries once
+ * itself. */
+static void relay_parent_isolated(struct relay *relay, const struct notice *notice)
 {
+    const char *why = notice->text[0] ? notice->text : "its parent cannot reach it";
     if (relay_is_direct(relay) || job_ended(relay->control)) {
-        relay_is_alone(relay, notice->text);
+        relay_isolate(relay, why);
     } else {
-        snprintf(relay->reason, sizeof relay->reason, "%s", notice->text);
-        relay->forsaken = true;
+        snprintf(relay->parent_isolated, sizeof relay->parent_isolated, "%s", why);
         relay->call_again = 0;
     }
 }
 
-/* false: nobody above would send this. */
+/* False: neither the parent nor rank 0 sends this. */
 static bool relay_handle(struct relay *relay, const struct frame *frame)
 {
     struct notice notice;
@@ -141,14 +140,15 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     case FRAME_ISOLATED:
         if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
             return false;
-        relay_forsaken(relay, &notice);
+        relay_parent_isolated(relay, &notice);
         return true;
     default:
         return false;
     }
 }
 
-/* Reads and passes on what came from above; false: the connection is broken, and why. */
+/* Reads frames from above, and passes on those of rank 0; false: the connection is broken, and why.
+ */
 static bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
 {
     bool open = wire_fill(wire);
@@ -166,15 +166,15 @@ static bool relay_receive(struct relay *relay, struct wire *wire, const char **w
             break;
         }
     }
-    *why = state == FRAME_BAD      ? "it sent what makes no sense"
-           : state == FRAME_FORGED ? "what came over its connection is not what it sent"
+    *why = state == FRAME_BAD      ? "it sent invalid data"
+           : state == FRAME_FORGED ? "data on its connection failed authentication"
                                    : "its connection broke (killed, or crashed?)";
     return wire->fd < 0 || (open && state == FRAME_PART);
 }
 
-/* ---- those below ---- */
+/* ---- children ---- */
 
-/* Rank 0 has judged who it sends here, but who comes need not have been sent. */
+/* Rank 0 has checked the ranks that it sends here. Others may come, too. */
 static bool relay_can_admit(const struct relay *relay, const struct join_request *request)
 {
     struct control *control = relay->control;
@@ -185,7 +185,7 @@ static bool relay_can_admit(const struct relay *relay, const struct join_request
            request->rank != self.rank && !child_links_find(&relay->children, request->rank);
 }
 
-/* Who was sent here, and is not taken in, is an orphan, and speaks to rank 0 itself. */
+/* A rank that is sent here and rejected calls rank 0 again. */
 static void relay_admit(void *argument, struct wire *wire, const struct join_request *request)
 {
     struct relay *relay = argument;
@@ -194,7 +194,7 @@ static void relay_admit(void *argument, struct wire *wire, const struct join_req
     if (relay->children.count < relay->control->config.fan_out && relay_can_admit(relay, request)) {
         child_links_add(&relay->children, &child);
     } else {
-        atomic_fetch_add(&relay->control->strangers, 1);
+        atomic_fetch_add(&relay->control->rejected, 1);
         wire_close(wire);
     }
 }
@@ -207,46 +207,37 @@ static bool relay_hear(void *argument, struct child_link *child, const struct fr
         return false;
     if (frame->type == FRAME_GOODBYE && frame->rank == child->rank)
         child->through = true;
-    relay_say(relay, frame->rank, frame->type, frame->data, frame->size);
+    relay_send(relay, frame->rank, frame->type, frame->data, frame->size);
     return true;
 }
 
-static void relay_lose(void *argument, struct child_link *child, bool nonsense)
+static void relay_lose(void *argument, struct child_link *child, bool invalid)
 {
     struct relay *relay = argument;
-    if (nonsense) {
+    if (invalid) {
         struct failure failure;
         failure_set(&failure, STATUS_ERROR, "it sent an invalid control message to rank %d",
                     relay->control->membership.rank);
-        relay_say_failure(relay, child->rank, &failure);
+        relay_send_failure(relay, child->rank, &failure);
     }
     if (child->known && !child->through)
-        relay_say(relay, child->rank, FRAME_LOST, NULL, 0);
+        relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
 }
 
-static const struct child_link_ops relay_hearer = {.hear = relay_hear, .lose = relay_lose};
+static const struct child_link_ops relay_link_ops = {.hear = relay_hear, .lose = relay_lose};
 
-/* When all have joined, or none will any more, nobody is to come: the port is given back. */
+/* Once all ranks have joined, or the job has ended, no child is to come. */
 static void relay_tend_rank_acceptor(struct relay *relay)
 {
     struct control *control = relay->control;
-    uint64_t strangers = atomic_load(&control->strangers);
-    if (strangers > relay->strangers && relay_is_placed(relay)) {
-        struct bytes bytes = {0};
-        strangers_encode(strangers, &bytes);
-        if (!bytes.failed)
-            relay_say_self(relay, FRAME_STRANGERS, bytes.data, bytes.size);
-        bytes_free(&bytes);
-        relay->strangers = strangers;
-    }
     if (job_begun(control) || job_ended(control))
         rank_acceptor_close(&relay->rank_acceptor);
 }
 
 /* ---- the loop ---- */
 
-/* A signal came: rank 0 gets to know it, as soon as it lets this rank in, which it may have done
- * already; and is given a moment to end the job for all. */
+/* A signal came. Rank 0 learns of it, if need be once it has accepted this rank, and has a moment to
+ * end the job for all. */
 static void relay_interrupt(struct relay *relay)
 {
     struct control *control = relay->control;
@@ -254,7 +245,7 @@ static void relay_interrupt(struct relay *relay)
     if (relay->interrupted == 0) {
         struct failure failure;
         failure_set(&failure, STATUS_INTERRUPTED, "%s", signal);
-        relay_say_failure(relay, control->membership.rank, &failure);
+        relay_send_failure(relay, control->membership.rank, &failure);
         relay->interrupted = control->helper.now;
     } else if (control->helper.now - relay->interrupted > INTERRUPT_SECONDS) {
         if (relay_is_placed(relay))
@@ -265,8 +256,9 @@ static void relay_interrupt(struct relay *relay)
     }
 }
 
-/* Rank 0 may only have been stopped: when it goes on, it is to read why nobody is there any
- * more. One that has answered, and never says whether this rank stays, is as silent as any. */
+/* Ends this rank when rank 0 is silent for too long. Rank 0 may only have been stopped, so a report
+ * for it is left in the socket. A rank 0 that has answered and never says where this rank's place is
+ * counts as silent, too. */
 static void relay_check_root(struct relay *relay)
 {
     bool placed = relay_is_placed(relay);
@@ -278,27 +270,27 @@ static void relay_check_root(struct relay *relay)
     struct failure failure;
     failure_set_peer(&failure, REASON_PEER_LATE, 0,
                      "rank 0 was silent for %.3g s (it was stopped?), so this rank ended", silence);
-    relay_say_failure(relay, relay->control->membership.rank, &failure);
+    relay_send_failure(relay, relay->control->membership.rank, &failure);
     if (relay->up.fd >= 0)
         wire_flush(&relay->up);
     snprintf(
         why, sizeof why,
         "it %shas been silent for %.3g s%s (stopped, or is its host down or this one cut off?)",
         placed ? "" : "answered, and ", silence, placed ? "" : " since");
-    relay_is_alone(relay, why);
+    relay_isolate(relay, why);
 }
 
-/* Who is alone says it too: rank 0 may only have been stopped. */
-static void relay_take_leave(struct relay *relay)
+/* An isolated rank sends it, too: rank 0 may only have been stopped. */
+static void relay_send_goodbye(struct relay *relay)
 {
-    relay->leave = LEAVE_TAKEN;
+    relay->leave = LEAVE_SENT;
     int rank = relay->control->membership.rank;
     wire_put(&relay->up, rank, FRAME_GOODBYE, NULL, 0);
-    if (relay->voice.fd >= 0)
-        wire_put(&relay->voice, rank, FRAME_GOODBYE, NULL, 0);
+    if (relay->direct.fd >= 0)
+        wire_put(&relay->direct, rank, FRAME_GOODBYE, NULL, 0);
 }
 
-/* Between the events: what this rank has to say, and whether rank 0 still lives. */
+/* Between the events: sends what this rank has to send, and checks that rank 0 still lives. */
 static void relay_tend(struct relay *relay)
 {
     struct control *control = relay->control;
@@ -307,13 +299,13 @@ static void relay_tend(struct relay *relay)
         relay_heartbeat(relay, queued != NULL);
     for (; queued; queued = next) {
         next = queued->next;
-        relay_say_self(relay, queued->type, queued->data, queued->size);
+        relay_send_own(relay, queued->type, queued->data, queued->size);
         free(queued);
     }
     relay_tend_rank_acceptor(relay);
     if (relay->leave == LEAVE_DUE &&
         child_links_through(&relay->children, control->helper.now, DEAF_SECONDS))
-        relay_take_leave(relay);
+        relay_send_goodbye(relay);
     if (job_ended(control))
         return;
     if (control->helper.signal)
@@ -326,15 +318,15 @@ static void relay_tend(struct relay *relay)
 static void relay_read_up(struct relay *relay)
 {
     const char *why;
-    if (relay->up.fd >= 0 && (!relay_receive(relay, &relay->up, &why) || relay->forsaken))
-        relay_is_orphan(relay, why);
+    if (relay->up.fd >= 0 && (!relay_receive(relay, &relay->up, &why) || relay->parent_isolated[0]))
+        relay_lose_parent(relay, why);
 }
 
-static void relay_read_voice(struct relay *relay)
+static void relay_read_direct(struct relay *relay)
 {
     const char *why;
-    if (relay->voice.fd >= 0 && !relay_receive(relay, &relay->voice, &why))
-        relay_lose_voice(relay);
+    if (relay->direct.fd >= 0 && !relay_receive(relay, &relay->direct, &why))
+        relay_lose_direct(relay);
 }
 
 static void relay_flush(struct relay *relay)
@@ -342,15 +334,15 @@ static void relay_flush(struct relay *relay)
     if (relay->up.fd >= 0 && relay_is_placed(relay) && wire_pending(&relay->up) &&
         !wire_flush(&relay->up))
         relay_read_up(relay); /* a verdict may have come before the connection broke */
-    if (relay->voice.fd >= 0 && wire_pending(&relay->voice) && !wire_flush(&relay->voice))
-        relay_read_voice(relay);
+    if (relay->direct.fd >= 0 && wire_pending(&relay->direct) && !wire_flush(&relay->direct))
+        relay_read_direct(relay);
     child_links_flush(&relay->children);
 }
 
-static struct pollfd wire_watch(const struct wire *wire, bool speaks)
+static struct pollfd wire_watch(const struct wire *wire, bool sends)
 {
-    return (struct pollfd){
-        .fd = wire->fd, .events = (short)(POLLIN | (speaks && wire_pending(wire) ? POLLOUT : 0))};
+    return (struct pollfd){.fd = wire->fd,
+                           .events = (short)(POLLIN | (sends && wire_pending(wire) ? POLLOUT : 0))};
 }
 
 static void relay_listen(struct relay *relay)
@@ -361,8 +353,8 @@ static void relay_listen(struct relay *relay)
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
     set[2] = wire_watch(&relay->up, relay_is_placed(relay));
-    set[3] = wire_watch(&relay->voice, true);
-    set[4] = connector_watch(&relay->call);
+    set[3] = wire_watch(&relay->direct, true);
+    set[4] = connector_watch(&relay->connector);
     struct pollfd *below =
         pending + acceptor_watch(&relay->rank_acceptor.acceptor, pending, control->helper.now);
     child_links_watch(&relay->children, below);
@@ -372,15 +364,14 @@ static void relay_listen(struct relay *relay)
     if (set[2].revents & ~POLLOUT)
         relay_read_up(relay);
     if (set[3].revents & ~POLLOUT)
-        relay_read_voice(relay);
+        relay_read_direct(relay);
     relay_tend_uplink(relay, set[4].revents);
     acceptor_serve(&relay->rank_acceptor.acceptor, pending, control->helper.now);
-    child_links_serve(&relay->children, below, control->helper.now, &relay_hearer, relay);
+    child_links_serve(&relay->children, below, control->helper.now, &relay_link_ops, relay);
 }
 
-/* May it go? Not before those below know how the job ended, and it has said so of them. And
- * launchers end a job as soon as one of its processes fails, so rank 0 goes first: it closes when
- * it has reported. */
+/* May it close? Its children must know how the job ended, and rank 0 that they do. Launchers end a
+ * job as soon as one of its processes fails, so rank 0 closes first, when it has reported. */
 static bool relay_may_close(struct relay *relay)
 {
     struct control *control = relay->control;
@@ -394,12 +385,12 @@ static bool relay_may_close(struct relay *relay)
         return reported;
     return reported && child_links_through(&relay->children, control->helper.now, DEAF_SECONDS) &&
            !child_links_pending(&relay->children) &&
-           (relay->up.fd < 0 || (relay->leave == LEAVE_TAKEN && !wire_pending(&relay->up)));
+           (relay->up.fd < 0 || (relay->leave == LEAVE_SENT && !wire_pending(&relay->up)));
 }
 
 void relay_run(struct control *control)
 {
-    struct relay relay = {.control = control, .up.fd = -1, .voice.fd = -1};
+    struct relay relay = {.control = control, .up.fd = -1, .direct.fd = -1};
     relay.polls = calloc(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
                          sizeof *relay.polls);
     bool open = rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
@@ -416,9 +407,9 @@ void relay_run(struct control *control)
             control_watch_main(control);
         }
     }
-    connector_drop(&relay.call);
+    connector_drop(&relay.connector);
     wire_close(&relay.up);
-    wire_close(&relay.voice);
+    wire_close(&relay.direct);
     child_links_close(&relay.children);
     bytes_free(&relay.failure);
     rank_acceptor_close(&relay.rank_acceptor);

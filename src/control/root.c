@@ -59,7 +59,6 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     struct notice notice;
     struct failure failure;
     struct progress_snapshot snapshot;
-    uint64_t count;
     if (type == FRAME_LOST) {
         peer_lost(root, rank);
         return true;
@@ -91,14 +90,6 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
             return false;
         peer_finished(root, peer, &notice);
         return true;
-    case FRAME_STRANGERS:
-        if (!strangers_decode(data, size, &count))
-            return false;
-        if (count > peer->strangers) { /* it may come on two ways */
-            atomic_fetch_add(&root->control->strangers, count - peer->strangers);
-            peer->strangers = count;
-        }
-        return true;
     default:
         return false;
     }
@@ -116,7 +107,7 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
         root_attach(root, rank);
         return true;
     }
-    if (frame->type == FRAME_BACK && child->rank == rank && child->voice) {
+    if (frame->type == FRAME_RETURNED && child->rank == rank && child->voice) {
         child_links_drop(&root->children, rank);
         peer->adopted = false;
         return true;

@@ -343,7 +343,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
              root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
              absent ? "; were they started, and can they reach this host?" : "");
     tell_strayed(root, text, size);
-    uint64_t strangers = atomic_load(&root->control->strangers);
+    uint64_t strangers = atomic_load(&root->control->rejected);
     size_t end = strlen(text);
     if (strangers > 0)
         snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",

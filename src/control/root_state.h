@@ -25,13 +25,12 @@ struct peer {
     bool blamed;           /* it has a cause already */
     double heard;          /* when it last gave a sign of life */
     struct join_request request;
-    int parent;         /* where it was sent; 0: it stays with rank 0 */
-    int children;       /* that were sent to it */
-    int misses;         /* parents that it could not reach */
-    bool avoided;       /* somebody could not reach it */
-    bool adopted;       /* it speaks to rank 0 itself, since its parent does not */
-    bool returned;      /* what it says first was done while it could not be heard */
-    uint64_t strangers; /* that it has told of */
+    int parent;    /* where it was sent; 0: it stays with rank 0 */
+    int children;  /* that were sent to it */
+    int misses;    /* parents that it could not reach */
+    bool avoided;  /* somebody could not reach it */
+    bool adopted;  /* it speaks to rank 0 itself, since its parent does not */
+    bool returned; /* what it says first was done while it could not be heard */
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */
     size_t share_size;

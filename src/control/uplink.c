@@ -1,12 +1,14 @@
 /*
- * uplink.c - the way of every rank but 0 to rank 0.
+ * uplink.c - the connection of every rank but 0 towards rank 0.
  *
- * It calls rank 0 (again and again, as rank 0 may start later) and proves itself. It stays there,
- * or is sent to a parent that has a place; if that one cannot be reached, it goes back and says so.
- * Later, when its parent dies, or does not bring rank 0's beats any more (it was stopped, or has
- * lost rank 0 itself), it calls rank 0 once more and speaks there, for itself and for those below
- * it; when the parent brings them again, it goes back to it. When rank 0 cannot be reached any more,
- * it is alone, and ends.
+ * A rank calls rank 0 (again and again, since rank 0 may start later) and authenticates. It stays
+ * there, or is sent to a parent that has a free place. If it cannot reach that parent, it returns
+ * to rank 0 and says so.
+ *
+ * Later the parent may die, or bring no heartbeats of rank 0 any more (it was stopped, or has lost
+ * rank 0 itself). Then the rank calls rank 0 once more and sends there, too, for itself and its
+ * children, until the parent brings heartbeats again. If rank 0 cannot be reached any more, the
+ * rank is isolated, and ends.
  */
 #include "control/uplink.h"
 
@@ -16,27 +18,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to prove itself */
-#define PARENT_SECONDS  3.0 /* for one of a parent */
-#define RETRY_SECONDS   0.1 /* ... at first; of those that had a place, twice as long each time, */
+#define ATTEMPT_SECONDS 5.0 /* for one address of rank 0 to answer and to authenticate */
+#define PARENT_SECONDS  3.0 /* for one address of a parent */
+#define RETRY_SECONDS   0.1 /* between two calls. A placed rank doubles it each time, */
 #define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
-#define ORPHAN_BEATS    2.5 /* of rank 0 that are missing; at 3, it calls a rank silent, */
-#define ORPHAN_SHARE    12  /* but only when the deadline has passed: so much may pass first, */
-#define ORPHAN_SECONDS  2.5 /* though not more than this: it may have a failure to tell */
+/* A rank calls rank 0 itself when the parent has brought nothing of it for so many heartbeats (at 3
+ * rank 0 calls a rank silent), or for this share of the deadline if that is longer, but not for more
+ * seconds than this: it may have a failure to report. */
+#define ORPHAN_HEARTBEATS 2.5
+#define ORPHAN_SHARE      12
+#define ORPHAN_SECONDS    2.5
 
-void relay_say(struct relay *relay, int rank, int type, const void *data, size_t size)
+void relay_send(struct relay *relay, int rank, int type, const void *data, size_t size)
 {
-    if (relay->alone)
+    if (relay->uplink == UPLINK_ISOLATED)
         return;
     if (type == FRAME_FAILED && rank == relay->control->membership.rank) {
         relay->failure.size = 0;
         bytes_put(&relay->failure, data, size);
     }
-    bool said = wire_put(&relay->up, rank, type, data, size);
-    if (relay->uplink == UPLINK_VOICE)
-        said = wire_put(&relay->voice, rank, type, data, size) && said;
-    if (!said) {
+    bool queued = wire_put(&relay->up, rank, type, data, size);
+    if (relay->uplink == UPLINK_BOTH)
+        queued = wire_put(&relay->direct, rank, type, data, size) && queued;
+    if (!queued) {
         say("out of memory for a message of %zu bytes to rank 0", size);
         control_conclude(relay->control, STATUS_ERROR);
     }
@@ -59,11 +64,11 @@ static const char *relay_root_name(struct relay *relay, char *text, size_t size)
     return text;
 }
 
-/* When rank 0 dies all others lose it, so not all may say so without being asked: the first rank
- * that is left on each host does, as a launcher's ranks are read together; and of those that were
- * started by hand, which may be read one by one, also who spoke to rank 0 itself. Before they know
- * each other's hosts, only these do. */
-static bool relay_speaks(const struct relay *relay)
+/* If rank 0 dies, every rank notices. To avoid a copy of one message from each, only the first rank
+ * that is left on each host prints it. Ranks that were started by hand may have a terminal each, so
+ * there each rank that was connected to rank 0 prints it, too. Before the ranks know each other's
+ * hosts, only the connected ones do. */
+static bool relay_reports(const struct relay *relay)
 {
     const struct control *control = relay->control;
     const struct member *me = &control->members[control->membership.rank];
@@ -74,12 +79,13 @@ static bool relay_speaks(const struct relay *relay)
            (direct && control->membership.by_hand);
 }
 
-void relay_is_alone(struct relay *relay, const char *why)
+void relay_isolate(struct relay *relay, const char *why)
 {
     struct control *control = relay->control;
-    if (relay->alone)
+    bool reports = relay_reports(relay);
+    if (relay->uplink == UPLINK_ISOLATED)
         return;
-    relay->alone = true;
+    relay->uplink = UPLINK_ISOLATED;
     relay_must_leave(relay);
     struct notice notice = {.status = STATUS_TIMEOUT};
     struct bytes bytes = {0};
@@ -93,9 +99,9 @@ void relay_is_alone(struct relay *relay, const char *why)
         return;
     char root[320];
     relay_root_name(relay, root, sizeof root);
-    bool speaks = relay_speaks(relay);
-    if (job_begun(control) || !speaks)
-        say_verbose(speaks ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root, why);
+    if (job_begun(control) || !reports)
+        say_verbose(reports ? 0 : 1, "%s cannot be reached any more: %s; this rank ends", root,
+                    why);
     else
         fail(STATUS_TIMEOUT, "%s cannot be reached any more: %s, before all ranks had joined", root,
              why);
@@ -119,11 +125,11 @@ static void relay_call_root(struct relay *relay)
         fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->helper.now, RETRY_SECONDS));
     if (request.reason == JOIN_ORPHANED)
         seconds = PARENT_SECONDS;
-    int ways = control->helper.route_count + (control->membership.spare_ports > 0);
-    if (ways > 1) /* one that does not answer leaves time for the others */
-        seconds = fmin(seconds, control->config.timeout / (2 * ways));
-    connector_begin(&relay->call, control, 0, &request, control->helper.routes, relay->outcomes,
-                    control->helper.route_count, seconds);
+    int targets = control->helper.route_count + (control->membership.spare_ports > 0);
+    if (targets > 1) /* one that does not answer leaves time for the others */
+        seconds = fmin(seconds, control->config.timeout / (2 * targets));
+    connector_begin(&relay->connector, control, 0, &request, control->helper.routes,
+                    relay->outcomes, control->helper.route_count, seconds);
 }
 
 void relay_begin(struct relay *relay)
@@ -134,7 +140,7 @@ void relay_begin(struct relay *relay)
     relay_call_root(relay);
 }
 
-void relay_go(struct relay *relay, const struct redirect *redirect)
+void relay_follow(struct relay *relay, const struct redirect *redirect)
 {
     struct control *control = relay->control;
     struct address routes[ADDRESSES_MOST];
@@ -149,43 +155,47 @@ void relay_go(struct relay *relay, const struct redirect *redirect)
         close(relay->up.fd);
     relay->up.fd = -1;
     join_request_fill(&request, &control->membership, control->options);
-    connector_begin(&relay->call, control, redirect->parent, &request, routes,
+    connector_begin(&relay->connector, control, redirect->parent, &request, routes,
                     relay->parent_outcomes, count,
                     fmin(PARENT_SECONDS, control->config.timeout / 4));
 }
 
-void relay_is_orphan(struct relay *relay, const char *why)
+void relay_lose_parent(struct relay *relay, const char *why)
 {
+    bool both = relay->uplink == UPLINK_BOTH;
     wire_close(&relay->up);
-    if (relay->uplink == UPLINK_VOICE) {
-        relay->up = relay->voice;
-        relay->voice = (struct wire){.fd = -1};
-        relay->uplink = UPLINK_DIRECT;
-        relay->forsaken = false;
+    if (both || (relay->uplink == UPLINK_ISOLATED && relay->direct.fd >= 0)) {
+        relay->up = relay->direct;
+        relay->direct = (struct wire){.fd = -1};
+        relay->uplink = both ? UPLINK_DIRECT : UPLINK_ISOLATED;
+        relay->parent_isolated[0] = '\0';
         return;
     }
     if (relay_is_direct(relay))
-        relay_is_alone(relay, why);
-    if (relay->uplink == UPLINK_BACK) { /* rank 0 closes that one */
-        wire_flush(&relay->voice);
-        wire_close(&relay->voice);
+        relay_isolate(relay, why);
+    if (relay->uplink == UPLINK_RETURNING) { /* rank 0 closes that connection */
+        wire_flush(&relay->direct);
+        wire_close(&relay->direct);
     }
-    relay->uplink = UPLINK_ORPHAN;
+    if (relay->uplink != UPLINK_ISOLATED)
+        relay->uplink = UPLINK_ORPHAN;
 }
 
-void relay_lose_voice(struct relay *relay)
+void relay_lose_direct(struct relay *relay)
 {
-    bool spoke = relay->uplink == UPLINK_VOICE;
-    wire_close(&relay->voice);
+    bool both = relay->uplink == UPLINK_BOTH;
+    wire_close(&relay->direct);
+    if (relay->uplink == UPLINK_ISOLATED)
+        return;
     relay->uplink = UPLINK_BELOW;
-    if (spoke && job_ended(relay->control)) {
+    if (both && job_ended(relay->control)) {
         wire_close(&relay->up); /* rank 0 has gone; the silent parent would not say so */
         relay->uplink = UPLINK_ORPHAN;
     }
 }
 
-/* The parent may have been stopped when it was to pass it on, or it was said before rank 0 knew
- * that this rank has arrived; to hear it twice does no harm. */
+/* A stopped parent may not have passed the failure on, or it came to rank 0 before rank 0 knew that
+ * this rank has arrived. Rank 0 counts it once. */
 static void relay_repeat_failure(struct relay *relay, struct wire *wire)
 {
     if (relay->failure.size > 0)
@@ -193,38 +203,38 @@ static void relay_repeat_failure(struct relay *relay, struct wire *wire)
                  relay->failure.size);
 }
 
-/* Who was called has answered. */
-static void relay_reached(struct relay *relay)
+/* The called rank has answered and authenticated. */
+static void relay_connected(struct relay *relay)
 {
     static const enum uplink_state next[] = {
         [UPLINK_FIRST] = UPLINK_ASKED,   [UPLINK_AGAIN] = UPLINK_ASKED,
-        [UPLINK_SENT] = UPLINK_BELOW,    [UPLINK_BELOW] = UPLINK_VOICE,
+        [UPLINK_SENT] = UPLINK_BELOW,    [UPLINK_BELOW] = UPLINK_BOTH,
         [UPLINK_ORPHAN] = UPLINK_DIRECT,
     };
     struct control *control = relay->control;
-    bool voice = relay->uplink == UPLINK_BELOW;
-    struct wire *wire = voice ? &relay->voice : &relay->up;
-    connector_take(&relay->call, wire);
+    bool direct = relay->uplink == UPLINK_BELOW;
+    struct wire *wire = direct ? &relay->direct : &relay->up;
+    connector_take(&relay->connector, wire);
     relay->refusals = 0;
     relay->wait = RETRY_SECONDS;
-    relay->forsaken = false;
+    relay->parent_isolated[0] = '\0';
     relay->heard = control->helper.now;
-    if (!voice)
+    if (!direct)
         relay->parent_heard = control->helper.now;
     if (relay->uplink == UPLINK_SENT)
-        relay_say(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
+        relay_send(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
     relay->uplink = next[relay->uplink];
     relay_repeat_failure(relay, wire);
 }
 
-/* Rank 0 cannot be reached, or somebody else was: says what came of each address. */
+/* Rank 0 cannot be reached, or another program was: reports the outcome of each address. */
 static void relay_give_up(struct relay *relay, bool hopeless)
 {
     struct control *control = relay->control;
     const char *interface = control->membership.interface;
     char tried[700];
-    if (relay->stranger[0])
-        snprintf(tried, sizeof tried, "%s", relay->stranger);
+    if (relay->foreign[0])
+        snprintf(tried, sizeof tried, "%s", relay->foreign);
     else
         routes_text(control->helper.routes, relay->outcomes, control->helper.route_count, tried,
                     sizeof tried);
@@ -242,23 +252,24 @@ static void relay_give_up(struct relay *relay, bool hopeless)
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
 }
 
-/* Another job's rank 0 may have been faster; ours listens at another port then. Turns to the next
- * port at which it may be; false: all were tried, and this is the first. */
+/* If another job took the first port, rank 0 listens at one of the spare ports. Turns to the next of
+ * them; false: all were tried, and the first is next. */
 static bool relay_next_port(struct relay *relay)
 {
     struct control *control = relay->control;
     const struct membership *membership = &control->membership;
-    if (relay->call.stranger)
-        snprintf(relay->stranger, sizeof relay->stranger, "what listens at port %d %s",
-                 membership->root_port + relay->spare, relay->call.stranger);
-    relay->spare = relay->spare < membership->spare_ports ? relay->spare + 1 : 0;
+    if (relay->connector.rejection)
+        snprintf(relay->foreign, sizeof relay->foreign, "what listens at port %d %s",
+                 membership->root_port + relay->spare_port, relay->connector.rejection);
+    relay->spare_port = relay->spare_port < membership->spare_ports ? relay->spare_port + 1 : 0;
     for (int i = 0; i < control->helper.route_count; i++)
-        control->helper.routes[i].port = htons((in_port_t)(membership->root_port + relay->spare));
-    return relay->spare > 0;
+        control->helper.routes[i].port =
+            htons((in_port_t)(membership->root_port + relay->spare_port));
+    return relay->spare_port > 0;
 }
 
-/* Rank 0 is not there, or did not let this rank in yet. */
-static void relay_missed_root(struct relay *relay, bool hopeless)
+/* Rank 0 is not there, or did not accept this rank yet. */
+static void relay_call_failed_at_root(struct relay *relay, bool hopeless)
 {
     struct control *control = relay->control;
     if (relay->uplink == UPLINK_FIRST && control->membership.spare_ports > 0) {
@@ -272,7 +283,7 @@ static void relay_missed_root(struct relay *relay, bool hopeless)
         relay_give_up(relay, hopeless);
 }
 
-/* When to call again: those that wait together do not call together. */
+/* Seconds until the next call, with jitter: ranks that lost rank 0 together do not call together. */
 static double relay_next_wait(struct relay *relay)
 {
     if (!relay_is_placed(relay))
@@ -283,58 +294,58 @@ static double relay_next_wait(struct relay *relay)
     return wait * (0.5 + 0.5 * rand_r(&relay->seed) / RAND_MAX);
 }
 
-/* Nobody there, or not the one who was meant. */
-static void relay_missed(struct relay *relay)
+/* No process answered, or another one than was called. */
+static void relay_call_failed(struct relay *relay)
 {
     struct control *control = relay->control;
-    struct connector *call = &relay->call;
-    bool hopeless = call->state == CALL_HOPELESS;
-    relay->refusals = call->refused == call->count ? relay->refusals + 1 : 0;
-    connector_drop(call);
+    struct connector *connector = &relay->connector;
+    bool hopeless = connector->state == CALL_HOPELESS;
+    relay->refusals = connector->refused == connector->count ? relay->refusals + 1 : 0;
+    connector_drop(connector);
     relay->call_again = control->helper.now + relay_next_wait(relay);
     if (relay->uplink == UPLINK_SENT) {
         relay->call_until = control->helper.now + control->config.timeout;
         relay->uplink = UPLINK_AGAIN;
         relay_call_root(relay);
     } else if (relay_is_placed(relay)) {
-        if (relay->forsaken)
-            relay_is_alone(relay, relay->reason);
+        if (relay->parent_isolated[0])
+            relay_isolate(relay, relay->parent_isolated);
         else if (hopeless || relay->refusals >= REFUSALS_MOST)
-            relay_is_alone(relay, "nobody listens there any more (killed, or crashed?)");
+            relay_isolate(relay, "no process listens there any more (killed, or crashed?)");
     } else {
-        relay_missed_root(relay, hopeless);
+        relay_call_failed_at_root(relay, hopeless);
     }
 }
 
-/* Does it need a way to rank 0, or another one? */
-static bool relay_is_unheard(const struct relay *relay)
+/* Does it need a connection to rank 0, or a second one? */
+static bool relay_must_call(const struct relay *relay)
 {
     const struct control *control = relay->control;
     if (relay->uplink != UPLINK_BELOW)
         return relay->up.fd < 0;
-    double patience = fmax(ORPHAN_BEATS * control->heartbeat,
+    double patience = fmax(ORPHAN_HEARTBEATS * control->heartbeat,
                            fmin(ORPHAN_SECONDS, control->config.timeout / ORPHAN_SHARE));
     return control->helper.now - relay->parent_heard > patience;
 }
 
-void relay_tend_uplink(struct relay *relay, short call_events)
+void relay_tend_uplink(struct relay *relay, short connector_events)
 {
     struct control *control = relay->control;
-    enum connector_state state = connector_step(&relay->call, call_events);
-    if (relay->alone) {
-        connector_drop(&relay->call);
+    enum connector_state state = connector_step(&relay->connector, connector_events);
+    if (relay->uplink == UPLINK_ISOLATED) {
+        connector_drop(&relay->connector);
         return;
     }
     if (state == CALL_DONE)
-        relay_reached(relay);
+        relay_connected(relay);
     else if (state == CALL_FAILED || state == CALL_HOPELESS)
-        relay_missed(relay);
-    if (relay->call.state == CALL_NONE && control->helper.now >= relay->call_again &&
-        !job_ended(control) && relay_is_unheard(relay))
+        relay_call_failed(relay);
+    if (relay->connector.state == CALL_NONE && control->helper.now >= relay->call_again &&
+        !job_ended(control) && relay_must_call(relay))
         relay_call_root(relay);
-    if (relay->uplink == UPLINK_VOICE &&
+    if (relay->uplink == UPLINK_BOTH &&
         control->helper.now - relay->parent_heard < control->heartbeat) {
-        relay->uplink = UPLINK_BACK;
-        wire_put(&relay->voice, control->membership.rank, FRAME_BACK, NULL, 0);
+        relay->uplink = UPLINK_RETURNING;
+        wire_put(&relay->direct, control->membership.rank, FRAME_RETURNED, NULL, 0);
     }
 }

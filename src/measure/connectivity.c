@@ -162,6 +162,8 @@ enum status connectivity_gather(struct control *control, struct links *links,
     int ranks = control_ranks(control), rank = control_rank(control);
     struct connectivity own = {.strangers = links_strangers(links)};
     struct bytes share = {0};
+    if (rank > 0) /* rank 0 goes on counting */
+        own.strangers += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, &share);
     *connectivity = (struct connectivity){.ranks = ranks,

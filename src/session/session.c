@@ -40,7 +40,7 @@ static void session_report(struct session *session, enum status status)
                           .error_count = session->results.error_count,
                           .strangers = (long long)session->strangers};
     if (session->control)
-        end.strangers += (long long)control_strangers(session->control);
+        end.strangers += (long long)control_rejected(session->control);
     if (end.strangers > 0)
         say_verbose(1, "rejected %lld connections that did not belong to this job", end.strangers);
     session->report->end(session->report, &session->job, &end);

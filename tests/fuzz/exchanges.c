@@ -176,7 +176,7 @@ int control_errors(const struct control *control, const struct job_error **error
     return 0;
 }
 
-uint64_t control_strangers(const struct control *control)
+uint64_t control_rejected(const struct control *control)
 {
     (void)control;
     return 0;

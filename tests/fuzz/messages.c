@@ -143,17 +143,6 @@ static void try_redirect(const unsigned char *data, size_t size, int ranks)
     bytes_free(&bytes);
 }
 
-static void try_strangers(const unsigned char *data, size_t size)
-{
-    uint64_t count;
-    struct bytes bytes = {0};
-    if (strangers_decode(data, size, &count)) {
-        strangers_encode(count, &bytes);
-        require(bytes.size == size && memcmp(bytes.data, data, size) == 0);
-    }
-    bytes_free(&bytes);
-}
-
 static void hello_make(struct join_request *request, int rank, int ranks)
 {
     const struct membership membership = {.rank = rank, .ranks = ranks};
@@ -176,7 +165,7 @@ static void try_hello(const unsigned char *data, size_t size, int ranks)
     }
 }
 
-enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, STRANGERS, FAILURE, MESSAGES };
+enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, FAILURE, MESSAGES };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -204,9 +193,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case REDIRECT:
         try_redirect(input.at, input.left, ranks);
-        break;
-    case STRANGERS:
-        try_strangers(input.at, input.left);
         break;
     case FAILURE:
         try_failure(input.at, input.left, ranks);
@@ -303,9 +289,6 @@ void fuzz_seeds(void)
     seed_begin(&bytes, REDIRECT, 4);
     redirect_encode(&redirect, &bytes);
     fuzz_seed("redirect", bytes.data, bytes.size);
-    seed_begin(&bytes, STRANGERS, 1);
-    strangers_encode(3, &bytes);
-    fuzz_seed("strangers", bytes.data, bytes.size);
     bytes_free(&bytes);
     bytes_free(&other);
 }

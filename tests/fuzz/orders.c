@@ -175,8 +175,9 @@ static void relay_judge(const struct relay *relay)
             require(relay->children.list[other].rank != child->rank || child->wire.fd < 0 ||
                     relay->children.list[other].wire.fd < 0);
     }
-    require(relay->uplink <= UPLINK_ORPHAN && (!relay->alone || relay->leave != LEAVE_NONE));
-    require(!relay->alone || job_ended(control));
+    require(relay->uplink <= UPLINK_ISOLATED);
+    if (relay->uplink == UPLINK_ISOLATED)
+        require(relay->leave != LEAVE_NONE && job_ended(control));
 }
 
 /* ---- the main thread, and time ---- */

@@ -187,7 +187,6 @@ static void seed_tree(struct bytes *out)
     put(out, CALL, 3, LISTENS);
     put(out, CALL, 3, LISTENS | JOIN_AGAIN); /* rank 2 cannot be reached */
     put_say(out, 0, 3, FRAME_ATTACHED, nothing);
-    put_say(out, 0, 3, FRAME_STRANGERS, share_bytes(1, 0, ""));
 }
 
 static void seed_orphans(struct bytes *out)
@@ -195,7 +194,7 @@ static void seed_orphans(struct bytes *out)
     seed_tree(out);
     put(out, CALL, 2, LISTENS | JOIN_ORPHANED); /* line 4 */
     put_say(out, 4, 2, FRAME_HEARTBEAT, snapshot_bytes(3));
-    put_say(out, 4, 2, FRAME_BACK, nothing);
+    put_say(out, 4, 2, FRAME_RETURNED, nothing);
     put_say(out, 0, 3, FRAME_LOST, nothing);
     put(out, CALL, 2, LISTENS | JOIN_ORPHANED);
     put_two(out, HANG_UP, 0);

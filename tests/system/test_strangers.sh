@@ -189,7 +189,7 @@ start 1 "${as[@]}" "$CCTEST" "${small[@]}" -v -n 3000 --inject delay:rank=1:us=2
 check "the job runs" await 10 grep -q 'busbw' "$scratch/0.out"
 sleep 0.5
 touch "$scratch/go"
-ended 1 5 'rank 0 .* cannot be reached any more: what came over its connection is not what it sent'
+ended 1 5 'rank 0 .* cannot be reached any more: data on its connection failed authentication'
 check_silent 'a stranger says so'
 ended 0 5 'rank 1 .* is gone'
 kill $attacker 2>/dev/null

@@ -40,7 +40,7 @@ struct job_of_ranks {
         struct log log;
         enum status status;
         int child_links_most, sockets_most;
-        uint64_t strangers;
+        uint64_t rejected;
         int errors, bottleneck;
         char message[1024];
     } outcome[];
@@ -108,7 +108,7 @@ static inline void rank_live(struct job_of_ranks *job, int rank)
     }
     outcome->child_links_most = atomic_load(&control->helper.child_links_most);
     outcome->sockets_most = atomic_load(&control->helper.sockets_most);
-    outcome->strangers = control_strangers(control);
+    outcome->rejected = control_rejected(control);
     control_close(control);
 }
 

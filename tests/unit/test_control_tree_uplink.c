@@ -111,7 +111,7 @@ static void test_parent_speaks_again(void **state)
     struct frame frame;
     family_begin(&family);
     tell(&family.below, FRAME_HEARTBEAT, &nothing);
-    pending_await(&family.voice, FRAME_BACK, &frame);
+    pending_await(&family.voice, FRAME_RETURNED, &frame);
     tell(&family.below, FRAME_HEARTBEAT, &nothing);
     tell_verdict(&family.below);
     pending_hear(&family.voice, &frame);
