@@ -88,10 +88,9 @@ static void offer_parameters(struct word word, const struct algorithm *algorithm
     }
     size_t length = (size_t)(equals - key);
     word.done += length + 1;
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        if (strlen(algorithm->options[i].name) == length &&
-            strncmp(algorithm->options[i].name, key, length) == 0)
-            offer_value(&word, &algorithm->options[i]);
+    int index = choice_option_index(algorithm, key, length);
+    if (index >= 0)
+        offer_value(&word, &algorithm->options[index]);
 }
 
 static void offer_algorithms(struct word word, const struct collective *collective)

@@ -104,12 +104,12 @@ enum status help_command(const struct command_line *line, struct job *job)
     (void)job;
     /* `cctest help X`, `cctest X --help`, or `cctest --help`. */
     bool asked_for = line->command && line->command->bit == FOR_HELP;
-    int place = asked_for ? 1 : 0;
-    if (place >= line->word_count) {
+    int index = asked_for ? 1 : 0;
+    if (index >= line->word_count) {
         print_overview();
         return STATUS_OK;
     }
-    const char *word = line->words[place];
+    const char *word = line->words[index];
     for (const struct command *command = commands + 1; command->name; command++) {
         if (strcmp(word, command->name) == 0) {
             print_command(command);

@@ -20,15 +20,15 @@ enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
 /* All printers behind one report. */
 struct printers {
     struct report report;
-    struct report *each[PRINTERS]; /* CSV, JSON: NULL unless asked for */
-    const char *place[PRINTERS];   /* its destination, for sentences */
-    struct outcome *outcome;       /* shared with child processes */
+    struct report *each[PRINTERS];     /* CSV, JSON: NULL unless asked for */
+    const char *destination[PRINTERS]; /* for sentences */
+    struct outcome *outcome;           /* shared with child processes */
 };
 
 /* The next printer; NULL: not asked for. From now on its reader may block the rank. */
 static struct report *printers_turn(struct printers *printers, enum printer printer)
 {
-    atomic_store(&printers->report.writing, printers->place[printer]);
+    atomic_store(&printers->report.writing, printers->destination[printer]);
     return printers->each[printer];
 }
 
@@ -76,13 +76,13 @@ static void printers_result(struct report *report, const struct job *job,
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct printers *printers = (struct printers *)report;
-    struct job_end whole = *end;
+    struct job_end table_end = *end;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
-            each->end(each, job, i == PRINTER_TABLE ? &whole : end);
+            each->end(each, job, i == PRINTER_TABLE ? &table_end : end);
         if (printers->outcome->failed)
-            whole.status = status_graver(whole.status, STATUS_ERROR);
+            table_end.status = status_graver(table_end.status, STATUS_ERROR);
     }
     printers_done(printers);
     printers->outcome->ended = true;
@@ -93,7 +93,7 @@ static bool is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-static const char *place_name(const char *path)
+static const char *destination_name(const char *path)
 {
     return is_stdout(path) ? "its standard output" : path;
 }
@@ -102,14 +102,15 @@ static const char *place_name(const char *path)
 static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
     bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
-    *printers = (struct printers){
-        .report = {.begin = printers_begin,
-                   .connected = printers_connected,
-                   .result = printers_result,
-                   .end = printers_end},
-        .place = {[PRINTER_TABLE] = table_aside ? "its standard error" : place_name("-"),
-                  [PRINTER_CSV] = place_name(job->csv),
-                  [PRINTER_JSON] = place_name(job->json)}};
+    *printers =
+        (struct printers){.report = {.begin = printers_begin,
+                                     .connected = printers_connected,
+                                     .result = printers_result,
+                                     .end = printers_end},
+                          .destination = {[PRINTER_TABLE] = table_aside ? "its standard error"
+                                                                        : destination_name("-"),
+                                          [PRINTER_CSV] = destination_name(job->csv),
+                                          [PRINTER_JSON] = destination_name(job->json)}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)

@@ -104,7 +104,7 @@ static enum status groups_read(const char *text, struct choice *choice)
     return STATUS_OK;
 }
 
-static int option_place(const struct algorithm *algorithm, const char *name, size_t length)
+int choice_option_index(const struct algorithm *algorithm, const char *name, size_t length)
 {
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
         if (strlen(algorithm->options[i].name) == length &&
@@ -120,13 +120,13 @@ struct choice_reader {
 };
 
 /* Refuses an option that is given twice. */
-static enum status option_once(unsigned *seen, int place, const char *key,
+static enum status option_once(unsigned *seen, int index, const char *key,
                                const struct algorithm *algorithm)
 {
-    if (*seen >> place & 1)
+    if (*seen >> index & 1)
         return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
                     algorithm->name);
-    *seen |= 1u << place;
+    *seen |= 1u << index;
     return STATUS_OK;
 }
 
@@ -136,28 +136,28 @@ static enum status part_option_read(struct choice_reader *reader, const char *ke
 {
     struct choice *choice = &reader->choice;
     size_t length = strcspn(key, ".");
-    int index = option_place(choice->algorithm, key, length);
-    if (index < 0 || choice->algorithm->options[index].kind != OPTION_PART)
+    int part_index = choice_option_index(choice->algorithm, key, length);
+    if (part_index < 0 || choice->algorithm->options[part_index].kind != OPTION_PART)
         return option_unknown(choice->algorithm, key);
-    struct part *part = &choice->parts[index];
+    struct part *part = &choice->parts[part_index];
     const char *name = key + length + 1;
-    int place = option_place(part->algorithm, name, strlen(name));
-    if (place < 0)
+    int index = choice_option_index(part->algorithm, name, strlen(name));
+    if (index < 0)
         return option_unknown(part->algorithm, name);
-    enum status status = option_once(&reader->part_seen[index], place, key, choice->algorithm);
+    enum status status = option_once(&reader->part_seen[part_index], index, key, choice->algorithm);
     if (status != STATUS_OK)
         return status;
-    const struct algorithm_option *option = &part->algorithm->options[place];
+    const struct algorithm_option *option = &part->algorithm->options[index];
     if (option->kind == OPTION_WORD)
-        return word_read(part->algorithm, option, value, &part->options[place]);
-    return number_read(part->algorithm, option, value, &part->options[place]);
+        return word_read(part->algorithm, option, value, &part->options[index]);
+    return number_read(part->algorithm, option, value, &part->options[index]);
 }
 
 static enum status own_option_read(struct choice_reader *reader, const char *key, const char *value)
 {
     struct choice *choice = &reader->choice;
     const struct algorithm *algorithm = choice->algorithm;
-    int i = option_place(algorithm, key, strlen(key));
+    int i = choice_option_index(algorithm, key, strlen(key));
     if (i < 0)
         return option_unknown(algorithm, key);
     enum status status = option_once(&reader->seen, i, key, algorithm);

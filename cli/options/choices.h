@@ -11,4 +11,7 @@ extern const struct option_kind kind_algorithm, kind_transport, kind_counts, kin
 /* Adds "auto", which picks an algorithm for each size once the ranks are known. */
 enum status choices_default(struct job *job);
 
+/* The index of an algorithm's option by its name, of `length` bytes; -1: it has no such option. */
+int choice_option_index(const struct algorithm *algorithm, const char *name, size_t length);
+
 #endif

@@ -91,9 +91,9 @@ static enum status value_read(const char *text, struct injection *injection, uns
 static enum status injection_read(char *text, struct injection *injection)
 {
     unsigned seen = 0;
-    char *place, *word = strtok_r(text, ":", &place);
+    char *next, *word = strtok_r(text, ":", &next);
     enum status status = fault_find(word ? word : "", &injection->kind);
-    while (status == STATUS_OK && (word = strtok_r(NULL, ":", &place)))
+    while (status == STATUS_OK && (word = strtok_r(NULL, ":", &next)))
         status = value_read(word, injection, &seen);
     if (status == STATUS_OK && seen != 3)
         return fail(STATUS_USAGE, "--inject %s needs two keys: write %s:rank=R:%s=N",

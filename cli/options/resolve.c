@@ -201,12 +201,12 @@ static enum status settle_run(const struct command_line *line, struct job *job)
 /* The collective: the first word of a run, else the second (plan, list). */
 static enum status find_collective(const struct command_line *line, struct job *job)
 {
-    int place = line->command->bit == FOR_RUN ? 0 : 1;
+    int index = line->command->bit == FOR_RUN ? 0 : 1;
     if (line->command->bit == FOR_HELP)
         return STATUS_OK;
-    if (place < line->word_count) {
-        job->collective = collective_find(line->words[place]);
-        return job->collective ? STATUS_OK : unknown_collective(line->words[place]);
+    if (index < line->word_count) {
+        job->collective = collective_find(line->words[index]);
+        return job->collective ? STATUS_OK : unknown_collective(line->words[index]);
     }
     if (line->command->bit == FOR_PLAN)
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
