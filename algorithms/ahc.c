@@ -1,10 +1,10 @@
 /*
  * ahc.c - Asymmetric Hierarchical Concatenate: hierarchical collectives for nodes of any sizes.
  *
- * Nodes of different sizes have no rails. Cut the data into U units, U the least common multiple of
- * the sizes m: place j of a node owns the units [j U/m, (j+1) U/m). Where any node has a boundary,
- * all are cut. In each interval between two cuts every node has exactly one owner; the owners of an
- * interval are its rail.
+ * Nodes of different sizes have no rails. The data is cut into U units; U is the least common
+ * multiple of the sizes m. Local rank j of a node owns the units [j U/m, (j+1) U/m). The boundaries
+ * of all nodes cut the data into intervals. An interval has exactly one owner in every node, and
+ * its owners are its rail.
  *
  *   sizes 2 and 3, U = 6         units  0   1   2   3   4   5   6
  *                      node 0           |     0     |     1     |
@@ -14,16 +14,17 @@
  *
  *   allreduce       reduce_scatter in the node, allreduce of each interval among its owners,
  *                   allgather in the node
- *   reduce_scatter  the blocks of each node are a region, cut at the same boundaries (scaled so
- *                   that each rank's own portion of its own region is its block): reduce_scatter of
+ *   reduce_scatter  the blocks of each node are a region, cut at the same boundaries, scaled so
+ *                   that each rank's portion of its node's region is its block: reduce_scatter of
  *                   all regions in the node, then of each interval among its owners
- *   allgather       the same backwards
+ *   allgather       reduce_scatter in reverse
  *
- * `ahc-broke` is simpler: only the first m_min places of each node own anything, and rails are
- * those of equal places; the links of the others stay idle between the nodes.
+ * `ahc-broke` is simpler: only the first m_min ranks of each node own units, and a rail is the ranks
+ * with the same local rank. The other ranks' links between the nodes stay idle.
  *
- * G nodes, the largest of M ranks and the smallest of m; NB inside and rings between, the standard
- * parts (ahc-broke: rings inside too, as NB sends what is left of a few long shares many times):
+ * G nodes, the largest with M ranks and the smallest with m. The standard parts are NB inside and
+ * rings between; for ahc-broke rings inside, too, since NB sends the rests of long shares many
+ * times:
  *
  *   collective             rounds                    sent                        scratch
  *   allreduce              2(ceil(log2 M) + G-1)     2(GM-1)/(GM) n              up to n/2
@@ -31,10 +32,10 @@
  *   allgather              G-1 + ceil(log2 M)        up to (p - m/M) b           0
  *   allreduce, ahc-broke   2(M-1 + G-1)              up to (2 + (G-2)/(Gm)) n    up to n
  *
- * A ring between nodes passes on what the regions of all nodes but the next one have in its
- * interval, so in allgather the rank of a large node before a small one sends most. A rank with
- * several intervals works on them side by side. Scratch of reduce_scatter: the own share of all
- * regions, n over the size of the node, and what the parts need.
+ * A rank of a ring between nodes passes on the interval of all regions except that of the next node.
+ * So in allgather the rank of a large node before a small one sends most. A rank with several
+ * intervals works on them concurrently. Scratch of reduce_scatter: the rank's share of all regions
+ * (n over the size of its node), and that of the parts.
  *
  * Used by: HCCL (AHC, AHC_BROKE). Source: HCCL's asymmetric_hierarchical_concatenate_base.
  */
@@ -52,7 +53,7 @@
 struct cut {
     struct nodes nodes;
     long units; /* U */
-    int owners; /* how many places of a node own something: its size, or m_min for all */
+    int owners; /* ranks of a node that own units: all, or m_min of every node */
     bool broke;
 };
 
@@ -85,11 +86,12 @@ static const char *ahc_refuses(const struct problem *problem, const struct choic
 {
     const char *refusal = nodes_parts_refuse(problem, choice, why, size);
     if (!refusal && units_of(problem->shape) > UNITS_MOST)
-        refusal = problem->collective->id == COLLECTIVE_ALLREDUCE
-                      ? "the sizes of the groups have too large a least common multiple: use "
-                        "ahc-broke or hier-leader"
-                      : "the sizes of the groups have too large a least common multiple: use nhr, "
-                        "which needs no groups";
+        refusal =
+            problem->collective->id == COLLECTIVE_ALLREDUCE
+                ? "the least common multiple of the group sizes is too large: use ahc-broke or "
+                  "hier-leader"
+                : "the least common multiple of the group sizes is too large: use nhr, which "
+                  "needs no groups";
     return refusal;
 }
 
@@ -102,7 +104,7 @@ static struct cut cut_of(struct builder *b, const struct call *call, bool broke)
     return cut;
 }
 
-/* Where the share of place `place` begins, for a node with `owners` owners. */
+/* Where the share of a local rank begins, in a node with `owners` owners. */
 static long share_from(const struct cut *cut, int place, int owners)
 {
     return place < owners ? cut->units / owners * place : cut->units;
@@ -142,7 +144,7 @@ static struct message vector_units(struct builder *b, const struct cut *cut, str
     return message_part(b, whole, begin, end - begin);
 }
 
-/* The shares of all places of the own node. */
+/* The shares of all ranks of this node. */
 static struct view vector_shares(struct builder *b, const struct cut *cut, const struct view *whole)
 {
     struct message all = view_all(b, whole);
@@ -154,8 +156,8 @@ static struct view vector_shares(struct builder *b, const struct cut *cut, const
     return (struct view){shares, shares ? each : 0};
 }
 
-/* Runs the part on every interval of this rank's share, side by side; a rank without one counts the
- * rounds. `views`: what the part works on. */
+/* Runs the part on every interval of this rank's share, concurrently; a rank without a share counts
+ * the rounds. `views`: makes the source and destination of the part. */
 typedef void interval_views(struct builder *b, const struct cut *cut, const void *context,
                             const struct interval *interval, struct view *source,
                             struct view *destination);
@@ -167,7 +169,7 @@ static void on_intervals(struct builder *b, const struct call *call, const struc
     long from = share_from(cut, place, cut->owners), end = share_from(cut, place + 1, cut->owners);
     struct group begin = group_beside(b, call->group);
     int lanes = builder_lanes(b);
-    if (from == end) /* it counts the rounds of a rail that it is not on */
+    if (from == end) /* no share: count the rounds of the first rail */
         from = 0, end = 1;
     while (from < end) {
         struct interval interval = interval_at(b, cut, from);
@@ -221,8 +223,8 @@ static void ahc_broke_allreduce(struct builder *b, const struct call *call)
 
 /* Reduce_scatter and allgather. A region is the blocks of one node's ranks. */
 
-/* Element of region `a` at which unit x begins: inside the block that owns the unit, in proportion.
- */
+/* The element of a region at which unit x begins: inside the block of the unit's owner, in
+ * proportion. */
 static size_t region_at(const struct cut *cut, const struct view *region, long x)
 {
     long share = cut->units / region->blocks;
@@ -242,7 +244,7 @@ static struct view region_of(const struct cut *cut, const struct view *blocks, i
     return (struct view){blocks->messages + shape->start[node], shape_size(shape, node)};
 }
 
-/* Units [from, to) of the regions of every node: a block for each. */
+/* Units [from, to) of every region: a block for each. */
 static struct view regions_units(struct builder *b, const struct cut *cut,
                                  const struct view *blocks, long from, long to)
 {
@@ -256,7 +258,7 @@ static struct view regions_units(struct builder *b, const struct cut *cut,
     return (struct view){parts, parts ? count : 0};
 }
 
-/* The shares of all places of the own node, in all regions. */
+/* The shares of all ranks of this node, in all regions. */
 static struct view regions_shares(struct builder *b, const struct cut *cut,
                                   const struct view *blocks)
 {
@@ -270,12 +272,12 @@ static struct view regions_shares(struct builder *b, const struct cut *cut,
     return (struct view){shares, shares ? each : 0};
 }
 
-/* What an interval works on: the regions in the order of the nodes, and the own block. */
+/* The data of an interval: the regions by node, and this rank's block. */
 struct regions {
     struct view blocks, own;
 };
 
-/* The part of the own block that belongs to an interval. */
+/* The part of this rank's block that is in an interval. */
 static struct view own_part(struct builder *b, const struct cut *cut, const struct regions *regions,
                             const struct interval *interval)
 {
@@ -348,7 +350,7 @@ const struct algorithm allreduce_ahc_broke = {
     .name = "ahc-broke",
     .collectives = SERVES(ALLREDUCE),
     .grouped = true,
-    .summary = "the same with as many rails as the smallest node has ranks; the others are idle",
+    .summary = "ahc with as many rails as the smallest node has ranks; other ranks are idle",
     .rounds = "intra RS(M) + inter AR(G) + intra AG(M)",
     .sent = "up to (2 + (G-2)/(G m)) n",
     .users = "HCCL",
@@ -362,7 +364,7 @@ const struct algorithm reduce_scatter_ahc = {
     .name = "ahc",
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .grouped = true,
-    .summary = "in the node for all regions, then each interval among its owners",
+    .summary = "reduce_scatter of all regions in the node, then of each interval among its owners",
     .rounds = "intra RS(M) + inter RS(G)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -376,7 +378,7 @@ const struct algorithm allgather_ahc = {
     .name = "ahc",
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .grouped = true,
-    .summary = "each interval among its owners, then in the node for all regions",
+    .summary = "allgather of each interval among its owners, then of all regions in the node",
     .rounds = "inter AG(G) + intra AG(M)",
     .sent = "up to (p - m/M) b, with rings between the nodes",
     .users = "HCCL",

@@ -1,9 +1,9 @@
 /*
- * algorithms.h - every algorithm there is, by family.
+ * algorithms.h - all algorithms, by family.
  *
- * To add one: write it in its family's file (or a new one), declare it here and name it in list.c.
- * The command line, the list, the verifier's and the shaker's proofs and the system tests pick it
- * up.
+ * To add one: write it in the file of its family (or a new one), declare it here and name it in
+ * list.c. The command line, the list, the verifier, the shaker and the system tests then include
+ * it.
  */
 #ifndef CCTEST_ALGORITHMS_H
 #define CCTEST_ALGORITHMS_H
@@ -96,16 +96,16 @@ extern const struct algorithm allreduce_pipeline, reduce_scatter_pipeline, allga
 /* staged.c */
 extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 
-/* Pieces that several families share. */
+/* Kernels that several families share. */
 
-/* ring.c: kernels as in compose.h, p-1 rounds. A partial result must not lie where another one may
- * still wait to be sent. */
+/* ring.c: kernels as in compose.h, p-1 rounds. A partial result must not lie in memory that may hold
+ * another unsent one. */
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial);
 void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all);
 /* Its first `steps` rounds: blocks r-1 .. r-steps come to rank r. */
 void ring_pass(struct builder *b, const struct group *g, const struct view *all, int steps);
-/* The whole of it: partial results alternate between two areas. */
+/* The whole collective: partial results alternate between two areas. */
 void ring_reduce_scatter(struct builder *b, const struct call *call);
 
 /* scatter.c: kernels, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */

@@ -1,13 +1,13 @@
 /*
- * auto.c - what `-a auto` picks: the first row that fits.
+ * auto.c - the choice of `-a auto`: the first row that fits.
  *
- * A rule of thumb that holds on most machines, in the spirit of the tables of MPICH, Open MPI, NCCL
- * and HCCL: few steps for small messages, few bytes for large ones, and between them log p steps
- * that still send the least; where there are several nodes, large messages respect them. It knows
- * nothing about the machine: to know what is fastest here, run `-a all`. It never picks `pipeline`:
- * that pays off where both levels are busy at once, which it cannot know.
+ * The rows are a rule of thumb for most machines, similar to the tables of MPICH, Open MPI, NCCL and
+ * HCCL. Small messages get few steps, large ones few bytes; between them log p steps that still send
+ * the minimum. On several nodes, large messages use hierarchical algorithms. The rule knows nothing
+ * about the machine: `-a all` finds the fastest. It never picks `pipeline`, which pays off only if
+ * both levels are busy at once.
  *
- * Sizes are those of the table, but of one block for alltoall, gather and scatter.
+ * Sizes are those that tables print; for alltoall, gather and scatter they are those of one block.
  */
 #include "algorithms/algorithms.h"
 
@@ -35,22 +35,22 @@ static const struct auto_rule rules[] = {
     {SERVES(ALLREDUCE), 8 * K, 8, ANYTHING, "oneshot", "small, few ranks: one step"},
     {SERVES(ALLREDUCE), 32 * K, 0, ANYTHING, "recursive-doubling", "small: log2 p steps"},
     {SERVES(ALLREDUCE), 512 * K, 0, POWER_OF_TWO, "rabenseifner",
-     "medium, a power of two: 2 log2 p steps, the least to send"},
+     "medium, a power of two: 2 log2 p steps, fewest bytes"},
     {SERVES(ALLREDUCE), 512 * K, 0, ANYTHING, "nhr",
-     "medium: 2 ceil(log2 p) steps, the least to send"},
+     "medium: 2 ceil(log2 p) steps, fewest bytes"},
     {SERVES(ALLREDUCE), 0, 0, EVEN_NODES, "hier",
      "large, on several nodes: every rail carries its share"},
     {SERVES(ALLREDUCE), 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
-    {SERVES(ALLREDUCE), 0, 0, ANYTHING, "ring", "large: the least to send, to neighbours only"},
+    {SERVES(ALLREDUCE), 0, 0, ANYTHING, "ring", "large: fewest bytes, to neighbours only"},
 
     {COMBINES_ALL | GATHERS_ALL, 32 * K, 8, ANYTHING, "mesh", "small, few ranks: one step"},
     {COMBINES_ALL | GATHERS_ALL, 512 * K, 0, ANYTHING, "nhr",
-     "medium: log2 p steps, the least to send"},
+     "medium: log2 p steps, fewest bytes"},
     {COMBINES_ALL | GATHERS_ALL, 0, 0, EVEN_NODES, "hier",
      "large, on several nodes: every rail carries its share"},
     {COMBINES_ALL | GATHERS_ALL, 0, 0, UNEVEN_NODES, "ahc", "large, on nodes of several sizes"},
     {COMBINES_ALL | GATHERS_ALL, 0, 0, ANYTHING, "ring",
-     "large: the least to send, to neighbours only"},
+     "large: fewest bytes, to neighbours only"},
 
     {SERVES(BROADCAST) | SERVES(REDUCE), 32 * K, 0, ANYTHING, "binomial", "small: log2 p steps"},
     {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, EVEN_NODES, "hier",
@@ -58,10 +58,10 @@ static const struct auto_rule rules[] = {
     {SERVES(BROADCAST) | SERVES(REDUCE), 0, 0, UNEVEN_NODES, "hier-leader",
      "large, on nodes of several sizes"},
     {SERVES(BROADCAST), 0, 0, ANYTHING, "chain", "large: streamed, every rank sends it once"},
-    {SERVES(REDUCE), 0, 0, ANYTHING, "rabenseifner", "large: little to send, the work is shared"},
+    {SERVES(REDUCE), 0, 0, ANYTHING, "rabenseifner", "large: few bytes, shared work"},
 
     {FROM_OR_TO_ROOT, 2 * K, 0, ANYTHING, "binomial", "small blocks: log2 p steps"},
-    {FROM_OR_TO_ROOT, 0, 0, ANYTHING, "linear", "large blocks: nothing is sent twice"},
+    {FROM_OR_TO_ROOT, 0, 0, ANYTHING, "linear", "large blocks: each is sent once"},
 
     {EXCHANGES, 512, 8, ANYTHING, "linear", "small blocks, few ranks: one step"},
     {SERVES(ALLTOALL), 512, 0, ANYTHING, "bruck", "small blocks: log2 p steps"},
@@ -86,7 +86,7 @@ static bool problem_fits(const struct problem *problem, enum wanted wanted)
            shape->uniform == (wanted == EVEN_NODES);
 }
 
-/* The size that the rules go by. */
+/* The size that the rules compare. */
 static size_t rule_bytes(const struct problem *problem, size_t bytes)
 {
     bool by_block = (EXCHANGES | FROM_OR_TO_ROOT) >> problem->collective->id & 1;

@@ -1,15 +1,15 @@
 /*
  * bruck.c - alltoall and allgather in a logarithmic number of phases.
  *
- * Alltoall. The block that rank r has for rank r+i sits in slot i: it has i hops to go. Write i in
- * base k. In the phase of weight w, all slots whose digit of that weight is j travel j*w ranks
- * ahead, as one message. After the last phase every block is where it belongs, and slot i holds the
- * block of rank r-i.
+ * Alltoall. Slot i holds the block of rank r for rank r+i, which has to travel i ranks ahead. Write i
+ * in base k. In the phase of weight w, all slots whose digit of that weight is j travel j*w ranks
+ * ahead, as one message. After the last phase every block is at its destination, and slot i holds
+ * the block of rank r-i.
  *
  *   p = 6, radix 2      phase 1 (+1): slots 1 3 5    phase 2 (+2): slots 2 3    phase 4 (+4): 4 5
  *
- * Allgather. Before the phase of weight w a rank holds the w blocks that begin with its own; it
- * sends them, or as many as are lacking, to r-j*w.
+ * Allgather. Before the phase of weight w a rank holds w blocks, from its own on. It sends them, or
+ * as many as the receiver lacks, to r-j*w.
  *
  *   p = 6, radix 2      rank 0:  <-1 {1}  |  <-2 {2,3}  |  <-4 {4,5}
  *
@@ -20,28 +20,26 @@
  *   alltoallv   padded-bruck  ceil(log_k p)   the same, with b the longest block of all
  *   allgather   bruck         ceil(log_k p)   (p-1)b
  *
- * A phase has up to k-1 messages. Few messages, for alltoall more bytes: for small blocks.
+ * A phase has up to k-1 messages. Few messages, and in alltoall more bytes: for small blocks.
  *
  * Allgather with radix 2 is the mirror image of that of nb (nonuniform.c); here the radix is an
  * option.
  *
- * Nothing is rotated or copied: a slot starts in the source, and its last hop goes straight to the
- * destination; allgather receives each block where it belongs, without scratch. In between, a slot
- * of alltoall stands in scratch, where each message has an area of its own, so that nothing is
- * received where something still waits to be sent, and slots that travel together stand together.
- * Radix 2: about (log2(p) / 2 - 1) p b of scratch.
+ * No block is rotated or copied. A slot starts in the source, and its last hop ends in the
+ * destination; allgather receives each block at its destination, without scratch. Between them a
+ * slot of alltoall lies in scratch. There each message has its own area: so no message overwrites
+ * unsent data, and slots that travel together are contiguous. Radix 2: about (log2(p) / 2 - 1) p b
+ * of scratch.
  *
- * bruck-zero turns this round: the block for r-i sits in slot i and travels down. So in the end
- * slot i holds the block of rank r+i, and its place all along is that of block r+i in the
- * destination: zero rotations even where slots are stored there. They alternate between that place
- * and another one in scratch: p - 1 - ceil(log2 p) blocks of it, as a slot with a single hop needs
- * none.
+ * bruck-zero travels the other way: slot i holds the block for rank r-i and travels down. At the end
+ * slot i holds the block of rank r+i, and on its way it may use the memory of block r+i in the
+ * destination: no rotation is needed. Slots alternate between that memory and scratch, of which
+ * p - 1 - ceil(log2 p) blocks are used: a slot with a single hop needs none.
  *
- * padded-bruck lets blocks of different lengths travel as if all were as long as the longest, so
- * that the lengths of messages depend on nothing else. Elsewhere ranks must first agree on that
- * length; here all know all counts. What fills up a block are the rank's own first elements, over
- * and over; where a rank has none at all, its blocks stay empty. Scratch: about as for bruck, and
- * up to p blocks for the fillings that arrive.
+ * padded-bruck pads all blocks to the length of the longest, so that message lengths depend on that
+ * length only. Other implementations first agree on it; here all ranks know all counts. The padding
+ * repeats the rank's first elements; a rank without any elements sends empty blocks. Scratch: about
+ * as for bruck, and up to p blocks for the padding that arrives.
  *
  * Used by: MPICH (brucks, k_brucks), Open MPI (modified_bruck; allgather), UCC. Sources: Bruck, Ho,
  * Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport
@@ -52,14 +50,14 @@
 
 /* The blocks on their way through one rank. */
 struct slots {
-    struct message *now;        /* where that in each slot lies */
-    const struct message *home; /* where that which arrives in each slot in the end belongs */
-    size_t block;               /* how long they travel, */
-    const int *filled;          /* but for those of ranks of which this says 0; NULL: all do */
+    struct message *now;        /* where the block of each slot lies */
+    const struct message *home; /* the destination of the block that each slot ends with */
+    size_t block;               /* elements of a block on its way, */
+    const int *filled;          /* or none, if this is 0 for its origin; NULL: all have some */
 };
 
-/* The slots whose digit of weight w is j, ascending, so that those without a higher digit come
- * first: they are going home. Returns how many. */
+/* The slots whose digit of weight w is j, ascending: those without a higher digit, for which this is
+ * the last hop, come first. Returns how many. */
 static int slots_of_digit(int p, long w, long j, long radix, int *which)
 {
     int count = 0;
@@ -124,8 +122,7 @@ static void bruck_alltoall(struct builder *b, const struct call *call)
     phases_write(b, call, &(struct slots){now, home, message_length(now[0]), NULL});
 }
 
-/* A slot stands where it belongs in the destination, or in its place in scratch: in which, follows
- * from the hops that it has yet to go. */
+/* A slot lies in the destination or in scratch; the parity of its remaining hops says in which. */
 static void zero_alltoall(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -153,7 +150,7 @@ static void zero_alltoall(struct builder *b, const struct call *call)
     }
 }
 
-/* `most` elements in scratch: the first ones of `own`, over and over. */
+/* `most` elements in scratch: the first ones of `own`, repeated. */
 static struct message filling_write(struct builder *b, const struct group *g, struct message own,
                                     size_t most)
 {
@@ -169,7 +166,7 @@ static struct message filling_write(struct builder *b, const struct group *g, st
     return filling;
 }
 
-/* A block, and what it lacks to a length from the beginning of `rest`. */
+/* A block, padded to a length with the first elements of `rest`. */
 static struct message message_pad(struct builder *b, struct message block, size_t length,
                                   struct message rest)
 {
@@ -241,7 +238,7 @@ const struct algorithm alltoall_bruck = {
 const struct algorithm alltoall_bruck_zero = {
     .name = "bruck-zero",
     .collectives = SERVES(ALLTOALL),
-    .summary = "bruck downwards: slots stand in the order of the destination all along",
+    .summary = "bruck downwards: slots are in the order of the destination from the start",
     .rounds = "ceil(log2 p)",
     .sent = "b * (non-zero bits of 1 .. p-1)",
     .users = "Fan et al.",
@@ -251,7 +248,7 @@ const struct algorithm alltoall_bruck_zero = {
 const struct algorithm alltoallv_padded_bruck = {
     .name = "padded-bruck",
     .collectives = SERVES(ALLTOALLV),
-    .summary = "bruck with all blocks filled up to the longest; no counts are exchanged",
+    .summary = "bruck with all blocks padded to the longest; no counts are exchanged",
     .rounds = "ceil(log_k p)",
     .sent = "(longest block) * (non-zero base-k digits of 1 .. p-1)",
     .users = "Fan et al.",
@@ -263,7 +260,7 @@ const struct algorithm allgather_bruck = {
     .name = "bruck",
     .aliases = {"bruck-rot", "brucks", "k-brucks"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "what is there grows k-fold in each phase; views stand for the rotation",
+    .summary = "the blocks of a rank grow k-fold in each phase; views replace the rotation",
     .rounds = "ceil(log_k p)",
     .sent = "(p-1)b",
     .users = "MPICH, Open MPI",

@@ -1,15 +1,15 @@
 /*
- * circulant.c - circulant graphs: everybody talks to the ranks p/2, p/4, p/8, ... ahead, rounded
+ * circulant.c - circulant graphs: every rank sends to the ranks p/2, p/4, p/8, ... ahead, rounded
  * up.
  *
- * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (hops.h) brings
- * those of the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2), so that what remains is the
- * same for ceil(p/2) distances:
+ * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (hops.h) takes the
+ * farther half, ceil(p/2) .. p-1, nearer by ceil(p/2). The same problem then remains for ceil(p/2)
+ * distances:
  *
- *      p = 6, what rank 0 has to send:
+ *      p = 6, blocks that rank 0 sends:
  *
  *      distance    1  2  3  4  5                 ceil(log2 p) steps, every block once,
- *      step 0            x  x  x    by 3         so (p-1)b; and what goes together are
+ *      step 0            x  x  x    by 3         so (p-1)b; the blocks of a message are
  *      step 1         x             by 2         neighbours for every p
  *      step 2      x                by 1
  *
@@ -19,8 +19,8 @@
  *   allreduce, scatter-circulant    2ceil(log2 p)   2(p-1)b                 0
  *   circulant-rsg                   2ceil(log2 p)   (p-1)b + floor(p/2) b   floor(p/2) b
  *
- * Large messages go far in the reduce_scatter; those of nhr (nonuniform.c) stay near. The scatter
- * and the gather are those of the same hops: the root parts with the farther half first.
+ * In reduce_scatter the large messages go far; those of nhr (nonuniform.c) stay near. Scatter and
+ * gather use the same hops: the root sends the farther half first.
  *
  * Source: Traff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024. The same
  * graph serves broadcasts in many segments: circulant_pipelined.c.

@@ -1,13 +1,13 @@
 /*
  * circulant_pipelined.c - broadcast, reduce and allgather of m segments on a circulant graph, in
- * the fewest rounds that there can be.
+ * the minimum number of rounds.
  *
- * In every round each rank sends one segment `skip` ranks ahead and gets one from as far behind;
- * the skips are 1, ..., p/4, p/2, rounded up, in turn. The root sends a new segment in each round,
- * then the last one again. The others must pass on the right ones, so that nobody gets a segment
- * twice or is asked for what it does not have yet. What is right follows from the graph alone:
- * pipeline_schedule() says what the rank v places behind the root receives in q = ceil(log2 p)
- * rounds; in the next q rounds it is the same, q segments later.
+ * In every round each rank sends one segment `skip` ranks ahead and receives one from `skip` ranks
+ * behind; the skips are 1, ..., p/4, p/2, rounded up, in turn. The root sends a new segment in each
+ * round, then repeats the last one. The other ranks pass segments on such that no rank receives one
+ * twice, or has to send one that it lacks. The graph alone determines the right segments:
+ * pipeline_schedule() computes those that the rank v ranks after the root receives in q =
+ * ceil(log2 p) rounds. The next q rounds are the same, q segments later.
  *
  *      p = 6, m = 3, root 0        round   0  1  2  3  4
  *                                  skip    2  3  1  2  3
@@ -23,9 +23,9 @@
  *   reduce       circulant        m-1+ceil(log2 p)   n                  up to n, the root 0
  *   allgather    circulant-pipe   m-1+ceil(log2 p)   (p-1)b             0
  *
- * Reduce is broadcast backwards in time: it is the root that receives n + (q-1) n/m. Allgather is
- * everybody's broadcast at once, a message for all segments of a round. There are segments=m
- * segments, but not more than elements.
+ * Reduce is broadcast reversed in time: its root receives n + (q-1) n/m. Allgather is a broadcast of
+ * every rank at once; all segments of a round are one message. There are segments=m segments, or as
+ * many as elements if these are fewer.
  *
  * Used by: MPICH (circ_graph). Source: Traff, "Optimal broadcast schedules in logarithmic time with
  * applications to broadcast, all-broadcast, reduction and all-reduction", 2024.
@@ -39,23 +39,23 @@
 struct pipeline {
     int ranks, segments, log; /* p, m, q */
     int skip[HOPS_MOST];      /* skip[log] = p */
-    int *base;                /* of each place: the last skip on its way from the root */
-    int *schedule;            /* log numbers for each place */
-    int *known;               /* which places have theirs */
-    int idle; /* rounds of the schedule that are left out: nothing happens in them */
+    int *base;                /* of each relative rank: the last skip on its way from the root */
+    int *schedule;            /* log numbers for each relative rank */
+    int *known;               /* of each relative rank: is its schedule computed? */
+    int idle; /* rounds of the schedule that are left out, since no segment moves in them */
 };
 
-/* The way from the root to a place takes the largest skips that fit. */
-static int pipeline_base(const struct pipeline *pipeline, int place)
+/* The way from the root to relative rank v takes the largest skips that fit. */
+static int pipeline_base(const struct pipeline *pipeline, int v)
 {
     int k = pipeline->log;
-    while (place > 0)
-        if (pipeline->skip[--k] <= place)
-            place -= pipeline->skip[k];
+    while (v > 0)
+        if (pipeline->skip[--k] <= v)
+            v -= pipeline->skip[k];
     return k;
 }
 
-/* `elements`: of what is to be cut into segments. False: the builder has failed. */
+/* `elements`: of the data to cut into segments. False: the builder has failed. */
 static bool pipeline_make(struct builder *b, const struct call *call, size_t elements,
                           struct pipeline *pipeline)
 {
@@ -74,9 +74,9 @@ static bool pipeline_make(struct builder *b, const struct call *call, size_t ele
     pipeline->known = index_array(b, p);
     if (!pipeline->base || !pipeline->schedule || !pipeline->known)
         return false;
-    for (int place = 0; place < p; place++) {
-        pipeline->base[place] = pipeline_base(pipeline, place);
-        pipeline->known[place] = false;
+    for (int v = 0; v < p; v++) {
+        pipeline->base[v] = pipeline_base(pipeline, v);
+        pipeline->known[v] = false;
     }
     return true;
 }
@@ -91,15 +91,15 @@ static int round_skip(const struct pipeline *pipeline, int round)
     return pipeline->skip[(round + pipeline->idle) % pipeline->log];
 }
 
-/* What a place receives in its first q rounds, one segment with each skip: one that came into the
- * world with another base than what it got before. A number below 0: not in these rounds yet. */
-static void pipeline_schedule(const struct pipeline *pipeline, int place, int *schedule)
+/* The segments that relative rank v receives in its first q rounds, one with each skip. Each has a
+ * different base from those before. A number below 0: none in these rounds yet. */
+static void pipeline_schedule(const struct pipeline *pipeline, int v, int *schedule)
 {
     int p = pipeline->ranks, q = pipeline->log;
     bool used[HOPS_MOST] = {false};
-    used[pipeline->base[place]] = true;
+    used[pipeline->base[v]] = true;
     for (int k = 0; k < q; k++) {
-        int first = place + p - pipeline->skip[k + 1], last = place + p - pipeline->skip[k];
+        int first = v + p - pipeline->skip[k + 1], last = v + p - pipeline->skip[k];
         int base = -1;
         for (int x = first + 1; x <= last; x++)
             if (!used[pipeline->base[x % p]] && pipeline->base[x % p] > base)
@@ -107,19 +107,19 @@ static void pipeline_schedule(const struct pipeline *pipeline, int place, int *s
         if (base < 0)
             base = pipeline->base[first % p];
         used[base] = true;
-        schedule[k] = base == q ? pipeline->base[place] : base - q;
+        schedule[k] = base == q ? pipeline->base[v] : base - q;
     }
 }
 
-/* The segment that `place` receives in a round; -1: none. */
-static int segment_received(const struct pipeline *pipeline, int place, int round)
+/* The segment that relative rank v receives in a round; -1: none. */
+static int segment_received(const struct pipeline *pipeline, int v, int round)
 {
-    int q = pipeline->log, i = round + pipeline->idle, *schedule = pipeline->schedule + place * q;
-    if (place == 0)
+    int q = pipeline->log, i = round + pipeline->idle, *schedule = pipeline->schedule + v * q;
+    if (v == 0)
         return -1;
-    if (!pipeline->known[place])
-        pipeline_schedule(pipeline, place, schedule);
-    pipeline->known[place] = true;
+    if (!pipeline->known[v])
+        pipeline_schedule(pipeline, v, schedule);
+    pipeline->known[v] = true;
     int segment = schedule[i % q] + i / q * q - pipeline->idle;
     if (segment < 0)
         return -1;
@@ -129,19 +129,19 @@ static int segment_received(const struct pipeline *pipeline, int place, int roun
 static void circulant_broadcast(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    int p = g->size, r = g->rank, place = (r - call->root + p) % p;
+    int p = g->size, r = g->rank, v = (r - call->root + p) % p;
     struct message whole = view_all(b, &call->destination);
     struct pipeline pipeline;
     if (!pipeline_make(b, call, message_length(whole), &pipeline))
         return;
-    if (place == 0)
+    if (v == 0)
         put_copy(b, g, whole, view_all(b, &call->source));
     struct view segments =
-        view_cut(b, place == 0 ? &call->source : &call->destination, pipeline.segments);
+        view_cut(b, v == 0 ? &call->source : &call->destination, pipeline.segments);
     for (int i = 0; i < pipeline_rounds(&pipeline); i++) {
         int skip = round_skip(&pipeline, i);
-        int sent = segment_received(&pipeline, (place + skip) % p, i);
-        int received = segment_received(&pipeline, place, i);
+        int sent = segment_received(&pipeline, (v + skip) % p, i);
+        int received = segment_received(&pipeline, v, i);
         put_step(b, g);
         if (sent >= 0)
             put_send(b, g, (r + skip) % p, view_block(&segments, sent));
@@ -150,13 +150,13 @@ static void circulant_broadcast(struct builder *b, const struct call *call)
     }
 }
 
-/* The same rounds from the last to the first: what was received is sent back, combined with what
- * comes back for it. */
+/* The same rounds from last to first: each segment goes back the way that it comes in a broadcast,
+ * and is combined on the way. */
 static void circulant_reduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    int p = g->size, r = g->rank, place = (r - call->root + p) % p;
-    struct view result = place == 0 ? call->destination : view_scratch(b, &call->source);
+    int p = g->size, r = g->rank, v = (r - call->root + p) % p;
+    struct view result = v == 0 ? call->destination : view_scratch(b, &call->source);
     struct pipeline pipeline;
     if (!pipeline_make(b, call, message_length(view_all(b, &call->source)), &pipeline))
         return;
@@ -170,8 +170,8 @@ static void circulant_reduce(struct builder *b, const struct call *call)
         put_copy(b, g, view_all(b, &result), view_all(b, &call->source));
     for (int i = pipeline_rounds(&pipeline) - 1; i >= 0; i--) {
         int skip = round_skip(&pipeline, i);
-        int combined = segment_received(&pipeline, (place + skip) % p, i);
-        int sent = segment_received(&pipeline, place, i);
+        int combined = segment_received(&pipeline, (v + skip) % p, i);
+        int sent = segment_received(&pipeline, v, i);
         put_step(b, g);
         if (combined >= 0) {
             struct message to = view_block(&partial, combined);
@@ -183,8 +183,8 @@ static void circulant_reduce(struct builder *b, const struct call *call)
     }
 }
 
-/* What `rank` receives in a round, for all roots, in the order of these. segments[root * m + i] is
- * segment i of that root's block. */
+/* The message that `rank` receives in a round: a segment for each root, in the order of roots.
+ * segments[root * m + i] is segment i of that root's block. */
 static struct message round_message(struct builder *b, const struct pipeline *pipeline,
                                     const struct message *segments, int rank, int round)
 {
@@ -232,7 +232,7 @@ static void circulant_pipe_allgather(struct builder *b, const struct call *call)
 const struct algorithm broadcast_circulant = {
     .name = "circulant",
     .collectives = SERVES(BROADCAST),
-    .summary = "segments, a new one in every round, on a circulant graph",
+    .summary = "segments on a circulant graph, a new one in every round",
     .rounds = "m-1+ceil(log2 p)",
     .sent = "n + (ceil(log2 p) - 1) n/m",
     .users = "MPICH (circ_graph)",
@@ -243,7 +243,7 @@ const struct algorithm broadcast_circulant = {
 const struct algorithm reduce_circulant = {
     .name = "circulant",
     .collectives = SERVES(REDUCE),
-    .summary = "the circulant broadcast backwards in time",
+    .summary = "the circulant broadcast, reversed in time",
     .rounds = "m-1+ceil(log2 p)",
     .sent = "n",
     .users = "MPICH (circ_graph)",

@@ -1,16 +1,16 @@
 /*
- * direct.c - everybody has what everybody needs in one hop: the meshes, and one-shot.
+ * direct.c - each block goes straight to the rank that needs it: the meshes, and one-shot.
  *
  *        0 --- 1
  *        | \ / |      A mesh is one level of the recursive exchange (recursive.h) with radix p:
- *        | / \ |      all ranks differ in the one digit that there is. Fewest steps, and the most
+ *        | / \ |      all ranks differ in the only digit. Fewest steps, and the most
  *        3 --- 2      messages at a time.
  *
- *   reduce_scatter:  rank r sends block x to rank x, and combines what all send it of block r
+ *   reduce_scatter:  rank r sends block x to rank x, and combines block r of all ranks
  *   allgather:       rank r sends block r to all
- *   allreduce:       the one, then the other        reduce:     the first, then block r to the root
- *   oneshot:         the whole vector to all        broadcast:  block x to rank x, then allgather;
- *                                                               nobody sends to the root
+ *   allreduce:       reduce_scatter, allgather      reduce:     reduce_scatter, block r to the root
+ *   oneshot:         the whole vector to all        broadcast:  block x to rank x, then allgather
+ *                                                               without messages to the root
  *
  *   collective      name        steps            sent                           scratch
  *   reduce_scatter  mesh        1                (p-1)b                         0
@@ -18,14 +18,13 @@
  *                   mesh, C     ceil((p-1)/C)    (p-1)b                         0
  *   allreduce       mesh        2                2(p-1)b                        0
  *   allreduce       oneshot     1                (p-1)n                         0  (in place: n)
- *   reduce          mesh        2                p b; the root (p-1)b           b, but on the root
+ *   reduce          mesh        2                p b; the root (p-1)b           b, the root 0
  *   broadcast       mesh        2                the root 2(p-1)b; all others (p-2)b   0
  *
- * Peers are served from the own rank onwards, so that not all hit the same one first. What is
- * combined is combined on arrival, in an order that does not depend on who comes first: a block
- * from its owner's operand outwards, those of lower ranks and then those of higher ones, so that
- * operands stay in the order of ranks; in oneshot from rank 0 to p-1, so that all get the same
- * bits.
+ * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer first.
+ * Operands are combined on arrival, in an order that does not depend on timing. A block begins with
+ * its owner's operand, then takes those of lower ranks, then those of higher ones, so that operands
+ * stay in rank order. Oneshot combines from rank 0 to p-1, so that all ranks get the same bits.
  *
  * Used by: HCCL (Mesh), Open MPI (linear), UCC, MSCCL and MSCCL++ (allpairs), NCCL's symmetric-
  * memory kernels.
@@ -47,8 +46,8 @@ static void mesh_gather_on(struct builder *b, const struct group *g, int root,
     recursive_gather(b, g, g->size, FAR_FIRST, root, kept);
 }
 
-/* `mine` goes to everybody but `spared`, into the block of this rank in `all`; to `window` peers in
- * each round. */
+/* Sends `mine` to all ranks except `spared`, `window` peers in each round, and receives theirs into
+ * their blocks of `all`. */
 static void mesh_spread(struct builder *b, const struct group *g, struct message mine,
                         const struct view *all, int window, int spared)
 {
@@ -122,7 +121,7 @@ const struct algorithm allgather_mesh = {
     .name = "mesh",
     .aliases = {"linear", "direct"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "the own block to every peer at once",
+    .summary = "each rank sends its block to every peer at once",
     .rounds = "1, or ceil((p-1)/C)",
     .sent = "(p-1)b",
     .users = "HCCL, Open MPI, UCC, NCCL (symmetric)",
@@ -134,7 +133,7 @@ const struct algorithm reduce_scatter_mesh = {
     .name = "mesh",
     .aliases = {"direct"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "every peer's block straight to it, combined on arrival",
+    .summary = "each block straight to its rank, combined on arrival",
     .rounds = "1",
     .sent = "(p-1)b",
     .users = "HCCL, MSCCL, NCCL (symmetric)",
@@ -156,7 +155,7 @@ const struct algorithm allreduce_oneshot = {
     .name = "oneshot",
     .aliases = {"one-shot", "allgather-reduce"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "the whole vector to every peer; each combines all in rank order",
+    .summary = "the whole vector to every peer; each rank combines all in rank order",
     .rounds = "1",
     .sent = "(p-1)n",
     .users = "HCCL, MSCCL, MSCCL++, Open MPI",
@@ -176,7 +175,7 @@ const struct algorithm reduce_mesh = {
 const struct algorithm broadcast_mesh = {
     .name = "mesh",
     .collectives = SERVES(BROADCAST),
-    .summary = "a block to every peer, which hands it to all others",
+    .summary = "a block to every peer, which sends it to all others",
     .rounds = "2",
     .sent = "2(p-1)b",
     .users = "HCCL",

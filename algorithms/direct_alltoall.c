@@ -11,14 +11,14 @@
  *   fullmesh    ceil(floor(p/2)/(C/2))    (p-1)b    0  (n); C = 1: p-1 steps, as pairwise
  *   scattered   ceil((p-1)/C)             (p-1)b    0  (n)
  *
- * Peers are served from the own rank onwards, so that not all hit the same one first.
+ * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer first.
  *
  * Used by: HCCL (grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync),
  * MSCCL (allpairs).
  */
 #include "algorithms/algorithms.h"
 
-/* The exchange with one peer; both of its directions. */
+/* One send and one receive. */
 static void alltoall_exchange(struct builder *b, const struct call *call, const struct view *source,
                               int to, int from)
 {
@@ -36,8 +36,8 @@ static void linear_alltoall(struct builder *b, const struct call *call)
         alltoall_exchange(b, call, &source, (r + k) % p, (r - k + p) % p);
 }
 
-/* The peers at gap g on the ring of ranks are r-g and r+g; both ends see the same gap, so they meet
- * in the same round. */
+/* The peers at a gap on the ring of ranks are r - gap and r + gap. Both ends see the same gap, so
+ * they meet in the same round. */
 static void fullmesh_alltoall(struct builder *b, const struct call *call)
 {
     int p = call->group->size, r = call->group->rank;
@@ -51,7 +51,7 @@ static void fullmesh_alltoall(struct builder *b, const struct call *call)
     for (int gap = 1; gap <= p / 2; gap++) {
         int left = (r - gap + p) % p, right = (r + gap) % p;
         if ((gap - 1) % gaps_a_round == 0) {
-            if (gap > 1) /* the copy of the own block overlaps with the first round */
+            if (gap > 1) /* the copy of this rank's block overlaps with the first round */
                 put_fence(b, call->group);
             put_step(b, call->group);
         }

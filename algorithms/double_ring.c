@@ -1,13 +1,13 @@
 /*
  * double_ring.c - barrier: a token goes round the ring twice, from rank 0 and back to it.
  *
- *        0 ---> 1         First time round, the token hears of every rank. When rank 0 has it back,
- *        ^      |         all have entered; second time round it tells them, and they may leave.
+ *        0 ---> 1         In the first round the token visits every rank. When rank 0 has it back,
+ *        ^      |         all ranks have entered. In the second round it releases them.
  *        |      v
  *        3 <--- 2         2p steps; each rank sends 2 signals. No scratch.
  *
- * A barrier is a one-byte bor allreduce here. In both rounds a rank combines the token with what it
- * has: contributions that arrive twice are the same to bor.
+ * A barrier is a one-byte bor allreduce here. In both rounds a rank combines the token with its own
+ * value; contributions that arrive twice do not change a bor.
  *
  * Used by: Open MPI (double_ring).
  */

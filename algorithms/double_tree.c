@@ -4,21 +4,21 @@
  *   p = 6     first half:  0 -> 4 -> 2, 5      second half:  5 -> 1 -> 3, 0
  *                          2 -> 1, 3                         3 -> 4, 2
  *
- * In one binary tree half of the ranks are leaves: they receive all the time and send nothing. The
- * second tree is NCCL's first one relabelled (mirrored for even p, shifted by one for odd), so that
- * those stand inside. No rank has more than two children in both trees together, so each sends no
- * more than n down, with all links busy: the full bandwidth at the latency of a tree.
+ * In one binary tree half of the ranks are leaves: they only receive. The second tree is NCCL's
+ * first one relabelled (mirrored for even p, shifted by one for odd p), so that these are inner
+ * ranks. No rank has more than two children in both trees together, so each sends at most n down,
+ * with all links busy: the full bandwidth at the latency of a tree.
  *
  *   collective   steps             sent                                    scratch
  *   broadcast    ceil(log2 p)+1    n; the root 1.5 n for odd p             0
  *   reduce       ceil(log2 p)+1    n                                       n/2
  *   allreduce    2 ceil(log2 p)    2n: n up and n down                     0
  *
- * Broadcast and reduce have one root, but the trees have two: the second tree's root hangs below
- * that of the first by one more hop, which is the step more (for 2 ranks, that hop is all there
- * is). The root is inside the second tree as well: there it has its children, and no parent.
+ * Broadcast and reduce have one root, but the trees have two. The second tree's root is a child of
+ * the first one's: that hop is the additional step (with 2 ranks it is the only one). The root is
+ * also an inner rank of the second tree: there it has its children, but no parent.
  *
- * The trees share some links, so the halves travel on lanes of their own.
+ * The trees share some links, so each half has its own lane.
  *
  * Used by: NCCL (Tree), UCC. Source: Sanders, Speck, Traff, "Two-tree algorithms for full bandwidth
  * broadcast, reduction and scan", Parallel Computing 35, 2009; the trees are those of NCCL's
@@ -78,7 +78,7 @@ const struct algorithm broadcast_dbt = {
     .name = "dbt",
     .aliases = {"double-binary-tree"},
     .collectives = SERVES(BROADCAST),
-    .summary = "each half down a binary tree of its own",
+    .summary = "each half down its own binary tree",
     .rounds = "ceil(log2 p) + 1",
     .sent = "n (the root 1.5n for odd p)",
     .users = "UCC",
@@ -89,7 +89,7 @@ const struct algorithm reduce_dbt = {
     .name = "dbt",
     .aliases = {"double-binary-tree"},
     .collectives = SERVES(REDUCE),
-    .summary = "each half up a binary tree of its own",
+    .summary = "each half up its own binary tree",
     .rounds = "ceil(log2 p) + 1",
     .sent = "n",
     .users = "UCC, NCCL",
@@ -100,7 +100,7 @@ const struct algorithm allreduce_dbt = {
     .name = "dbt",
     .aliases = {"double-binary-tree", "nccl-tree"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "each half up a binary tree of its own and down again, streamed",
+    .summary = "each half up its own binary tree and down again, streamed",
     .rounds = "2 ceil(log2 p)",
     .sent = "2n",
     .users = "NCCL (Tree), UCC",

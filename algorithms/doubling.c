@@ -2,10 +2,10 @@
  * doubling.c - exchanges between partners whose distance doubles, or halves: recursive doubling,
  * and Rabenseifner's recursive halving and doubling.
  *
- *   near first: step 1      step 2      step 3    P = largest power of two up to p ranks take part.
+ *   near first: step 1      step 2      step 3    P ranks take part, the largest power of two.
  *               0 - 1       0 - 2       0 - 4     The p-P others fold first: of the pairs (0,1),
- *               2 - 3       1 - 3       1 - 5     (2,3), ... the even rank hands its vector to the
- *               4 - 5       4 - 6       2 - 6     odd one (+1 step), and gets the result at last
+ *               2 - 3       1 - 3       1 - 5     (2,3), ... the even rank sends its vector to the
+ *               4 - 5       4 - 6       2 - 6     odd one (+1 step), and gets the result at the end
  *               6 - 7       5 - 7       3 - 7     (+1 step). Far first takes the steps in reverse.
  *
  *   collective      name                steps           sent by the busiest  scratch
@@ -21,22 +21,22 @@
  *   allgather       recursive-doubling  log2 P (+2)     (p-1)b (*)           0
  *   barrier         recursive-doubling  log2 P (+2)     log2 P (+1) signals
  *
- * In brackets: what comes to it where ranks fold. (*) Then an active rank sends up to 2.4 times as
- * much, since its windows hold the folded ranks' blocks as well, and those get all at last. In
- * place, rec-halving and butterfly need b more, since the own block lies among those that are still
- * to be sent. q = ceil(log2 p).
+ * In brackets: more, if ranks fold. (*) Then an active rank sends up to 2.4 times as much, since its
+ * windows hold the folded ranks' blocks as well, and these ranks get all blocks at the end. In
+ * place, rec-halving and butterfly need b more, since the rank's block lies among unsent blocks.
+ * q = ceil(log2 p).
  *
- * recursive-doubling, rec-doubling: the whole vector in each step. It must not be received into
- * what is still sent, so results alternate between two areas. In place, where an odd number of them
- * would put the first one over the source, that is set apart first (n more).
- * rabenseifner: half of what is left is given away, half is kept, near first; then the way back.
- * Operands stay in order, since what a rank has combined is always that of a run of ranks.
- * rhd-far: the same far first: neighbours exchange the small pieces, and the order is lost.
- * butterfly: rabenseifner's first half on blocks of ranks. Rank v ends with the block whose number
- * is that of v with its bits in reverse, so one more step puts blocks right (not for 2 ranks).
+ * recursive-doubling, rec-doubling: the whole vector in each step. A receive must not overwrite
+ * unsent data, so results alternate between two areas. In place with an odd number of steps, the
+ * first result would overwrite the source, so that is copied first (n more).
+ * rabenseifner: in each step a rank sends half of its window and keeps half, near first; then the
+ * way back. Operands stay in order, since a rank always holds the combination of a run of ranks.
+ * rhd-far: the same far first: neighbours exchange the small parts, and the order is lost.
+ * butterfly: rabenseifner's first half on the ranks' blocks. Rank v ends with the block whose number
+ * has the bits of v in reverse order, so one more step moves blocks to their ranks (not for 2).
  * rec-halving: far first, rank v ends with block v.
- * Reduce and broadcast let those ranks take part that sit in their pairs as the root does in its
- * own: nothing has to be brought to it, or from it.
+ * Reduce and broadcast choose the active rank of each pair such that the root is active: no extra
+ * message to or from it.
  * scatter-rd: the scatter of scatter.c, far first, then the allgather.
  *
  * Used by: MPICH, Open MPI, HCCL. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
@@ -74,7 +74,7 @@ static void rhd_reduce(struct builder *b, const struct call *call)
     halving_reduce(b, call, 2, FAR_FIRST);
 }
 
-/* Far first, the holders double; then the folded ranks get theirs. */
+/* Far first, the number of holders doubles; then the folded ranks get the vector. */
 static void rhd_broadcast(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -130,7 +130,7 @@ const struct algorithm allreduce_recursive_doubling = {
     .name = "recursive-doubling",
     .aliases = {"rd", "hd-oneshot"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "the whole vector is exchanged with r xor 1, 2, 4, ...",
+    .summary = "exchanges of the whole vector with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",
     .sent = "n log2 P (+n)",
     .users = "MPICH, Open MPI, HCCL",
@@ -151,7 +151,7 @@ const struct algorithm allreduce_rabenseifner = {
 const struct algorithm allreduce_rhd_far = {
     .name = "rhd-far",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "recursive halving and doubling, the largest pieces to the farthest",
+    .summary = "recursive halving and doubling, the largest parts to the farthest rank",
     .rounds = "2 log2 P (+2)",
     .sent = "2(P-1)/P n (+n)",
     .users = "HCCL",
@@ -161,7 +161,7 @@ const struct algorithm allreduce_rhd_far = {
 const struct algorithm reduce_rabenseifner = {
     .name = "rabenseifner",
     .collectives = SERVES(REDUCE),
-    .summary = "recursive halving, then a gather the same way back",
+    .summary = "recursive halving, then a gather in reverse",
     .rounds = "2 log2 P (+1)",
     .sent = "(P-1)/P n + n/2",
     .users = "MPICH, Open MPI",
@@ -171,7 +171,7 @@ const struct algorithm reduce_rabenseifner = {
 const struct algorithm reduce_rhd = {
     .name = "rhd",
     .collectives = SERVES(REDUCE),
-    .summary = "recursive halving far first, then a gather the same way back",
+    .summary = "recursive halving far first, then a gather in reverse",
     .rounds = "2 log2 P (+1)",
     .sent = "(P-1)/P n + n/2",
     .users = "HCCL",
@@ -181,7 +181,7 @@ const struct algorithm reduce_rhd = {
 const struct algorithm broadcast_rhd = {
     .name = "rhd",
     .collectives = SERVES(BROADCAST),
-    .summary = "the number of active ranks that have it doubles in each step; then the folded ones",
+    .summary = "holders among the active ranks double in each step; then the folded ranks",
     .rounds = "log2 P (+1)",
     .sent = "n log2 P (+n)",
     .users = "HCCL",
@@ -202,7 +202,7 @@ const struct algorithm reduce_scatter_rec_halving = {
     .name = "rec-halving",
     .aliases = {"rhd"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "half of the window of blocks is given away in each step, far first",
+    .summary = "in each step a rank sends half of its window of blocks, far first",
     .rounds = "log2 P (+2)",
     .sent = "(p-1)b, or n with a fold",
     .users = "MPICH, Open MPI, HCCL",
@@ -212,7 +212,7 @@ const struct algorithm reduce_scatter_rec_halving = {
 const struct algorithm reduce_scatter_butterfly = {
     .name = "butterfly",
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "recursive halving near first, which keeps the order; then blocks are put right",
+    .summary = "recursive halving near first, which keeps the order; a last step moves the blocks",
     .rounds = "log2 P + 1 (+1)",
     .sent = "at most n",
     .users = "Open MPI, MPICH",
@@ -223,7 +223,7 @@ const struct algorithm reduce_scatter_rec_doubling = {
     .name = "rec-doubling",
     .aliases = {"recursive-doubling", "rd"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "the whole vectors are exchanged in each step, and the own block is kept",
+    .summary = "exchanges of the whole vector in each step; a rank keeps its block",
     .rounds = "log2 P (+2)",
     .sent = "n log2 P (+b)",
     .users = "MPICH",
@@ -234,7 +234,7 @@ const struct algorithm allgather_recursive_doubling = {
     .name = "recursive-doubling",
     .aliases = {"rd", "rhd"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "what is there is exchanged with r xor 1, 2, 4, ...",
+    .summary = "exchanges of all blocks so far with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",
     .sent = "(p-1)b, up to 2.4 times that with a fold",
     .users = "MPICH, Open MPI",
@@ -244,7 +244,7 @@ const struct algorithm allgather_recursive_doubling = {
 const struct algorithm barrier_recursive_doubling = {
     .name = "recursive-doubling",
     .collectives = SERVES(BARRIER),
-    .summary = "signals are exchanged with r xor 1, 2, 4, ...",
+    .summary = "exchanges of signals with r xor 1, 2, 4, ...",
     .rounds = "log2 P (+2)",
     .sent = "log2 P (+1) signals",
     .users = "MPICH, Open MPI, UCC",

@@ -1,10 +1,10 @@
 /*
  * hier.c - hierarchical collectives: any algorithm inside the nodes, any other one between them.
  *
- *        place 0      1      2           intra: inside a node, over the fast links
- *   node 0    [0]----[1]----[2]          inter: along a rail (the ranks at one place of every
- *              |      |      |           node), over the slow ones; all rails at the same time,
- *   node 1    [3]----[4]----[5]          each with its share of the data
+ *   local rank 0      1      2           intra: inside a node, over the fast links
+ *   node 0    [0]----[1]----[2]          inter: along a rail (the ranks with one local rank), over
+ *              |      |      |           the slow links; all rails at the same time, each with its
+ *   node 1    [3]----[4]----[5]          share of the data
  *
  * N nodes of L ranks. `hier` splits the data over the rails, so that every network card carries
  * 1/L of it:
@@ -17,12 +17,12 @@
  *   scatter          node blocks along the root's rail, then in the nodes
  *   gather           in the nodes, then node blocks along the root's rail
  *
- * `hier-leader` lets one rank of each node speak for it: reduce in the node to its leader, the
- * collective among the leaders, broadcast in the node. Its nodes may differ in size. Leaders need
- * not stand at the same place: on the diagonal of 4 x 4, they are the ranks 3, 6, 9 and 12.
+ * In `hier-leader` one rank of each node is its leader: reduce in the node to its leader, the
+ * collective among the leaders, broadcast in the node. Nodes may differ in size, and leaders in
+ * their local ranks: on the diagonal of 4 x 4 they are the ranks 3, 6, 9 and 12.
  *
- * Rounds, volume and scratch are those of the parts. With the standard ones, q = ceil(log2 N) and
- * i = ceil(log2 L), of the busiest rank:
+ * Rounds, volume and scratch are those of the parts. For the busiest rank, with the standard parts,
+ * q = ceil(log2 N) and i = ceil(log2 L):
  *
  *   hier             rounds         sent                             scratch
  *   allreduce        2 + 2(N-1)     2(L-1)/L n + 2(N-1)/(NL) n       0
@@ -48,7 +48,7 @@
 
 #include "algorithms/common/nodes.h"
 
-/* hier: the nodes are of one size, and the parts serve them. */
+/* hier needs nodes of one size, and parts that serve them. */
 static const char *hier_refuses(const struct problem *problem, const struct choice *choice,
                                 char *why, size_t size)
 {
@@ -176,8 +176,8 @@ static void hier_reduce(struct builder *b, const struct call *call)
                   .group = &root_group, .source = own, .destination = all, .root = root_local});
 }
 
-/* What a rank holds of its node's blocks: the root has them where they belong anyway, the others on
- * its rail in scratch. */
+/* Where a rank of the root's rail holds its node's blocks: the root in its buffer, the others in
+ * scratch. */
 static struct view node_blocks(struct builder *b, const struct call *call,
                                const struct nodes *nodes, const struct view *blocks)
 {
@@ -229,23 +229,23 @@ static void hier_gather(struct builder *b, const struct call *call)
 static void leader_allreduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int place = call_option(call, "leader") == 0 ? 0 : DIAGONAL;
-    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    int leader = call_option(call, "leader") == 0 ? 0 : DIAGONAL;
+    struct group leaders = nodes_rail(b, call->group, &nodes, leader);
     struct view all = call->destination;
     nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE,
-               &(struct call){.source = call->source, .destination = all, .root = place});
+               &(struct call){.source = call->source, .destination = all, .root = leader});
     call_part(b, call, "inter", COLLECTIVE_ALLREDUCE,
               &(struct call){.group = &leaders, .source = all, .destination = all});
     nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST,
-               &(struct call){.source = all, .destination = all, .root = place});
+               &(struct call){.source = all, .destination = all, .root = leader});
 }
 
-/* The root is the leader of its node, and those at its place lead the others. */
+/* The root leads its node; the other leaders have the same local rank. */
 static void leader_broadcast(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int place = nodes.shape->local_rank[call->root];
-    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    int leader = nodes.shape->local_rank[call->root];
+    struct group leaders = nodes_rail(b, call->group, &nodes, leader);
     struct view source = call->group->rank == call->root ? call->source : call->destination;
     call_part(b, call, "inter", COLLECTIVE_BROADCAST,
               &(struct call){.group = &leaders,
@@ -253,18 +253,18 @@ static void leader_broadcast(struct builder *b, const struct call *call)
                              .destination = call->destination,
                              .root = nodes.shape->group[call->root]});
     nodes_part(b, call, &nodes, "intra", COLLECTIVE_BROADCAST,
-               &(struct call){.source = source, .destination = call->destination, .root = place});
+               &(struct call){.source = source, .destination = call->destination, .root = leader});
 }
 
 static void leader_reduce(struct builder *b, const struct call *call)
 {
     struct nodes nodes = nodes_of(b, call);
-    int place = nodes.shape->local_rank[call->root];
-    struct group leaders = nodes_rail(b, call->group, &nodes, place);
+    int leader = nodes.shape->local_rank[call->root];
+    struct group leaders = nodes_rail(b, call->group, &nodes, leader);
     struct view sum =
         call->group->rank == call->root ? call->destination : view_scratch(b, &call->source);
     nodes_part(b, call, &nodes, "intra", COLLECTIVE_REDUCE,
-               &(struct call){.source = call->source, .destination = sum, .root = place});
+               &(struct call){.source = call->source, .destination = sum, .root = leader});
     call_part(b, call, "inter", COLLECTIVE_REDUCE,
               &(struct call){.group = &leaders,
                              .source = sum,
@@ -361,7 +361,7 @@ const struct algorithm scatter_hier = {
     .name = "hier",
     .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
     .grouped = true,
-    .summary = "node blocks along the root's rail, then in the nodes",
+    .summary = "scatter of node blocks along the root's rail, then in the nodes",
     .rounds = "inter scatter(N) + intra scatter(L)",
     .sent = "(N-1)L b + (L-1)b",
     .users = "HCCL",
@@ -374,7 +374,7 @@ const struct algorithm gather_hier = {
     .name = "hier",
     .collectives = SERVES(GATHER) | SERVES(GATHERV),
     .grouped = true,
-    .summary = "in the nodes, then node blocks along the root's rail",
+    .summary = "gather in the nodes, then of node blocks along the root's rail",
     .rounds = "intra gather(L) + inter gather(N)",
     .sent = "up to N/2 L b with binomial trees",
     .users = "HCCL",
@@ -398,7 +398,7 @@ const struct algorithm allreduce_hier_leader = {
                 {.name = "leader",
                  .kind = OPTION_WORD,
                  .words = leader_words,
-                 .help = "which rank of a node leads it: its first, or one on the diagonal"}},
+                 .help = "the leader of a node: its first rank, or the one on the diagonal"}},
     .refuses = nodes_parts_refuse,
     .write = leader_allreduce,
 };

@@ -2,9 +2,9 @@
  * knomial.c - recursive exchanges of any radix: log_k P levels of k-1 messages each, between ranks
  * that differ in one digit. More messages at a time, fewer levels. Radix 2 is in doubling.c.
  *
- *   k = 3:   level 1               level 2            P = largest power of k up to p ranks take
- *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8   part; the others fold first (fold.h), one
- *                                                     step, and get the result in one more.
+ *   k = 3:   level 1               level 2            P ranks take part, the largest power of k.
+ *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8   The others fold first (fold.h), one step,
+ *                                                     and get the result in one more.
  *
  *   collective      name         steps           sent by the busiest
  *   allreduce       recexch      log_k P (+2)    (k-1) n log_k P (+ n for each extra)
@@ -12,17 +12,17 @@
  *   reduce          srg-knomial  2 log_k P (+1)  (P-1)/P n + n/k
  *   broadcast       sag-knomial  2 log_k P (+1)  2 (P-1)/P n (+ n for each extra)
  *   reduce_scatter  knomial      log_k P (+2)    (p-1) b, or n where ranks fold
- *   allgather       knomial      log_k P (+2)    (p-1) b, more with extras, which get all at last
+ *   allgather       knomial      log_k P (+2)    (p-1) b, more with extras
  *
- * An extra is one of the up to k-1 ranks that fold onto another. The names say scatter-reduce (sr),
- * scatter (s), allgather (ag, a), gather (g). Those with a root make it an active rank, so that
- * nothing has to be brought to it at last; the scatter and the gather have the levels of the
+ * An extra is one of the up to k-1 ranks that fold onto another one. The names stand for
+ * scatter-reduce (sr), scatter (s), allgather (ag, a), gather (g). Collectives with a root make it
+ * an active rank: no extra message to or from it. Scatter and gather have the same levels as the
  * reduction and the allgather, so all windows match without a permutation.
  *
- * Scratch: recexch n, where there are two combinations or more; reductions that cut the vector need
- * none in allreduce, where partial results lie in the destination, elsewhere n/k (n where ranks
- * fold). Recexch combines in the order of ranks and gives all the same bits; sra- and srg-knomial
- * keep the order of operands too; the reduce_scatter, far first, does not.
+ * Scratch: recexch n, if it combines twice or more. Reductions that cut the vector need none in
+ * allreduce, where partial results lie in the destination, else n/k (n if ranks fold). Recexch
+ * combines in rank order, and all ranks get the same bits; sra- and srg-knomial keep the order of
+ * operands, too; reduce_scatter, far first, does not.
  *
  * Used by: MPICH (recexch, k-nomial), UCC (knomial, SRA, SAG, SRG). Source: the same as for radix
  * 2, see doubling.c.
@@ -76,7 +76,7 @@ static void knomial_allgather(struct builder *b, const struct call *call)
 const struct algorithm allreduce_recexch = {
     .name = "recexch",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "the whole vector is exchanged with all that differ in one digit, base k",
+    .summary = "exchanges of the whole vector with all ranks that differ in one digit, base k",
     .rounds = "log_k P (+2)",
     .sent = "(k-1)n log_k P (+n each extra)",
     .users = "MPICH, UCC (knomial)",
@@ -87,7 +87,7 @@ const struct algorithm allreduce_recexch = {
 const struct algorithm allreduce_sra_knomial = {
     .name = "sra-knomial",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "scatter-reduce by digits, base k, then allgather the same way back",
+    .summary = "scatter-reduce by digits, base k, then allgather in reverse",
     .rounds = "2 log_k P (+2)",
     .sent = "2(P-1)/P n (+n each extra)",
     .users = "UCC, MPICH",
@@ -98,7 +98,7 @@ const struct algorithm allreduce_sra_knomial = {
 const struct algorithm reduce_srg_knomial = {
     .name = "srg-knomial",
     .collectives = SERVES(REDUCE),
-    .summary = "scatter-reduce by digits, base k, then gather the same way back",
+    .summary = "scatter-reduce by digits, base k, then gather in reverse",
     .rounds = "2 log_k P (+1)",
     .sent = "(P-1)/P n + n/k",
     .users = "UCC",
@@ -109,7 +109,7 @@ const struct algorithm reduce_srg_knomial = {
 const struct algorithm broadcast_sag_knomial = {
     .name = "sag-knomial",
     .collectives = SERVES(BROADCAST),
-    .summary = "scatter by digits, base k, then allgather the same way back",
+    .summary = "scatter by digits, base k, then allgather in reverse",
     .rounds = "2 log_k P (+1)",
     .sent = "2(P-1)/P n (+n each extra)",
     .users = "UCC",
@@ -120,7 +120,7 @@ const struct algorithm broadcast_sag_knomial = {
 const struct algorithm reduce_scatter_knomial = {
     .name = "knomial",
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "the window of blocks falls into k parts in each level, of which one is kept",
+    .summary = "in each level a rank keeps one of the k parts of its window of blocks",
     .rounds = "log_k P (+2)",
     .sent = "(p-1)b, or n with a fold",
     .users = "UCC",

@@ -1,5 +1,5 @@
 /*
- * list.c - the one place that names all algorithms, in the order in which `cctest list` shows them.
+ * list.c - the list of all algorithms, in the order of `cctest list`.
  */
 #include "algorithms/algorithms.h"
 

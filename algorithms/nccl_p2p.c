@@ -1,16 +1,16 @@
 /*
- * nccl_p2p.c - alltoall in the order in which NCCL works through grouped sends and receives.
+ * nccl_p2p.c - alltoall in the order in which NCCL processes grouped sends and receives.
  *
  *   2 groups of 3, rank 0      d = 0: ->1 <-2 | ->2 <-1      d = 1: ->3 <-3 | ->4 <-5 | ->5 <-4
  *
- * Groups are consecutive ranks of a node: 8 of them, or as many as divide 8 and the size of every
- * node; all ranks, where there is one node. For each distance d between groups, and each e inside:
- * send to (group+d, place+e), receive from (group-d, place-e). The distances come in quadratic
- * order 0, 1, 3, 6, 10, ..., modulo a power of two, so that the groups that a group works with at a
- * time are spread.
+ * Groups are consecutive ranks of a node. Their size is the greatest common divisor of 8 and the
+ * sizes of all nodes; with one node all ranks are one group. For each distance d between groups, and
+ * each e inside: send to (group+d, index+e), receive from (group-d, index-e). The distances come in
+ * quadratic order 0, 1, 3, 6, 10, ..., modulo a power of two, which spreads the peers of a group
+ * over all groups.
  *
  * p-1 rounds; every rank sends (p-1) blocks; no scratch, in place n. Up to `concurrency` rounds are
- * in flight between two fences, as NCCL's channels serve several peers at a time.
+ * in flight between two fences, since NCCL's channels serve several peers at a time.
  *
  * Used by: NCCL (the schedule of init.c).
  */
@@ -19,13 +19,13 @@
 #include "algorithms/common/numbers.h"
 #include "collective/shape.h"
 
-#define GROUP_MOST 8 /* ranks, where there are several nodes */
+#define GROUP_MOST 8 /* ranks, if there are several nodes */
 
-/* Who stands where. */
+/* The ranks in groups. The position of a rank is group * each + its index in the group. */
 struct formation {
-    const struct shape *shape; /* NULL, or one node: ranks stand in their order */
-    int each, groups;          /* ranks in a group, and how many of these */
-    int place;                 /* this rank's: group * each + place in it */
+    const struct shape *shape; /* NULL, or one node: positions are ranks */
+    int each, groups;          /* ranks in a group; number of groups */
+    int position;              /* of this rank */
 };
 
 static struct formation formation_of(const struct call *call)
@@ -40,12 +40,12 @@ static struct formation formation_of(const struct call *call)
                               shape->start[shape->group[r]] + shape->local_rank[r]};
 }
 
-/* The rank that stands d groups and e places further. */
+/* The rank d groups and e positions ahead. */
 static int formation_rank(const struct formation *f, int d, int e)
 {
-    int group = (f->place / f->each + d + f->groups) % f->groups;
-    int place = group * f->each + (f->place % f->each + e + f->each) % f->each;
-    return f->shape ? f->shape->members[place] : place;
+    int group = (f->position / f->each + d + f->groups) % f->groups;
+    int position = group * f->each + (f->position % f->each + e + f->each) % f->each;
+    return f->shape ? f->shape->members[position] : position;
 }
 
 static void nccl_alltoall(struct builder *b, const struct call *call)
@@ -71,7 +71,7 @@ static void nccl_alltoall(struct builder *b, const struct call *call)
 const struct algorithm alltoall_nccl_p2p = {
     .name = "nccl-p2p",
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
-    .summary = "groups of ranks at distances 0, 1, 3, 6, ..., all places in each",
+    .summary = "groups of ranks at distances 0, 1, 3, 6, ..., all ranks of each",
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "NCCL",

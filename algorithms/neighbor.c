@@ -6,10 +6,9 @@
  *              0-1  2-3  4-5    1-2  3-4  5-0      0-1  2-3  4-5
  *   rank 0     0 <-> 1          0,1 <-> 4,5        4,5 <-> 2,3
  *
- * First the ranks of each pair (0,1), (2,3), ... swap their blocks; the two are one unit from then
- * on. In each further round a rank exchanges, with its other neighbour than before, the unit that
- * it got last for one that it lacks. Units come in from one side and the other: ranks of even
- * number hear from below first, those of odd number from above.
+ * First the ranks of each pair (0,1), (2,3), ... swap their blocks; the two blocks are one unit from
+ * then on. In each further round a rank changes to its other neighbour, sends the unit that it got
+ * last and gets one that it lacks. Even ranks get units from below first, odd ranks from above.
  *
  * p/2 rounds; every rank sends (p-1) blocks; no scratch. p must be even.
  *
@@ -26,8 +25,8 @@
 static void neighbor_allgather_on(struct builder *b, const struct group *g, const struct view *all)
 {
     int p = g->size, r = g->rank, unit = r - r % 2, way = r % 2 ? -1 : +1;
-    /* The partner of even rounds and of odd ones; the first block of the unit that came from each
-     * side last. */
+    /* By side: the partner of even and of odd rounds, and the first block of the last unit from
+     * there. */
     const int partner[2] = {(r + p + way) % p, (r + p - way) % p};
     int came[2] = {unit, unit};
     if (p == 1)
@@ -55,7 +54,7 @@ static const char *neighbor_refuses(const struct problem *problem, const struct 
     (void)choice;
     if (problem->ranks == 1 || problem->ranks % 2 == 0)
         return NULL;
-    snprintf(why, size, "ranks exchange in pairs, so it needs an even number of them, not %d",
+    snprintf(why, size, "its ranks exchange in pairs, so it needs an even number of ranks, not %d",
              problem->ranks);
     return why;
 }
@@ -63,7 +62,7 @@ static const char *neighbor_refuses(const struct problem *problem, const struct 
 const struct algorithm allgather_neighbor = {
     .name = "neighbor",
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "two blocks at a time are exchanged with either neighbour in turn; even numbers",
+    .summary = "exchanges of two blocks with either neighbour in turn; even numbers of ranks",
     .rounds = "p/2",
     .sent = "(p-1)b",
     .users = "Open MPI, UCC",

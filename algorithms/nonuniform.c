@@ -6,11 +6,11 @@
  * that is the lowest bit of the distance: a hop (hops.h) of reach d = 2^k and stride 2d. The first
  * step carries half of all blocks, the last one a single block:
  *
- *      p = 6, what rank 0 has to send:
+ *      p = 6, blocks that rank 0 sends:
  *
  *      distance    1  2  3  4  5                 ceil(log2 p) steps, every block once,
- *      step 0      x     x     x    by 1         so (p-1)b; nobody is folded away when
- *      step 1         x             by 2         p is no power of two
+ *      step 0      x     x     x    by 1         so (p-1)b; no rank is folded, also
+ *      step 1         x             by 2         if p is not a power of two
  *      step 2               x       by 4
  *
  *                  reduce_scatter           allgather                       gather, scatter
@@ -18,8 +18,8 @@
  *      nhr         to r-1, r-2, r-4, ...    its reverse: to ..., r+2, r+1   the same, mirrored
  *      pat         as nb                    its reverse: to ..., r-2, r-1
  *
- * So nhr and pat send much to near ranks and little to far ones. Bruck's allgather has d blocks
- * side by side when it sends them d places on, thus the most go the farthest.
+ * So nhr and pat send much to near ranks and little to far ones. Bruck's allgather sends d
+ * contiguous blocks d ranks ahead: the most go the farthest.
  *
  *   collective             steps           sent                        scratch
  *   reduce_scatter         ceil(log2 p)    (p-1)b                      floor(p/2) b
@@ -29,12 +29,12 @@
  *   allreduce, broadcast   2ceil(log2 p)   2(p-1)b                     0
  *   reduce                 2ceil(log2 p)   (p-1)b + floor(p/2) b       floor(p/2) b
  *
- * The blocks of a step are scattered over the vector. Where a vector is cut into blocks, these may
- * lie in any order: nhr lays them so that those of a step are side by side (HCCL's slice map).
+ * The blocks of a step are scattered over the buffer. If a vector is cut into blocks, their order is
+ * free: nhr orders them such that the blocks of a step are contiguous (HCCL's slice map).
  *
- * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL
- * does with what does not fit its buffers. NCCL also reorders these rounds to need fewer buffers;
- * here each block has its place anyway.
+ * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL does
+ * when its buffers are smaller. NCCL also reorders these rounds to need fewer buffers; here each
+ * block has its own memory anyway.
  *
  * The allgather of nb is the mirror image of that of bruck.c with radix 2; there the radix is an
  * option.
@@ -48,7 +48,7 @@
 
 #include "algorithms/common/hops.h"
 
-/* By the lowest bit of the distance first. */
+/* The lowest bit of the distance first. */
 static int bit_hops(int p, struct hop hops[HOPS_MOST])
 {
     int count = 0;
@@ -57,7 +57,7 @@ static int bit_hops(int p, struct hop hops[HOPS_MOST])
     return count;
 }
 
-/* By the highest bit of the distance first. The time reverse is Bruck's allgather. */
+/* The highest bit of the distance first. Reversed in time it is Bruck's allgather. */
 static int bruck_hops(int p, struct hop hops[HOPS_MOST])
 {
     int count = 0, d = 1;
@@ -68,21 +68,21 @@ static int bruck_hops(int p, struct hop hops[HOPS_MOST])
     return count;
 }
 
-/* Blocks that go together lie together: those of one rest modulo `parts`, and the rests in the
- * order of their reversed bits, as long as parts have equally many, and a step more than one to
- * send. */
+/* Makes the blocks of a message contiguous: groups blocks by their remainder modulo `parts`, and
+ * sorts the remainders by their reversed bits. `parts` is the largest power of two that divides p
+ * and for which a step sends several blocks of a part. */
 static void nhr_lay(int p, int order[])
 {
     int parts = 1, count = 0;
     while (p % parts == 0 && (p - 1 + parts) / (2 * parts) > 1)
         parts *= 2;
-    for (int i = 0, rest = 0; i < parts; i++) {
-        for (int block = rest; block < p; block += parts)
+    for (int i = 0, remainder = 0; i < parts; i++) {
+        for (int block = remainder; block < p; block += parts)
             order[count++] = block;
         int bit = parts / 2;
-        for (; rest & bit; bit /= 2)
-            rest ^= bit;
-        rest |= bit;
+        for (; remainder & bit; bit /= 2)
+            remainder ^= bit;
+        remainder |= bit;
     }
 }
 
@@ -188,7 +188,7 @@ static void pat_allreduce(struct builder *b, const struct call *call)
 const struct algorithm reduce_scatter_nb = {
     .name = "nb",
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "partial sums go home by the bits of their distance, lowest first",
+    .summary = "partial sums travel by the bits of their distance, lowest first",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -219,7 +219,7 @@ const struct algorithm reduce_scatter_pat = {
 const struct algorithm allgather_nb = {
     .name = "nb",
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "Bruck without rotation: all that is there goes to r+1, r+2, r+4, ...",
+    .summary = "Bruck without rotation: all blocks so far go to r+1, r+2, r+4, ...",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -230,7 +230,7 @@ const struct algorithm allgather_nhr = {
     .name = "nhr",
     .aliases = {"sparbit"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
-    .summary = "far ranks first: one block to r+P, the most to r+1",
+    .summary = "far ranks first: one block to the farthest, the most to r+1",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL, Open MPI and UCC (sparbit)",
@@ -261,7 +261,7 @@ const struct algorithm allreduce_nb = {
 const struct algorithm allreduce_nhr = {
     .name = "nhr",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "nhr reduce_scatter, then nhr allgather; what goes together lies together",
+    .summary = "nhr reduce_scatter, then nhr allgather; the blocks of a message are contiguous",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -331,7 +331,7 @@ const struct algorithm broadcast_nb = {
 const struct algorithm broadcast_nhr = {
     .name = "nhr",
     .collectives = SERVES(BROADCAST),
-    .summary = "nhr scatter, then nhr allgather; what goes together lies together",
+    .summary = "nhr scatter, then nhr allgather; the blocks of a message are contiguous",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -351,7 +351,7 @@ const struct algorithm reduce_nb = {
 const struct algorithm reduce_nhr = {
     .name = "nhr",
     .collectives = SERVES(REDUCE),
-    .summary = "nhr reduce_scatter, then nhr gather; what goes together lies together",
+    .summary = "nhr reduce_scatter, then nhr gather; the blocks of a message are contiguous",
     .rounds = "2ceil(log2 p)",
     .sent = "(p-1)b + floor(p/2) b",
     .users = "HCCL",

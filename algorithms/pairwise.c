@@ -9,8 +9,8 @@
  *              ^         |     1 <-> 3         ^         |
  *              +--- 3 <--+                     +--- 1 <--+
  *
- * Each port carries one flow in and one flow out at a time: limiting contention is the point, so a
- * fence stands between the rounds. Every rank sends (p-1) blocks; no scratch.
+ * Each port carries one flow in and one flow out at a time. This limits contention, so fences
+ * separate the rounds. Every rank sends (p-1) blocks; no scratch.
  *
  *   name             round k of rank r                           rounds
  *   pairwise         to r+k, from r-k                            p-1
@@ -18,11 +18,11 @@
  *   pairwise-factor  exchange with the partner of a matching     p-1; odd p: p, each rank is idle
  *                    of all ranks                                in one of them
  *
- *   factor, p = 6, rank 0 meets 5 1 2 3 4: an odd number M of ranks sit in a circle, k-r mod M is
- *   opposite to r, and who is opposite to itself meets rank M.
+ *   factor, p = 6, rank 0 meets 5 1 2 3 4: an odd number M of ranks form a circle, k-r mod M is
+ *   opposite to r, and the rank that is opposite to itself meets rank M.
  *
- * reduce_scatter pairwise: in round k the block of r+k goes there, from the source, and what comes
- * from r-k is combined: in the order r, r-1, r-2, ...
+ * reduce_scatter pairwise: in round k rank r sends block r+k to rank r+k, from the source, and
+ * combines the block from r-k: in the order r, r-1, r-2, ...
  *
  * Used by: HCCL (PairWise), Open MPI, UCC, MPICH (xor where p is a power of two; reduce_scatter of
  * long vectors). Source of the factor: Sanders and Traff, "The hierarchical factor algorithm for
@@ -32,7 +32,7 @@
 
 #include <stdio.h>
 
-/* Round k: our block for `to` goes there, and `from`'s block for us comes. */
+/* One round: sends the block for `to`, receives that of `from`. */
 static void round_write(struct builder *b, const struct call *call, const struct view *source,
                         int to, int from)
 {
@@ -61,7 +61,7 @@ static void xor_alltoall(struct builder *b, const struct call *call)
         round_write(b, call, &source, r ^ k, r ^ k);
 }
 
-/* Whom rank r meets in round k; r itself: it is idle. */
+/* The partner of rank r in round k; r itself: it is idle. */
 static int factor_partner(int p, int r, int k)
 {
     int circle = p % 2 ? p : p - 1;
@@ -69,7 +69,7 @@ static int factor_partner(int p, int r, int k)
     if (p % 2)
         return opposite;
     if (r == circle)
-        return k * (p / 2) % circle; /* the one that is opposite to itself */
+        return k * (p / 2) % circle; /* the rank that is opposite to itself */
     return opposite == r ? circle : opposite;
 }
 

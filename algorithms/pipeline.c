@@ -1,25 +1,24 @@
 /*
- * pipeline.c - both levels at once: what came over the slow links in one step is spread over the
- * fast ones in the next, while the slow ones carry on.
+ * pipeline.c - both levels at once: a block that arrives over the slow links in one step is spread
+ * over the fast ones in the next, while the slow ones carry other blocks.
  *
  *                 step t              rails form rings: (a,i) -> (a+1,i)
- *   (a-1,i) ==> [ (a,i) ] ==> (a+1,i)     inter: what it got in step t-1
+ *   (a-1,i) ==> [ (a,i) ] ==> (a+1,i)     inter: its block of step t-1
  *                  / | \
- *            (a,0)(a,1)(a,2)              intra: the same, to every place of the node
+ *            (a,0)(a,1)(a,2)              intra: the same, to all ranks of the node
  *
- * N nodes of L ranks; (a,i) is place i of node a, and its block. N steps. Time inside the nodes
- * hides behind the rings between them.
+ * N nodes of L ranks; (a,i) is local rank i of node a, and its block. N steps. The time inside the
+ * nodes overlaps with the rings between them.
  *
- *   reduce_scatter  (N-1)b between nodes, N(L-1)b inside. Step t is about node B = a+1+t: (a,j)
- *                   gets the own block of (B,j), and the sum of (B,i) that was begun a node further
- *                   on makes its next hop.
- *   allgather       the same backwards: blocks go round the rails, each is spread on arrival
- *   allreduce       the one, then the other; 2N steps
- *   alltoall        N steps, (N-1)L b between nodes, N(L-1)b inside. Step k sends to node a+1+k,
- *                   over the rail, the L blocks for that whole node, and spreads what came from
- *                   node a-k
+ *   reduce_scatter  (N-1)b between nodes, N(L-1)b inside. Step t combines blocks of node B = a+1+t:
+ *                   (a,j) adds the blocks (B,j) of all ranks of its node to the sum of
+ *                   (B,j) from node a+1, which makes its next hop in step t+1.
+ *   allgather       the reverse: blocks go round the rails, and each is spread on arrival
+ *   allreduce       reduce_scatter, then allgather; 2N steps
+ *   alltoall        N steps, (N-1)L b between nodes, N(L-1)b inside. Step k sends the L blocks for
+ *                   all ranks of node a+1+k over the rail, and spreads the blocks from node a-k
  *
- * Each block has a place of its own while it passes, so nothing waits for an area to become free.
+ * Each block on its way has its own memory, so no operation waits for memory to become free.
  * Scratch: reduce_scatter (N-1)b, alltoall (N-1)(L-1)b; the others need none.
  *
  * Used by: HCCL (pipeline); NCCL's symmetric rail ring has the same shape. Source: HCCL's
@@ -44,22 +43,22 @@ static int node_at(const struct nodes *nodes, int steps)
     return node < 0 ? node + nodes->count : node;
 }
 
-/* The rank at this rank's place, `steps` nodes on. */
+/* The rank with this local rank, `steps` nodes ahead. */
 static int rail_peer(const struct nodes *nodes, int steps)
 {
     return shape_rank(nodes->shape, node_at(nodes, steps), nodes->local_rank);
 }
 
-static int node_peer(const struct nodes *nodes, int place)
+static int node_peer(const struct nodes *nodes, int local_rank)
 {
-    return shape_rank(nodes->shape, nodes->node, place % nodes->each);
+    return shape_rank(nodes->shape, nodes->node, local_rank % nodes->each);
 }
 
-/* Block of place i (taken modulo L) of node a, of blocks that stand in the order of the ranks. */
+/* Of blocks in rank order, the block of a local rank (taken modulo L) of a node. */
 static struct message block_of(const struct nodes *nodes, const struct view *blocks, int node,
-                               int place)
+                               int local_rank)
 {
-    return view_block(blocks, shape_rank(nodes->shape, node, place % nodes->each));
+    return view_block(blocks, shape_rank(nodes->shape, node, local_rank % nodes->each));
 }
 
 /* Block r of `partial` becomes, on rank r, the combination of all ranks' block r of `source`. */
@@ -75,8 +74,9 @@ static void combine(struct builder *b, const struct group *g, const struct nodes
         if (t > 0)
             put_send(b, g, rail_peer(nodes, -1), before);
         for (int k = 1; k < nodes->each; k++) {
-            int place = nodes->local_rank + k;
-            put_send(b, g, node_peer(nodes, place), block_of(nodes, source, target, place));
+            int local_rank = nodes->local_rank + k;
+            put_send(b, g, node_peer(nodes, local_rank),
+                     block_of(nodes, source, target, local_rank));
         }
         for (int k = 1; k < nodes->each; k++) {
             put_recv_reduce(b, g, node_peer(nodes, nodes->local_rank + nodes->each - k), to, sum);
@@ -88,7 +88,7 @@ static void combine(struct builder *b, const struct group *g, const struct nodes
     }
 }
 
-/* Block r of `all` is there on rank r; then all are there. */
+/* Before: rank r has block r of `all`. Afterwards every rank has all blocks. */
 static void spread(struct builder *b, const struct group *g, const struct nodes *nodes,
                    const struct view *all)
 {
@@ -100,10 +100,10 @@ static void spread(struct builder *b, const struct group *g, const struct nodes 
             put_recv(b, g, rail_peer(nodes, -1), block_of(nodes, all, coming, nodes->local_rank));
         }
         for (int k = 1; k < nodes->each; k++) {
-            int place = nodes->local_rank + nodes->each - k;
+            int local_rank = nodes->local_rank + nodes->each - k;
             put_send(b, g, node_peer(nodes, nodes->local_rank + k),
                      block_of(nodes, all, here, nodes->local_rank));
-            put_recv(b, g, node_peer(nodes, place), block_of(nodes, all, here, place));
+            put_recv(b, g, node_peer(nodes, local_rank), block_of(nodes, all, here, local_rank));
         }
     }
 }
@@ -139,8 +139,8 @@ static void pipeline_allreduce(struct builder *b, const struct call *call)
 
 /* Alltoall. */
 
-/* The L blocks that `from` has for the ranks of this node, on their way through this rank: the own
- * one goes to its destination, the others wait in scratch. */
+/* Where the L blocks from `from` for the ranks of this node lie on this rank: the one for this rank
+ * in the destination, the others in scratch. */
 static struct view passing_blocks(struct builder *b, const struct call *call,
                                   const struct nodes *nodes, int from)
 {
@@ -168,7 +168,7 @@ static void pipeline_alltoall(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     struct nodes nodes = nodes_of(b, call);
     struct view source = view_source_apart(b, call);
-    struct view here = blocks_for_node(b, &nodes, &source, nodes.node); /* of whom step k spreads */
+    struct view here = blocks_for_node(b, &nodes, &source, nodes.node); /* step k spreads these */
     put_copy(b, g, view_block(&call->destination, g->rank), view_block(&source, g->rank));
     for (int k = 0; k < nodes.count; k++) {
         int origin = node_at(&nodes, -k);
@@ -222,7 +222,7 @@ const struct algorithm allgather_pipeline = {
     .aliases = {"rail-ring"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .grouped = true,
-    .summary = "blocks travel round the rails, and are spread in each node on arrival",
+    .summary = "blocks travel round the rails, and each is spread in the node on arrival",
     .rounds = "N",
     .sent = "(N-1)b + N(L-1)b",
     .users = "HCCL, NCCL (symmetric)",
@@ -235,7 +235,7 @@ const struct algorithm alltoall_pipeline = {
     .name = "pipeline",
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .grouped = true,
-    .summary = "blocks for a whole node over the rail, spread there while the next ones come",
+    .summary = "blocks for a whole node over the rail, spread there while the next ones arrive",
     .rounds = "N",
     .sent = "(N-1)L b + N(L-1)b",
     .users = "HCCL",

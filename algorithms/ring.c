@@ -1,29 +1,28 @@
 /*
- * ring.c - the ring: everything moves from r to r+1, one block a step.
+ * ring.c - the ring: rank r sends to rank r+1 only, one block a step.
  *
  *      0 ---> 1         Each rank talks to two neighbours only; every link carries one block in
  *      ^      |         every step. Bandwidth-optimal for reduce_scatter, allgather and allreduce,
  *      |      v         at the price of p-1 steps (2(p-1) for allreduce).
  *      3 <--- 2
  *
- *   reduce_scatter, step k:  -> r+1 partial of block r-1-k     <- r-1 that of r-2-k, add mine
+ *   reduce_scatter, step k:  -> r+1 partial of block r-1-k     <- r-1 that of r-2-k, add own
  *   allgather,      step k:  -> r+1 block r-k                  <- r-1 block r-1-k
- *   allreduce:               the one, then the other, on the vector cut into p blocks
+ *   allreduce:               reduce_scatter, then allgather, on the vector cut into p blocks
  *
  *   scatter,        step t:  v -> v+1 block p-1-t+v if t >= v: the farthest first, so all end at
- *                            once. v counts ranks, and blocks, from the root
- *   gather:                  scatter, backwards in time
+ *                            once. v numbers ranks, and blocks, from the root
+ *   gather:                  scatter, reversed in time
  *
  *   collective      steps    sent          scratch
  *   reduce_scatter  p-1      (p-1)b        2b   (block c is combined in the order c+1, c+2, ..., c)
  *   allgather       p-1      (p-1)b        0
  *   allreduce       2(p-1)   2(p-1)b       0
- *   scatter         p-1      (p-1)b        (p-2)b: a place for each block that passes
+ *   scatter         p-1      (p-1)b        (p-2)b, for the blocks on their way
  *   gather          p-1      (p-1)b        (p-2)b
  *
- * A partial is never received where another still waits to be sent: reduce_scatter alternates
- * between two areas, since with one all ranks would wait for each other in a circle when nothing is
- * buffered.
+ * A receive must not overwrite an unsent partial. So reduce_scatter alternates between two areas:
+ * with one, and without buffering, all ranks would wait for each other in a circle.
  *
  * Used by: NCCL, Open MPI, MPICH, UCC, HCCL. Source: Patarasuk and Yuan, "Bandwidth optimal all-
  * reduce algorithms for clusters of workstations", JPDC 2009.
@@ -59,7 +58,7 @@ void ring_allgather_on(struct builder *b, const struct group *g, const struct vi
     ring_pass(b, g, all, g->size - 1);
 }
 
-/* v: this rank's place behind the root. */
+/* v: the rank relative to the root. */
 static void ring_scatter_on(struct builder *b, const struct group *g, int root,
                             const struct view *kept)
 {

@@ -1,11 +1,11 @@
 /*
- * ring_alltoall.c - alltoall between neighbours only: blocks are stored and forwarded.
+ * ring_alltoall.c - alltoall between neighbours only: ranks store and forward blocks.
  *
  *   p = 4, one way, rank 0 (s>t: the block of s for t)
  *      ->1 {0>1, 0>2, 0>3}  |  ->1 {3>1, 3>2}  |  ->1 {2>1}
  *
- * The block of s for t has (t-s) mod p hops to go. Step k carries those that started k ranks back
- * and have more than k hops to go, the one for the next rank first: it ends there, the rest goes
+ * The block of s for t travels (t-s) mod p hops. Step k carries the blocks that started k ranks back
+ * and have more than k hops, the one for the next rank first: that one ends there, the others go
  * on.
  *
  *   name        steps        sent
@@ -13,18 +13,18 @@
  *   ring-bidir  floor(p/2)   floor(p^2/4) b: each block goes the shorter way, floor(p/2) hops at
  *                            most forwards and floor((p-1)/2) backwards
  *
- * What goes on stands side by side in an area, as one span. Areas alternate, so that nothing is
- * received where something still waits to be sent; together they are as long as the two longest
- * such messages: about 2(p-2)b of scratch, for ring-bidir half of it in each direction.
+ * The blocks that go on are contiguous in an area, as one span. Two areas alternate, so that no
+ * receive overwrites unsent blocks. Together they are as long as the two longest such messages:
+ * about 2(p-2)b of scratch, for ring-bidir half of it in each direction.
  *
- * Blocks of different lengths travel alike, since every rank knows all lengths.
+ * Blocks may have different lengths, since every rank knows all lengths.
  *
- * For links that reach neighbours only: it moves many times what a direct exchange does.
+ * For links that reach neighbours only: it sends many times the bytes of a direct exchange.
  */
 #include "algorithms/algorithms.h"
 
-/* What one step brings from the neighbour: blocks of `from` with more than k hops, up to `longest`,
- * in direction `way`. The first of them is for this rank. */
+/* Elements that go on after step k: the blocks of rank `from`, k + 1 ranks back, that travel k + 2
+ * to `longest` hops in direction `way`. */
 static size_t passing_length(const struct call *call, int way, int k, int longest)
 {
     int p = call->group->size, from = (call->group->rank + (p - way) * (k + 1)) % p;
@@ -34,8 +34,8 @@ static size_t passing_length(const struct call *call, int way, int k, int longes
     return length;
 }
 
-/* Blocks that have up to `longest` hops to go in direction `way`: +1 to the next rank, -1 to the
- * previous. */
+/* Moves all blocks that travel up to `longest` hops in direction `way`: +1 to the next rank, -1 to
+ * the previous one. */
 static void pass_around(struct builder *b, const struct call *call, const struct group *g,
                         const struct view *source, int way, int longest)
 {
@@ -80,7 +80,7 @@ static void bidir_alltoall(struct builder *b, const struct call *call)
 const struct algorithm alltoall_ring = {
     .name = "ring",
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
-    .summary = "blocks are stored and forwarded along the ring",
+    .summary = "ranks store and forward blocks along the ring",
     .rounds = "p-1",
     .sent = "p(p-1)/2 b",
     .users = "links to neighbours only",
@@ -90,7 +90,7 @@ const struct algorithm alltoall_ring = {
 const struct algorithm alltoall_ring_bidir = {
     .name = "ring-bidir",
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
-    .summary = "blocks are stored and forwarded, the shorter way round the ring",
+    .summary = "ranks store and forward blocks, the shorter way round the ring",
     .rounds = "floor(p/2)",
     .sent = "floor(p^2/4) b",
     .users = "links to neighbours only",

@@ -1,5 +1,5 @@
 /*
- * ring_several.c - several rings at once over the same ranks, each on a lane of its own.
+ * ring_several.c - several rings at once over the same ranks, each on its own lane.
  *
  *      0 ---> 1        0 <--- 1       A stride s that has no divisor in common with p makes a ring
  *      ^      |        |      ^       0, s, 2s, ... over all ranks. Different strides use different
@@ -12,9 +12,8 @@
  *   ring-bidir  allreduce       2(p-1)       2(p-1)b   half of the vector, likewise
  *   ring-multi  allreduce       2(p-1)       2(p-1)b   a C-th of the vector, on the C least strides
  *
- * Each is the plain ring (ring.c) on the ranks in another order, and needs the same scratch. Where
- * the two directions of a link, or several links of a rank, are there to be used, so many times the
- * bandwidth is.
+ * Each is the plain ring (ring.c) on the ranks in another order, and needs the same scratch. It
+ * multiplies the bandwidth if a link has two directions, or a rank several links.
  *
  * Used by: HCCL (double ring), NCCL (a ring for each channel, in orders that it finds by search).
  */
@@ -29,36 +28,36 @@
 /* The ranks in the order of one ring. */
 struct ring {
     struct group group;
-    const int *places; /* in the group that it is made of */
+    const int *members; /* its ranks, as group ranks of the original group */
 };
 
-/* The first ring keeps the lane of `group`. All are made before any is written, so that their
- * rounds begin together. False: the builder has failed. */
+/* The first ring keeps the lane of `group`. The caller writes after all rings are made, so that
+ * their rounds begin together. False: the builder has failed. */
 static bool rings_make(struct builder *b, const struct group *group, const long *strides, int count,
                        struct ring *rings)
 {
     int p = group->size;
     for (int c = 0; c < count; c++) {
         struct group lane = c == 0 ? *group : group_on_lane(b, group);
-        int *places = index_array(b, p);
-        if (!places)
+        int *members = index_array(b, p);
+        if (!members)
             return false;
         for (int i = 0; i < p; i++)
-            places[i] = (int)(i * strides[c] % p);
-        rings[c] = (struct ring){group_part(b, &lane, places, p), places};
+            members[i] = (int)(i * strides[c] % p);
+        rings[c] = (struct ring){group_part(b, &lane, members, p), members};
     }
     return true;
 }
 
-/* A share of every block, and where there is a block for each rank, those in the ring's order. */
+/* A share of every block. If there is a block for each rank, they are in the ring's order. */
 static struct view ring_share(struct builder *b, const struct view *view, const struct ring *ring,
                               int share, int shares)
 {
     struct view part = view_channel(b, view, share, shares);
-    return part.blocks > 1 ? view_select(b, &part, ring->places, part.blocks) : part;
+    return part.blocks > 1 ? view_select(b, &part, ring->members, part.blocks) : part;
 }
 
-/* `count` rings, each of which carries its share of every block by `write`. */
+/* Calls `write` for each of `count` rings, with its share of every block. */
 static void rings_write(struct builder *b, const struct call *call, const long *strides, int count,
                         void (*write)(struct builder *b, const struct call *call))
 {
@@ -74,7 +73,7 @@ static void rings_write(struct builder *b, const struct call *call, const long *
     }
 }
 
-/* On a vector that is cut already. */
+/* The vector is already cut. */
 static void cut_allreduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -115,7 +114,7 @@ static void bidir_allgather(struct builder *b, const struct call *call)
     put_copy(b, call->group, view_block(&call->destination, call->group->rank),
              view_all(b, &call->source));
     for (int c = 0; made && c < 2; c++) {
-        struct view all = view_select(b, &call->destination, rings[c].places, p);
+        struct view all = view_select(b, &call->destination, rings[c].members, p);
         ring_pass(b, &rings[c].group, &all, steps[c]);
         group_join(b, call->group, &rings[c].group);
     }

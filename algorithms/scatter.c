@@ -5,25 +5,25 @@
  *                                  0 -> 2: blocks 2, 3
  *                                  0 -> 1, 2 -> 3, 4 -> 5: one block each
  *
- * A message is the blocks of a whole subtree, so the root sends no block twice. Gather is the same
- * backwards: what a rank sends up is what its children brought, and its own block.
+ * A message is the blocks of a whole subtree, so the root sends each block once. Gather is the
+ * reverse: a rank sends its children's blocks and its own to its parent.
  *
  *   collective      name          steps              sent, busiest rank         scratch
  *   scatter         linear        1                  (p-1)b                     0
  *   scatter         binomial      ceil(log2 p)       (p-1)b                     up to n/2
  *   scatter         knomial       ceil(log_k p)      (p-1)b                     up to n/k
- *   gather          as scatter, but that the busiest rank sends its subtree: b, n/2, n/k at most
+ *   gather          as scatter, but the busiest rank sends its subtree: b, n/2, n/k at most
  *   allgather       gather-bcast  2 ceil(log2 p)     p b ceil(log2 p)           0
  *   reduce_scatter  linear        2                  p b (the others); the root (p-1)b       n
  *   broadcast       scatter-ring  ceil(log2 p)+p-1   2(p-1)b                    0
  *   reduce          ring-gather   p-1+ceil(log2 p)   (p-1)b + n/2 at most       n
  *
- * Blocks stand for ranks, and subtrees for the ranks from v on, v = (r - root) mod p: two pieces
- * where they wrap. All ranks know how long all blocks are, so trees serve the forms with counts
- * too. gather-bcast gathers into the destination, where all blocks have room anyway.
+ * A subtree is a run of ranks from v on, v = (r - root) mod p, and so of blocks: two spans where it
+ * wraps. All ranks know the lengths of all blocks, so trees serve the forms with counts, too.
+ * gather-bcast gathers into the destination, which has room for all blocks.
  *
- * The halves of scatter-ring and ring-gather each move the minimum: that is why a broadcast of a
- * long message in two stages beats one that sends all of it ceil(log2 p) times.
+ * Both halves of scatter-ring and ring-gather send the minimum. So a broadcast of a long message in
+ * two stages is faster than one that sends all of it ceil(log2 p) times.
  *
  * Used by: linear HCCL (Star, Mesh), NCCL, Open MPI; binomial MPICH, Open MPI; knomial UCC, MPICH;
  * gather-bcast and linear reduce_scatter Open MPI (basic); scatter-ring MPICH, Open MPI. Source of
@@ -105,8 +105,8 @@ static void gather_bcast(struct builder *b, const struct call *call)
     compose_allgather(b, call, gather_bcast_on);
 }
 
-/* The root combines in scratch, and not partly in its destination: in place that is a part of what
- * it combines with. */
+/* The root combines in scratch. Its destination, in place, is a part of an operand: a target must
+ * not overlap its input partly. */
 static void linear_reduce_scatter(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;

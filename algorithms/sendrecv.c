@@ -1,19 +1,20 @@
 /*
- * sendrecv.c - patterns of one partner each: what the links do, without an algorithm on top.
+ * sendrecv.c - patterns with one partner each: the plain performance of the links.
  *
  *   ring-shift   0 -> 1 -> 2 -> 3 -> 0      every rank sends to r+K and receives from r-K
  *   uni          0 ==> 1                    one direction
  *   bidir        0 <=> 1                    both directions at once
- *   pairs        0 <=> 2, 1 <=> 3           r < p/2 exchanges with r + p/2; of an odd number the
- *                                           last is idle: every link across the middle at once
+ *   pairs        0 <=> 2, 1 <=> 3           r < p/2 exchanges with r + p/2; with odd p the last
+ *                                           rank is idle: every link across the middle at once
  *   pingpong     0 --> 1, then 0 <-- 1      one after the other: half of the time is reported
  *
  *   name         rounds   sent   scratch (in place)
  *   pingpong     2        n      0  (n on rank 1)
  *   the others   1        n      0  (n on ranks that also receive)
  *
- * Here the pattern is the contract: `partner` says whom a rank sends to, and everything else
- * follows from that. window=W cuts the vector into W messages that are in flight together.
+ * Here the pattern is the contract: `partner` returns the rank that a rank sends to, and the
+ * expected data follows from it. window=W cuts the vector into W messages that are in flight
+ * together.
  *
  * Used by: nccl-tests (sendrecv is ring-shift), OSU (latency, bw, bibw), perftest.
  */
@@ -50,7 +51,7 @@ static int pairs_partner(const struct choice *choice, int rank, int ranks)
     return rank < half ? rank + half : rank - half;
 }
 
-/* Whom this rank sends to and receives from; -1: nobody. */
+/* The ranks that this rank sends to and receives from; -1: none. */
 struct partners {
     int to, from;
 };
@@ -93,7 +94,7 @@ static void pingpong_write(struct builder *b, const struct call *call)
         put_send(b, g, 1, view_all(b, &source));
     if (second) {
         put_recv(b, g, 0, view_all(b, &call->destination));
-        put_fence(b, g); /* nothing goes back before all has come */
+        put_fence(b, g); /* the answer starts after the last byte has arrived */
     }
     put_step(b, g);
     if (first)
@@ -108,7 +109,7 @@ static const char *shift_refuses(const struct problem *problem, const struct cho
     long stride = choice_option(choice, "stride");
     if (problem->ranks == 1 || stride % problem->ranks != 0)
         return NULL;
-    snprintf(why, size, "with stride=%ld each of %d ranks would send to itself", stride,
+    snprintf(why, size, "with stride=%ld each of the %d ranks would send to itself", stride,
              problem->ranks);
     return why;
 }
@@ -117,19 +118,19 @@ static const char *alone_refuses(const struct problem *problem, const struct cho
                                  char *why, size_t size)
 {
     (void)choice, (void)why, (void)size;
-    return problem->ranks > 1 ? NULL : "it takes two ranks, and there is one";
+    return problem->ranks > 1 ? NULL : "it needs two ranks, and there is one";
 }
 
-#define WINDOW "messages in flight, into which the vector is cut"
+#define WINDOW "messages in flight; the vector is cut into as many"
 
 const struct algorithm sendrecv_ring_shift = {
     .name = "ring-shift",
     .collectives = SERVES(SENDRECV),
-    .summary = "every rank sends to r+K and receives from r-K; one rank: to itself",
+    .summary = "rank r sends to r+K and receives from r-K; a single rank sends to itself",
     .rounds = "1",
     .sent = "n",
     .users = "nccl-tests",
-    .options = {{"stride", 1, 65536, 1, "K: how far a vector goes"}},
+    .options = {{"stride", 1, 65536, 1, "K: the distance to the receiver"}},
     .refuses = shift_refuses,
     .write = exchange_write,
     .partner = shift_partner,
@@ -178,7 +179,7 @@ const struct algorithm sendrecv_bidir = {
 const struct algorithm sendrecv_pairs = {
     .name = "pairs",
     .collectives = SERVES(SENDRECV),
-    .summary = "r and r + p/2 send to each other at once; an odd rank is idle",
+    .summary = "r and r + p/2 send to each other at once; with odd p the last rank is idle",
     .rounds = "1",
     .sent = "n",
     .users = "bisection tests",

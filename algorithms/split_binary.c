@@ -3,13 +3,13 @@
  *
  *              0
  *      h0    /   \    h1         Odd ranks (v, from the root) carry the first half, even ones the
- *          1       2             second. In the end v and v+1 give each other what they lack:
- *        /   \      \
- *       3     5      4           1 <-> 2, 3 <-> 4; 5 has no mate: the root sends it the other half
+ *          1       2             second. At the end v and v+1 exchange their halves: 1 <-> 2,
+ *        /   \      \            3 <-> 4. 5 has no partner, so the root sends it the other half.
+ *       3     5      4
  *
- * floor(log2 p) + 1 steps. An inner rank sends 1.5 n: two halves down, one to its mate. For even p
- * the root does too: one half down each side, and one to the last rank. No scratch. Against one
- * binary tree for all (2n) this shortens what the inner ranks send, for one more step.
+ * floor(log2 p) + 1 steps. An inner rank sends 1.5 n: two halves down, one to its partner. For even
+ * p the root sends 1.5 n, too: one half down each side, and one to the last rank. No scratch. In one
+ * binary tree inner ranks send 2n: this sends less, for one more step.
  *
  * Used by: Open MPI (split_binary_tree).
  */
@@ -17,7 +17,7 @@
 
 #include "algorithms/common/shapes.h"
 
-/* The half that relative rank v > 0 gets from its parent, or, `other`, from its mate. */
+/* The half that relative rank v > 0 gets from its parent, or, `other`, from its partner. */
 static struct message half_of(const struct view *halves, int v, bool other)
 {
     return view_block(halves, (v % 2 == 0) != other);
@@ -38,14 +38,14 @@ static void split_binary_broadcast(struct builder *b, const struct call *call)
         put_copy(b, g, view_all(b, &call->destination), view_all(b, &call->source));
     tree_down(b, g, &tree, half_of(&halves, v, false), &halves_going);
 
-    int mate = v % 2 == 0 ? v - 1 : v + 1;
+    int partner = v % 2 == 0 ? v - 1 : v + 1;
     put_step(b, g);
     if (p % 2 == 0 && v == 0)
         put_send(b, g, (call->root + p - 1) % p, half_of(&halves, p - 1, true));
-    if (v > 0 && mate < p)
-        put_send(b, g, (call->root + mate) % p, half_of(&halves, v, false));
+    if (v > 0 && partner < p)
+        put_send(b, g, (call->root + partner) % p, half_of(&halves, v, false));
     if (v > 0)
-        put_recv(b, g, (call->root + mate) % p, half_of(&halves, v, true));
+        put_recv(b, g, (call->root + partner) % p, half_of(&halves, v, true));
 }
 
 const struct algorithm broadcast_split_binary = {

@@ -1,24 +1,24 @@
 /*
  * staged.c - alltoall in stages, so that few and large messages go between the nodes.
  *
- * N nodes of L ranks; (a,i) is place i of node a. Without stages a rank sends (N-1)L messages of
- * one block over the slow links.
+ * N nodes of L ranks; (a,i) is local rank i of node a. Without stages a rank sends (N-1)L messages
+ * of one block over the slow links.
  *
- *   staged      1. inside: (a,i) gives (a,j) its N blocks for place j of all nodes
- *               2. between: (a,j) sends (c,j) the L blocks that its node has for it. N-1 messages
- *                  of L blocks a rank, always between equal places ("rail aligned").
+ *   staged      1. inside: (a,i) sends (a,j) its N blocks for local rank j of all nodes
+ *               2. between: (a,j) sends (c,j) the L blocks of its node for it. N-1 messages of L
+ *                  blocks a rank, always between equal local ranks ("rail aligned").
  *
  *       (a,i) --> (a,j) ==> (c,j)        L-1 + N-1 rounds; sent N(L-1)b + L(N-1)b
  *
- *   hier-relay  1. (a,i) gives its L blocks for node c to the place of its node that relays to c
+ *   hier-relay  1. (a,i) sends its L blocks for node c to the rank of its node that relays to c
  *               2. one message of L*L blocks from relay to relay
  *               3. the relay spreads them
  *
  *       (a,i) --> relay(a,c) ==> relay(c,a) --> (c,j)      3 rounds; few and very large messages
  *
- * Blocks inside a node go direct. Blocks on their way stand in scratch, each at a place of its own:
- * (N-1)(L-1) blocks for staged, 2(L^2 - L) for each node that a rank relays to, of which there are
- * ceil((N-1)/L) at most. In place n more.
+ * Blocks inside a node go direct. Blocks on their way lie in scratch, each in its own memory:
+ * (N-1)(L-1) blocks for staged; for hier-relay 2(L^2 - L) for each node that a rank relays to, of
+ * which there are at most ceil((N-1)/L). In place n more.
  *
  * Used by: staged HCCL, MSCCL (two-step), NCCL's PXN is its first stage; relay MSCCL (three-step).
  */
@@ -63,7 +63,7 @@ static struct message block_passing(struct builder *b, const struct staged *s, i
     return view_all(b, &area);
 }
 
-/* Staged. held[h * N + c]: the block of (a,h) for (c, own place), on this rank. */
+/* Staged. held[h * N + c]: the block of (a,h) for node c and this local rank, on this rank. */
 
 static void staged_alltoall(struct builder *b, const struct call *call)
 {
@@ -103,16 +103,16 @@ static void staged_alltoall(struct builder *b, const struct call *call)
 
 /* Relayed. */
 
-/* The place of node `a` whose rank speaks with node `c`. */
-static int relay_place(const struct nodes *nodes, int a, int c)
+/* The local rank of node `a` that relays to node `c`. */
+static int relay_of(const struct nodes *nodes, int a, int c)
 {
     return (a > c ? c : c - 1) % nodes->each;
 }
 
-/* Does this rank speak with node `c`, another one, for its own? */
+/* Does this rank relay to node `c`, another node? */
 static bool relays_to(const struct nodes *nodes, int c)
 {
-    return c != nodes->node && relay_place(nodes, nodes->node, c) == nodes->local_rank;
+    return c != nodes->node && relay_of(nodes, nodes->node, c) == nodes->local_rank;
 }
 
 /* All blocks from node `from` to node `to`, sender by sender, as they lie on this rank. */
@@ -125,13 +125,13 @@ static void node_blocks(struct builder *b, const struct staged *s, int from, int
         blocks[i] = block_passing(b, s, rank_at(nodes, from, i / L), rank_at(nodes, to, i % L));
 }
 
-/* 1: what this rank has for node c goes to its relay; a relay collects. */
+/* 1: this rank's blocks for node c go to its relay; the relay collects. */
 static void relay_collect(struct builder *b, const struct staged *s, int c,
                           const struct message *collected)
 {
     const struct group *g = s->call->group;
     const struct nodes *nodes = &s->nodes;
-    int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
+    int L = nodes->each, relay = relay_of(nodes, nodes->node, c);
     for (int k = 1; k < L; k++) {
         int other = (nodes->local_rank + k) % L;
         if (relay == other) {
@@ -145,13 +145,13 @@ static void relay_collect(struct builder *b, const struct staged *s, int c,
     }
 }
 
-/* 3: a relay spreads what came from node c; the others get theirs. */
+/* 3: a relay spreads the blocks from node c; the others receive theirs. */
 static void relay_spread(struct builder *b, const struct staged *s, int c,
                          const struct message *arrived)
 {
     const struct group *g = s->call->group;
     const struct nodes *nodes = &s->nodes;
-    int L = nodes->each, relay = relay_place(nodes, nodes->node, c);
+    int L = nodes->each, relay = relay_of(nodes, nodes->node, c);
     struct message *blocks = message_array(b, L);
     for (int k = 1; blocks && k < L; k++) {
         int other = (nodes->local_rank + k) % L;
@@ -172,7 +172,7 @@ static void relay_alltoall(struct builder *b, const struct call *call)
     struct staged s = staged_of(b, call);
     const struct nodes *nodes = &s.nodes;
     int N = nodes->count, L = nodes->each, a = nodes->node;
-    struct message *collected = message_array(b, N * L * L); /* by relays, of L * L for each node */
+    struct message *collected = message_array(b, N * L * L); /* by relays, L * L for each node */
     struct message *arrived = message_array(b, N * L * L);
     if (!collected || !arrived)
         return;
@@ -194,7 +194,7 @@ static void relay_alltoall(struct builder *b, const struct call *call)
     }
     put_step(b, g);
     for (int c = 0; c < N; c++) {
-        int peer = rank_at(nodes, c, relay_place(nodes, c, a));
+        int peer = rank_at(nodes, c, relay_of(nodes, c, a));
         if (!relays_to(nodes, c))
             continue;
         put_send(b, g, peer, message_join(b, collected + c * L * L, L * L));
@@ -211,7 +211,7 @@ const struct algorithm alltoall_staged = {
     .aliases = {"two-step", "rail-aligned"},
     .collectives = SERVES(ALLTOALL) | SERVES(ALLTOALLV),
     .grouped = true,
-    .summary = "inside the node to the receiver's place, then along the rails",
+    .summary = "inside the node to the receiver's local rank, then along the rails",
     .rounds = "(L-1) + (N-1)",
     .sent = "N(L-1)b + L(N-1)b",
     .users = "HCCL, MSCCL (two-step), NCCL (PXN)",

@@ -1,6 +1,6 @@
 /*
  * swing.c - partners at distance 1, 1, 3, 5, 11, ... to either side in turn, instead of 1, 2, 4, 8:
- * on a physical ring of ranks, shorter ways for the same number of steps.
+ * shorter ways on a physical ring of ranks, in the same number of steps.
  *
  *   rho(s) = 1 - 2 + 4 - ... (s+1 terms): 1, -1, 3, -5, 11, ...
  *   In step s rank r meets r + rho(s) if r is even, r - rho(s) if it is odd: pairs.
@@ -8,26 +8,26 @@
  *   p = 8     step 0              step 1              step 2
  *             0-1 2-3 4-5 6-7     7-0 1-2 3-4 5-6     0-3 2-5 4-7 6-1
  *
- * reduce_scatter: for each block c the pairs make a tree towards rank c. Who meets c in the last
- * step ships its partial then; who meets c, or one of those that ship later, in the step before,
- * ships then; and so on back to step 0. Where p is even each rank ships each foreign block exactly
- * once, powers of two or not. allgather is the same, backwards in time.
+ * reduce_scatter: for each block c the pairs form a tree towards rank c. The rank that meets c in
+ * the last step sends its partial then. A rank that meets c, or a rank that sends later, in the step
+ * before, sends then; and so on back to step 0. For even p each rank sends each other block exactly
+ * once, also if p is not a power of two. allgather is the same, reversed in time.
  *
- * The trees of all blocks are alike: r and c may both be shifted by an even number, or turned round
- * (x becomes 1 - x). So the tree of block 0 says it all.
+ * The trees of all blocks are alike: r and c may both be shifted by an even number, or mirrored (x
+ * becomes 1 - x). So the tree of block 0 suffices.
  *
- * Odd p: the last rank exchanges directly, in a step of its own: block c goes to each rank c and
- * block p-1 comes from all. The other p-1 ranks swing.
+ * Odd p: the last rank exchanges directly, in an additional step: it sends block c to each rank c,
+ * and receives block p-1 from all. The other p-1 ranks swing.
  *
  *   collective      name       steps             sent       ranks
  *   reduce_scatter  swing      q (odd p: q+1)    (p-1)b     any; q = ceil(log2 p), odd p: of p-1
  *   allgather       swing      the same          (p-1)b     any
  *   allreduce       swing      2q (2q+2)         2(p-1)b    any
- *   allreduce       swing-lat  q                 q n        powers of two: whole vectors each time
+ *   allreduce       swing-lat  q                 q n        powers of two: the whole vector each time
  *   broadcast       swing      q                 root q n   powers of two: holders double each step
  *
- * Scratch: reduce_scatter a place for each block that passes, allreduce none, swing-lat n, since it
- * alternates between two vectors, not to receive into what it still sends.
+ * Scratch: reduce_scatter a block for each block on its way, allreduce none, swing-lat n, since it
+ * alternates between two vectors: a receive must not overwrite unsent data.
  *
  * Source: De Sensi, Bonato, Saam, Hoefler, "Swing: short-cutting rings for higher bandwidth
  * allreduce", NSDI 2024.
@@ -39,7 +39,7 @@
 #include "algorithms/common/compose.h"
 #include "algorithms/common/numbers.h"
 
-/* Whom rank r meets in step s. p is even. */
+/* The partner of rank r in step s. p is even. */
 static int swing_peer(int p, int r, int s)
 {
     long rho = 0;
@@ -49,25 +49,25 @@ static int swing_peer(int p, int r, int s)
     return (int)(peer < 0 ? peer + p : peer);
 }
 
-/* The step in which each rank ships its partial of block 0; rank 0 never does. */
+/* The step in which each rank sends its partial of block 0; -1 for rank 0. */
 static int *swing_tree(struct builder *b, int p)
 {
-    int *ships = index_array(b, p);
-    if (!ships)
+    int *sends = index_array(b, p);
+    if (!sends)
         return NULL;
     for (int r = 0; r < p; r++)
-        ships[r] = -1;
+        sends[r] = -1;
     for (int s = log2_up(p) - 1; s >= 0; s--)
         for (int r = 1; r < p; r++) {
             int peer = swing_peer(p, r, s);
-            if (ships[r] < 0 && (peer == 0 || ships[peer] > s))
-                ships[r] = s;
+            if (sends[r] < 0 && (peer == 0 || sends[peer] > s))
+                sends[r] = s;
         }
-    return ships;
+    return sends;
 }
 
-/* The blocks that rank r ships in step s. Returns how many. */
-static int blocks_shipped(const int *tree, int p, int r, int s, int *blocks)
+/* The blocks that rank r sends in step s. Returns how many. */
+static int blocks_sent(const int *tree, int p, int r, int s, int *blocks)
 {
     int count = 0;
     for (int c = 0; c < p; c++)
@@ -83,28 +83,28 @@ static struct message select_blocks(struct builder *b, const struct view *view, 
     return view_all(b, &some);
 }
 
-/* What one step moves: blocks that this rank ships in a reduce_scatter, and those that its peer
- * ships to it. */
+/* One step of a reduce_scatter: the blocks that this rank sends, and those that it takes from its
+ * peer. */
 struct swing_step {
     int peer;
-    int *shipped, *taken;
-    int shipped_count, taken_count;
+    int *sent, *taken;
+    int sent_count, taken_count;
 };
 
 static struct swing_step swing_step_of(struct builder *b, const int *tree, int p, int r, int s)
 {
     struct swing_step step = {
-        .peer = swing_peer(p, r, s), .shipped = index_array(b, p), .taken = index_array(b, p)};
-    if (step.shipped && step.taken) {
-        step.shipped_count = blocks_shipped(tree, p, r, s, step.shipped);
-        step.taken_count = blocks_shipped(tree, p, step.peer, s, step.taken);
+        .peer = swing_peer(p, r, s), .sent = index_array(b, p), .taken = index_array(b, p)};
+    if (step.sent && step.taken) {
+        step.sent_count = blocks_sent(tree, p, r, s, step.sent);
+        step.taken_count = blocks_sent(tree, p, step.peer, s, step.taken);
     }
     return step;
 }
 
-/* What a message is combined into must be all or none of what it is combined with. Where a step
- * brings more for some blocks and the first for others, these move to their partial beforehand:
- * never up to 20 ranks, and for none that are a power of two. */
+/* A target must equal its input or be disjoint from it. If a step combines some blocks for the first
+ * time and others again, the former are first copied to their partial. That never happens up to 20
+ * ranks, nor for powers of two. */
 static void taken_level(struct builder *b, const struct group *g, const struct swing_step *step,
                         struct message *have, const struct view *partial, int *combined)
 {
@@ -121,8 +121,8 @@ static void taken_level(struct builder *b, const struct group *g, const struct s
     }
 }
 
-/* Odd p, at last: the last rank sends the other blocks to their owners, and combines its own from
- * all. have[c]: this rank's share of block c. */
+/* The additional step of odd p: the last rank sends the other blocks to their owners, and combines
+ * its block from all ranks. have[c]: this rank's partial of block c. */
 static void direct_reduce(struct builder *b, const struct group *g, struct message *have,
                           struct message own)
 {
@@ -140,8 +140,8 @@ static void direct_reduce(struct builder *b, const struct group *g, struct messa
     }
 }
 
-/* As a kernel of compose.h, but that the own block's result goes to `own`: only the last message
- * of all is combined there, since it brings nothing else. */
+/* Like a kernel of compose.h, but the result of this rank's block goes to `own`. Only the last
+ * message is combined there, since it has no other block. */
 static void swing_reduce_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial, struct message own)
 {
@@ -168,7 +168,7 @@ static void swing_reduce_on(struct builder *b, const struct group *g, const stru
             have[step.taken[i]] = view_block(partial, step.taken[i]);
         if (s == steps - 1 && even == p)
             have[r] = own;
-        put_send(b, g, step.peer, select_blocks(b, &held, step.shipped, step.shipped_count));
+        put_send(b, g, step.peer, select_blocks(b, &held, step.sent, step.sent_count));
         put_recv_reduce(b, g, step.peer, select_blocks(b, &held, step.taken, step.taken_count),
                         with);
     }
@@ -205,7 +205,7 @@ static void swing_allgather_on(struct builder *b, const struct group *g, const s
             continue;
         struct swing_step step = swing_step_of(b, tree, even, r, s);
         put_send(b, g, step.peer, select_blocks(b, all, step.taken, step.taken_count));
-        put_recv(b, g, step.peer, select_blocks(b, all, step.shipped, step.shipped_count));
+        put_recv(b, g, step.peer, select_blocks(b, all, step.sent, step.sent_count));
     }
     if (even < p && p > 1)
         direct_gather(b, g, all);
@@ -231,7 +231,7 @@ static void swing_allreduce(struct builder *b, const struct call *call)
     swing_allgather_on(b, g, &all);
 }
 
-/* Counting back from the last result, which belongs into the destination, results alternate. */
+/* Results alternate such that the last one is in the destination. */
 static void swing_lat_allreduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -252,8 +252,8 @@ static void swing_lat_allreduce(struct builder *b, const struct call *call)
     }
 }
 
-/* Every holder sends to whom it meets, so a rank holds the vector from the step on in which it
- * meets a holder. */
+/* Every holder sends to its partner, so a rank holds the vector after the first step in which its
+ * partner is a holder. */
 static void swing_broadcast(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -287,7 +287,8 @@ static const char *power_refuses(const struct problem *problem, const struct cho
     (void)choice;
     if ((ranks & (ranks - 1)) == 0)
         return NULL;
-    snprintf(why, size, "its pairs reach every rank once only for a power of two, not for %d ranks",
+    snprintf(why, size,
+             "its pairs reach every rank only if the number of ranks is a power of two, not %d",
              ranks);
     return why;
 }
@@ -325,7 +326,7 @@ const struct algorithm allreduce_swing = {
 const struct algorithm allreduce_swing_lat = {
     .name = "swing-lat",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "the whole vector is exchanged with swing's partners; powers of two",
+    .summary = "exchanges of the whole vector with swing's partners; powers of two",
     .rounds = "log2 p",
     .sent = "n log2 p",
     .users = "De Sensi et al.",
@@ -336,7 +337,7 @@ const struct algorithm allreduce_swing_lat = {
 const struct algorithm broadcast_swing = {
     .name = "swing",
     .collectives = SERVES(BROADCAST),
-    .summary = "every holder sends to whom it meets; powers of two",
+    .summary = "every holder sends to its partner of the step; powers of two",
     .rounds = "log2 p",
     .sent = "n log2 p",
     .users = "De Sensi et al.",

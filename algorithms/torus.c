@@ -5,16 +5,15 @@
  *      |   |   |      2. each column: allreduce of its part, cut into a block for each row
  *      3 - 4 - 5      3. each row: allgather of the parts
  *
- * With X columns and Y rows: as much data as a ring of all ranks, in 2(X-1) + 2(Y-1) steps instead
- * of 2(p-1): sqrt(p) rather than p hops. No scratch.
+ * With X columns and Y rows: the bytes of a ring of all ranks, in 2(X-1) + 2(Y-1) steps instead of
+ * 2(p-1): about sqrt(p) hops instead of p. No scratch.
  *
- *   torus2d   the grid is full: X Y = p. channels=2 gives half of the vector to a second run with
- *             rows and columns exchanged, at the same time, so that links in both dimensions are
- *             busy; a step is then one of both.
- *   nhr-v1    any p. A grid of a x c = p where c-a < 5; else floor(sqrt p) columns, as many rows, a
- *             row more where at least that many ranks are left, and what is left then stands at the
- *             ends of the first rows, one each. There it takes part in the row's rings, owning an
- *             empty part, and in no column:
+ *   torus2d   the grid is full: X Y = p. channels=2 gives half of the vector to a second allreduce
+ *             with rows and columns exchanged. Both run at the same time, so that links in both
+ *             dimensions are busy; a step is then one of each.
+ *   nhr-v1    any p. A grid of a x c = p if c-a < 5. Else floor(sqrt p) columns and as many rows, or
+ *             one row more if the rest fills it; each rank that is left extends one of the first
+ *             rows. It takes part in the rings of its row with an empty part, and in no column:
  *
  *                  p = 7:  0 1 2
  *                          3 4
@@ -33,8 +32,8 @@
 
 #include "algorithms/common/compose.h"
 
-/* Rows of `columns` ranks; the first `longer` of them have one more. From a rank to that below it,
- * and to that on its right, it is so many places; in longer rows, one more down. */
+/* Rows of `columns` ranks; the first `longer` rows have one more. `down` and `right`: the distance
+ * from a rank to the one below it, and to its right; in longer rows it is one more down. */
 struct grid {
     int rows, columns, longer;
     int down, right;
@@ -45,7 +44,7 @@ static int grid_length(const struct grid *grid, int row)
     return grid->columns + (row < grid->longer);
 }
 
-static int grid_place(const struct grid *grid, int row, int column)
+static int grid_rank(const struct grid *grid, int row, int column)
 {
     return row * grid->down + column * grid->right + (row < grid->longer ? row : grid->longer);
 }
@@ -70,16 +69,16 @@ static struct grid grid_nhr(int p)
     return (struct grid){rows, columns, p - rows * columns, .down = columns, .right = 1};
 }
 
-/* Where this rank stands. */
-static void grid_find(const struct grid *grid, int place, int *row, int *column)
+/* The row and column of a group rank. */
+static void grid_find(const struct grid *grid, int rank, int *row, int *column)
 {
     for (*row = 0; *row < grid->rows; (*row)++)
         for (*column = 0; *column < grid_length(grid, *row); (*column)++)
-            if (grid_place(grid, *row, *column) == place)
+            if (grid_rank(grid, *row, *column) == rank)
                 return;
 }
 
-/* A part of `whole` for each column, and an empty one for the rank behind the last column. */
+/* A part of `whole` for each column, and an empty one for the rank beyond the last column. */
 static struct view grid_parts(struct builder *b, const struct view *whole, const struct grid *grid,
                               int length)
 {
@@ -90,17 +89,17 @@ static struct view grid_parts(struct builder *b, const struct view *whole, const
     return (struct view){parts, parts ? length : 0};
 }
 
-/* The allreduce of one part among the ranks of a column. Who is in none counts its steps. */
+/* The allreduce of one part among the ranks of a column. A rank in no column counts its steps. */
 static void column_allreduce(struct builder *b, const struct call *call, const struct grid *grid,
                              int column, const struct view *parts)
 {
     int which = column < grid->columns ? column : 0;
-    int *places = index_array(b, grid->rows);
-    if (!places)
+    int *members = index_array(b, grid->rows);
+    if (!members)
         return;
     for (int i = 0; i < grid->rows; i++)
-        places[i] = grid_place(grid, i, which);
-    struct group group = group_part(b, call->group, places, grid->rows);
+        members[i] = grid_rank(grid, i, which);
+    struct group group = group_part(b, call->group, members, grid->rows);
     struct call inner = *call;
     inner.group = &group;
     inner.source = inner.destination = view_of(b, view_block(parts, which));
@@ -112,15 +111,15 @@ static void grid_allreduce(struct builder *b, const struct call *call, const str
     const struct group *g = call->group;
     int row = 0, column = 0;
     grid_find(grid, g->rank, &row, &column);
-    int length = grid_length(grid, row), *places = index_array(b, length);
-    if (!places)
+    int length = grid_length(grid, row), *members = index_array(b, length);
+    if (!members)
         return;
     for (int i = 0; i < length; i++)
-        places[i] = grid_place(grid, row, i);
-    struct group group = group_part(b, g, places, length);
+        members[i] = grid_rank(grid, row, i);
+    struct group group = group_part(b, g, members, length);
     struct view source = grid_parts(b, &call->source, grid, length);
     struct view parts = grid_parts(b, &call->destination, grid, length);
-    bool waits = grid->longer > 0 && row >= grid->longer; /* a step more in longer rows */
+    bool waits = grid->longer > 0 && row >= grid->longer; /* longer rows have one more step */
 
     if (length == 1)
         put_copy(b, g, view_all(b, &parts), view_all(b, &source));
@@ -182,7 +181,7 @@ const struct algorithm allreduce_torus2d = {
     .sent = "2(p-1)b",
     .users = "Mikami et al., Ying et al.",
     .options = {{"columns", 0, 65536, 0, "X: ranks in a row; 0: the most square grid"},
-                {"channels", 1, 2, 1, "2: half of the vector takes the columns first"}},
+                {"channels", 1, 2, 1, "2: half of the vector goes along the columns first"}},
     .refuses = torus_refuses,
     .write = torus_allreduce,
 };
@@ -190,7 +189,7 @@ const struct algorithm allreduce_torus2d = {
 const struct algorithm allreduce_nhr_v1 = {
     .name = "nhr-v1",
     .collectives = SERVES(ALLREDUCE),
-    .summary = "rings on a grid about as wide as high, whose first rows may be longer by one",
+    .summary = "rings on an almost square grid, whose first rows may have one more rank",
     .rounds = "about 4 sqrt(p)",
     .sent = "about 2n",
     .users = "HCCL (formerly)",

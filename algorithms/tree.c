@@ -1,10 +1,10 @@
 /*
- * tree.c - broadcast down a tree, reduce up a tree, and both one after the other: allreduce and
- * barrier. One algorithm for each shape of tree (shapes.h draws them).
+ * tree.c - broadcast down a tree, reduce up a tree, and both in sequence: allreduce and barrier. One
+ * algorithm for each shape of tree (shapes.c lists them).
  *
- *        0            Down, a rank hands on what it receives as it comes; up, what it has combined
- *       / \           as it is combined. So a long message is on all links of a deep tree at once,
- *      1   2          and costs little more than one hop; a short one costs the depth.
+ *        0            Down, a rank passes on elements as they arrive; up, as they are combined. So a
+ *       / \           long message is on all links of a deep tree at once, and takes little more
+ *      1   2          than one hop; a short message takes the depth of the tree.
  *     / \   \
  *    3   5   4        An allreduce goes up and then down: the root sends the first elements down
  *                     while the last ones still come up.
@@ -20,17 +20,17 @@
  *   binary               floor(log2 p)    2n                  n
  *   in-order-binary      floor(log2 p)    -                   n; 1 step more if the root is not p-1
  *
- * An allreduce has twice the steps; what its busiest rank sends is what the root sends in a
- * broadcast, or n more where inner ranks have as many children as the root. All but the root of a
- * reduce send n, once.
+ * An allreduce has twice the steps. Its busiest rank sends as much as the root of a broadcast, or n
+ * more if inner ranks have as many children as the root. In a reduce every rank except the root
+ * sends n, once.
  *
- * Ranks count from the root: v = (r - root) mod p. Broadcast and allreduce need no scratch, reduce
- * n on every rank between a leaf and the root. With root 0, linear, chain, binomial and knomial
- * combine in the order of the ranks. With another root they do not, as v goes on with rank 0 behind
- * p-1: chain combines from the highest v down, binomial runs of v, and a rank with several children
- * in one round (linear, knomial) the nearest ranks on both sides first: root 2 of 4 takes 1, 3, 0.
- * in-order-binary keeps the order whatever the root is: its tree stands on real ranks below p-1,
- * which sends the result to the root.
+ * Ranks are relative to the root: v = (r - root) mod p. Broadcast and allreduce need no scratch,
+ * reduce n on every rank between a leaf and the root. With root 0, linear, chain, binomial and
+ * knomial combine in rank order. With another root they do not, since v wraps from rank p-1 to rank
+ * 0: chain combines from the highest v down, binomial runs of v. A rank with several children in one
+ * round (linear, knomial) takes the nearest ranks on both sides first: root 2 of 4 takes 1, 3, 0.
+ * in-order-binary keeps rank order for every root: its tree is on world ranks below p-1, which sends
+ * the result to the root.
  *
  * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline; chain with fanout
  * k), NCCL; binomial MPICH, Open MPI, HCCL (NHR one-shot); binomial-near HCCL (NB); knomial Open
@@ -47,7 +47,7 @@ static void broadcast_down(struct builder *b, const struct call *call, tree_shap
     const struct group *g = call->group;
     struct message to = view_all(b, &call->destination), from = view_all(b, &call->source);
     struct tree tree = tree_of(b, g, shape, k, call->root);
-    if (g->rank == call->root) /* it sends from the source, so nothing waits for this */
+    if (g->rank == call->root) /* the root sends from its source, so no send waits for this copy */
         put_copy(b, g, to, from);
     tree_broadcast(b, g, &tree, from, to);
 }
@@ -114,7 +114,7 @@ static void binary_broadcast(struct builder *b, const struct call *call)
 
 /* Reduce. */
 
-/* Where what a rank has combined lies: the root has a destination. */
+/* Where a rank combines: the root in its destination, others in scratch. */
 static struct message partial_result(struct builder *b, const struct call *call)
 {
     struct view scratch = view_scratch(b, &call->source);
@@ -214,7 +214,7 @@ const struct algorithm broadcast_linear = {
     .name = "linear",
     .aliases = {"star", "flat", "basic-linear"},
     .collectives = SERVES(BROADCAST),
-    .summary = "the root sends to everybody, or to C ranks at a time",
+    .summary = "the root sends to all ranks, or to C ranks at a time",
     .rounds = "1, or ceil((p-1)/C)",
     .sent = "(p-1)n",
     .users = "HCCL (Star), Open MPI",
@@ -248,7 +248,7 @@ const struct algorithm broadcast_binomial = {
     .name = "binomial",
     .aliases = {"nhr-oneshot", "tree"},
     .collectives = SERVES(BROADCAST),
-    .summary = "the number of ranks that have it doubles in each step",
+    .summary = "the number of ranks with the vector doubles in each step",
     .rounds = "ceil(log2 p)",
     .sent = "n ceil(log2 p)",
     .users = "MPICH, Open MPI, HCCL",
@@ -258,7 +258,7 @@ const struct algorithm broadcast_binomial = {
 const struct algorithm broadcast_binomial_near = {
     .name = "binomial-near",
     .collectives = SERVES(BROADCAST),
-    .summary = "the binomial tree that serves near ranks first",
+    .summary = "a binomial tree that serves near ranks first",
     .rounds = "ceil(log2 p)",
     .sent = "n ceil(log2 p)",
     .users = "HCCL (NB)",
@@ -268,7 +268,7 @@ const struct algorithm broadcast_binomial_near = {
 const struct algorithm broadcast_knomial = {
     .name = "knomial",
     .collectives = SERVES(BROADCAST),
-    .summary = "the number of ranks that have it grows k-fold in each step",
+    .summary = "the number of ranks with the vector grows k-fold in each step",
     .rounds = "ceil(log_k p)",
     .sent = "(k-1)n ceil(log_k p) at most",
     .users = "Open MPI, MPICH, UCC",
@@ -291,7 +291,7 @@ const struct algorithm reduce_linear = {
     .name = "linear",
     .aliases = {"star"},
     .collectives = SERVES(REDUCE),
-    .summary = "everybody sends to the root, which combines in rank order",
+    .summary = "all ranks send to the root, which combines in rank order",
     .rounds = "1",
     .sent = "n",
     .users = "HCCL (Star), Open MPI",
@@ -356,7 +356,7 @@ const struct algorithm allreduce_linear = {
     .name = "linear",
     .aliases = {"basic-linear"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "everybody sends to rank 0, which sends back the result",
+    .summary = "all ranks send to rank 0, which sends back the result",
     .rounds = "2",
     .sent = "(p-1)n",
     .users = "Open MPI (basic_linear)",
@@ -411,7 +411,7 @@ const struct algorithm barrier_central = {
     .name = "central",
     .aliases = {"linear"},
     .collectives = SERVES(BARRIER),
-    .summary = "all signal to rank 0, which signals to all",
+    .summary = "all ranks signal rank 0, which signals all ranks",
     .rounds = "2",
     .sent = "p-1 signals",
     .users = "Open MPI",

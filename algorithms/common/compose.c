@@ -1,5 +1,5 @@
 /*
- * compose.c - collectives made of one kernel, or of two.
+ * compose.c - collectives of one kernel, or of two.
  */
 #include "algorithms/common/compose.h"
 

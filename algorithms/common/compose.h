@@ -1,13 +1,13 @@
 /*
- * compose.h - kernels, and the collectives that are made of two of them.
+ * compose.h - kernels, and the collectives of one or two of them.
  *
- * A kernel is the exchange of a collective, on blocks that may lie anywhere. It is written once by
- * its family; here it becomes the collective of its own name, its form with counts, and a half of
- * others: reduce_scatter then allgather is an allreduce, scatter then allgather a broadcast,
- * reduce_scatter then gather a reduce.
+ * A kernel is the exchange of a collective, on blocks at any address. Its family writes it once;
+ * here it becomes the collective of its own name, its form with counts, and a half of others:
+ * reduce_scatter then allgather is an allreduce, scatter then allgather a broadcast, reduce_scatter
+ * then gather a reduce.
  *
- * Blocks differ in length, and may be empty. Scratch that no operation touches takes no room, so a
- * view of scratch for every block costs nothing but the blocks that are used.
+ * Blocks may differ in length, or be empty. The schedule keeps only scratch that operations touch,
+ * so a view of scratch for every block costs only the blocks that are used.
  */
 #ifndef CCTEST_ALGORITHMS_COMMON_COMPOSE_H
 #define CCTEST_ALGORITHMS_COMMON_COMPOSE_H
@@ -15,24 +15,26 @@
 #include "schedule/algorithm.h"
 
 /* Block r of `partial` becomes, on rank r, the combination of all ranks' block r of `source`.
- * partial->messages[c] is where this rank may put its partial result of block c while it passes; it
- * may be the same memory as block c of the source, which is then given up. */
+ * partial->messages[c] is where this rank may put its partial result of block c on its way. It may
+ * be the same memory as block c of the source, which is then overwritten. */
 typedef void reduce_scatter_kernel(struct builder *b, const struct group *g,
                                    const struct view *source, const struct view *partial);
 
-/* Block r of `all` is there on rank r. Then all blocks are there on all ranks. */
+/* Before: rank r has block r of `all`. Afterwards every rank has all blocks. */
 typedef void allgather_kernel(struct builder *b, const struct group *g, const struct view *all);
 
-/* The root has all blocks of `kept`. Then rank r has block r; others it may hold on the way. */
+/* Before: the root has all blocks of `kept`. Afterwards rank r has block r; it may hold others on
+ * their way. */
 typedef void scatter_kernel(struct builder *b, const struct group *g, int root,
                             const struct view *kept);
 
-/* Block r of `kept` is there on rank r. Then the root has all; others may hold some on the way. */
+/* Before: rank r has block r of `kept`. Afterwards the root has all blocks; other ranks may hold
+ * some on their way. */
 typedef void gather_kernel(struct builder *b, const struct group *g, int root,
                            const struct view *kept);
 
-/* Scratch for a block of every rank, as long as those of `like`, but for the own one, which lies at
- * `own`. */
+/* Scratch for a block of every rank, with the lengths of those of `like`; the block of this rank
+ * lies at `own` instead. */
 struct view view_apart(struct builder *b, const struct group *g, const struct view *like,
                        struct message own);
 
@@ -43,12 +45,12 @@ void compose_allgather(struct builder *b, const struct call *call, allgather_ker
 void compose_scatter(struct builder *b, const struct call *call, scatter_kernel *kernel);
 void compose_gather(struct builder *b, const struct call *call, gather_kernel *kernel);
 
-/* For kernels that have options: what a rank keeps of the blocks, with the root's own copy written.
- * The kernel on it is the whole rest of the collective. */
+/* For kernels that have options: where a rank keeps the blocks. They also write the root's copy of
+ * its own block; the kernel does the rest. */
 struct view compose_scatter_begin(struct builder *b, const struct call *call);
 struct view compose_gather_begin(struct builder *b, const struct call *call);
 
-/* Those of two: the vector is cut into a block for each rank. */
+/* The collectives of two kernels: the vector is cut into a block for each rank. */
 void compose_allreduce(struct builder *b, const struct call *call, reduce_scatter_kernel *first,
                        allgather_kernel *second);
 void compose_broadcast(struct builder *b, const struct call *call, scatter_kernel *first,

@@ -1,8 +1,8 @@
 /*
  * fold.c - the fold to a power of the radix.
  *
- * Group v has the one rank that it would have anyway, and k - 1 of the rest as long as there are
- * some: it begins at v + min(v (k - 1), rest).
+ * Group v has one rank, and k - 1 of the rest until that is used up: it begins at
+ * v + min(v (k - 1), rest).
  *
  * Used by: MPICH and Open MPI (the odd rank of a pair is active), HCCL (the even one, or the root).
  */
@@ -16,31 +16,31 @@ int fold_first(const struct fold *fold, int v)
 
 int fold_active(const struct fold *fold, int v)
 {
-    int wanted = fold_first(fold, v) + fold->seat, last = fold_first(fold, v + 1) - 1;
+    int wanted = fold_first(fold, v) + fold->chosen, last = fold_first(fold, v + 1) - 1;
     return wanted < last ? wanted : last;
 }
 
-int fold_index(const struct fold *fold, int place)
+int fold_index(const struct fold *fold, int rank)
 {
     int v = 0;
-    while (fold_first(fold, v + 1) <= place)
+    while (fold_first(fold, v + 1) <= rank)
         v++;
     return v;
 }
 
 struct fold fold_make(struct builder *b, const struct group *g, int radix, int favourite)
 {
-    struct fold fold = {.radix = radix, .power = 1, .seat = radix - 1};
+    struct fold fold = {.radix = radix, .power = 1, .chosen = radix - 1};
     while (fold.power <= g->size / radix)
         fold.power *= radix;
     fold.rest = g->size - fold.power;
     if (favourite >= 0)
-        fold.seat = favourite - fold_first(&fold, fold_index(&fold, favourite));
+        fold.chosen = favourite - fold_first(&fold, fold_index(&fold, favourite));
     fold.mine = fold_index(&fold, g->rank);
-    int *places = index_array(b, fold.power);
-    for (int v = 0; places && v < fold.power; v++)
-        places[v] = fold_active(&fold, v);
-    fold.actives = group_part(b, g, places, places ? fold.power : 0);
+    int *members = index_array(b, fold.power);
+    for (int v = 0; members && v < fold.power; v++)
+        members[v] = fold_active(&fold, v);
+    fold.actives = group_part(b, g, members, members ? fold.power : 0);
     return fold;
 }
 
@@ -60,8 +60,8 @@ struct view fold_blocks(struct builder *b, const struct fold *fold, const struct
     return (struct view){messages, messages ? fold->power : 0};
 }
 
-/* The active one takes its neighbours in one after the other, those below and then those above, so
- * that what it has is always that of a run of ranks. */
+/* The active rank combines its neighbours' data one after the other, from those below, then those
+ * above, so that it always holds the combination of a run of ranks. */
 struct message fold_in(struct builder *b, const struct group *g, const struct fold *fold,
                        struct message own, struct message to)
 {

@@ -1,5 +1,5 @@
 /*
- * hops.c - the exchanges of a logarithmic number of steps that need no power of two.
+ * hops.c - exchanges in a logarithmic number of steps for any number of ranks.
  */
 #include "algorithms/common/hops.h"
 

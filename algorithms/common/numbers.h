@@ -4,7 +4,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_NUMBERS_H
 #define CCTEST_ALGORITHMS_COMMON_NUMBERS_H
 
-/* The greatest number that divides both; of two that are not negative. */
+/* The greatest common divisor of two numbers that are not negative. */
 static inline long common_divisor(long x, long y)
 {
     while (y != 0) {
@@ -24,7 +24,7 @@ static inline int log2_down(int x)
     return log;
 }
 
-/* ceil(log2 x); 0 of nothing. */
+/* ceil(log2 x); 0 for x < 2. */
 static inline int log2_up(int x)
 {
     return x > 1 ? log2_down(x - 1) + 1 : 0;

@@ -7,27 +7,27 @@
 #include "algorithms/common/compose.h"
 #include "algorithms/common/fold.h"
 
-/* One level, as a rank sees it. */
+/* One level of a rank. */
 struct level {
-    int weight; /* distance to the one with the next digit */
+    int weight; /* distance to the rank with the next digit */
     int digit;  /* the rank's digit of that weight */
-    int first;  /* block where its window begins */
+    int first;  /* first block of its window */
     int part;   /* blocks in each of the k parts of the window */
 };
 
-static int level_count(int radix, int places)
+static int level_count(int radix, int ranks)
 {
     int count = 0;
-    for (; places > 1; places /= radix)
+    for (; ranks > 1; ranks /= radix)
         count++;
     return count;
 }
 
-static struct level level_of(int radix, int places, enum recursive_order order, int v, int index)
+static struct level level_of(int radix, int ranks, enum recursive_order order, int v, int index)
 {
-    struct level level = {.part = places};
+    struct level level = {.part = ranks};
     for (int i = 0;; i++) {
-        level.weight = order == NEAR_FIRST ? places / level.part : level.part / radix;
+        level.weight = order == NEAR_FIRST ? ranks / level.part : level.part / radix;
         level.part /= radix;
         level.digit = v / level.weight % radix;
         if (i == index)
@@ -49,16 +49,16 @@ static struct message level_part(struct builder *b, const struct view *view,
     return view_blocks(b, view, level->first + digit * level->part, 1, level->part);
 }
 
-int recursive_block(int radix, int places, enum recursive_order order, int v)
+int recursive_block(int radix, int ranks, enum recursive_order order, int v)
 {
-    int levels = level_count(radix, places);
+    int levels = level_count(radix, ranks);
     if (levels == 0)
         return 0;
-    struct level last = level_of(radix, places, order, v, levels - 1);
+    struct level last = level_of(radix, ranks, order, v, levels - 1);
     return last.first + last.digit;
 }
 
-/* The own part grows from its own place in the order of digits: those below, then those above. */
+/* Combines from this rank's digit outwards: the digits below, then those above. */
 void recursive_halving(struct builder *b, const struct group *g, int radix,
                        enum recursive_order order, const struct view *source,
                        const struct view *partial)
@@ -98,14 +98,14 @@ void recursive_doubling(struct builder *b, const struct group *g, int radix,
     }
 }
 
-/* The first level from which on the digits of v and the root are the same. Before it, v holds
- * nothing of the root's; in the level before, the root's digit is all that v lacks. */
-static int level_joined(int radix, int places, enum recursive_order order, int v, int root)
+/* The first level from which on the digits of v and the root are equal. In the level before, the two
+ * differ in that level's digit only. */
+static int level_joined(int radix, int ranks, enum recursive_order order, int v, int root)
 {
-    int joined = level_count(radix, places);
+    int joined = level_count(radix, ranks);
     for (; joined > 0; joined--)
-        if (level_of(radix, places, order, v, joined - 1).digit !=
-            level_of(radix, places, order, root, joined - 1).digit)
+        if (level_of(radix, ranks, order, v, joined - 1).digit !=
+            level_of(radix, ranks, order, root, joined - 1).digit)
             break;
     return joined;
 }
@@ -150,7 +150,7 @@ void recursive_exchange(struct builder *b, const struct group *g, int weight, in
     put_step(b, g);
     for (int k = 1; k < radix; k++)
         put_send(b, g, first + (mine + k) % radix * weight, own);
-    /* The two lowest are combined at once, if one of them is here already. */
+    /* The two lowest digits are combined at once, if one of them is this rank's. */
     if (mine < 2)
         put_recv_reduce(b, g, first + (1 - mine) * weight, to, own);
     else
@@ -163,11 +163,11 @@ void recursive_exchange(struct builder *b, const struct group *g, int weight, in
     }
 }
 
-/* The collectives: fold, exchange, and hand out. */
+/* The collectives: fold, exchange, distribute. */
 
-/* Combines `own` of all ranks, in every level the whole; the results alternate between the targets,
- * so that the last one is in targets[0]. `own` may be memory of targets[0], where their number is
- * even or the rank is not alone in its fold. */
+/* Combines `own` of all ranks, the whole vector in every level. The results alternate between the
+ * targets; the last one is in targets[0]. `own` may be the memory of targets[0], if the number of
+ * levels is even or the rank is not alone in its fold. */
 static struct message exchange_all(struct builder *b, const struct group *g,
                                    const struct fold *fold, struct message own,
                                    const struct message targets[2])
@@ -190,7 +190,7 @@ void recursive_allreduce(struct builder *b, const struct call *call, int radix)
     struct message targets[2] = {view_all(b, &call->destination), view_all(b, &other)};
     if (level_count(radix, fold.power) % 2 == 1 && fold_extras(&fold, g) == 0 &&
         !fold.actives.absent)
-        source = view_source_apart(b, call); /* the first result goes where the source is */
+        source = view_source_apart(b, call); /* the first result would overwrite the source */
     struct message result = exchange_all(b, g, &fold, view_all(b, &source), targets);
     if (g->size == 1)
         put_copy(b, g, targets[0], result);
@@ -265,9 +265,9 @@ void halving_broadcast(struct builder *b, const struct call *call, int radix,
     fold_out(b, g, &fold, view_all(b, &kept));
 }
 
-/* Every rank gets its block from the active one that ended with its group's blocks. */
-static void hand_out(struct builder *b, const struct group *g, const struct fold *fold,
-                     enum recursive_order order, const struct view *partial)
+/* Every rank gets its block from the active rank that ends with its group's blocks. */
+static void distribute(struct builder *b, const struct group *g, const struct fold *fold,
+                       enum recursive_order order, const struct view *partial)
 {
     int block = recursive_block(fold->radix, fold->power, order, fold->mine);
     int active = fold_active(fold, fold->mine), from = fold_active(fold, block);
@@ -285,7 +285,7 @@ void halving_reduce_scatter(struct builder *b, const struct call *call, int radi
     const struct group *g = call->group;
     struct fold fold = fold_make(b, g, radix, -1);
     struct message own = view_all(b, &call->destination);
-    /* In place, the own block lies among those that are still to be sent. */
+    /* In place, this rank's block lies among unsent blocks. */
     struct view partial =
         call->in_place ? view_scratch(b, &call->source) : view_apart(b, g, &call->source, own);
     struct view have = call->source, all = partial;
@@ -298,7 +298,7 @@ void halving_reduce_scatter(struct builder *b, const struct call *call, int radi
     all = fold_blocks(b, &fold, &partial);
     recursive_halving(b, &fold.actives, radix, order, &have, &all);
     if (fold.rest > 0 || order == NEAR_FIRST)
-        hand_out(b, g, &fold, order, &partial);
+        distribute(b, g, &fold, order, &partial);
     put_copy(b, g, own, view_block(&partial, g->rank));
 }
 

@@ -75,7 +75,7 @@ struct uplink tree_heap(int v, int p, int k)
     return (struct uplink){.parent = (v - 1) / 2, .round = log2_down(v + 1) - 1};
 }
 
-/* [low, high) is the subtree that v is in, high - 1 its root. */
+/* [low, high) is the subtree of v, high - 1 its root. */
 struct uplink tree_in_order(int v, int p, int k)
 {
     (void)k;
@@ -128,7 +128,7 @@ struct uplink tree_second_below(int v, int p, int k)
 
 /* Walks. */
 
-/* Looks at all others, those that are farthest first: p-1 up, p-1 down, p-2 up, ... */
+/* Visits all other ranks, the farthest first: p-1 up, p-1 down, p-2 up, ... */
 struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape, int k, int first)
 {
     int p = g->size, r = g->rank, v = (r - first + p) % p;
@@ -142,14 +142,14 @@ struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape,
         .child_round = child_round,
     };
     for (int i = 2 * p - 1; child && child_round && i >= 2; i--) {
-        int place = i % 2 ? r + i / 2 : r - i / 2;
-        if (place < 0 || place >= p)
+        int rank = i % 2 ? r + i / 2 : r - i / 2;
+        if (rank < 0 || rank >= p)
             continue;
-        struct uplink up = shape((place - first + p) % p, p, k);
+        struct uplink up = shape((rank - first + p) % p, p, k);
         tree.rounds = up.round >= tree.rounds ? up.round + 1 : tree.rounds;
         if (up.parent != v)
             continue;
-        child[tree.children] = place;
+        child[tree.children] = rank;
         child_round[tree.children++] = up.round;
     }
     return tree;
@@ -188,7 +188,7 @@ void tree_broadcast(struct builder *b, const struct group *g, const struct tree 
     tree_down(b, g, tree, to, &to_all);
 }
 
-/* A leaf hands on what it was given. */
+/* A leaf sends `from` itself. */
 void tree_reduce(struct builder *b, const struct group *g, const struct tree *tree,
                  struct message from, struct message to)
 {
@@ -207,14 +207,14 @@ void tree_reduce(struct builder *b, const struct group *g, const struct tree *tr
     }
 }
 
-/* The blocks of the subtree below `place`. As long as parents lie inside it, so do ranks. */
+/* The blocks of the subtree of `rank`: the run of ranks whose parents are in it. */
 static struct message subtree_blocks(struct builder *b, const struct view *kept, tree_shape *shape,
-                                     int k, int root, int place)
+                                     int k, int root, int rank)
 {
-    int p = kept->blocks, v = (place - root + p) % p, end = v + 1;
+    int p = kept->blocks, v = (rank - root + p) % p, end = v + 1;
     while (end < p && shape(end, p, k).parent >= v)
         end++;
-    return view_blocks(b, kept, place, 1, end - v);
+    return view_blocks(b, kept, rank, 1, end - v);
 }
 
 static struct view children_blocks(struct builder *b, const struct view *kept, tree_shape *shape,
