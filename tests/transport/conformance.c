@@ -1,7 +1,7 @@
 /*
- * conformance.c - what every transport must do, asked of each that is listed: the streams of bytes.
- * (eager.c: short messages without posting. peers.c: paths, combining, many peers, strangers.
- * processes.c: the dead.)
+ * conformance.c - requirements for every listed transport: the streams of bytes. (eager.c: short
+ * messages without posting. peers.c: paths, combining, many peers, connections from outside.
+ * processes.c: death of a peer.)
  */
 #include "measure/connectivity.h"
 #include "world.h"
@@ -11,8 +11,7 @@ static void bend_lanes(struct world *world)
     world->lanes = 3;
 }
 
-/* Messages of all small lengths and none, both ways at once, come in the order in which they were
- * sent. */
+/* Messages of all small lengths and of none, in both directions at once, arrive in order. */
 enum { ORDERED = 300 };
 static void ordering(struct rank *me)
 {
@@ -52,7 +51,7 @@ static void test_ordering_small_slots(void **state)
     run_everywhere(state, ordering, bend_small_slots, 2);
 }
 
-/* A transfer of no bytes is complete at once, whatever stands before it. */
+/* A transfer of no bytes is complete at once, whatever is posted before it. */
 static void zero_length(struct rank *me)
 {
     struct transfer none[2], one;
@@ -76,7 +75,7 @@ static void test_zero_length(void **state)
     run_everywhere(state, zero_length, NULL, 2);
 }
 
-/* A lane whose receiver does not move holds back no other lane, however much waits in it. */
+/* A lane whose receiver does not move blocks no other lane, however many bytes are queued in it. */
 static void lanes_are_independent(struct rank *me)
 {
     struct transfer transfers[3];
@@ -121,8 +120,8 @@ static void test_lanes_small_slots(void **state)
     run_everywhere(state, lanes_are_independent, bend_lanes_small_slots, 2);
 }
 
-/* Limits move by odd numbers of elements, now of this transfer and now of that, on both sides.
- * Nobody ever goes past a limit. */
+/* Limits grow by odd numbers of elements, of one transfer and then of another, on both sides. No
+ * transfer goes past its limit. */
 enum { CREEPERS = 6 };
 static void limits_creep(struct rank *me)
 {
@@ -171,8 +170,8 @@ static void test_limits_small_slots(void **state)
     run_everywhere(state, limits_creep, bend_lanes_small_slots, 2);
 }
 
-/* What both limits allow arrives, be it one element: nobody waits for more to come together. In
- * turns the sender's limit is ahead and the receiver's. */
+/* All that both limits allow arrives, even a single element. The limit of the sender is ahead, then
+ * that of the receiver. */
 static void every_element_arrives(struct rank *me)
 {
     enum { BYTES = 80000 };
@@ -189,7 +188,7 @@ static void every_element_arrives(struct rank *me)
     rank_post(me, !me->number, 0, &transfer);
     for (size_t least = 0; least < BYTES;) {
         size_t step = 8 * (1 + random_below(&random, random_below(&random, 4) ? 9 : 900));
-        int ahead = (int)random_below(&random, 3); /* 2: nobody */
+        int ahead = (int)random_below(&random, 3); /* 2: neither */
         least = BYTES - least < step ? BYTES : least + step;
         size_t most = BYTES - least < 160 ? BYTES : least + 160;
         size_t limit = ahead == me->number ? most : least;
@@ -217,8 +216,8 @@ static void test_every_element_small_slots(void **state)
     run_everywhere(state, every_element_arrives, bend_small_slots, 2);
 }
 
-/* A sender that is done stands still, and what it sent arrives all the same; its receiver is slow,
- * so that whatever can be full on the way is. */
+/* A sender that is done makes no further progress(), and its bytes arrive all the same. Its
+ * receiver is slow, so that every queue between them is full. */
 static void the_rest_arrives(struct rank *me)
 {
     struct transfer transfer;
@@ -325,7 +324,7 @@ static void test_strided_small_slots(void **state)
     run_everywhere(state, strided, bend_small_slots, 2);
 }
 
-/* What a transport says of a link can stand in a line, and costs what was measured before. */
+/* The description of a link fits into a line, and is not measured again. */
 enum { DESCRIBED = 3 };
 static void described(struct rank *me)
 {

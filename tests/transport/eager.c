@@ -1,14 +1,14 @@
 /*
- * eager.c - what every transport must do that offers eager messages: each is understood whatever
- * the other end does with it, in all places that it goes through.
+ * eager.c - requirements for every transport that offers eager messages: each arrives whatever the
+ * other end does with it, by every path.
  */
 #include "memory/datatype.h"
 #include "memory/reduce.h"
 #include "world.h"
 
-/* One message each way, of which each end decides by itself whether it is eager or posted, and
- * combined or only received, and where its pieces lie; what is posted goes as far as its limit,
- * which moves in small steps. */
+/* One message each way. Each end decides by itself whether it is eager or posted, combined or only
+ * received, and where its pieces lie. A posted one goes as far as its limit, which grows in small
+ * steps. */
 struct half {
     struct channel *channel;
     struct transfer transfer;
@@ -87,7 +87,7 @@ static bool half_turn(struct rank *me, struct half *half)
     return true;
 }
 
-/* The text that was sent; or its sums with the text that stood there, the receiver's own. */
+/* The text that was sent, or its sums with the text of the receiver. */
 static void half_check(struct rank *me, const struct half *half, uint64_t sent, uint64_t own)
 {
     const struct transfer *transfer = &half->transfer;

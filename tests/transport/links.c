@@ -1,5 +1,5 @@
 /*
- * links.c - what another rank says before ranks connect is checked before it is used.
+ * links.c - data that other ranks send before ranks connect is checked before it is used.
  */
 #include "transport/links.h"
 

@@ -18,7 +18,7 @@ struct pair {
     struct transfer transfer; /* for the bodies: one that may still be posted when they end */
     struct piece piece;
     int line;    /* to the other process */
-    pid_t other; /* rank 0's: rank 1; 0: it is no more */
+    pid_t other; /* at rank 0: rank 1; 0: it has been killed */
 };
 
 static inline struct pair *pair_of(const struct rank *me)
@@ -47,7 +47,7 @@ static inline void pair_begin(struct rank *me, struct world *world, int number)
     rank_settle(me);
 }
 
-/* Both are here. False: the other one has failed. */
+/* Meets the other rank. False: that one has failed. */
 static inline bool pair_meet(struct rank *me)
 {
     char word = 'm';
@@ -55,7 +55,7 @@ static inline bool pair_meet(struct rank *me)
     return write(line, &word, 1) == 1 && recv(line, &word, 1, MSG_WAITALL) == 1;
 }
 
-/* Of rank 0: the other one dies. */
+/* Called by rank 0: kills rank 1. */
 static inline void pair_kill(struct pair *pair)
 {
     if (pair->other > 0) {
@@ -65,7 +65,7 @@ static inline void pair_kill(struct pair *pair)
     pair->other = 0;
 }
 
-/* Rank 1 lives on when its body is done, and does nothing any more. */
+/* Rank 1 stays alive when its body is done, and does nothing more. */
 static inline void pair_live(struct pair *pair, int number)
 {
     struct world *world = &pair->world;

@@ -1,7 +1,6 @@
 /*
- * peers.c - what every transport must do, asked of each that is listed: which way the bytes went,
- * that they are combined, and how it copes with many peers and strangers. (conformance.c: the
- * streams of bytes. processes.c: the dead.)
+ * peers.c - requirements for every listed transport: paths, combining, many peers, connections from
+ * outside the job. (conformance.c: the streams of bytes. processes.c: death of a peer.)
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -34,7 +33,7 @@ static void paths_agree(struct rank *me, const uint64_t by_path[PATHS], size_t b
     require(me, by_path[PATH_LL] == (me->world->config.copy == COPY_LL ? bytes : 0));
 }
 
-/* All sizes arrive, and they went the way that they were told to. */
+/* All sizes arrive, by the path that the policy demands. */
 static void sizes(struct rank *me)
 {
     static const size_t list[] = {1,     2,     3,     7,     8,       15,   56,      63,
@@ -77,7 +76,7 @@ static void test_sizes(void **state)
 }
 
 /* recv_reduce: to = with (+) incoming, for elements of several sizes, in place and not, with limits
- * that move, and in pieces of which incoming elements know nothing. */
+ * that grow, and in pieces other than the sender's. */
 struct combination {
     const char *type;
     size_t elements;
@@ -164,8 +163,8 @@ static void test_combine_small_slots(void **state)
     run_everywhere(state, combine, bend_small_slots_and_grain, 2);
 }
 
-/* All to all, several messages on two lanes; the lanes are connected one after the other, the first
- * with the neighbours only. */
+/* All to all, several messages on two lanes. The lanes are connected one after the other, the first
+ * one with the neighbours only. */
 enum { MANY = 8, MESSAGES = 3, MANY_LANES = 2, EACH = MESSAGES * MANY_LANES };
 static void many_peers(struct rank *me)
 {
@@ -218,8 +217,8 @@ static void test_many_peers(void **state)
     run_everywhere(state, many_peers, bend_unconnected, MANY);
 }
 
-/* How long a rank may take to come is not for who waits for it to say: others may be progressing.
- * What is made counts as progress. */
+/* A connect() does not judge by itself how long a peer may take: others may be progressing. A
+ * connection that is made counts as progress. */
 static enum tick_answer late_tick(void *argument, int peer)
 {
     struct rank *me = argument;
@@ -254,8 +253,8 @@ static void test_late_comer(void **state)
     free(world);
 }
 
-/* Who is told that it has waited too long says whom it misses; who is told that the job is over
- * just leaves. */
+/* If the tick says that the job is late, connect() fails and names the missing peer. If the job has
+ * ended, it only fails. */
 static enum tick_answer missing_tick(void *argument, int peer)
 {
     struct rank *me = argument;
@@ -267,7 +266,7 @@ static enum tick_answer missing_tick(void *argument, int peer)
     return !late ? TICK_GO_ON : me->world->shared[1] ? TICK_ENDED : TICK_LATE;
 }
 
-static void nobody_comes(struct rank *me)
+static void no_peer_comes(struct rank *me)
 {
     int peer = !me->number;
     char missed[16];
@@ -280,13 +279,13 @@ static void nobody_comes(struct rank *me)
     require(me, atomic_load(&me->world->shared[0]) > 4);
 }
 
-static void test_nobody_comes(void **state)
+static void test_no_peer_comes(void **state)
 {
     struct world *world = malloc(sizeof(*world));
     for (size_t i = 0; i < 4; i++) {
         *world = world_make(*state, 0, 2);
         bend_unconnected(world);
-        world->body = nobody_comes;
+        world->body = no_peer_comes;
         world->tick = missing_tick;
         world->shared[1] = i / 2;
         world->shared[2] = i % 2;
@@ -295,24 +294,24 @@ static void test_nobody_comes(void **state)
     free(world);
 }
 
-/* Where this process listens: ports, in network order. */
-enum { DOORS_MOST = 16 };
-static int doors_find(in_port_t ports[DOORS_MOST])
+/* The ports on which this process listens, in network order. */
+enum { PORTS_MOST = 16 };
+static int ports_find(in_port_t ports[PORTS_MOST])
 {
     int count = 0;
-    for (int acceptor = 3; acceptor < 200 && count < DOORS_MOST; acceptor++) {
+    for (int fd = 3; fd < 200 && count < PORTS_MOST; fd++) {
         struct sockaddr_storage name;
         socklen_t size = sizeof(name);
         int listens = 0;
         socklen_t listens_size = sizeof(listens);
-        if (!getsockopt(acceptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) && listens &&
-            !getsockname(acceptor, (struct sockaddr *)&name, &size) && name.ss_family == AF_INET)
+        if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) && listens &&
+            !getsockname(fd, (struct sockaddr *)&name, &size) && name.ss_family == AF_INET)
             ports[count++] = ((struct sockaddr_in *)&name)->sin_port;
     }
     return count;
 }
 
-static int acceptor_knock(in_port_t port, const char *words)
+static int stranger_connect(in_port_t port, const char *words)
 {
     struct sockaddr_in place = {
         .sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -322,34 +321,34 @@ static int acceptor_knock(in_port_t port, const char *words)
     return fd;
 }
 
-/* The ranks get together, and in time, whatever the strangers do; and then nobody listens. */
+/* The ranks connect in time, whatever the other connections do. Then no socket listens. */
 static void connect_among(struct rank *me, double most)
 {
     int peer = !me->number;
-    in_port_t ports[DOORS_MOST];
+    in_port_t ports[PORTS_MOST];
     double begin = clock_seconds();
     require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
     require(me, clock_seconds() - begin < most);
     rank_settle(me);
     rank_try(me, peer);
     pthread_barrier_wait(&me->world->barrier);
-    require(me, doors_find(ports) == 0);
+    require(me, ports_find(ports) == 0);
 }
 
-/* Strangers connect to whatever listens in this process: one says nothing, one garbage, one the
- * beginning of what a rank would say. */
+/* Connections from outside to every listening socket of this process: one sends nothing, one
+ * garbage, one the beginning of a handshake. */
 static void among_strangers(struct rank *me)
 {
     static const char *const words[] = {
         "", "GET / HTTP/1.0\r\n\r\n and so on, and so on, and so on", "cctest"};
-    int fd[3 * DOORS_MOST], count = 0;
+    int fd[3 * PORTS_MOST], count = 0;
     if (me->number == 0) {
-        in_port_t ports[DOORS_MOST];
-        int doors = doors_find(ports);
+        in_port_t ports[PORTS_MOST];
+        int doors = ports_find(ports);
         if (me->endpoint->transport->settle && doors == 0)
             rank_fail(me, __FILE__, __LINE__, "it listens nowhere, so nothing is tested");
         for (; count < 3 * doors; count++)
-            fd[count] = acceptor_knock(ports[count / 3], words[count % 3]);
+            fd[count] = stranger_connect(ports[count / 3], words[count % 3]);
     }
     pthread_barrier_wait(&me->world->barrier);
     connect_among(me, 2);
@@ -362,13 +361,13 @@ static void test_strangers(void **state)
     run_everywhere(state, among_strangers, bend_unconnected, 2);
 }
 
-/* Many strangers knock before the ranks do and stay: more than this process may have descriptors.
- * They knock from a process of their own, which needs many itself. */
+/* More connections from outside than this process has descriptors, made before those of the ranks,
+ * and kept. They come from another process, which needs many descriptors, too. */
 enum { FLOOD = 300, FLOOD_ROOM = 100 };
 static pid_t flood_begin(struct rank *me)
 {
-    in_port_t ports[DOORS_MOST];
-    int doors = doors_find(ports), line[2];
+    in_port_t ports[PORTS_MOST];
+    int doors = ports_find(ports), line[2];
     char ready;
     if (doors == 0 || pipe(line))
         return -1;
@@ -377,7 +376,7 @@ static pid_t flood_begin(struct rank *me)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(line[0]);
         for (int i = 0; i < FLOOD; i++)
-            acceptor_knock(ports[i % doors], "");
+            stranger_connect(ports[i % doors], "");
         if (write(line[1], "r", 1) == 1)
             pause();
         _exit(0);
@@ -416,9 +415,9 @@ static void test_many_strangers(void **state)
     run_everywhere(state, among_many_strangers, bend_unconnected, 2);
 }
 
-/* Rank 0 is slow in all that it does to connect, so that the other is ahead of it: that one knocks
- * for the next lanes while rank 0 still sees to the last, or it proves itself on all of them at
- * once while a crowd of strangers knocks. */
+/* Rank 0 connects slowly, so that rank 1 is ahead: it connects the next lanes while rank 0 still
+ * connects the last ones, or it proves itself on all of them at once among many connections from
+ * outside. */
 enum { CROWDED_LANES = 48 };
 static enum tick_answer slow_tick(void *argument, int peer)
 {
@@ -467,7 +466,7 @@ static const struct world_test tests[] = {
     {"combining, small slots", test_combine_small_slots},
     {"many peers", test_many_peers},
     {"a late comer", test_late_comer},
-    {"nobody comes", test_nobody_comes},
+    {"no peer comes", test_no_peer_comes},
     {"strangers", test_strangers},
     {"many strangers", test_many_strangers},
     {"ahead of another", test_ahead},

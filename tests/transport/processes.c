@@ -1,17 +1,18 @@
 /*
- * processes.c - what every transport must do between ranks that are processes of their own: who
- * dies is noticed by those who wait for it, and by nobody else.
+ * processes.c - requirements for every transport between processes: the death of a peer is reported
+ * to the ranks that wait for it, and to no others.
  */
 #include "pair.h"
 
-/* A peer is killed in the middle of a message. Who waits for it is told within a second, by
- * progress() or by check(), whether it sends or receives, and may or may not go on. */
+/* A peer is killed in the middle of a message. Within a second progress() or check() of the
+ * survivor reports it, whether the survivor sends or receives, and whether its limit blocks it or
+ * not. */
 struct death {
     bool sends;   /* the survivor */
     bool blocked; /* ... by its own limit */
 };
 
-/* What the survivor hears, and how long after its peer's death. */
+/* The failure of the survivor, and how long after the death of its peer. */
 static enum status survivor_wait(struct rank *me, double *took)
 {
     double begin = clock_seconds();
@@ -28,7 +29,7 @@ static enum status survivor_wait(struct rank *me, double *took)
     return status;
 }
 
-/* Half of the message goes over: the transfer has come to its limit on both sides. */
+/* Half of the message arrives: the transfer has reached its limit on both sides. */
 static void death(struct rank *me)
 {
     const struct death *death = pair_of(me)->argument;
@@ -43,7 +44,7 @@ static void death(struct rank *me)
         continue;
     require(me, pair_meet(me));
     if (me->number == 1) {
-        while (true) /* alive, and of no use */
+        while (true) /* alive, but idle */
             pause();
     }
     if (!death->blocked)
@@ -100,7 +101,7 @@ static void eager_wait(struct rank *me)
     wait_once(me, STATUS_TIMEOUT);
 }
 
-/* The wait for one message does not end that for another, which is posted. */
+/* The end of the wait for one message does not end that for another one, which is posted. */
 static void eager_wait_and_posted(struct rank *me)
 {
     const struct transport *transport = me->endpoint->transport;

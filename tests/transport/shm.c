@@ -1,12 +1,12 @@
 /*
- * shm.c - what only shm can be asked: which way --copy auto sends a message, by where the ranks run
- * and what else they have to do, and how a link is described.
+ * shm.c - requirements for shm alone: the path that --copy auto takes, by where the ranks run and
+ * what else they do, and the description of a link.
  */
 #include "transports/shm/shm.h"
 
 #include "pair.h"
 
-/* What --copy auto looks at. */
+/* The inputs of --copy auto. */
 struct policy {
     const struct memory_kind *memory;
     unsigned coreless; /* ranks that share their core, a bit for each */
@@ -24,7 +24,7 @@ struct post {
 
 #define TRANSFER_MOST MIB
 
-/* Does this message go through slots? What is said in transports/shm/channel.c, once more. */
+/* Does this message go through slots? The rules of transports/shm/channel.c, written again. */
 static bool goes_through_slots(const struct policy *policy, const struct post *post)
 {
     bool shared = policy->memory == memory_find("shared");
@@ -72,9 +72,9 @@ static void message_check(struct rank *me, const struct transfer *transfer)
     require(me, gaps_are_intact(transfer->to.pieces, 1));
 }
 
-/* All of what was sent went this way. */
-static void went(struct rank *me, const uint64_t before[PATHS], const uint64_t after[PATHS],
-                 const struct post *post, size_t bytes)
+/* All bytes went by the expected path. */
+static void path_check(struct rank *me, const uint64_t before[PATHS], const uint64_t after[PATHS],
+                       const struct post *post, size_t bytes)
 {
     const struct policy *policy = pair_of(me)->argument;
     enum path expected = goes_through_slots(policy, post) ? PATH_BCOPY : PATH_ZCOPY;
@@ -97,7 +97,7 @@ static void message_travels(struct rank *me, const struct post *post)
     bool begins = me->number == 0, both = post->kind == BOTH_DIRECTIONS;
     size_t count = post->kind == ONE_DIRECTION ? 1 : 2;
     me->taken = 0;
-    /* What is received is posted first: who decides how to send knows of it. */
+    /* Receives are posted first: the decision how to send depends on them. */
     for (size_t i = 0; i < count; i++) {
         message_make(me, &transfers[i], &pieces[i], post, both ? i == 1 : begins);
         rank_post(me, !me->number, both ? 0 : (int)i, &transfers[i]);
@@ -107,10 +107,10 @@ static void message_travels(struct rank *me, const struct post *post)
         return;
     const struct traffic *after = &me->endpoint->traffic;
     if (begins || both)
-        went(me, before.sent, after->sent, post, both ? post->length : count * post->length);
+        path_check(me, before.sent, after->sent, post, both ? post->length : count * post->length);
     if (!begins || both)
-        went(me, before.received, after->received, post,
-             both ? post->length : count * post->length);
+        path_check(me, before.received, after->received, post,
+                   both ? post->length : count * post->length);
     for (size_t i = 0; i < count; i++) {
         if (transfers[i].kind == TRANSFER_RECV)
             message_check(me, &transfers[i]);
@@ -135,7 +135,7 @@ static void policy_is_kept(struct rank *me)
             post.length = post.run = lengths[i];
             message_travels(me, &post);
         }
-        post.length = 128 << 10; /* few cells: all go while the other end does what it does */
+        post.length = 128 << 10; /* few cells, all sent in one go */
         for (post.run = 512; post.run <= 2 << 10; post.run *= 2)
             message_travels(me, &post);
         post.run = post.length;
@@ -170,14 +170,13 @@ static void test_auto(void **state)
                                     .combines = bits & 1,
                                     .one_way = bits & 2,
                                     .far = bits & 4};
-            if (policy.coreless == 0 || !policy.far) /* else they are far whatever was measured */
+            if (policy.coreless == 0 || !policy.far) /* else they are far in any case */
                 policy_run(*state, &policy);
         }
     }
 }
 
-/* No link that is called far is shorter than one that is called near, and nothing is measured on
- * cores that others use too. */
+/* A far link has a higher latency than a near one, and shared cores are not measured. */
 enum { DESCRIBED = 3, NEAR_MOST_NS = 90 };
 static void described(struct rank *me)
 {
@@ -186,12 +185,12 @@ static void described(struct rank *me)
         uint64_t ns = UINT64_MAX;
         if (peer == me->number)
             continue;
-        const char *ll = me->world->transport->describe(me->endpoint, peer, &ns);
+        const char *treated = me->world->transport->describe(me->endpoint, peer, &ns);
         bool shared = (coreless >> me->number | coreless >> peer) & 1;
-        require(me, shared == (strstr(ll, "cores shared") != NULL));
+        require(me, shared == (strstr(treated, "cores shared") != NULL));
         require(me, shared == (ns == 0));
-        require(me, (ns > 0 && ns <= NEAR_MOST_NS) == (strstr(ll, "near") != NULL));
-        require(me, (ns == 0 || ns > NEAR_MOST_NS) == (strstr(ll, "far") != NULL));
+        require(me, (ns > 0 && ns <= NEAR_MOST_NS) == (strstr(treated, "near") != NULL));
+        require(me, (ns == 0 || ns > NEAR_MOST_NS) == (strstr(treated, "far") != NULL));
     }
 }
 

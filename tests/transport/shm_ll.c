@@ -1,13 +1,16 @@
 /*
- * shm_ll.c - what only the words of `--copy ll` can be asked: which epoch comes next, also where
- * their numbers come to an end, that no old word is taken for a new one, and how far a sender gets.
- * (conformance.c and its like ask of them what every way must do.)
+ * shm_ll.c - requirements for `--copy ll` alone: the order of epochs, also at their wrap; no old
+ * word is taken for a new one; how far a sender gets. (conformance.c and others test it as every
+ * path.)
  */
 #include "transports/shm/ll.h"
 
 #include "world.h"
 
-enum { REGION = 64, TORN = 36 }; /* bytes of a region; of a message that leaves words of it alone */
+enum {
+    REGION = 64,
+    TORN = 36
+}; /* bytes: of a region; of a message that does not reach all of its words */
 
 static struct shm_ring *ll_of(struct rank *me, bool sends)
 {
@@ -15,7 +18,7 @@ static struct shm_ring *ll_of(struct rank *me, bool sends)
     return &((struct shm_channel *)channel)->rings[SHM_LL];
 }
 
-/* The ranks are at the same place. False: one has failed. */
+/* Meets the other rank. False: one has failed. */
 static bool meet(struct rank *me)
 {
     _Atomic size_t *places = me->world->shared;
@@ -25,7 +28,7 @@ static bool meet(struct rank *me)
     return !me->world->failed;
 }
 
-/* Both ends of all lanes go on with this epoch. */
+/* Both ends of the lane continue with this epoch. */
 static bool begin_at(struct rank *me, uint32_t epoch)
 {
     if (!meet(me))
@@ -35,14 +38,14 @@ static bool begin_at(struct rank *me, uint32_t epoch)
     return meet(me);
 }
 
-/* Regions go by the parity of the epoch, and no epoch is one that unwritten memory bears. */
+/* The parity of the epoch selects the region, and no epoch is that of unwritten memory. */
 static bool is_in_step(struct rank *me)
 {
     for (int sends = 0; sends < 2; sends++) {
         const struct shm_ring *ring = ll_of(me, sends);
         if (ring->count != 2 || ring->payload != REGION || ring->epoch < 2 ||
             ring->index != ring->epoch % 2)
-            rank_fail(me, __FILE__, __LINE__, "an epoch stands in the wrong region");
+            rank_fail(me, __FILE__, __LINE__, "an epoch is in the wrong region");
     }
     return !me->world->failed;
 }
@@ -53,7 +56,7 @@ struct ll_message {
     char *data;
 };
 
-/* From rank 0 to rank 1; with `back` the other way. */
+/* From rank 0 to rank 1; with `back` in the other direction. */
 static void message_make(struct rank *me, struct ll_message *message, bool back, size_t bytes,
                          uint64_t seed)
 {
@@ -79,7 +82,7 @@ static bool message_travels(struct rank *me, size_t bytes, uint64_t seed)
     return is_in_step(me);
 }
 
-/* A try to receive it without posting. */
+/* Tries to receive it by eager_move(). */
 static bool message_try(struct rank *me, const struct ll_message *message, bool *moved)
 {
     const struct transport *transport = me->endpoint->transport;
@@ -89,7 +92,7 @@ static bool message_try(struct rank *me, const struct ll_message *message, bool 
     return rank_turn(me);
 }
 
-/* The sender stops where words of the same epoch stand from before the wrap; so does the
+/* The sender stops before words that have the same epoch since before the wrap. So does the
  * receiver. */
 static void stops_at_old_ll(struct rank *me, bool eager, uint64_t seed)
 {
@@ -121,8 +124,8 @@ static void stops_at_old_ll(struct rank *me, bool eager, uint64_t seed)
     require(me, text_is(seed, message.data, REGION) && is_in_step(me));
 }
 
-/* Words that were written in epochs 2 and 3 stay behind messages that do not reach them until these
- * epochs come again: then they must not be taken for words of these. */
+/* Words of epochs 2 and 3 remain beyond shorter messages until these epochs come again. Then they
+ * must not be taken for new ones. */
 static void nothing_old_is_new(struct rank *me, bool eager)
 {
     for (uint64_t i = 0; i < 2; i++) {
@@ -151,7 +154,7 @@ static void nothing_old_is_new_eager(struct rank *me)
     nothing_old_is_new(me, true);
 }
 
-/* Messages of all lengths, both ways at once, over the wrap. */
+/* Messages of all lengths, in both directions at once, over the wrap. */
 static void over_the_wrap(struct rank *me)
 {
     uint64_t random = 5; /* the same on both sides */
@@ -173,7 +176,7 @@ static void over_the_wrap(struct rank *me)
     require(me, ll_of(me, true)->epoch < UINT32_MAX / 2);
 }
 
-/* A sender fills two regions ahead of its receiver and no more. */
+/* A sender fills two regions ahead of its receiver, and no more. */
 static void two_regions_ahead(struct rank *me)
 {
     struct ll_message message;
@@ -203,7 +206,8 @@ static void two_regions_ahead(struct rank *me)
         require(me, text_is(1, message.data, 10 * REGION));
 }
 
-/* A limit within a word: the sender holds back that word, the receiver takes what it may of it. */
+/* A limit within a word: the sender holds back that word; the receiver takes the part that its
+ * limit allows. */
 static void a_word_is_cut(struct rank *me)
 {
     for (size_t limit = 1; limit < 12; limit++) {

@@ -1,7 +1,7 @@
 /*
- * tcp.c - what only tcp can be asked: a rank that gives a connection up when all but the last word
- * is said, because its peer had slept, and comes again; who controls a connection's congestion;
- * what a connection had to wait for; and what comes while a rank waits for something else.
+ * tcp.c - requirements for tcp alone: a rank that gives up a connection before it confirms it, and
+ * connects again; the congestion control of a connection; wait statistics; and bytes that arrive
+ * while a rank waits for something else.
  */
 #include "net/socket.h"
 #include "transports/tcp/socket.h"
@@ -15,7 +15,7 @@
 #include "transports/transports.h"
 #include "world.h"
 
-/* Rank 1's first try, by hand: it proves itself to rank 0, and is gone. */
+/* The first attempt of rank 1, by hand: it proves itself to rank 0, then closes the connection. */
 static void give_up(struct rank *me)
 {
     struct address_list home;
@@ -101,8 +101,8 @@ static void control_of(int fd, char name[CONTROL_ROOM])
     getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size);
 }
 
-/* What stays on this host is not paced; what does not keeps the control that it had. (That has to
- * be another for this test to say anything: cubic, if this kernel has it.) */
+/* A connection within this host is not paced. Another one keeps its congestion control. (To tell
+ * them apart it has to be another one: cubic, if this kernel has it.) */
 static void controlled(struct rank *me)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)me->endpoint;
@@ -132,9 +132,9 @@ static void test_control(void **state)
     assert_true(world_run(&world));
 }
 
-/* Rank 1 waits for a message, and rank 0 sends it when it has waited for some time: twice, once
- * while nobody wants to know, and once a short one, of which nobody does. */
-static void strained(struct rank *me)
+/* Rank 1 waits for a message that rank 0 sends late. Turns 0 and 3 count; turn 1 is not watched, and
+ * the message of turn 2 is too short. */
+static void waits_are_counted(struct rank *me)
 {
     const uint64_t pause = 5000000; /* ns */
     uint64_t before = 0;
@@ -174,12 +174,13 @@ static void test_wait_stats(void **state)
 {
     struct world world = world_make(*state, 0, 2);
     world.bytes = 4 * WAIT_STATS_LEAST;
-    world.body = strained;
+    world.body = waits_are_counted;
     assert_true(world_run(&world));
 }
 
-/* Rank 1 asks for nothing; what comes for it is seen all the same, and that nothing more comes. */
-static void unasked(struct rank *me)
+/* Rank 1 receives nothing. idle_report() counts the bytes that arrive for it all the same, and sees
+ * that no more arrive. */
+static void idle_is_reported(struct rank *me)
 {
     enum { BYTES = 5000 };
     struct transfer transfer;
@@ -200,10 +201,10 @@ static void unasked(struct rank *me)
     require(me, rank_complete(me, &transfer, 1));
 }
 
-static void test_unasked(void **state)
+static void test_idle_is_reported(void **state)
 {
     struct world world = world_make(*state, 0, 2);
-    world.body = unasked;
+    world.body = idle_is_reported;
     world.lanes = 2;
     assert_true(world_run(&world));
 }
@@ -213,7 +214,7 @@ int main(void)
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
                                 cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_wait_stats), cmocka_unit_test(test_unasked)};
+                                cmocka_unit_test(test_wait_stats), cmocka_unit_test(test_idle_is_reported)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);

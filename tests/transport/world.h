@@ -2,8 +2,8 @@
  * world.h - several ranks as threads of one process, joined by one transport, for its tests.
  *
  * No control plane, no executor: the endpoints' addresses are exchanged through memory, and a test
- * is a function that every rank runs with its own endpoint. Ranks that have finished stand still,
- * without progress(), until all have: who is done must owe nobody anything.
+ * is a function that every rank runs with its own endpoint. Ranks that have finished wait for the
+ * others without progress(): no other rank may depend on it.
  */
 #ifndef CCTEST_TEST_WORLD_H
 #define CCTEST_TEST_WORLD_H
@@ -254,7 +254,7 @@ static inline void rank_join(struct rank *rank)
         world->after_connect(rank);
 }
 
-/* A connect, too, must end. */
+/* Bounds connect(), too. */
 static inline enum tick_answer rank_tick(void *argument, int peer)
 {
     const struct rank *rank = argument;
@@ -381,7 +381,7 @@ struct world_test {
     void (*function)(void **state); /* *state: the transport */
 };
 
-/* A test that the transport cannot even be asked: it is skipped, and counted so. */
+/* In place of a test of a transport that is not available: skipped, and counted so. */
 static inline void test_unavailable(void **state)
 {
     print_message("[ SKIPPED  ] %s\n", ((const struct transport *)*state)->unavailable());
@@ -391,7 +391,7 @@ static inline void test_unavailable(void **state)
 /* Runs all tests over all transports; returns the exit status. */
 static inline int world_tests(const struct world_test *tests, size_t count)
 {
-    struct CMUnitTest list[200] = {{0}}; /* those without a name are passed over */
+    struct CMUnitTest list[200] = {{0}}; /* the end has no name */
     char names[200][80];
     size_t filled = 0;
     for (const struct transport *const *transport = transports; *transport; transport++) {

@@ -40,18 +40,18 @@ struct tcp_hello {
 #define HELLO_UNKNOWN UINT32_MAX
 
 enum attempt_state {
-    ATTEMPT_WAITS,    /* until `since`, to try again; no socket */
-    ATTEMPT_CONNECTS, /* connect() is under way */
-    ATTEMPT_PROVES,   /* the handshake is, or the confirmation cannot be sent yet */
-    ATTEMPT_INCOMING, /* accepted, and proved; the confirmation is missing */
-    ATTEMPT_OVER,     /* to be removed; no socket */
+    ATTEMPT_WAITS,     /* until `since`, to try again; no socket */
+    ATTEMPT_CONNECTS,  /* connect() is under way */
+    ATTEMPT_HANDSHAKE, /* so is the handshake, or the confirmation cannot be sent yet */
+    ATTEMPT_INCOMING,  /* accepted, and proved; the confirmation is missing */
+    ATTEMPT_OVER,      /* to be removed; no socket */
 };
 
 /* A connection that is being made, to `peer` or from it. */
 struct attempt {
     enum attempt_state state;
     int fd;                      /* -1: none */
-    struct handshake *handshake; /* ATTEMPT_PROVES; else NULL */
+    struct handshake *handshake; /* ATTEMPT_HANDSHAKE; else NULL */
     int peer, lane;
     int route;                            /* index of the address that is tried */
     int failures;                         /* how often all addresses have failed */
@@ -151,13 +151,13 @@ static enum status attempt_begin(struct round *round, struct attempt *attempt)
     return STATUS_OK;
 }
 
-bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
+bool tcp_hello_read(const void *hello_bytes, size_t size, const struct transport_config *config,
                     int expected, int *peer, int *lane)
 {
     struct tcp_hello hello;
     if (size != sizeof(hello))
         return false;
-    memcpy(&hello, said, sizeof(hello));
+    memcpy(&hello, hello_bytes, sizeof(hello));
     uint32_t rank = ntohl(hello.rank), number = ntohl(hello.lane);
     *peer = (int)rank;
     *lane = (int)number;
@@ -174,8 +174,8 @@ static const char *round_admit(void *argument, int fd, const struct handshake *h
     struct tcp_endpoint *endpoint = round->endpoint;
     struct attempt attempt = {.fd = fd, .state = ATTEMPT_INCOMING};
     size_t size;
-    const void *said = handshake_hello(handshake, &size);
-    if (!tcp_hello_read(said, size, &endpoint->base.config, -1, &attempt.peer, &attempt.lane) ||
+    const void *hello = handshake_hello(handshake, &size);
+    if (!tcp_hello_read(hello, size, &endpoint->base.config, -1, &attempt.peer, &attempt.lane) ||
         tcp_socket_find(endpoint, attempt.peer, attempt.lane))
         return "is not the expected rank";
     round->attempts[round->count++] = attempt;
@@ -210,13 +210,13 @@ static enum status attempt_confirm(struct round *round, struct attempt *attempt)
     return status;
 }
 
-static enum status attempt_prove(struct round *round, struct attempt *attempt)
+static enum status attempt_handshake(struct round *round, struct attempt *attempt)
 {
     const struct tcp_endpoint *endpoint = round->endpoint;
     struct tcp_hello hello = hello_to(endpoint, (uint32_t)attempt->peer, (uint32_t)attempt->lane);
     attempt->handshake = handshake_create(attempt->fd, false, endpoint->base.config.secret, "data",
                                           &hello, sizeof(hello));
-    attempt->state = ATTEMPT_PROVES;
+    attempt->state = ATTEMPT_HANDSHAKE;
     attempt->since = clock_seconds();
     return attempt->handshake ? STATUS_OK : fail(STATUS_ERROR, "out of memory for a handshake");
 }
@@ -232,7 +232,7 @@ static enum status attempt_step(struct round *round, struct attempt *attempt)
             attempt_retry(round, attempt, strerrordesc_np(error));
             return STATUS_OK;
         }
-        enum status status = attempt_prove(round, attempt);
+        enum status status = attempt_handshake(round, attempt);
         if (status != STATUS_OK)
             return status;
     }
@@ -241,9 +241,9 @@ static enum status attempt_step(struct round *round, struct attempt *attempt)
         return STATUS_OK;
     int peer, lane;
     size_t size;
-    const void *said = handshake_hello(attempt->handshake, &size);
+    const void *hello = handshake_hello(attempt->handshake, &size);
     if (state == HANDSHAKE_DONE &&
-        tcp_hello_read(said, size, &round->endpoint->base.config, attempt->peer, &peer, &lane))
+        tcp_hello_read(hello, size, &round->endpoint->base.config, attempt->peer, &peer, &lane))
         return attempt_confirm(round, attempt);
     attempt_retry(round, attempt,
                   state == HANDSHAKE_DONE ? "is not the expected rank"
@@ -256,14 +256,14 @@ static void attempt_age(struct round *round, struct attempt *attempt)
 {
     double age = clock_seconds() - attempt->since;
     struct address routes[ADDRESSES_MOST];
-    if (attempt->state != ATTEMPT_CONNECTS && attempt->state != ATTEMPT_PROVES)
+    if (attempt->state != ATTEMPT_CONNECTS && attempt->state != ATTEMPT_HANDSHAKE)
         return;
     int count = attempt_routes(round, attempt, routes);
     /* Each address gets its turn before the deadline; later more time, which the peer may need. */
     double timeout = ldexp(round->endpoint->base.config.timeout, attempt->failures);
     if (attempt->state == ATTEMPT_CONNECTS && age > fmin(ROUTE_SECONDS, timeout / (2 * count)))
         attempt_retry(round, attempt, "no answer");
-    else if (attempt->state == ATTEMPT_PROVES && count > 1 &&
+    else if (attempt->state == ATTEMPT_HANDSHAKE && count > 1 &&
              age > fmin(HANDSHAKE_SECONDS, timeout / 4))
         attempt_retry(round, attempt, silent);
 }
@@ -305,7 +305,7 @@ static enum status round_poll(struct round *round)
     for (size_t i = 0; i < round->count; i++) {
         const struct attempt *attempt = &round->attempts[i];
         short events = attempt->state == ATTEMPT_INCOMING ? POLLIN : POLLOUT;
-        if (attempt->state == ATTEMPT_PROVES)
+        if (attempt->state == ATTEMPT_HANDSHAKE)
             events = handshake_events(attempt->handshake);
         round->polled[i] = (struct pollfd){.fd = attempt->fd, .events = events};
     }
@@ -382,7 +382,7 @@ static enum status round_late(const struct round *round)
         struct attempt *attempt = &round->attempts[i];
         if (attempt->peer != peer || attempt->lane != lane)
             continue;
-        if (attempt->state == ATTEMPT_PROVES)
+        if (attempt->state == ATTEMPT_HANDSHAKE)
             attempt->outcomes[attempt->route] = silent;
         else if (attempt->state == ATTEMPT_CONNECTS)
             attempt->outcomes[attempt->route] = "no answer";

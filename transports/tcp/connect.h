@@ -18,7 +18,7 @@ void tcp_settle(struct endpoint *base);
 /* Reads the identity that the other end of a connection sends in its handshake. True if it is rank
  * `expected`; or, if `expected` is -1, a rank above this one that wants to connect to this one on a
  * valid lane. *peer is then set, and *lane if `expected` is -1. */
-bool tcp_hello_read(const void *said, size_t size, const struct transport_config *config,
+bool tcp_hello_read(const void *hello_bytes, size_t size, const struct transport_config *config,
                     int expected, int *peer, int *lane);
 
 #endif
