@@ -25,7 +25,7 @@ struct child_link *child_links_add(struct child_links *children, const struct ch
     return child;
 }
 
-/* Those that were closed go only now: who serves or sends may be in the middle of the list. */
+/* Closed links are removed only here: elsewhere a caller may be in the middle of the list. */
 void child_links_watch(struct child_links *children, struct pollfd *set)
 {
     int kept = 0;
@@ -58,11 +58,11 @@ void child_links_flush(struct child_links *children)
     for (int i = 0; i < children->count; i++) {
         struct child_link *child = &children->list[i];
         if (wire_pending(&child->wire) && !wire_flush(&child->wire))
-            child->broken = true; /* what it said before is still to be read */
+            child->broken = true;
     }
 }
 
-static void child_serve(struct child_link *child, double now, const struct child_link_ops *hearer,
+static void child_serve(struct child_link *child, double now, const struct child_link_ops *ops,
                         void *argument)
 {
     bool open = wire_fill(&child->wire);
@@ -70,28 +70,29 @@ static void child_serve(struct child_link *child, double now, const struct child
     enum frame_state state;
     while ((state = wire_take(&child->wire, &frame)) == FRAME_WHOLE) {
         child->heard = now;
-        child->known = true;
-        if (!hearer->hear(argument, child, &frame)) {
+        if (child->state == LINK_NEW)
+            child->state = LINK_KNOWN;
+        if (!ops->hear(argument, child, &frame)) {
             state = FRAME_BAD;
             break;
         }
     }
     if (state == FRAME_FORGED)
-        say("what comes over the connection of rank %d is not what it sent: it is given up",
+        say("data on the connection of rank %d failed authentication: the connection is closed",
             child->rank);
     if (child->wire.fd < 0 || (open && state == FRAME_PART && !child->broken))
         return;
-    hearer->lose(argument, child, state == FRAME_BAD);
+    ops->lose(argument, child, state == FRAME_BAD);
     wire_close(&child->wire);
 }
 
 void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
-                       const struct child_link_ops *hearer, void *argument)
+                       const struct child_link_ops *ops, void *argument)
 {
     for (int i = 0; i < children->watched; i++) {
         struct child_link *child = &children->list[i];
         if (child->wire.fd >= 0 && (child->broken || (set[i].revents & ~POLLOUT)))
-            child_serve(child, now, hearer, argument);
+            child_serve(child, now, ops, argument);
     }
 }
 
@@ -113,7 +114,7 @@ void child_links_drop(struct child_links *children, int rank)
 bool child_links_through(const struct child_links *children, double now, double deaf)
 {
     for (int i = 0; i < children->count; i++)
-        if (children->list[i].wire.fd >= 0 && !children->list[i].through &&
+        if (children->list[i].wire.fd >= 0 && children->list[i].state != LINK_THROUGH &&
             now - children->list[i].heard < deaf)
             return false;
     return true;

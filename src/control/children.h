@@ -1,8 +1,8 @@
 /*
  * children.h - the ranks that are connected to this one, each with the ranks behind it.
  *
- * The ranks form a tree, so that no rank holds the connections of all. What comes up a branch may
- * be the words of any rank behind it; what goes down is for all of them.
+ * The ranks form a tree, so that no rank holds the connections of all. A frame from a child may come
+ * from any rank behind it; a frame to a child goes to all of them.
  */
 #ifndef CCTEST_CONTROL_CHILDREN_H
 #define CCTEST_CONTROL_CHILDREN_H
@@ -11,14 +11,19 @@
 
 #include "control/frame.h"
 
+enum link_state {
+    LINK_NEW, /* no frame has come */
+    LINK_KNOWN,
+    LINK_THROUGH /* the rank and all behind it know that the job has ended */
+};
+
 struct child_link {
     struct wire wire;
     int rank;     /* whose connection it is */
-    double heard; /* when it last said anything */
-    bool voice;   /* at rank 0: it has a parent elsewhere, which was silent when it came */
-    bool known;   /* it has said something */
-    bool through; /* it and all behind it know that the job has ended */
-    bool broken;  /* nothing can be sent to it any more */
+    double heard; /* when its last frame came */
+    enum link_state state;
+    bool direct; /* at rank 0: the rank has a parent, which was silent */
+    bool broken; /* nothing can be sent any more; received frames are still to be read */
 };
 
 struct child_links {
@@ -27,8 +32,8 @@ struct child_links {
     int watched; /* the first of them, whose sockets are in the set of the last watch */
 };
 
-/* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The branch stays there
- * until the next watch. */
+/* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The link stays at
+ * its place until the next watch. */
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
 /* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
 void child_links_watch(struct child_links *children, struct pollfd *set);
@@ -38,19 +43,19 @@ void child_links_send(struct child_links *children, int rank, int type, const vo
 void child_links_flush(struct child_links *children);
 
 struct child_link_ops {
-    /* A frame came; false: no rank of ours sends this. */
+    /* A frame came; false: it is invalid. */
     bool (*hear)(void *argument, struct child_link *child, const struct frame *frame);
-    /* The connection is broken, or what came over it (`nonsense`); it is closed after this. */
-    void (*lose)(void *argument, struct child_link *child, bool nonsense);
+    /* The connection is broken, or a frame was invalid. It is closed after this. */
+    void (*lose)(void *argument, struct child_link *child, bool invalid);
 };
-/* Hears those that were watched, after poll(). */
+/* Reads the frames of those that were watched, after poll(). */
 void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
-                       const struct child_link_ops *hearer, void *argument);
+                       const struct child_link_ops *ops, void *argument);
 /* The connection of `rank`; NULL: there is none. */
 struct child_link *child_links_find(const struct child_links *children, int rank);
 /* Closes the connection of `rank`, if there is one. */
 void child_links_drop(struct child_links *children, int rank);
-/* Has each heard that the job has ended, or been silent for `deaf` seconds? */
+/* Does each know that the job has ended, or has it been silent for `deaf` seconds? */
 bool child_links_through(const struct child_links *children, double now, double deaf);
 bool child_links_pending(
     const struct child_links *children); /* is there anything that was not sent? */

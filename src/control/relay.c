@@ -206,7 +206,7 @@ static bool relay_hear(void *argument, struct child_link *child, const struct fr
     if (frame->rank <= 0 || frame->rank >= membership->ranks || frame->rank == membership->rank)
         return false;
     if (frame->type == FRAME_GOODBYE && frame->rank == child->rank)
-        child->through = true;
+        child->state = LINK_THROUGH;
     relay_send(relay, frame->rank, frame->type, frame->data, frame->size);
     return true;
 }
@@ -220,7 +220,7 @@ static void relay_lose(void *argument, struct child_link *child, bool invalid)
                     relay->control->membership.rank);
         relay_send_failure(relay, child->rank, &failure);
     }
-    if (child->known && !child->through)
+    if (child->state == LINK_KNOWN)
         relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
 }
 

@@ -1,5 +1,5 @@
 /*
- * root.c - the helper thread of rank 0: it hears all ranks, and gives the verdict.
+ * root.c - the helper thread of rank 0: it hears all ranks, and decides how the job ends.
  */
 #include "control/root.h"
 
@@ -19,10 +19,10 @@ static void peer_heard(struct root *root, struct peer *peer,
                        const struct progress_snapshot *snapshot)
 {
     if (snapshot->progress < peer->standing.snapshot.progress)
-        return; /* an old one, which a parent that was stopped passes on at last */
-    if (snapshot->progress > peer->standing.snapshot.progress && !peer->returned)
+        return; /* an old one, from a parent that was stopped */
+    if (snapshot->progress > peer->standing.snapshot.progress && !peer->unheard)
         root->progressed = root->control->helper.now;
-    peer->returned = false;
+    peer->unheard = false;
     peer->standing.snapshot = *snapshot;
 }
 
@@ -35,7 +35,7 @@ static void peer_failed(struct root *root, int rank, const struct failure *failu
 static void peer_finished(struct root *root, struct peer *peer, const struct notice *notice)
 {
     if (peer->standing.finished)
-        return; /* it came on two ways */
+        return; /* it came through the parent, too */
     peer->standing.finished = true;
     root->progressed = root->control->helper.now;
     root->status = status_graver(root->status, notice->status);
@@ -46,12 +46,12 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
 static void peer_lost(struct root *root, int rank)
 {
     struct peer *peer = &root->peers[rank];
-    if (peer->state == PEER_JOINED)
+    if (peer_is_joined(peer))
         root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
     peer->state = PEER_LEFT;
 }
 
-/* What a rank says, rank 0's own letters included; false: it should not say this. */
+/* A frame of any rank, rank 0's own queue included; false: it is invalid. */
 static bool root_handle(struct root *root, int rank, int type, const unsigned char *data,
                         size_t size)
 {
@@ -79,7 +79,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
             return false;
         peer_failed(root, rank, &failure);
         return true;
-    case FRAME_GOODBYE: /* it has ended by itself: this rank 0 was stopped, and goes on */
+    case FRAME_GOODBYE: /* it has ended by itself while rank 0 was stopped */
         peer_lost(root, rank);
         return true;
     case FRAME_SHARE:
@@ -95,7 +95,13 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     }
 }
 
-/* A frame of any rank behind the branch. */
+static void peer_return(struct peer *peer)
+{
+    if (peer->state == PEER_DIRECT)
+        peer->state = PEER_JOINED;
+}
+
+/* A frame of the child, or of a rank behind it. */
 static bool root_hear(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct root *root = argument;
@@ -107,15 +113,15 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
         root_attach(root, rank);
         return true;
     }
-    if (frame->type == FRAME_RETURNED && child->rank == rank && child->voice) {
+    if (frame->type == FRAME_RETURNED && child->rank == rank && child->direct) {
         child_links_drop(&root->children, rank);
-        peer->adopted = false;
+        peer_return(peer);
         return true;
     }
     if (frame->type == FRAME_LOST && child_links_find(&root->children, rank))
-        return true; /* to its parent only: it speaks here itself */
-    if (peer->state != PEER_JOINED)
-        return peer->state != PEER_ABSENT; /* late words, of one that is on its way or was lost */
+        return true; /* lost to its parent only: it is connected here itself */
+    if (!peer_is_joined(peer))
+        return peer->state != PEER_ABSENT; /* a late frame, of a rank that was sent away or lost */
     peer->heard = root->control->helper.now;
     if (root_handle(root, rank, frame->type, frame->data, frame->size))
         return true;
@@ -124,26 +130,26 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
     return child->rank != rank;
 }
 
-static void root_lose(void *argument, struct child_link *child, bool nonsense)
+static void root_lose(void *argument, struct child_link *child, bool invalid)
 {
     struct root *root = argument;
-    if (nonsense) {
+    if (invalid) {
         root_blame(root, child->rank, CAUSE_FAILED, STATUS_ERROR,
                    "it sent an invalid control message to rank 0");
-    } else if (child->voice && !child->known) {
-        /* It hung up before it knew that it was let in, as rank 0 took too long: it calls again. */
-        root->peers[child->rank].adopted = false;
+    } else if (child->direct && child->state == LINK_NEW) {
+        /* It closed the connection before it knew that it was accepted, and calls again. */
+        peer_return(&root->peers[child->rank]);
         return;
     }
     peer_lost(root, child->rank);
 }
 
-static const struct child_link_ops root_hearer = {.hear = root_hear, .lose = root_lose};
+static const struct child_link_ops root_link_ops = {.hear = root_hear, .lose = root_lose};
 
 /* ---- the end ---- */
 
-/* Who was stopped finds that others are gone; they know why. */
-static void root_unsay(struct root *root)
+/* A rank 0 that was stopped finds that other ranks are gone. The reasons that they give come first. */
+static void root_drop_own_timeout(struct root *root)
 {
     const struct control *control = root->control;
     if (control->helper.woken == 0 ||
@@ -158,16 +164,17 @@ static void root_unsay(struct root *root)
     }
 }
 
-/* Says whose fault it is, and ends the job. */
+/* Finds the culprit, and ends the job. */
 static void root_judge(struct root *root)
 {
     struct control *control = root->control;
-    root_unsay(root);
+    root_drop_own_timeout(root);
     for (int rank = 0; rank < root->ranks; rank++) {
         root->standings[rank] = root->peers[rank].standing;
         root->standings[rank].silent =
             rank == 0 ? 0 : control->helper.now - root->peers[rank].heard;
-        root->standings[rank].parent = root->peers[rank].adopted ? 0 : root->peers[rank].parent;
+        root->standings[rank].parent =
+            root->peers[rank].state == PEER_DIRECT ? 0 : root->peers[rank].parent;
     }
     struct situation situation = {.ranks = root->ranks,
                                   .members = control->members,
@@ -186,24 +193,24 @@ static void root_judge(struct root *root)
     root_pronounce(root, FRAME_VERDICT);
 }
 
-/* Has a rank given no sign of life for the deadline? Then it has given up rank 0 as well, and there
- * will be no good end, though others may still progress. */
-static bool root_misses_any(const struct root *root)
+/* Has a rank sent nothing for the deadline? Then it has given up rank 0 as well, and the job cannot
+ * end well, though others may still progress. */
+static bool root_has_silent(const struct root *root)
 {
     const struct control *control = root->control;
     double patience = fmax(control->config.timeout, SILENT_SECONDS);
     for (int rank = 1; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && !peer->standing.finished &&
+        if (peer_is_joined(peer) && !peer->standing.finished &&
             control->helper.now - peer->heard > patience)
             return true;
     }
     return false;
 }
 
-/* It has lasted for too long. A rank may know more of what it waits for than stands in its pulse: it
- * is given a moment to say so. */
-static void root_call_time(struct root *root, double stalled)
+/* No rank has progressed for too long, or one is silent. A rank may know more of what it waits for
+ * than its heartbeats say, so it has a moment to report it. */
+static void root_declare_late(struct root *root, double stalled)
 {
     struct control *control = root->control;
     root->late = true;
@@ -215,7 +222,7 @@ static void root_call_time(struct root *root, double stalled)
 
 static bool root_heartbeat_due(const struct root *root)
 {
-    return root->control->helper.now - root->beat >= root->control->heartbeat;
+    return root->control->helper.now - root->heartbeat_at >= root->control->heartbeat;
 }
 
 static void root_check_progress(struct root *root)
@@ -228,9 +235,9 @@ static void root_check_progress(struct root *root)
     if (root->verdict_at > 0 && control->helper.now >= root->verdict_at)
         root_judge(root);
     else if (root->verdict_at == 0 && stalled > control->config.timeout)
-        root_call_time(root, stalled);
-    else if (root->verdict_at == 0 && root_heartbeat_due(root) && root_misses_any(root))
-        root_call_time(root, 0);
+        root_declare_late(root, stalled);
+    else if (root->verdict_at == 0 && root_heartbeat_due(root) && root_has_silent(root))
+        root_declare_late(root, 0);
 }
 
 /* ---- the loop ---- */
@@ -239,7 +246,7 @@ static void root_heartbeat(struct root *root)
 {
     if (!root_heartbeat_due(root))
         return;
-    root->beat = root->control->helper.now;
+    root->heartbeat_at = root->control->helper.now;
     root_send_all(root, FRAME_HEARTBEAT, NULL, 0);
 }
 
@@ -257,8 +264,8 @@ static bool root_make_room(struct root *root)
     return true;
 }
 
-/* Waits for something to happen and lets everybody who has something to say say it. */
-static void root_listen(struct root *root)
+/* Waits for events, and serves all connections. */
+static void root_poll(struct root *root)
 {
     struct control *control = root->control;
     if (!root_make_room(root)) {
@@ -281,7 +288,8 @@ static void root_listen(struct root *root)
                     : 0);
     control_read_events(control);
     acceptor_serve(&root->rank_acceptor.acceptor, set + 2, control->helper.now);
-    child_links_serve(&root->children, set + 2 + pending, control->helper.now, &root_hearer, root);
+    child_links_serve(&root->children, set + 2 + pending, control->helper.now, &root_link_ops,
+                      root);
 }
 
 static void root_tend(struct root *root)
@@ -290,7 +298,8 @@ static void root_tend(struct root *root)
     for (struct queued_frame *queued = control_take_outbox(control), *next; queued; queued = next) {
         next = queued->next;
         if (!root_handle(root, 0, queued->type, queued->data, queued->size))
-            root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "it used the control plane wrongly");
+            root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR,
+                       "it sent an invalid control message to rank 0");
         free(queued);
     }
     if (control->helper.signal && !root->interrupted) {
@@ -311,7 +320,7 @@ static void root_tend(struct root *root)
     child_links_flush(&root->children);
 }
 
-/* May rank 0 close? Not before those who live know how the job ended. */
+/* May rank 0 close? Not before the living ranks know how the job ended. */
 static bool root_may_close(struct root *root)
 {
     struct control *control = root->control;
@@ -323,7 +332,7 @@ static bool root_may_close(struct root *root)
         return true;
     if (root->interrupted && control->helper.now - root->closing_at > REFUSAL_SECONDS)
         return true;
-    /* Where there is no job, ranks that are on their way are to hear it too; after the deadline
+    /* Where there is no job, ranks that start a little later are to hear it, too. After the deadline
      * there are none. */
     bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
     if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
@@ -331,7 +340,7 @@ static bool root_may_close(struct root *root)
         return false;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && control->helper.now - peer->heard < DEAF_SECONDS)
+        if (peer_is_joined(peer) && control->helper.now - peer->heard < DEAF_SECONDS)
             return false;
     }
     return true;
@@ -377,7 +386,7 @@ void root_run(struct control *control)
         control_advance_clock(control);
         root_begin(root);
         while (!root_may_close(root)) {
-            root_listen(root);
+            root_poll(root);
             root_tend(root);
             control_watch_main(control);
         }

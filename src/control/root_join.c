@@ -9,9 +9,9 @@
 
 #include "base/rank_list.h"
 
-#define STRAYED_TOLD 3 /* ranks of which it is said where they were sent */
+#define STRAYED_MOST 3 /* ranks whose parents are named in a message */
 
-/* Says one thing to a process that does not stay, and closes its socket. */
+/* Sends one frame to a process that does not stay, and closes its connection. */
 static void pending_dismiss(struct wire *wire, int type, const struct bytes *bytes)
 {
     if (!bytes->failed && wire_put(wire, 0, type, bytes->data, bytes->size))
@@ -19,7 +19,7 @@ static void pending_dismiss(struct wire *wire, int type, const struct bytes *byt
     wire_close(wire);
 }
 
-/* Tells it why it cannot join. */
+/* ... with the reason why it cannot join. */
 static void pending_refuse(struct wire *wire, int type, const struct notice *notice)
 {
     struct bytes bytes = {0};
@@ -101,7 +101,7 @@ static bool members_fill(struct root *root)
     return true;
 }
 
-/* Everybody, or the one rank of `branch`, learns who all are; false: out of memory. */
+/* Sends the list of all ranks to all, or to `child` if there is one; false: out of memory. */
 static bool root_introduce(struct root *root, struct child_link *child)
 {
     struct bytes bytes = {0};
@@ -115,7 +115,7 @@ static bool root_introduce(struct root *root, struct child_link *child)
     return good;
 }
 
-/* All are here. */
+/* All ranks have joined. */
 static void root_welcome(struct root *root)
 {
     for (int rank = 0; rank < root->ranks; rank++)
@@ -147,7 +147,7 @@ static enum status pending_check(struct root *root, const struct join_request *r
 /* Has it been counted among those that have joined? */
 static bool peer_is_counted(const struct peer *peer)
 {
-    return peer->state == PEER_JOINED || peer->state == PEER_LEFT;
+    return peer_is_joined(peer) || peer->state == PEER_LEFT;
 }
 
 static void peer_set_joined(struct root *root, struct peer *peer, int rank)
@@ -172,9 +172,9 @@ static bool peer_is_below(const struct root *root, int rank, int above)
     return rank == above;
 }
 
-/* Below which rank there is a place for this one: 0, or the first to have come that has one. That
- * one may still be on its own way: it takes those in who are sent to it all the same. Who could not
- * reach two such stays with rank 0. */
+/* The parent of a rank: 0, or the first rank that called and has a free place. The parent may still
+ * be joining; it accepts children already. A rank that failed to reach two parents stays with
+ * rank 0. */
 static int root_find_parent(struct root *root, int rank)
 {
     int most = root->control->config.fan_out;
@@ -183,7 +183,8 @@ static int root_find_parent(struct root *root, int rank)
     for (int i = root->parents; i < root->ordered; i++) {
         int found = root->order[i];
         const struct peer *parent = &root->peers[found];
-        bool open = parent->request.home.count > 0 && parent->children < most && !parent->avoided;
+        bool open =
+            parent->request.home.count > 0 && parent->children < most && !parent->unreachable;
         if (open && !peer_is_below(root, found, rank))
             return found;
         root->parents += !open && root->parents == i;
@@ -191,7 +192,7 @@ static int root_find_parent(struct root *root, int rank)
     return 0;
 }
 
-/* It stays, or learns where else it has a place. */
+/* The rank stays at rank 0, or is sent to a parent. */
 static void pending_place(struct root *root, struct wire *wire, const struct join_request *request)
 {
     int rank = request->rank;
@@ -202,12 +203,12 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
         root->peers[peer->parent].children--;
         root->parents = 0; /* that place is free again */
     }
-    if (peer_is_counted(peer)) { /* it hung up, as rank 0 took too long: this is its call now */
+    if (peer_is_counted(peer)) { /* it gave up a connection that rank 0 was slow to accept */
         child_links_drop(&root->children, rank);
         root->joined--;
     }
     if (peer->state == PEER_SENT && request->reason == JOIN_AGAIN) {
-        root->peers[peer->parent].avoided = true;
+        root->peers[peer->parent].unreachable = true;
         peer->misses++;
         say_verbose(2, "rank %d could not reach rank %d", rank, peer->parent);
     }
@@ -235,38 +236,40 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
     bytes_free(&bytes);
 }
 
-/* Its parent does not speak any more: from now on it speaks here. */
-static void pending_adopt(struct root *root, struct wire *wire, const struct join_request *request)
+/* Its parent is silent or gone: from now on the rank is connected here. */
+static void pending_take_direct(struct root *root, struct wire *wire,
+                                const struct join_request *request)
 {
     int rank = request->rank;
     struct peer *peer = &root->peers[rank];
     const struct child_link child = {
-        .wire = *wire, .rank = rank, .voice = true, .heard = root->control->helper.now};
-    say_verbose(1, "rank %d does not hear rank %d, and turns to rank 0", rank, peer->parent);
+        .wire = *wire, .rank = rank, .direct = true, .heard = root->control->helper.now};
+    say_verbose(1, "rank %d hears nothing from rank %d, and connects to rank 0", rank,
+                peer->parent);
     if (peer->state == PEER_SENT)
         peer_set_joined(root, peer, rank);
-    peer->state = PEER_JOINED;
-    peer->adopted = true;
+    peer->state = PEER_DIRECT;
     for (int other = 1; other < root->ranks; other++)
-        root->peers[other].returned |= peer_is_below(root, other, rank);
+        root->peers[other].unheard |= peer_is_below(root, other, rank);
     peer->heard = root->control->helper.now;
     child_links_drop(&root->children, rank);
     if (!child_links_add(&root->children, &child))
-        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for its voice");
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+                   "rank 0 has no memory for its connection");
     else if (job_ended(root->control))
         root_repeat(root);
 }
 
-/* It does not join; and if it should have, there is no job. */
-static void pending_turn_away(struct root *root, struct wire *wire,
-                              const struct join_request *request, const struct notice *why)
+/* The process does not join. If all have not joined yet, there is no job. */
+static void pending_reject(struct root *root, struct wire *wire, const struct join_request *request,
+                           const struct notice *why)
 {
     root->joined += !job_begun(root->control);
     pending_refuse(wire, FRAME_REFUSED, why);
     if (!job_begun(root->control) && root->refusal == STATUS_OK)
         root_give_up(root, request->rank, request->host, why->status, why->text);
     else
-        say_verbose(1, "refused a process that came too late: %s", why->text);
+        say_verbose(1, "refused a process that called too late: %s", why->text);
 }
 
 void root_admit(void *argument, struct wire *wire, const struct join_request *request)
@@ -274,43 +277,44 @@ void root_admit(void *argument, struct wire *wire, const struct join_request *re
     struct root *root = argument;
     struct control *control = root->control;
     struct notice notice = {.personal = true};
-    if (root->last_type == FRAME_VERDICT && request->reason != JOIN_ORPHANED) {
-        wire_close(wire); /* it is for the next job */
+    if (root->end_type == FRAME_VERDICT && request->reason != JOIN_ORPHANED) {
+        wire_close(wire); /* it calls for the next job */
         return;
     }
     notice.status = pending_check(root, request, notice.text, sizeof notice.text);
     if (notice.status != STATUS_OK) {
-        pending_turn_away(root, wire, request, &notice);
+        pending_reject(root, wire, request, &notice);
         return;
     }
     struct peer *peer = &root->peers[request->rank];
     bool orphan = request->reason == JOIN_ORPHANED;
     if (orphan && peer->state != PEER_ABSENT) {
-        pending_adopt(root, wire, request);
+        pending_take_direct(root, wire, request);
     } else if (job_ended(control)) {
         root->joined += !peer_is_counted(peer);
         peer->request = *request;
         peer->state = PEER_LEFT;
-        pending_refuse(wire, root->last_type, &root->last_word);
-    } else if (orphan) { /* this job never had it, and does not end because of it */
+        pending_refuse(wire, root->end_type, &root->end_notice);
+    } else if (orphan) { /* of another job, so this one goes on */
         notice.status = STATUS_TIMEOUT;
-        snprintf(notice.text, sizeof notice.text,
-                 "the rank 0 that it spoke to is gone; the one there now is of another job");
+        snprintf(
+            notice.text, sizeof notice.text,
+            "the rank 0 that it was connected to is gone; the one there now is of another job");
         pending_refuse(wire, FRAME_REFUSED, &notice);
     } else {
         pending_place(root, wire, request);
     }
 }
 
-/* Those that were here and did not arrive where they were sent: it is the way there that failed. */
-static void tell_strayed(const struct root *root, char *text, size_t size)
+/* Names the ranks that called, and did not arrive at the parent that they were sent to. */
+static void text_add_strayed(const struct root *root, char *text, size_t size)
 {
     const char *separator = "; sent to another rank, and not arrived there:";
     int strayed = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
         const struct join_request *parent = &root->peers[peer->parent].request;
-        if (peer->state != PEER_SENT || ++strayed > STRAYED_TOLD)
+        if (peer->state != PEER_SENT || ++strayed > STRAYED_MOST)
             continue;
         size_t end = strlen(text);
         snprintf(text + end, size - end,
@@ -319,21 +323,21 @@ static void tell_strayed(const struct root *root, char *text, size_t size)
         separator = ",";
     }
     size_t end = strlen(text);
-    if (strayed > STRAYED_TOLD)
-        snprintf(text + end, size - end, " and %d more", strayed - STRAYED_TOLD);
+    if (strayed > STRAYED_MOST)
+        snprintf(text + end, size - end, " and %d more", strayed - STRAYED_MOST);
 }
 
 /* Names the ranks that are not here at the deadline; returns the first. */
-static int tell_missing(struct root *root, char *text, size_t size)
+static int missing_text(struct root *root, char *text, size_t size)
 {
     char list[RANK_LIST_MOST] = "ranks";
     bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
     int first = 0;
     for (int rank = root->ranks - 1; rank >= 0; rank--) {
-        if (root->peers[rank].state != PEER_JOINED)
+        if (!peer_is_joined(&root->peers[rank]))
             first = rank;
         if (missing)
-            missing[rank] = root->peers[rank].state != PEER_JOINED;
+            missing[rank] = !peer_is_joined(&root->peers[rank]);
         absent |= root->peers[rank].state == PEER_ABSENT;
     }
     if (missing)
@@ -342,7 +346,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
     snprintf(text, size, "%d of %d ranks did not join within %.3g s: %s%s",
              root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
              absent ? "; were they started, and can they reach this host?" : "");
-    tell_strayed(root, text, size);
+    text_add_strayed(root, text, size);
     uint64_t strangers = atomic_load(&root->control->rejected);
     size_t end = strlen(text);
     if (strangers > 0)
@@ -355,7 +359,7 @@ static int tell_missing(struct root *root, char *text, size_t size)
 void root_check_joining(struct root *root)
 {
     struct control *control = root->control;
-    char text[sizeof root->last_word.text];
+    char text[sizeof root->end_notice.text];
     if (root->cause_count > 0) {
         const struct cause *cause = &root->causes[0];
         const struct peer *peer = &root->peers[cause->rank];
@@ -377,7 +381,7 @@ void root_check_joining(struct root *root)
             root->joined, root->ranks);
         root_fail(root, STATUS_ERROR, text);
     } else if (control->helper.now - root->progressed > control->config.timeout) {
-        int missing = tell_missing(root, text, sizeof text);
+        int missing = missing_text(root, text, sizeof text);
         root_give_up(root, missing, root->peers[missing].request.host, STATUS_TIMEOUT, text);
     }
 }

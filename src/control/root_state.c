@@ -13,20 +13,27 @@ void root_send_all(struct root *root, int type, const void *data, size_t size)
     child_links_send(&root->children, 0, type, data, size);
 }
 
+static bool root_has_cause(const struct root *root, int rank)
+{
+    for (int i = 0; i < root->cause_count; i++)
+        if (root->causes[i].rank == rank)
+            return true;
+    return false;
+}
+
 void root_add_cause(struct root *root, int rank, enum cause_kind kind,
                     const struct failure *failure)
 {
     struct control *control = root->control;
-    if (job_ended(control) || root->peers[rank].blamed)
+    if (job_ended(control) || root_has_cause(root, rank))
         return;
     if (root->verdict_at == 0)
         root->verdict_at = control->helper.now + GRACE_SECONDS;
     if (kind == CAUSE_INTERRUPTED) {
         root->verdict_at = control->helper.now;
         if (root->cause_count > 0)
-            return; /* launchers send signals because of what has happened already */
+            return; /* a launcher sends signals because of that cause */
     }
-    root->peers[rank].blamed = true;
     struct cause *cause = &root->causes[root->cause_count++];
     *cause = (struct cause){.kind = kind, .rank = rank, .failure = *failure};
 }
@@ -42,19 +49,19 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
 void root_repeat(struct root *root)
 {
     struct bytes bytes = {0};
-    notice_encode(&root->last_word, &bytes);
+    notice_encode(&root->end_notice, &bytes);
     if (!bytes.failed)
-        root_send_all(root, root->last_type, bytes.data, bytes.size);
+        root_send_all(root, root->end_type, bytes.data, bytes.size);
     bytes_free(&bytes);
     child_links_flush(&root->children);
 }
 
-/* Is there a rank that must still come to learn how the job ended, as its parent is dead? */
+/* Is there a rank whose parent is dead? It calls rank 0 to learn how the job ended. */
 static bool root_expects_orphans(const struct root *root)
 {
     for (int rank = 1; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
-        if (peer->state == PEER_JOINED && peer->parent > 0 && !peer->adopted &&
+        if (peer->state == PEER_JOINED && peer->parent > 0 &&
             root->peers[peer->parent].state == PEER_LEFT)
             return true;
     }
@@ -65,15 +72,15 @@ static bool root_expects_orphans(const struct root *root)
  * back for the next one before rank 0 is gone. */
 void root_tend_rank_acceptor(struct root *root)
 {
-    if (root->last_type == FRAME_VERDICT && !root_expects_orphans(root))
+    if (root->end_type == FRAME_VERDICT && !root_expects_orphans(root))
         rank_acceptor_close(&root->rank_acceptor);
 }
 
 void root_end(struct root *root, int type, enum status status, const char *text)
 {
-    root->last_type = type;
-    root->last_word.status = status;
-    snprintf(root->last_word.text, sizeof root->last_word.text, "%s", text);
+    root->end_type = type;
+    root->end_notice.status = status;
+    snprintf(root->end_notice.text, sizeof root->end_notice.text, "%s", text);
     root_repeat(root);
     control_conclude(root->control, status);
     root_tend_rank_acceptor(root);
@@ -83,7 +90,7 @@ void root_pronounce(struct root *root, int type)
 {
     struct control *control = root->control;
     const struct verdict *verdict = &root->verdict;
-    log_attach(NULL); /* it is the job that speaks, not rank 0 */
+    log_attach(NULL); /* the sentence is about the job, not about rank 0 */
     say("%s", verdict->headline);
     for (int i = 0; i < verdict->line_count; i++)
         say("  %s", verdict->lines[i]);

@@ -15,27 +15,32 @@
 
 enum peer_state {
     PEER_ABSENT,
-    PEER_SENT, /* to another rank, below which it has a place */
+    PEER_SENT, /* to a parent, where it has not arrived yet */
     PEER_JOINED,
+    PEER_DIRECT, /* it has joined, and sends to rank 0 itself while its parent is silent */
     PEER_LEFT
 };
 
 struct peer {
     enum peer_state state; /* rank 0 itself: JOINED */
-    bool blamed;           /* it has a cause already */
-    double heard;          /* when it last gave a sign of life */
+    double heard;          /* when its last frame came */
     struct join_request request;
-    int parent;    /* where it was sent; 0: it stays with rank 0 */
-    int children;  /* that were sent to it */
-    int misses;    /* parents that it could not reach */
-    bool avoided;  /* somebody could not reach it */
-    bool adopted;  /* it speaks to rank 0 itself, since its parent does not */
-    bool returned; /* what it says first was done while it could not be heard */
+    int parent;       /* 0: it stays with rank 0 */
+    int children;     /* ranks that were sent to it */
+    int misses;       /* parents that it could not reach */
+    bool unreachable; /* a rank that was sent to it could not reach it */
+    bool unheard;     /* its next progress was made while rank 0 did not hear it */
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */
     size_t share_size;
     uint32_t share_kind, share_number, shares_taken;
 };
+
+/* It is connected, through its parent or itself. */
+static inline bool peer_is_joined(const struct peer *peer)
+{
+    return peer->state == PEER_JOINED || peer->state == PEER_DIRECT;
+}
 
 struct root {
     struct control *control;
@@ -45,22 +50,22 @@ struct root {
     struct rank_acceptor rank_acceptor;
     struct pollfd *polls;
     int polls_room;
-    int *order;           /* ranks in the order in which they came: */
+    int *order;           /* ranks in the order in which they called: */
     int ordered, parents; /* how many, and the first that may have a free place */
-    int joined;           /* ranks that have, or that know why they cannot */
+    int joined;           /* ranks that have joined, or that know why they cannot */
     int shares;           /* ranks whose share of the exchange is here */
-    int finished;         /* ranks that have, */
-    enum status status;   /* and what they said, combined */
+    int finished;         /* ranks that have finished, */
+    enum status status;   /* and the gravest of their statuses */
     bool interrupted;
-    enum status refusal; /* there is no job: its status (OK: none) */
+    enum status refusal; /* why the job does not begin; OK: it does */
     double progressed;   /* when any rank last did */
-    bool late;           /* for too long none had, or one was silent: the verdict is due, */
-    double stalled;      /* and for how long none had (0: they do progress) */
+    bool late;           /* no rank progressed for too long, or one was silent: a verdict is due */
+    double stalled;      /* seconds in which no rank had progressed then; 0: others did */
     double verdict_at;   /* 0: none is due */
-    double beat, closing_at;
-    int last_type;           /* FRAME_REFUSED or FRAME_VERDICT: how it ended, */
-    struct notice last_word; /* for those who turn up later */
-    struct cause *causes;    /* at most one of each rank */
+    double heartbeat_at, closing_at;
+    int end_type;             /* FRAME_REFUSED or FRAME_VERDICT: how the job ended, */
+    struct notice end_notice; /* for ranks that call later */
+    struct cause *causes;     /* in the order in which they came, at most one of each rank */
     int cause_count;
     struct standing *standings; /* for the verdict */
     struct verdict verdict;
@@ -77,9 +82,9 @@ void root_blame(struct root *root, int rank, enum cause_kind kind, enum status s
                 const char *message);
 /* Tells all ranks how the job ended (FRAME_VERDICT), or that it does not begin (FRAME_REFUSED). */
 void root_end(struct root *root, int type, enum status status, const char *text);
-/* The same of what stands in the verdict, which the user is told first. */
+/* The same with root->verdict, which is printed first. */
 void root_pronounce(struct root *root, int type);
-void root_repeat(struct root *root); /* tells it again, for one who has come meanwhile */
+void root_repeat(struct root *root); /* sends that again, for a rank that has called since */
 /* Closes the listeners once no rank may turn to rank 0 any more. Allowed more than once. */
 void root_tend_rank_acceptor(struct root *root);
 

@@ -127,11 +127,11 @@ static bool rank_is_placed(const struct root *root, int rank)
 static void root_judge_end(const struct root *root)
 {
     const struct control *control = root->control;
-    require(root->last_type == FRAME_VERDICT || root->last_type == FRAME_REFUSED);
-    require(root->last_word.status == control->mailbox.status);
-    if (root->finished == root->ranks && root->last_type == FRAME_VERDICT && !control->errors)
+    require(root->end_type == FRAME_VERDICT || root->end_type == FRAME_REFUSED);
+    require(root->end_notice.status == control->mailbox.status);
+    if (root->finished == root->ranks && root->end_type == FRAME_VERDICT && !control->errors)
         return;
-    require(control->mailbox.status != STATUS_OK && root->last_word.text[0]);
+    require(control->mailbox.status != STATUS_OK && root->end_notice.text[0]);
     require(control->error_count > 0);
     for (int i = 0; i < control->error_count; i++)
         require(control->errors[i].message[0]);
@@ -139,22 +139,23 @@ static void root_judge_end(const struct root *root)
 
 static void root_judge_counts(const struct root *root)
 {
-    int joined = 0, shares = 0, finished = 0, blamed = 0, placed = 0, children = 0;
+    int joined = 0, shares = 0, finished = 0, placed = 0, children = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
         require(rank_is_placed(root, rank));
         require(peer->children >= 0);
         require(rank == 0 || peer->children <= root->control->config.fan_out);
-        joined += peer->state == PEER_JOINED || peer->state == PEER_LEFT;
+        joined += peer_is_joined(peer) || peer->state == PEER_LEFT;
         placed += rank > 0 && peer->state != PEER_ABSENT;
         children += peer->children;
         shares += peer->standing.exchange != NULL;
         finished += peer->standing.finished;
-        blamed += peer->blamed;
     }
     require(root->shares == shares && shares < root->ranks);
     require(root->finished == finished);
-    require(root->cause_count == blamed);
+    for (int i = 0; i < root->cause_count; i++)
+        for (int other = 0; other < i; other++)
+            require(root->causes[i].rank != root->causes[other].rank);
     require(root->ordered <= root->ranks - 1);
     if (job_ended(root->control)) {
         root_judge_end(root); /* `joined` counts also those that were told why they cannot */
