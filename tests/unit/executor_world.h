@@ -1,10 +1,11 @@
 /*
- * executor_world.h - all ranks of a world in one thread, step by step, for the tests of the executor.
+ * executor_world.h - all ranks of a world in one thread, step by step, for the tests of the
+ * executor.
  *
- * The links of this file take the place of the real ones (the linker takes links_channel(),
- * links_progress() and links_check() from here), so that every step can be looked at. Their
- * transport moves a few bytes when it is told to; where the world offers it, it also takes eager
- * messages, into a few cells for each channel.
+ * The links of this file replace the real ones (the linker takes links_channel(), links_progress()
+ * and links_check() from here), so that a test sees every step. Their transport moves a few bytes
+ * in each step. If the world offers it, it also takes eager messages, into a few cells for each
+ * channel.
  */
 #ifndef CCTEST_TESTS_UNIT_EXECUTOR_WORLD_H
 #define CCTEST_TESTS_UNIT_EXECUTOR_WORLD_H
@@ -31,20 +32,21 @@
 #define TURNS      (SANITIZED ? 11 : 3)
 #define CELL_BYTES 4096
 
-/* What the links of a world are like, and what its plans are told. */
+/* The links of a world, and the configuration of its executors. */
 struct world_config {
     int channels;      /* 0: 1 */
-    size_t chunk;      /* of the plans */
-    size_t odd_chunk;  /* of the plans of odd ranks; 0: the same */
+    size_t chunk;      /* of the executors */
+    size_t odd_chunk;  /* of the executors of odd ranks; 0: the same */
     size_t step;       /* bytes that one channel moves in one progress call */
     size_t eager_most; /* 0: eager messages are not offered */
     size_t cells;      /* eager messages that a channel holds */
-    unsigned turn;     /* world_runs_all() does one in TURNS of its worlds: whose turn it is */
-    uint64_t random;   /* not 0: ranks have their turn in random order, and eager_move() is moody */
+    unsigned turn;     /* world_runs_all() runs one in TURNS of its worlds: which one */
+    uint64_t
+        random; /* not 0: ranks step in random order, and eager_move() fails to move at random */
     const struct memory_kind *memory; /* NULL: the first */
 };
 
-/* What stands between the sender's eager messages and their receiver. */
+/* The eager messages between a sender and its receiver. */
 struct wire {
     size_t count, taken; /* cells; bytes of the first that were taken */
     size_t length[CELLS_MOST];
@@ -124,7 +126,7 @@ static inline void posted_advance(struct channel *channel, size_t bytes)
         channel_pop(channel);
 }
 
-/* A whole cell; or else what the peer has posted, as far as it may go. */
+/* Receives a whole cell, or else what the peer has posted, up to its limit. */
 static inline bool stepped_receive(struct stepped_channel *in, struct stepped_channel *out,
                                    const struct transfer *transfer)
 {
@@ -314,7 +316,7 @@ static inline void world_open(struct world *world, const struct choice *choice,
     if (!config->memory)
         world->links_config.memory = memory_kinds[0];
     assert_true(config->eager_most <= CELL_BYTES && config->cells <= CELLS_MOST);
-    /* Straight from the kernel: hardly a cell is ever used, and malloc() would clear them all. */
+    /* By mmap(): few cells are ever used, and calloc() would clear them all. */
     world->links = mmap(NULL, (size_t)world->ranks * sizeof *world->links, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(world->links != MAP_FAILED);
@@ -353,7 +355,7 @@ static inline void world_start(struct world *world, uint64_t iteration)
     }
 }
 
-/* One look at every rank. False when all are complete. */
+/* One step of every rank. False when all are complete. */
 static inline bool world_step(struct world *world)
 {
     bool all = true;
@@ -391,7 +393,7 @@ static inline void world_expect(const struct world *world, uint64_t iteration, c
     }
 }
 
-/* Three runs of one plan. `look` is asked to look at each world before it closes; may be NULL. */
+/* Three runs of one executor. `look` is called for each world before it closes; may be NULL. */
 static inline void world_runs(const struct choice *choice, const struct problem *problem,
                               const struct world_config *config, void (*look)(const struct world *))
 {
@@ -408,7 +410,7 @@ static inline void world_runs(const struct choice *choice, const struct problem 
 }
 
 /* Every algorithm of every collective, on real data, through the real executor; runs repeat on one
- * plan. After all turns, all numbers of ranks have come. */
+ * executor. After all turns, all numbers of ranks have been tested. */
 static inline void world_runs_all(const struct world_config *config, bool in_place,
                                   void (*look)(const struct world *))
 {
@@ -448,7 +450,7 @@ static inline void world_runs_all(const struct world_config *config, bool in_pla
     }
 }
 
-/* A message that is dropped: of an allreduce, where it can be told what its loss does. */
+/* A dropped message of an allreduce, whose effect is known. */
 
 static inline void drop_open(struct world *world, const struct world_config *config)
 {

@@ -91,7 +91,7 @@ static void test_printing(void **state)
     }
 }
 
-/* What a kernel must give for one element of integers, in the widest arithmetic. */
+/* The expected result for one element of integers, in the widest arithmetic. */
 static int64_t plain(enum reduction_id op, int64_t a, int64_t b, bool is_unsigned)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
@@ -151,7 +151,7 @@ static double plain_float(enum reduction_id op, double a, double b)
     }
 }
 
-/* Of small floats the smaller is found by sign and magnitude. */
+/* The order of small floats is that of sign and magnitude. */
 static uint32_t plain_small(const struct format *format, enum reduction_id op, uint32_t a,
                             uint32_t b)
 {
@@ -195,7 +195,8 @@ static bool left_wins(const struct datatype *type, enum reduction_id op, const c
     return x == y ? i <= j : (x > y) == (op == REDUCTION_MAXLOC);
 }
 
-/* One element. What two floats give is rounded once: their sum and product are exact in double. */
+/* One element. The result of two floats is rounded once: their sum and product are exact in
+ * double. */
 static void combine(const struct datatype *type, enum reduction_id op, char *to, const char *a,
                     const char *b)
 {
@@ -272,7 +273,7 @@ struct arrays {
     _Alignas(64) char b[SPACE];
 };
 
-/* A kernel on `elements` elements, and what lies before and behind the target. */
+/* A kernel on `elements` elements, and the bytes before and behind the target. */
 static void run(const struct datatype *type, reduce_function *reduce, const struct arrays *pattern,
                 const size_t shift[3], int in_place, size_t elements)
 {
@@ -361,7 +362,7 @@ static void test_all_of_8_bits(void **state)
     }
 }
 
-/* What an average's last touch must give for one element. */
+/* The expected average for one element. */
 static void divide(const struct datatype *type, char *to, const char *from, int ranks)
 {
     const struct format *format = format_of(type->id);
@@ -382,7 +383,7 @@ static void divide(const struct datatype *type, char *to, const char *from, int 
     } else {
         float value;
         memcpy(&value, from, sizeof value);
-        value = (float)((double)value / ranks); /* twice rounded is right where p >= 2q + 2 */
+        value = (float)((double)value / ranks); /* to round twice is correct if p >= 2q + 2 */
         memcpy(to, &value, sizeof value);
     }
 }
@@ -426,7 +427,7 @@ static void test_finish(void **state)
                     finish(*type, (enum kernel_set)set, ranks[r]);
 }
 
-/* The best set is what is given, and the sets differ where there are several. */
+/* The best set is used, and the sets differ if there are several. */
 static void test_sets(void **state)
 {
     (void)state;

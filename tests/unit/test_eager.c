@@ -1,12 +1,12 @@
 /*
- * test_eager.c - the executor of short messages, over a transport with few cells that is moody
- * (executor_world.h), reached through the plan as all others reach it.
+ * test_eager.c - the executor of short messages, over a transport with few cells that often refuses
+ * (executor_world.h), called through executor.h.
  */
 #include "executor_world.h"
 
 static const struct world_config easy = {.step = 8, .eager_most = CELL_BYTES, .cells = 1};
 
-static long refusals; /* of messages that found no room, over all worlds that were looked at */
+static long refusals; /* of messages that found no room, over all worlds */
 
 static size_t messages_of(const struct schedule *schedule)
 {
@@ -16,7 +16,7 @@ static size_t messages_of(const struct schedule *schedule)
     return count;
 }
 
-/* All of three runs went the eager way, and nothing is left on it. */
+/* All of three runs were eager, and no cell is left full. */
 static void all_was_eager(const struct world *world)
 {
     for (int r = 0; r < world->ranks; r++) {
@@ -38,16 +38,16 @@ static void every_algorithm_runs(void **state)
         config.channels = 1 + variant % 3;
         config.cells = variant & 4 ? 3 : 1;
         config.turn = (unsigned)(variant + variant / 8);
-        config.random = (uint64_t)(variant / 8); /* 0: neither random nor moody */
+        config.random = (uint64_t)(variant / 8); /* 0: not at random */
         long before = refusals;
         world_runs_all(&config, variant & 1, all_was_eager);
-        if (TURNS <= 3) /* fewer worlds may have none that is so crowded */
+        if (TURNS <= 3) /* fewer worlds may have none that is full */
             assert_true(refusals > before);
     }
     assert_true(refusals > 0);
 }
 
-/* Slices that are cut so small that some have nothing: their messages vanish, here and there. */
+/* Slices so small that some are empty: their messages vanish. */
 static void messages_of_nothing_vanish(void **state)
 {
     (void)state;
@@ -62,27 +62,27 @@ static void messages_of_nothing_vanish(void **state)
     }
 }
 
-/* No operation at all: complete at the first look, of which nothing moved. */
+/* No operation at all: complete at the first step, which moves nothing. */
 static void empty_schedule_is_complete(void **state)
 {
     (void)state;
     struct problem problem = {.collective = collective_find("allgather"), .ranks = 3};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
     struct world world;
-    struct position where;
+    struct position position;
     bool moved = true, complete = false;
     world_open(&world, &choice, &problem, &easy);
     assert_int_equal(world.schedule[0]->count, 0);
     world_start(&world, 0);
-    executor_position(world.executor[0], &where);
-    assert_int_equal(where.operation, -1);
+    executor_position(world.executor[0], &position);
+    assert_int_equal(position.operation, -1);
     assert_int_equal(executor_progress(world.executor[0], &moved, &complete), STATUS_OK);
     assert_true(complete && !moved);
     assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
     world_close(&world);
 }
 
-/* Which way a plan goes. */
+/* Which executor serves a schedule. */
 
 static void all_was_posted(const struct world *world)
 {
@@ -115,7 +115,7 @@ static void long_messages_are_posted(void **state)
     chain_runs(&(struct world_config){.step = 8, .eager_most = 36, .cells = 1}, all_was_posted);
 }
 
-/* Only the rank in the middle has something that waits for a part of a message. */
+/* Only the rank in the middle waits for a part of a message. */
 static void the_middle_was_posted(const struct world *world)
 {
     for (int r = 0; r < world->ranks; r++) {
@@ -132,7 +132,7 @@ static void what_the_grain_cuts_is_posted(void **state)
                the_middle_was_posted);
 }
 
-/* Memory that is worked on elsewhere cannot be done with at once. */
+/* Memory whose engine is asynchronous has no eager executor. */
 static void memory_without_now_is_posted(void **state)
 {
     (void)state;
@@ -143,8 +143,8 @@ static void memory_without_now_is_posted(void **state)
         all_was_posted);
 }
 
-/* The rank that a fault strikes goes the streaming way in that run, and its peers, who know nothing
- * of it, understand each other with it. */
+/* A rank with an injected fault streams in that run. Its peers do not know, and still exchange
+ * messages with it. */
 static void faults_are_inflicted_the_other_way(void **state)
 {
     (void)state;
@@ -162,16 +162,16 @@ static void faults_are_inflicted_the_other_way(void **state)
         for (int r = 0; r < 4; r++)
             assert_true(r == 2 || world.links[r].posted == 0);
     }
-    struct position where; /* which must not take what the dropping run did for its own */
+    struct position position; /* must not be that of the run with the fault */
     world_start(&world, 5);
-    executor_position(world.executor[2], &where);
-    assert_int_equal(where.operation, 0);
-    assert_int_equal(where.done, 0);
+    executor_position(world.executor[2], &position);
+    assert_int_equal(position.operation, 0);
+    assert_int_equal(position.done, 0);
     world_finish(&world);
     world_close(&world);
 }
 
-static long mixed; /* messages that odd ranks posted, over all worlds that were looked at */
+static long mixed; /* messages that odd ranks posted, over all worlds */
 
 static void even_ranks_were_eager(const struct world *world)
 {
@@ -198,7 +198,7 @@ static void ranks_need_not_agree(void **state)
     assert_true(mixed > 0);
 }
 
-/* Schedules that are written here: rank 0's, and what its peers need. */
+/* Schedules written by hand: that of rank 0, and what its peers need. */
 
 static void world_open_for(struct world *world, struct algorithm *algorithm, int ranks)
 {
@@ -275,7 +275,7 @@ static void fences_hold_their_own_scope(void **state)
     world_close(&world);
 }
 
-/* What comes from rank 1 goes back to it; from rank 2 comes something else. */
+/* The message from rank 1 goes back to it; rank 2 sends another one. */
 static void echo(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
@@ -293,18 +293,18 @@ static void echo(struct builder *b, const struct call *call)
 static void where_expect(const struct world *world, int operation, enum operation_kind kind,
                          int peer)
 {
-    struct position where;
-    executor_position(world->executor[0], &where);
-    assert_int_equal(where.operation, operation);
+    struct position position;
+    executor_position(world->executor[0], &position);
+    assert_int_equal(position.operation, operation);
     if (operation < 0)
         return;
-    assert_int_equal(where.kind, kind);
-    assert_int_equal(where.peer, peer);
-    assert_int_equal(where.done, 0);
-    assert_int_equal(where.length, 2 * sizeof(int32_t));
+    assert_int_equal(position.kind, kind);
+    assert_int_equal(position.peer, peer);
+    assert_int_equal(position.done, 0);
+    assert_int_equal(position.length, 2 * sizeof(int32_t));
 }
 
-/* The earliest one is not that which has been waiting longest. */
+/* The first incomplete operation is not the one that has been ready longest. */
 static void position_name_the_earliest(void **state)
 {
     (void)state;
@@ -325,7 +325,8 @@ static void position_name_the_earliest(void **state)
     world_close(&world);
 }
 
-/* check() hears of those channels that are waited for, and of no others. */
+/* Before check(), eager_await() is called for the channels that the run waits for, and no
+ * others. */
 static void awaited_channels_are_checked(void **state)
 {
     (void)state;
@@ -338,7 +339,7 @@ static void awaited_channels_are_checked(void **state)
     assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
     assert_int_equal(links->receives[1][0].awaited, 1);
     assert_int_equal(links->receives[2][0].awaited, 1);
-    assert_int_equal(links->sends[1][0].awaited, 0); /* nothing came that could go back */
+    assert_int_equal(links->sends[1][0].awaited, 0); /* no message has arrived to be sent back */
     rank_step(&world, 1, true);
     rank_step(&world, 0, true);
     assert_int_equal(executor_check(world.executor[0]), STATUS_OK);
@@ -348,7 +349,7 @@ static void awaited_channels_are_checked(void **state)
     world_close(&world);
 }
 
-/* What eager_move() says comes out, and nothing is begun after it. */
+/* An error of eager_move() is returned, and nothing begins after it. */
 static void errors_come_out(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * test_executor.c - the executor, over a transport that moves a few bytes when it is told to
+ * test_executor.c - the executor, over a transport that moves a few bytes in each step
  * (executor_world.h). test_eager.c: its short messages.
  */
 #include "executor_world.h"
@@ -43,8 +43,7 @@ static void whole_messages_do_not_stream(void **state)
     assert_false(forward_begins_early(0));
 }
 
-/* The grain is the step in which others see progress: nothing is forwarded before a whole one is
- * there. */
+/* Other operations see progress in steps of the grain: a rank forwards whole grains only. */
 static void forward_advances_by_the_grain(void **state)
 {
     (void)state;
@@ -62,7 +61,7 @@ static void forward_advances_by_the_grain(void **state)
     world_close(&world);
 }
 
-/* What the user said; else a quarter of the message, but neither very few bytes nor very many. */
+/* The user's grain; else a quarter of the message, within bounds. */
 static void grain_follows_the_message(void **state)
 {
     (void)state;
@@ -91,7 +90,7 @@ static void grain_follows_the_message(void **state)
         assert_int_equal(grain_of(cases[i].chunk, cases[i].length), cases[i].grain);
 }
 
-/* How much of a message of `bytes` bytes rank 1 of a chain may forward when it begins to. */
+/* How much of a message of `bytes` bytes rank 1 of a chain has when it begins to forward. */
 static size_t forwarded_first(size_t chunk, size_t bytes)
 {
     struct problem problem = {
@@ -136,28 +135,28 @@ static void every_algorithm_runs(void **state)
                        variant & 1, NULL);
 }
 
-/* What a run waits in is the first operation that is not complete. */
+/* The position of a run is its first incomplete operation. */
 static void position_name_the_wait(void **state)
 {
     (void)state;
     struct problem problem = {.collective = collective_find("broadcast"), .ranks = 3, .count = 100};
     struct choice choice = chain_choice();
     struct world world;
-    struct position where;
+    struct position position;
     world_open(&world, &choice, &problem, &(struct world_config){.chunk = 16, .step = 16});
     world_start(&world, 0);
     bool moved, complete;
-    for (int i = 0; i < 10; i++) /* rank 0 never looks, but its send is posted */
+    for (int i = 0; i < 10; i++) /* rank 0 makes no step, but its send is posted */
         executor_progress(world.executor[2], &moved, &complete);
-    executor_position(world.executor[2], &where);
-    assert_int_equal(where.kind, OPERATION_RECV);
-    assert_int_equal(where.peer, 1);
-    assert_int_equal(where.done, 0);
-    assert_int_equal(where.length, 400);
+    executor_position(world.executor[2], &position);
+    assert_int_equal(position.kind, OPERATION_RECV);
+    assert_int_equal(position.peer, 1);
+    assert_int_equal(position.done, 0);
+    assert_int_equal(position.length, 400);
     while (world_step(&world))
         ;
-    executor_position(world.executor[2], &where);
-    assert_int_equal(where.operation, -1);
+    executor_position(world.executor[2], &position);
+    assert_int_equal(position.operation, -1);
     world_close(&world);
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_memory.c - regions have the room that was asked for, and leave no page mapped behind.
+ * test_memory.c - regions have the size that was asked for, and leave no page mapped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static const struct {
 };
 #define CASES (sizeof cases / sizeof *cases)
 
-/* Bytes of address space that this process has. Nothing is allocated to find that out. */
+/* Bytes of address space of this process; found without an allocation. */
 static size_t space_bytes(void)
 {
     char text[128] = "";
@@ -82,7 +82,7 @@ static void regions_leave_nothing_behind(void **state)
     struct region region;
     for (const struct memory_kind *const *kind = memory_kinds; *kind; kind++) {
         assert_int_equal((*kind)->allocate(HUGE, NULL, &region), STATUS_OK);
-        (*kind)->release(&region); /* what the C library needs for it is there from now on */
+        (*kind)->release(&region); /* from now on the C library has what it needs for it */
         for (size_t i = 0; i < CASES; i++) {
             size_t before = space_bytes();
             assert_int_equal((*kind)->allocate(cases[i].bytes, NULL, &region), STATUS_OK);
@@ -101,7 +101,7 @@ static void regions_leave_nothing_behind(void **state)
     }
 }
 
-/* As a peer maps another's region: to be read only, and all of it. */
+/* A peer maps a region read-only, all of it. */
 static void mapped_files_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -125,11 +125,11 @@ static void mapped_files_leave_nothing_behind(void **state)
     }
 }
 
-/* What cannot be mapped says why, and leaves nothing behind either. */
+/* A failed mapping sets errno, and leaves nothing mapped. */
 static void refused_files_leave_nothing_behind(void **state)
 {
     (void)state;
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC); /* no file that can be mapped */
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC); /* a file that cannot be mapped */
     for (size_t i = 0; i < CASES; i++) {
         size_t before = space_bytes();
         errno = 0;

@@ -1,6 +1,6 @@
 /*
- * test_nontemporal.c - copying and combining past the cache gives what plain loops give, at every
- * alignment and at lengths around those of lines and blocks, and touches nothing beside it.
+ * test_nontemporal.c - copies and reductions past the cache equal plain loops, at every alignment
+ * and at lengths around those of lines and blocks, and touch no other byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "memory/reduce.h"
 
 #define LINE 64
-#define MOST 20000 /* bytes: several times what is fetched ahead */
+#define MOST 20000 /* bytes: several times the distance of the prefetch */
 #define EDGE 64    /* bytes around targets that must stay */
 
 static _Alignas(LINE) unsigned char from[2][MOST + 2 * LINE], to[MOST + 2 * LINE + 2 * EDGE],
@@ -30,7 +30,7 @@ static void fill(void)
     }
 }
 
-/* A target `shift` bytes behind the start of a line, among bytes that check() looks at, too. */
+/* A target `shift` bytes behind the start of a line, among bytes that check() compares, too. */
 static unsigned char *target(size_t shift, size_t bytes)
 {
     memset(to + shift, 0x5a, bytes + 2 * EDGE);

@@ -1,6 +1,7 @@
 /*
- * test_profile.c - to whom time is charged. Work is spun off by the counter itself: being
- * interrupted makes a time longer, never shorter, and what was not done has none.
+ * test_profile.c - which activity time is charged to. Work is a loop until the counter has
+ * advanced: an interruption makes a time longer, never shorter, and an activity that is not entered
+ * has none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static void test_nobody(void **state)
     profile_close(NULL);
 }
 
-/* What is entered is charged until it is left. */
+/* An activity is charged until it is left. */
 static void test_work(void **state)
 {
     (void)state;
@@ -65,7 +66,8 @@ static void test_work(void **state)
     assert_true(sum(&profile) > 1 - 1e-9 && sum(&profile) < 1 + 1e-9);
 }
 
-/* From a look in vain to the next byte, for credit only as long as something found no room. */
+/* A wait lasts from a poll that moves nothing to the next byte; for credit while a message has no
+ * room. */
 static void test_waits(void **state)
 {
     (void)state;
@@ -73,7 +75,7 @@ static void test_waits(void **state)
     profile_open(&profile);
     profile_poll_end(&profile, false);
     work(WORK);
-    profile_leave(&profile); /* of a link that had nothing: it still waits */
+    profile_leave(&profile); /* of a link without messages: the wait goes on */
     profile_poll_end(&profile, false);
     work(WORK);
     uint64_t peer = profile.cycles[PROFILE_PEER];
@@ -100,7 +102,7 @@ static void test_waits(void **state)
     assert_true(profile.cycles[PROFILE_BOOKKEEPING] >= WORK);
 }
 
-/* A system call that moved nothing was no copying. */
+/* A system call that moved nothing does not count as copying. */
 static void test_in_vain(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_small_float.c - the conversions of floats of 8 and 16 bits: all of their values, and the
- * rounding on both sides of everything that it depends on.
+ * test_small_float.c - the conversions of floats of 8 and 16 bits: all of their values, and
+ * rounding on both sides of every boundary.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void test_rounding(void **state)
     }
 }
 
-/* The numbers by which the formats are known. */
+/* The characteristic numbers of the formats. */
 static void test_known_values(void **state)
 {
     (void)state;

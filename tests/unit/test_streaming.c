@@ -2,8 +2,9 @@
  * test_streaming.c - what makes streaming free of deadlock: flow control for every lane, and all
  * operations open at once. (That conflicts are exact is shown in test_wait_graph.c.)
  *
- * The program: rank 0 sends MESSAGES messages on one lane, and then one on another, which rank 1
- * wants first, because all of them land in one area. So the last message must overtake all others.
+ * The schedule: rank 0 sends MESSAGES messages on one lane, then one on another. Rank 1 receives
+ * that one first, because all of them land in one area. So the last message must overtake all
+ * others.
  */
 #include "schedules.h"
 
@@ -46,7 +47,7 @@ static void overtaking_write(struct program *program, int variant)
 static const struct shaking smallest = {
     .slots = 1, .slot_bytes = 1, .most = 1, .lazy_rank = -1, .lazy_operation = -1};
 
-/* Whatever stands in the first lane's only slot, the second lane has its own. */
+/* Each lane has its own slot, even if that of the other lane is full. */
 static void flow_control_for_every_lane(void **state)
 {
     struct program program;
@@ -61,7 +62,7 @@ static void flow_control_for_every_lane(void **state)
             fail_msg("%s", error);
     program_free(&program);
 
-    /* On one lane nothing overtakes. */
+    /* On one lane no message overtakes another. */
     overtaking_write(&program, ONE_LANE);
     assert_wrong(&program, "rank 1's destination element 0 holds rank 0's source element 5, of the "
                            "wrong element: the contract wants rank 0's source element 0");
