@@ -5,12 +5,6 @@
 
 #include <inttypes.h>
 
-static const char *const buffer_names[BUFFERS] = {
-    [BUFFER_SOURCE] = "source",
-    [BUFFER_DESTINATION] = "destination",
-    [BUFFER_SCRATCH] = "scratch",
-};
-
 /* Text. */
 
 #define RUNS_SHOWN 4

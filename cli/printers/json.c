@@ -197,10 +197,10 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     };
     const struct bottleneck *bottleneck = &result->bottleneck;
     enum bottleneck_kind kind = bottleneck->kind;
-    if (kind == BOTTLENECK_NOBODY)
+    if (kind == BOTTLENECK_NONE)
         return json_pack("{s:n}", "kind");
     json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
-                              result->accusation, "share", bottleneck->share);
+                              result->bottleneck_text, "share", bottleneck->share);
     if (kind == BOTTLENECK_RANK) {
         json_object_update_missing_new(named, rank_named(json, bottleneck->rank));
         json_object_set_new(named, "late_us", json_real((double)bottleneck->late * 1e-3));
@@ -224,16 +224,16 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
 {
     json_t *peers = json_array();
     for (int i = 0; i < sample->peers && i < most; i++) {
-        const struct peer_stats *flow = &sample->flows[i];
-        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", flow->peer, "sent",
-                                 (json_int_t)flow->sent, "received", (json_int_t)flow->received);
-        if (flow->counted)
+        const struct peer_stats *stats = &sample->peer[i];
+        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", stats->peer, "sent",
+                                 (json_int_t)stats->sent, "received", (json_int_t)stats->received);
+        if (stats->counted)
             json_object_update_new(
-                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)flow->busy * 1e-3,
-                                "awaited_us", (double)flow->starved * 1e-3, "resent",
-                                (json_int_t)flow->resent, "GBps",
-                                flow->busy ? json_real((double)flow->sent / (double)flow->busy)
-                                           : json_null()));
+                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
+                                "awaited_us", (double)stats->starved * 1e-3, "resent",
+                                (json_int_t)stats->resent, "GBps",
+                                stats->busy ? json_real((double)stats->sent / (double)stats->busy)
+                                            : json_null()));
         json_array_append_new(peers, peer);
     }
     return peers;

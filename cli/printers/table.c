@@ -265,10 +265,10 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
                 result->wrong ? paint(table, PLAIN) : "");
     fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
-    bool accused = job->bootstrap.verbosity >= 1 && result->accusation[0];
-    if (accused)
-        fprintf(out, "#   slowest: %s\n", result->accusation);
-    if (result->late_rank >= 0 && !(accused && result->bottleneck.kind == BOTTLENECK_RANK))
+    bool named = job->bootstrap.verbosity >= 1 && result->bottleneck_text[0];
+    if (named)
+        fprintf(out, "#   slowest: %s\n", result->bottleneck_text);
+    if (result->late_rank >= 0 && !(named && result->bottleneck.kind == BOTTLENECK_RANK))
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->bootstrap.verbosity >= 1)

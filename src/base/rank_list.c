@@ -3,24 +3,48 @@
  */
 #include "base/rank_list.h"
 
-#include <stdio.h>
-#include <string.h>
+#define RUNS_MOST 8 /* runs of consecutive ranks; ranks of further ones are counted */
 
-#define SHOWN_MOST 8 /* by number; the others are counted */
+/* Writes the run that cannot grow any more. */
+static void run_write(struct rank_list *list)
+{
+    struct text text = text_after(list->numbers, sizeof list->numbers);
+    if (list->count == 0)
+        return;
+    if (list->runs++ >= RUNS_MOST) {
+        list->hidden += list->last - list->first + 1;
+        return;
+    }
+    text_add(&text, "%s%d", list->runs > 1 ? ", " : "", list->first);
+    if (list->last > list->first)
+        text_add(&text, list->last == list->first + 1 ? ", %d" : "..%d", list->last);
+}
+
+void rank_list_put(struct rank_list *list, int rank)
+{
+    if (list->count == 0 || rank != list->last + 1) {
+        run_write(list);
+        list->first = rank;
+    }
+    list->last = rank;
+    list->count++;
+}
+
+void rank_list_end(struct rank_list *list, struct text *text)
+{
+    run_write(list);
+    text_add(text, "%s %s", list->count == 1 ? "rank" : "ranks", list->numbers);
+    if (list->hidden > 0)
+        text_add(text, " and %d more", list->hidden);
+}
 
 char *rank_list_text(const bool *listed, int ranks, char *text, size_t size)
 {
-    int count = 0, shown = 0;
+    struct rank_list list = {0};
+    struct text out = text_in(text, size);
     for (int rank = 0; rank < ranks; rank++)
-        count += listed[rank];
-    snprintf(text, size, "%s", count == 1 ? "rank" : "ranks");
-    for (int rank = 0; rank < ranks && shown < SHOWN_MOST; rank++) {
-        size_t end = strlen(text);
         if (listed[rank])
-            snprintf(text + end, size - end, "%s %d", shown++ ? "," : "", rank);
-    }
-    size_t end = strlen(text);
-    if (count > shown)
-        snprintf(text + end, size - end, " and %d more", count - shown);
+            rank_list_put(&list, rank);
+    rank_list_end(&list, &out);
     return text;
 }

@@ -6,7 +6,6 @@
  */
 #include "check/check.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "check/diagnose.h"
@@ -41,38 +40,20 @@ static void sampler_end(struct sampler *sampler)
     sampler->at[sampler->count++] = sampler->last;
 }
 
-void value_format(const struct datatype *type, const void *value, char *text, size_t size)
-{
-    unsigned char poison[DATATYPE_SIZE_MOST];
-    memset(poison, PATTERN_POISON, type->size);
-    if (memcmp(value, poison, type->size) != 0) {
-        datatype_print(type, value, text, size);
-        return;
-    }
-    size_t used = (size_t)snprintf(text, size, "poison (0x");
-    for (size_t i = 0; i < type->size && used + 4 < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%02x", PATTERN_POISON);
-    snprintf(text + used, size - used, ")");
-}
-
-static void finding_begin(struct finding *finding, const struct datatype *type, size_t at,
-                          const void *expected, const void *got)
-{
-    finding->first = at;
-    value_format(type, expected, finding->expected, sizeof finding->expected);
-    value_format(type, got, finding->got, sizeof finding->got);
-}
-
 /* Looks at a chunk that is known to differ. */
 static void chunk_look(const struct datatype *type, const char *expected, const char *got,
                        size_t first, size_t count, struct finding *finding, struct sampler *sampler)
 {
+    struct wrong_element *element = &finding->first;
     for (size_t i = 0; i < count; i++) {
         size_t at = i * type->size;
         if (memcmp(expected + at, got + at, type->size) == 0)
             continue;
-        if (finding->wrong++ == 0)
-            finding_begin(finding, type, first + i, expected + at, got + at);
+        if (finding->wrong++ == 0) {
+            element->at = first + i;
+            memcpy(element->expected, expected + at, type->size);
+            memcpy(element->got, got + at, type->size);
+        }
         sampler_see(sampler, first + i);
     }
 }
@@ -92,7 +73,7 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
         count = extent - first < most ? extent - first : most;
         const char *chunk = got + first * type->size;
         if (!tick_on(pattern->tick))
-            return; /* the job has ended: nobody will ask */
+            return; /* the job has ended: the result is not needed */
         pattern_expect(pattern, rank, first, count, expected);
         if (memcmp(expected, chunk, count * type->size) != 0)
             chunk_look(type, expected, chunk, first, count, finding, &sampler);
@@ -101,13 +82,17 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
         return;
 
     sampler_end(&sampler);
+    finding->kind = FINDING_RESULT;
+    finding->iteration = pattern->iteration;
+    finding->root = pattern->problem.root;
+    finding->hop_peer = -1;
     struct evidence evidence;
     if (evidence_take(&evidence, pattern, rank, got, sampler.at, sampler.count)) {
-        evidence.wrong = finding->wrong;
+        finding->first.source = evidence.samples[0].source;
         diagnose(&evidence, finding);
     } else {
-        snprintf(finding->explanation, sizeof finding->explanation,
-                 "not explained: no memory for it");
+        finding->first.source = EVERY_RANK;
+        finding->undiagnosed = true;
     }
     evidence_free(&evidence);
 }

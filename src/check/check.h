@@ -1,31 +1,20 @@
 /*
- * check.h - is the result right, and if not, whose fault is it?
+ * check.h - compares a result with the contract, and explains what is wrong from the data alone.
  *
- * check_result() compares every element with the contract. When some are wrong, it tries to explain
- * them from the data alone: it tells simple stories (the contribution of rank 2 is missing; those
- * of ranks 2..4 are; rank 5's is stale; the block came from rank 3 instead of 1; never written;
- * bits of one element flipped) and keeps those that account for every wrong element that it looked
- * at. One story: it is told. Several: the finding is ambiguous, and they are named. None: it says
- * so.
+ * check_result() compares every element. When some are wrong, it tries simple hypotheses: the
+ * contribution of rank 2 is missing, or that of ranks 2..4; rank 5's is stale; a block came from
+ * rank 3 instead of 1; elements were never written; bits of one element are flipped. It keeps the
+ * hypotheses that account for every wrong element that it looks at. Several that do make the finding
+ * ambiguous.
  */
 #ifndef CCTEST_CHECK_CHECK_H
 #define CCTEST_CHECK_CHECK_H
 
+#include "check/finding.h"
 #include "check/pattern.h"
 
-/* Bytes of the longest value as text: a pair of a double and its index. */
-#define VALUE_TEXT_MOST 56
-
-struct finding {
-    size_t wrong; /* elements */
-    size_t first; /* destination element of the first wrong one */
-    char expected[VALUE_TEXT_MOST], got[VALUE_TEXT_MOST]; /* its values, readable */
-    bool ambiguous;
-    char explanation[512]; /* what happened and whom to suspect: one sentence */
-};
-
-/* Compares `rank`'s destination. `finding->wrong` is 0 when all is right. Works in bounded
- * memory. */
+/* Compares `rank`'s destination. finding->kind is FINDING_NONE when all is right. Works in bounded
+ * memory. The hop of the finding is the caller's to add. */
 void check_result(const struct pattern *pattern, int rank, const void *destination,
                   struct finding *finding);
 

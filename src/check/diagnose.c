@@ -1,43 +1,37 @@
 /*
- * diagnose.c - explains a wrong result, stretch by stretch, and says whom to suspect.
+ * diagnose.c - explains a wrong result, stretch by stretch.
  *
  * A fault may touch one chunk of a buffer and spare the next, and different chunks may have
- * different faults. So the samples are walked from the first wrong one on: the stories that reach
- * farthest from there explain a stretch, and the walk goes on behind it. Stretches with the same
- * story are told together. What no story explains is corruption, if it looks like that, or is
- * admitted.
+ * different faults. So the samples are walked from the first wrong one on. The hypotheses that reach
+ * farthest from there explain a stretch; the walk goes on behind it. Stretches with the same
+ * hypothesis share one explanation.
  *
- * A story that could have fitted by chance (few samples of a narrow type, many stories tried) is
- * not told as if it were known: where the stretch is far shorter than any message of the
- * collective, the elements count as corrupted; elsewhere both are said.
+ * A hypothesis may fit by chance: few samples of a narrow type, many hypotheses tried. Where the
+ * stretch is far shorter than any message of the collective, the elements then count as
+ * corrupted. Elsewhere the finding says both.
  */
 #include "check/diagnose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "check/diagnosis_text.h"
+#include "check/hypothesis_search.h"
 
-#define CHANCE_MOST         0.01 /* expected number of stories that fit by chance */
+#define CHANCE_MOST         0.01 /* hypotheses that are expected to fit by chance */
 #define SEARCHES_MOST       16
 #define SEARCHES_MANY_RANKS 4 /* the same where each search is long */
 #define MANY_RANKS          256
 
-static bool set_within(const struct rank_set *inner, const struct rank_set *outer, int ranks)
-{
-    if (inner->shape == SET_INTERVAL && outer->shape == SET_INTERVAL) {
-        int offset = (inner->first - outer->first + ranks) % ranks;
-        return offset + inner->length <= outer->length;
-    }
-    for (int rank = 0; rank < ranks; rank++) {
-        if (set_has(inner, rank, ranks) && !set_has(outer, rank, ranks))
-            return false;
-    }
-    return true;
-}
+#define EXPLANATIONS_MOST SEARCHES_MOST
 
-/* Does `other` say the same as `story`, in a simpler way? */
+/* One walk through the samples. */
+struct diagnosis {
+    const struct evidence *evidence;
+    struct explanation explanations[EXPLANATIONS_MOST];
+    int count;
+};
+
+/* Does `other` say the same as `hypothesis`, in a simpler way? */
 static bool hypothesis_yields(const struct evidence *evidence, const struct hypothesis *hypothesis,
                               const struct hypothesis *other)
 {
@@ -48,8 +42,8 @@ static bool hypothesis_yields(const struct evidence *evidence, const struct hypo
         return hypothesis->kind == HYPOTHESIS_ELSEWHERE && other->kind == HYPOTHESIS_STALE;
     if (hypothesis->kind == HYPOTHESIS_ELSEWHERE || other->kind == HYPOTHESIS_ELSEWHERE)
         return false;
-    bool within = set_within(&other->set, &hypothesis->set, ranks);
-    bool equal = within && set_within(&hypothesis->set, &other->set, ranks);
+    bool within = rank_set_within(&other->set, &hypothesis->set, ranks);
+    bool equal = within && rank_set_within(&hypothesis->set, &other->set, ranks);
     /* Where poison leaves no trace, a contribution is just missing. */
     bool alike = other->kind == hypothesis->kind ||
                  (hypothesis->kind == HYPOTHESIS_POISONED && other->kind == HYPOTHESIS_MISSING);
@@ -78,7 +72,7 @@ static void hypotheses_prune(const struct evidence *evidence, struct hypotheses 
     hypotheses->count = kept;
 }
 
-/* Would some story have fitted these samples whatever had happened? */
+/* Would some hypothesis fit these samples whatever had happened? */
 static bool is_chance(const struct evidence *evidence, const struct hypotheses *hypotheses,
                       size_t first)
 {
@@ -103,11 +97,86 @@ static bool is_isolated(const struct evidence *evidence, size_t first, size_t re
     return stretch < extent / 64 / (size_t)problem->ranks;
 }
 
-/* Finds the stories of the stretch that begins at wrong sample `first`, and adds them to the
- * tellings. *reach: how many samples that explains, 0 if none. False: out of memory. */
-static bool explain_stretch(const struct evidence *evidence, size_t first,
-                            struct explanations *explanations, size_t *reach)
+static bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b)
 {
+    return a->kind == b->kind && a->set.shape == b->set.shape && a->set.first == b->set.first &&
+           a->set.length == b->set.length && a->set.modulus == b->set.modulus &&
+           a->set.inverted == b->set.inverted && a->source == b->source &&
+           a->instead == b->instead && a->shift == b->shift && a->before == b->before;
+}
+
+static bool explanation_same(const struct explanation *a, const struct explanation *b)
+{
+    return a->fitting == b->fitting && a->chance == b->chance &&
+           hypothesis_same(&a->hypotheses[0], &b->hypotheses[0]);
+}
+
+/* Keeps the sources ascending and each once. */
+static void explanation_add_source(struct explanation *explanation, int source)
+{
+    int at = explanation->source_count;
+    while (at > 0 && explanation->sources[at - 1] > source)
+        at--;
+    if ((at > 0 && explanation->sources[at - 1] == source) ||
+        explanation->source_count == FINDING_SOURCES)
+        return;
+    memmove(explanation->sources + at + 1, explanation->sources + at,
+            (size_t)(explanation->source_count - at) * sizeof *explanation->sources);
+    explanation->sources[at] = source;
+    explanation->source_count++;
+}
+
+/* The hypotheses about the fewest ranks come first. */
+static void explanation_choose(struct explanation *explanation, const struct hypotheses *hypotheses,
+                               int ranks)
+{
+    explanation->fitting = hypotheses->count;
+    for (size_t i = 0, kept = 0; i < hypotheses->count; i++) {
+        const struct hypothesis *hypothesis = &hypotheses->hypotheses[i];
+        size_t at = kept;
+        while (at > 0 && rank_set_size(&explanation->hypotheses[at - 1].set, ranks) >
+                             rank_set_size(&hypothesis->set, ranks))
+            at--;
+        if (at == FINDING_HYPOTHESES)
+            continue;
+        size_t behind = kept - at - (kept == FINDING_HYPOTHESES);
+        memmove(explanation->hypotheses + at + 1, explanation->hypotheses + at,
+                behind * sizeof *hypothesis);
+        explanation->hypotheses[at] = *hypothesis;
+        kept += kept < FINDING_HYPOTHESES;
+    }
+}
+
+/* Adds the hypotheses that explain hypotheses->reach samples from `first` on. */
+static void diagnosis_add(struct diagnosis *diagnosis, const struct hypotheses *hypotheses,
+                          bool chance, size_t first)
+{
+    const struct evidence *evidence = diagnosis->evidence;
+    const struct sample *samples = evidence->samples;
+    struct explanation new = {
+        .chance = chance, .at_least = hypotheses->at_least, .first = samples[first].at};
+    explanation_choose(&new, hypotheses, evidence->pattern->problem.ranks);
+    int index = 0;
+    while (index < diagnosis->count && !explanation_same(&diagnosis->explanations[index], &new))
+        index++;
+    struct explanation *explanation = &diagnosis->explanations[index];
+    if (index == diagnosis->count) {
+        diagnosis->count++;
+        *explanation = new;
+    }
+    explanation->stretches++;
+    explanation->last = samples[first + hypotheses->reach - 1].at;
+    for (size_t i = first; i < first + hypotheses->reach; i++) {
+        if (samples[i].wrong && samples[i].source != EVERY_RANK)
+            explanation_add_source(explanation, samples[i].source);
+    }
+}
+
+/* Explains the stretch that begins at wrong sample `first`. *reach: how many samples that takes in, 0
+ * if there is no explanation. False: out of memory. */
+static bool explain_stretch(struct diagnosis *diagnosis, size_t first, size_t *reach)
+{
+    const struct evidence *evidence = diagnosis->evidence;
     struct hypotheses hypotheses;
     *reach = 0;
     bool done = hypothesis_search(evidence, first, &hypotheses);
@@ -119,16 +188,41 @@ static bool explain_stretch(const struct evidence *evidence, size_t first,
                                           : hypotheses.hypotheses[0].kind != HYPOTHESIS_ELSEWHERE);
         if (trust) {
             *reach = hypotheses.reach;
-            explanations_add(explanations, &hypotheses, chance, first);
+            diagnosis_add(diagnosis, &hypotheses, chance, first);
         }
     }
     hypotheses_free(&hypotheses);
     return done;
 }
 
+/* Is one bit of the sample flipped? */
+static bool sample_is_flip(const struct evidence *evidence, size_t index)
+{
+    const unsigned char *expected = evidence->expected + index * evidence->size;
+    const unsigned char *got = evidence->got + index * evidence->size;
+    int flips = 0;
+    for (size_t i = 0; i < evidence->size; i++)
+        flips += __builtin_popcount(expected[i] ^ got[i]);
+    return flips == 1;
+}
+
+/* Notes a wrong sample that no hypothesis fits. */
+static void finding_add_unexplained(struct finding *finding, const struct evidence *evidence,
+                                    size_t index)
+{
+    finding->single_bits += sample_is_flip(evidence, index);
+    if (finding->unexplained++ >= FINDING_ELEMENTS)
+        return;
+    const struct sample *sample = &evidence->samples[index];
+    struct wrong_element *element = &finding->elements[finding->unexplained - 1];
+    *element = (struct wrong_element){.at = sample->at, .source = sample->source};
+    memcpy(element->expected, evidence->expected + index * evidence->size, evidence->size);
+    memcpy(element->got, evidence->got + index * evidence->size, evidence->size);
+}
+
 void diagnose(const struct evidence *evidence, struct finding *finding)
 {
-    struct explanations explanations = {.evidence = evidence};
+    struct diagnosis diagnosis = {.evidence = evidence};
     bool many = evidence->reduces && evidence->pattern->problem.ranks > MANY_RANKS;
     int searches = many ? SEARCHES_MANY_RANKS : SEARCHES_MOST;
     bool memory = true;
@@ -137,14 +231,15 @@ void diagnose(const struct evidence *evidence, struct finding *finding)
         if (!evidence->samples[i].wrong)
             continue;
         if (!memory || searches-- <= 0) {
-            explanations.unlooked++;
+            finding->unlooked++;
             continue;
         }
-        memory = explain_stretch(evidence, i, &explanations, &reach);
+        memory = explain_stretch(&diagnosis, i, &reach);
         if (reach > 0)
             i += reach - 1;
         else
-            explanations.unexplained[explanations.unexplained_count++] = i;
+            finding_add_unexplained(finding, evidence, i);
     }
-    explanations_text(&explanations, finding);
+    finding->explanation_count = diagnosis.count;
+    memcpy(finding->explanations, diagnosis.explanations, sizeof finding->explanations);
 }

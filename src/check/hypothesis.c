@@ -1,126 +1,11 @@
 /*
- * hypothesis.c - evidence, and what a story predicts for it. The search for stories is in hypothesis_search.c.
+ * hypothesis.c - what a hypothesis predicts for the samples of a result.
  */
 #include "check/hypothesis.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory/reduce.h"
-
-/* Adds destination element `at` to the samples. */
-static void evidence_add(struct evidence *evidence, const char *destination, size_t at)
-{
-    const struct pattern *pattern = evidence->pattern;
-    struct expectation expectation;
-    if (!pattern_expectation(pattern, evidence->rank, at, &expectation))
-        return;
-    size_t size = evidence->size, index = evidence->count++;
-    char *expected = evidence->expected + index * size, *got = evidence->got + index * size;
-    pattern_expect(pattern, evidence->rank, at, 1, expected);
-    memcpy(got, destination + at * size, size);
-    evidence->samples[index] = (struct sample){
-        .at = at,
-        .wrong = memcmp(expected, got, size) != 0,
-        .source = expectation.rank,
-        .from = expectation.from + (at - expectation.at),
-    };
-}
-
-/* Elements between `low` and `high`, both excluded: all of them, or `most` that are spread. */
-static void evidence_add_between(struct evidence *evidence, const char *destination, size_t low,
-                                 size_t high, size_t most)
-{
-    size_t between = high - low - 1;
-    most = between < most ? between : most;
-    for (size_t i = 0; i < most; i++) {
-        /* One from each of `most` equal parts, not always at the same place in its part. */
-        size_t begin = between / most * i + between % most * i / most;
-        size_t part = between / most, jitter = (size_t)((low + i) * 0x9e3779b97f4a7c15u >> 33);
-        evidence_add(evidence, destination, low + 1 + begin + jitter % part);
-    }
-}
-
-static bool evidence_add_values(struct evidence *evidence)
-{
-    struct pattern before = *evidence->pattern;
-    before.iteration--;
-    size_t size = evidence->size, ranks = (size_t)before.problem.ranks;
-    evidence->now = malloc(ranks * evidence->count * size);
-    evidence->before = malloc(ranks * evidence->count * size);
-    if (!evidence->now || !evidence->before)
-        return false;
-    size_t at = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        for (size_t i = 0; i < evidence->count; i++, at += size) {
-            size_t from = evidence->samples[i].from;
-            pattern_fill(evidence->pattern, (int)rank, from, 1, evidence->now + at);
-            pattern_fill(&before, (int)rank, from, 1, evidence->before + at);
-        }
-    }
-    return true;
-}
-
-bool evidence_take(struct evidence *evidence, const struct pattern *pattern, int rank,
-                   const char *destination, const size_t *wrong, size_t count)
-{
-    evidence->pattern = pattern;
-    evidence->rank = rank;
-    evidence->size = pattern->datatype->size;
-    evidence->reduces = pattern->reduction != NULL;
-    evidence->count = 0;
-    evidence->now = evidence->before = NULL;
-    size_t each = count > 1 ? (SAMPLES - count) / (count - 1) : 0;
-    for (size_t i = 0; i < count; i++) {
-        evidence_add(evidence, destination, wrong[i]);
-        if (i + 1 < count)
-            evidence_add_between(evidence, destination, wrong[i], wrong[i + 1], each);
-    }
-    return !evidence->reduces || evidence_add_values(evidence);
-}
-
-void evidence_free(struct evidence *evidence)
-{
-    free(evidence->now);
-    free(evidence->before);
-}
-
-/* A rank's place among the 2^k that take part after the first ranks were folded in pairs. */
-static int folded_place(int rank, int ranks)
-{
-    int power = 1;
-    while (power <= ranks / 2)
-        power *= 2;
-    int rest = ranks - power;
-    return rank < 2 * rest ? rank / 2 : rank - rest;
-}
-
-bool set_has(const struct rank_set *set, int rank, int ranks)
-{
-    bool has = false;
-    switch (set->shape) {
-    case SET_INTERVAL:
-        has = (rank - set->first + ranks) % ranks < set->length;
-        break;
-    case SET_CLASS:
-        has = rank % set->modulus == set->first;
-        break;
-    case SET_FOLDED:
-        has = folded_place(rank, ranks) % set->modulus == set->first;
-        break;
-    }
-    return has != set->inverted;
-}
-
-int set_size(const struct rank_set *set, int ranks)
-{
-    if (set->shape == SET_INTERVAL)
-        return set->inverted ? ranks - set->length : set->length;
-    int size = 0;
-    for (int rank = 0; rank < ranks; rank++)
-        size += set_has(set, rank, ranks);
-    return size;
-}
 
 /* to = the first value to come, then to = to (+) value. */
 static void enter(reduce_function *reduce, char *to, const char *value, size_t count, size_t size,
@@ -152,7 +37,7 @@ static size_t predict_combined(const struct evidence *evidence, const struct hyp
     bool any = false;
     for (int rank = 0; rank < ranks; rank++) {
         size_t at = ((size_t)rank * evidence->count + first) * size;
-        bool in = set_has(&hypothesis->set, rank, ranks);
+        bool in = rank_set_has(&hypothesis->set, rank, ranks);
         if (in &&
             (hypothesis->kind == HYPOTHESIS_MISSING || hypothesis->kind == HYPOTHESIS_POISONED))
             continue;

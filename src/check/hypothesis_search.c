@@ -9,10 +9,11 @@
  * of this iteration and of the one before, by its first sample; where this would be too many, among
  * those at the beginnings of blocks and all of the rank whose elements belong there.
  */
+#include "check/hypothesis_search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/hypothesis.h"
 #include "memory/reduce.h"
 
 #define VECTOR_WORK    (4u << 20) /* bounds p^2 * samples in the search over intervals */
@@ -64,7 +65,7 @@ static void search_try_predicted(struct search *search, const struct hypothesis 
 {
     const struct evidence *evidence = search->evidence;
     size_t size = evidence->size, reach = 0, i;
-    const char *got = evidence->got + search->first * size;
+    const unsigned char *got = evidence->got + search->first * size;
     search->hypotheses->tried++;
     if (evidence->pattern->reduction->finishes) {
         hypothesis_finish(evidence, search->finished, predicted, search->window);
@@ -150,7 +151,7 @@ static bool set_is_interval(const struct rank_set *set, int ranks)
 {
     int edges = 0;
     for (int rank = 0; rank < ranks; rank++)
-        edges += set_has(set, rank, ranks) != set_has(set, (rank + 1) % ranks, ranks);
+        edges += rank_set_has(set, rank, ranks) != rank_set_has(set, (rank + 1) % ranks, ranks);
     return edges <= 2;
 }
 
@@ -245,7 +246,7 @@ static void search_scan(struct search *search, int source, bool before, size_t f
     struct pattern pattern = *evidence->pattern;
     pattern.iteration -= before;
     size_t size = evidence->size;
-    const char *wanted = evidence->got + search->first * size;
+    const unsigned char *wanted = evidence->got + search->first * size;
     _Alignas(16) char values[SCAN_BLOCK * DATATYPE_SIZE_MOST];
     search->hypotheses->tried += (double)count;
     while (count > 0) {

@@ -53,6 +53,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/pattern_values.h"
 #include "memory/reduce.h"
 #include "memory/vectorize.h"
@@ -336,4 +337,19 @@ double pattern_bits(const struct pattern *pattern)
         break;
     }
     return 1;
+}
+
+void pattern_format(const struct datatype *type, const void *value, char *text, size_t size)
+{
+    unsigned char poison[DATATYPE_SIZE_MOST];
+    memset(poison, PATTERN_POISON, type->size);
+    if (memcmp(value, poison, type->size) != 0) {
+        datatype_print(type, value, text, size);
+        return;
+    }
+    struct text out = text_in(text, size);
+    text_add(&out, "poison (0x");
+    for (size_t i = 0; i < type->size; i++)
+        text_add(&out, "%02x", PATTERN_POISON);
+    text_add(&out, ")");
 }

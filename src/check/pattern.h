@@ -52,4 +52,10 @@ double pattern_bits(const struct pattern *pattern);
 /* What stands in destinations, scratch and canaries before a run: bytes that no input has often. */
 #define PATTERN_POISON 0xD5
 
+/* Bytes of the longest element as text: a pair of a double and its index. */
+#define PATTERN_TEXT_MOST 56
+
+/* One element as people read it: "1.5", "-3", "poison (0xd5d5d5d5)". */
+void pattern_format(const struct datatype *type, const void *value, char *text, size_t size);
+
 #endif

@@ -7,6 +7,9 @@
 
 #include "collective/counts.h"
 
+const char *const buffer_names[BUFFERS] = {
+    [BUFFER_SOURCE] = "source", [BUFFER_DESTINATION] = "destination", [BUFFER_SCRATCH] = "scratch"};
+
 #define BLOCKS                                                                                     \
     {                                                                                              \
         .blocks = true                                                                             \

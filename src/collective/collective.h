@@ -73,6 +73,7 @@ struct problem {
 };
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
+extern const char *const buffer_names[BUFFERS]; /* "source", "destination", "scratch" */
 
 /* Elements of a rank's source or destination. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "measure/statistics.h"
-
 #define TICK       4000000u  /* ns: the kernel counts in jiffies, of 4 ms as a rule */
 #define LEAST      40000000u /* ns: a link's own time, below which its ticks say too little */
 #define SHARE      3         /* one part in so many of the time has to be the suspect's */
@@ -177,7 +175,7 @@ static bool find_links(const struct bottleneck_case *given, struct bottleneck *b
 
 static bool find_rank(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
-    bottleneck->rank = statistics_late_rank(given->late, given->ranks, given->duration);
+    bottleneck->rank = given->late_rank;
     if (bottleneck->rank < 0)
         return false;
     bottleneck->kind = BOTTLENECK_RANK;

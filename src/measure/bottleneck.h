@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum bottleneck_kind {
-    BOTTLENECK_NOBODY,
+    BOTTLENECK_NONE,
     BOTTLENECK_RANK, /* it begins late */
     BOTTLENECK_LINK, /* from one rank to another, or all links from its host to the other's */
     BOTTLENECK_PAIR, /* the links between two hosts, in both directions */
@@ -39,6 +39,7 @@ struct bottleneck_case {
     const int *node;      /* of each rank, from 0 */
     const uint64_t *late; /* of each rank: the median of the time from its release to its
                              beginning, ns */
+    int late_rank;        /* statistics_late_rank() of these */
     uint64_t duration;    /* p50 of an iteration, ns */
     uint64_t time;        /* all iterations together, ns */
     const struct bottleneck_link *links;

@@ -1,17 +1,18 @@
 /*
- * bottleneck_report.h - rank 0's view of a line: what each rank saw, and who is to blame for its time.
+ * bottleneck_report.h - rank 0's view of the time of a line: what each rank saw, and the bottleneck.
  */
 #ifndef CCTEST_MEASURE_BOTTLENECK_REPORT_H
 #define CCTEST_MEASURE_BOTTLENECK_REPORT_H
 
-#include "control/blobs.h"
-#include "measure/results.h"
+#include "measure/rank_summary.h"
+#include "measure/report.h"
 #include "verdict/rank_state.h"
 
-/* Fills in result->culprit, accusation and samples. `tallies`: a struct rank_result_wire of each rank;
- * `duration`: p50 of an iteration, `time`: of all of them together, ns. */
+/* Fills in result->bottleneck, its text, and result->samples, which point into the summaries.
+ * result->late_rank is known. `duration`: p50 of an iteration; `time`: of all of them together; ns. */
 enum status bottleneck_report(struct result *result, const struct member *members,
-                              const struct blobs *rank_results, uint64_t duration, uint64_t time);
+                              const struct rank_summaries *summaries, uint64_t duration,
+                              uint64_t time);
 void bottleneck_report_free(struct result *result);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * rank_result.c - one rank's samples, findings and traffic of a line, and their way to rank 0.
+ * rank_result.c - one rank's samples, finding and traffic of a line.
  */
 #include "measure/rank_result.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,6 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
-    rank_result->hop_peer = -1;
     rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count
                                : job->checked;
@@ -41,7 +39,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         for (int i = 0; test_case->peers[peer].lanes > 0 && i < rank_result->transports; i++)
             rank_result->used[i] |=
                 links_endpoint(runner->links, i)->transport == links_transport(runner->links, peer);
-    return job->watches ? link_stats_create(job, test_case, runner, &rank_result->flows)
+    return job->watches ? link_stats_create(job, test_case, runner, &rank_result->links)
                         : STATUS_OK;
 }
 
@@ -51,16 +49,17 @@ void rank_result_free(struct rank_result *rank_result)
         return;
     free(rank_result->samples);
     free(rank_result->late);
-    link_stats_free(rank_result->flows);
+    link_stats_free(rank_result->links);
     free(rank_result);
 }
 
 /* Findings. */
 
-/* Does a right result at the rank that an operation received from say that the element left it
- * right? Only if that rank's result holds it too, or the element is that rank's own. */
-static bool hop_is_telling(const struct schedule *schedule, const struct operation *arrival,
-                           size_t element)
+/* An element came to this rank by `arrival`, and is wrong. If the result of the rank that sent it is
+ * right, was it right when it was sent? Only if that result holds the element too, or the element is
+ * the sender's own. */
+static bool sender_holds_element(const struct schedule *schedule, const struct operation *arrival,
+                                 size_t element)
 {
     struct expectation expectation;
     if (arrival->kind != OPERATION_RECV)
@@ -73,44 +72,45 @@ static bool hop_is_telling(const struct schedule *schedule, const struct operati
     return false;
 }
 
-void rank_result_note_finding(struct rank_result *rank_result, const struct finding *finding,
-                              const struct schedule *schedule, long iteration)
+static void rank_result_note(struct rank_result *rank_result, const struct finding *finding)
 {
-    if (finding->wrong == 0)
-        return;
-    if (!rank_result->explanation[0]) {
-        int arrival = provenance_of(schedule, finding->first);
-        if (arrival >= 0 &&
-            hop_is_telling(schedule, &schedule->operations[arrival], finding->first)) {
-            rank_result->hop_peer = schedule->operations[arrival].peer;
-            rank_result->hop_step = schedule->operations[arrival].step;
-        }
-        snprintf(rank_result->explanation, sizeof rank_result->explanation,
-                 "%zu element%s wrong in checked iteration %ld, the first at %zu: expected %s, got "
-                 "%s; %s",
-                 finding->wrong, finding->wrong == 1 ? " is" : "s are", iteration, finding->first,
-                 finding->expected, finding->got, finding->explanation);
-    }
+    if (rank_result->finding.kind == FINDING_NONE)
+        rank_result->finding = *finding;
     rank_result->wrong += finding->wrong;
 }
 
-void rank_result_note_source(struct rank_result *rank_result, size_t changed, long iteration)
+void rank_result_note_finding(struct rank_result *rank_result, const struct finding *finding,
+                              const struct schedule *schedule)
 {
-    if (changed == 0)
+    if (finding->kind == FINDING_NONE)
         return;
-    if (!rank_result->explanation[0])
-        snprintf(rank_result->explanation, sizeof rank_result->explanation,
-                 "%zu elements of the source were overwritten in checked iteration %ld", changed,
-                 iteration);
-    rank_result->wrong += changed;
+    struct finding noted = *finding;
+    int arrival = provenance_of(schedule, finding->first.at);
+    if (arrival >= 0 &&
+        sender_holds_element(schedule, &schedule->operations[arrival], finding->first.at)) {
+        noted.hop_peer = schedule->operations[arrival].peer;
+        noted.hop_step = schedule->operations[arrival].step;
+    }
+    rank_result_note(rank_result, &noted);
 }
 
-void rank_result_note_overrun(struct rank_result *rank_result, const char *overrun, long iteration)
+void rank_result_note_source(struct rank_result *rank_result, size_t changed, uint64_t iteration)
 {
-    if (!rank_result->explanation[0])
-        snprintf(rank_result->explanation, sizeof rank_result->explanation,
-                 "in checked iteration %ld %s", iteration, overrun);
-    rank_result->wrong++;
+    if (changed > 0)
+        rank_result_note(rank_result, &(struct finding){.kind = FINDING_SOURCE,
+                                                        .iteration = iteration,
+                                                        .wrong = changed,
+                                                        .hop_peer = -1});
+}
+
+void rank_result_note_overrun(struct rank_result *rank_result, const struct overrun *overrun,
+                              uint64_t iteration)
+{
+    rank_result_note(rank_result, &(struct finding){.kind = FINDING_OVERRUN,
+                                                    .iteration = iteration,
+                                                    .wrong = 1,
+                                                    .overrun = *overrun,
+                                                    .hop_peer = -1});
 }
 
 /* Traffic. */
@@ -128,14 +128,14 @@ static void rank_result_traffic_add(struct rank_result *rank_result, const struc
 void rank_result_begin(struct rank_result *rank_result, struct runner *runner)
 {
     runner->profile = (struct profile){0};
-    link_stats_count(rank_result->flows, runner->links, -1);
+    link_stats_count(rank_result->links, runner->links, -1);
     rank_result_traffic_add(rank_result, runner, -1);
 }
 
 void rank_result_end(struct rank_result *rank_result, const struct runner *runner)
 {
     rank_result_traffic_add(rank_result, runner, +1);
-    link_stats_count(rank_result->flows, runner->links, +1);
+    link_stats_count(rank_result->links, runner->links, +1);
     memcpy(rank_result->shares, runner->profile.shares, sizeof rank_result->shares);
 }
 
@@ -158,84 +158,4 @@ enum status rank_result_check_copy(const struct rank_result *rank_result, const 
                 copy_names[job->copy], (unsigned long long)other,
                 (unsigned long long)bytes[PATH_LINE], (unsigned long long)bytes[PATH_BCOPY],
                 (unsigned long long)bytes[PATH_ZCOPY], (unsigned long long)bytes[PATH_LL]);
-}
-
-/* Gathering. */
-
-static int time_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static size_t rank_result_wire_size(long iterations, int peers)
-{
-    return sizeof(struct rank_result_wire) + (size_t)iterations * sizeof(uint64_t) +
-           (size_t)peers * sizeof(struct peer_stats);
-}
-
-static struct rank_result_wire *rank_result_pack(struct rank_result *rank_result,
-                                                 const struct job *job, size_t *size)
-{
-    long iterations = job->iterations;
-    int peers = link_stats_sort(rank_result->flows);
-    *size = rank_result_wire_size(iterations, peers);
-    struct rank_result_wire *wire = calloc(1, *size);
-    if (!wire)
-        return NULL;
-    wire->peers = peers;
-    if (peers > 0)
-        memcpy(&wire->samples[iterations], rank_result->flows->peers,
-               (size_t)peers * sizeof *rank_result->flows->peers);
-    qsort(rank_result->late, (size_t)iterations, sizeof *rank_result->late, time_compare);
-    wire->wrong = rank_result->wrong;
-    wire->late = iterations ? rank_result->late[iterations / 2] : 0;
-    wire->hop_peer = rank_result->hop_peer;
-    wire->hop_step = rank_result->hop_step;
-    memcpy(wire->traffic, rank_result->traffic, sizeof wire->traffic);
-    memcpy(wire->shares, rank_result->shares, sizeof wire->shares);
-    for (int i = 0; i < rank_result->transports; i++)
-        snprintf(wire->transport[i], sizeof wire->transport[i], "%s", rank_result->transport[i]);
-    for (int i = 0; i < rank_result->transports; i++)
-        wire->used[i] = rank_result->used[i];
-    snprintf(wire->explanation, sizeof wire->explanation, "%s", rank_result->explanation);
-    memcpy(wire->samples, rank_result->samples, (size_t)iterations * sizeof(uint64_t));
-    /* Sorts them, and so comes after the copy: rank 0 takes the slowest of each iteration. */
-    if (job->profile || job->watches)
-        wire->duration = statistics_of(rank_result->samples, (size_t)iterations).p50;
-    return wire;
-}
-
-/* Has it the size of a struct rank_result_wire? What stands in it is the ledger's to check. */
-static bool rank_result_wire_fits(const struct rank_result_wire *wire, size_t size, long iterations)
-{
-    return size >= sizeof *wire && wire->peers >= 0 && wire->peers <= LINK_STATS_MOST &&
-           size == rank_result_wire_size(iterations, wire->peers);
-}
-
-enum status rank_result_gather(struct rank_result *rank_result, struct results *results,
-                               struct control *control, const struct job *job,
-                               struct report *report)
-{
-    size_t size;
-    struct rank_result_wire *wire = rank_result_pack(rank_result, job, &size);
-    if (!wire)
-        return fail(STATUS_ERROR, "out of memory for %ld samples", job->iterations);
-    struct blobs blobs;
-    enum status status = control_gather(control, wire, size, &blobs);
-    free(wire);
-    if (status != STATUS_OK)
-        return status;
-    for (int r = 0; r < blobs.count && status == STATUS_OK; r++)
-        if (!rank_result_wire_fits(blobs.data[r], blobs.size[r], job->iterations))
-            status =
-                fail(STATUS_ERROR,
-                     "rank %d sent a result of %zu bytes that makes no sense: do all ranks run "
-                     "the same cctest?",
-                     r, blobs.size[r]);
-    if (status == STATUS_OK && blobs.count && report)
-        status =
-            results_add_line(results, rank_result, job, control_members(control), &blobs, report);
-    blobs_free(&blobs);
-    return status;
 }

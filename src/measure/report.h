@@ -23,7 +23,7 @@ struct rank_sample {
     double late_us; /* median */
     double time_us; /* p50 of an iteration, from release to end */
     int peers;
-    const struct peer_stats *flows; /* of those peers, those that were waited for longest first */
+    const struct peer_stats *peer; /* of each of them, the longest awaited first */
 };
 
 /* One line of the table: one collective, algorithm and size. */
@@ -44,7 +44,7 @@ struct result {
     double late_us;      /* its median lateness */
     int ranks;
     struct bottleneck bottleneck; /* who is to blame for the time */
-    char accusation[320];         /* the same as words; "": nobody, or it was not asked for */
+    char bottleneck_text[320];    /* the same as words; "": nobody, or it was not asked for */
     struct rank_sample *samples;  /* of each rank, the ledger's, which frees them after
                                      report->result(); NULL: not asked for */
     struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */

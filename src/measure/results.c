@@ -1,8 +1,8 @@
 /*
- * results.c - from all ranks' tallies to a line of the table, and to sentences about what is wrong.
+ * results.c - from all ranks' results to a line of the table, and to sentences about what is wrong.
  *
- * The time of an iteration is that of the slowest rank, and of one that goes there and back half of
- * it. Percentiles are taken over iterations.
+ * The time of an iteration is that of the slowest rank, or half of it where an iteration goes there and
+ * back. Percentiles are taken over iterations.
  */
 #include "measure/results.h"
 
@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/rank_list.h"
+#include "check/diagnosis_text.h"
 #include "measure/bottleneck_report.h"
-#include "measure/rank_result.h"
+#include "measure/rank_summary.h"
 
-#define HYPOTHESES_MOST 8  /* different stories that are told for one line */
-#define RANKS_TOLD      16 /* ranks that are listed for one story */
+#define FAULTS_SAID 8 /* of one line; more are counted */
 
 static void error_add(struct results *results, const struct job_error *error)
 {
@@ -27,124 +28,146 @@ static void error_add(struct results *results, const struct job_error *error)
     more[results->error_count++] = *error;
 }
 
-/* "0, 1, 2 and 5 more" of the ranks from `first` on that tell the same story. */
-static void ranks_write(const struct blobs *rank_results, int first, char *text, size_t size)
+/* How the messages of a line begin, and what the findings are about. */
+struct line {
+    const struct job *job;
+    const struct rank_result *mine;
+    const struct member *members;
+    const struct rank_summaries *summaries;
+    struct diagnosis_context context;
+};
+
+/* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank whose own
+ * result is right, the fault began between the two. Returns such a rank; -1 where there is none, or
+ * several that one sender has in common, which is then the suspect itself. */
+static int fault_origin(const struct line *line, const struct finding_group *group)
 {
-    const struct rank_result_wire *model = rank_results->data[first];
-    int count = 0;
-    size_t used = 0;
-    for (int r = first; r < rank_results->count; r++) {
-        const struct rank_result_wire *wire = rank_results->data[r];
-        if (wire->wrong == 0 || strcmp(wire->explanation, model->explanation) != 0)
+    int origin = -1;
+    for (int i = 0; i < group->count; i++) {
+        int rank = group->ranks[i], peer = line->summaries->of[rank].finding.hop_peer;
+        if (peer < 0 || line->summaries->of[peer].wrong > 0)
             continue;
-        if (count++ < RANKS_TOLD)
-            used += (size_t)snprintf(text + used, size - used, "%s%d", count > 1 ? ", " : "", r);
+        if (origin >= 0 && line->summaries->of[origin].finding.hop_peer == peer)
+            return -1;
+        origin = origin < 0 ? rank : origin;
     }
-    if (count > RANKS_TOLD)
-        snprintf(text + used, size - used, " and %d more", count - RANKS_TOLD);
+    return origin;
 }
 
-static bool story_is_new(const struct blobs *rank_results, int rank)
+static void fault_message(const struct line *line, const struct finding_group *group, char *message,
+                          size_t size)
 {
-    for (int r = 0; r < rank; r++)
-        if (strcmp(((const struct rank_result_wire *)rank_results->data[r])->explanation,
-                   ((const struct rank_result_wire *)rank_results->data[rank])->explanation) == 0)
-            return false;
-    return true;
+    const struct job *job = line->job;
+    struct text text = text_in(message, size);
+    int rank = fault_origin(line, group);
+    text_add(&text, "%s %s, %zu bytes: ", job->collective->name,
+             job->candidates[line->mine->choice].text,
+             collective_bytes(&line->mine->problem, job->datatype->size));
+    diagnosis_text(&text, group, &line->context, rank < 0);
+    if (rank < 0)
+        return;
+    const struct finding *finding = &line->summaries->of[rank].finding;
+    text_add(&text,
+             "; the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and is "
+             "right there: suspect the link between the two, or their memory",
+             rank, line->members[rank].host, finding->hop_peer,
+             line->members[finding->hop_peer].host, finding->hop_step);
 }
 
-/* A fault spreads from hop to hop: where a wrong rank got its first wrong element from one whose
- * own result is right, it began between these two. */
-static void origins_tell(const struct blobs *rank_results, const struct member *members)
+/* One sentence for each fault on stderr, and for JSON a message of each rank. */
+static void faults_report(struct results *results, const struct line *line,
+                          const struct finding_groups *groups)
 {
-    int told = 0;
-    for (int r = 0; r < rank_results->count && told < HYPOTHESES_MOST; r++) {
-        const struct rank_result_wire *wire = rank_results->data[r];
-        if (wire->wrong == 0 || wire->hop_peer < 0)
-            continue;
-        if (((const struct rank_result_wire *)rank_results->data[wire->hop_peer])->wrong)
-            continue;
-        told++;
-        say("the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and was "
-            "right there: suspect the link between the two, or their memory",
-            r, members[r].host, wire->hop_peer, members[wire->hop_peer].host, wire->hop_step);
+    for (int f = 0; f < groups->count && f < FAULTS_SAID; f++) {
+        const struct finding_group *group = &groups->list[f];
+        struct rank_list list = {0};
+        char message[sizeof((struct job_error *)0)->message], ranks[RANK_LIST_MOST];
+        struct text text = text_in(ranks, sizeof ranks);
+        for (int i = 0; i < group->count; i++)
+            rank_list_put(&list, group->ranks[i]);
+        rank_list_end(&list, &text);
+        fault_message(line, group, message, sizeof message);
+        say("wrong data at %s (%s%s): %s", ranks, line->members[group->rank].host,
+            group->count > 1 ? ", ..." : "", message);
     }
-}
-
-/* Says on stderr, and notes for JSON, which ranks hold wrong data and what the blame made of it. */
-static void stories_tell(const struct rank_result *mine, struct results *results,
-                         const struct job *job, const struct member *members,
-                         const struct blobs *rank_results)
-{
-    int told = 0;
-    for (int r = 0; r < rank_results->count; r++) {
-        const struct rank_result_wire *wire = rank_results->data[r];
-        if (wire->wrong == 0)
-            continue;
+    if (groups->count > FAULTS_SAID)
+        say("wrong data at other ranks: %d more faults", groups->count - FAULTS_SAID);
+    for (int r = 0; r < line->summaries->count; r++) {
+        const struct finding *finding = &line->summaries->of[r].finding;
         struct job_error error = {.rank = r, .phase = "check"};
-        snprintf(error.host, sizeof error.host, "%s", members[r].host);
-        snprintf(error.message, sizeof error.message, "%s %s, %zu bytes: %s", job->collective->name,
-                 job->candidates[mine->choice].text,
-                 collective_bytes(&mine->problem, job->datatype->size), wire->explanation);
-        error_add(results, &error);
-        if (!story_is_new(rank_results, r) || told++ >= HYPOTHESES_MOST)
+        struct finding_group group = finding_group_of_rank(finding, &r);
+        if (finding->kind == FINDING_NONE)
             continue;
-        char ranks[200];
-        ranks_write(rank_results, r, ranks, sizeof ranks);
-        bool several = strchr(ranks, ',') != NULL;
-        say("wrong data at rank%s %s (%s%s): %s", several ? "s" : "", ranks, members[r].host,
-            several ? ", ..." : "", error.message);
+        snprintf(error.host, sizeof error.host, "%s", line->members[r].host);
+        fault_message(line, &group, error.message, sizeof error.message);
+        error_add(results, &error);
     }
-    if (told > HYPOTHESES_MOST)
-        say("wrong data at other ranks: %d more stories", told - HYPOTHESES_MOST);
-    origins_tell(rank_results, members);
 }
 
-/* The traffic of all ranks by transport, and the name of what carried the line. */
-static void result_traffic(struct result *result, const struct blobs *rank_results, char *name,
-                           size_t size)
+static enum status results_add_faults(struct results *results, const struct line *line)
+{
+    int ranks = line->summaries->count;
+    const struct finding **findings = malloc((size_t)ranks * sizeof *findings);
+    struct finding_groups groups = {0};
+    for (int r = 0; findings && r < ranks; r++)
+        findings[r] = &line->summaries->of[r].finding;
+    bool memory = findings && finding_groups_make(findings, ranks, &groups);
+    if (memory)
+        faults_report(results, line, &groups);
+    finding_groups_free(&groups);
+    free(findings);
+    return memory ? STATUS_OK
+                  : fail(STATUS_ERROR, "out of memory for the findings of %d ranks", ranks);
+}
+
+/* The traffic of all ranks by transport, and the names of those that carried the line. */
+static void result_traffic(struct result *result, const struct rank_summaries *summaries)
 {
     int names = 0;
     bool used[TRANSPORTS_MOST] = {false};
-    for (int r = 0; r < rank_results->count; r++) {
-        const struct rank_result_wire *wire = rank_results->data[r];
-        for (int i = 0; i < TRANSPORTS_MOST && wire->transport[i][0]; i++) {
+    for (int r = 0; r < summaries->count; r++) {
+        const struct rank_summary *summary = &summaries->of[r];
+        for (int i = 0; i < summary->transports; i++) {
+            const struct transport_use *use = &summary->transport[i];
             int at = 0;
-            while (at < names && strcmp(result->transport_names[at], wire->transport[i]) != 0)
+            while (at < names && result->transport_names[at] != use->transport->name)
                 at++;
-            if (at == names && names < TRANSPORTS_MOST)
-                result->transport_names[names++] = transport_find(wire->transport[i])->name;
-            traffic_add(&result->by_transport[at], &wire->traffic[i], +1);
-            used[at] |= wire->used[i] != 0;
+            if (at == TRANSPORTS_MOST)
+                continue;
+            if (at == names)
+                result->transport_names[names++] = use->transport->name;
+            traffic_add(&result->by_transport[at], &use->traffic, +1);
+            used[at] |= use->used;
         }
     }
-    name[0] = '\0';
+    struct text name = text_in(result->transport, sizeof result->transport);
     for (int i = 0; i < names; i++)
         if (used[i])
-            snprintf(name + strlen(name), size - strlen(name), "%s%s", name[0] ? "+" : "",
-                     result->transport_names[i]);
-    if (!name[0])
-        snprintf(name, size, "self");
+            text_add(&name, "%s%s", name.used ? "+" : "", result->transport_names[i]);
+    if (!name.used)
+        text_add(&name, "self");
 }
 
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
 static enum status result_times(struct result *result, const struct job *job,
-                                const struct blobs *rank_results, uint64_t *duration,
+                                const struct rank_summaries *summaries, uint64_t *duration,
                                 uint64_t *time)
 {
     size_t count = (size_t)result->iterations;
     uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
     uint64_t *slowest = calloc(count + 1, sizeof *slowest);
-    uint64_t *late = calloc((size_t)rank_results->count, sizeof *late);
+    uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
     enum status status = STATUS_OK;
     if (!slowest || !late) {
         status = fail(STATUS_ERROR, "out of memory for %zu samples", count);
     } else {
-        for (int r = 0; r < rank_results->count; r++) {
-            const struct rank_result_wire *wire = rank_results->data[r];
-            for (size_t i = 0; i < count; i++)
-                slowest[i] = wire->samples[i] > slowest[i] ? wire->samples[i] : slowest[i];
-            late[r] = wire->late;
+        for (int r = 0; r < summaries->count; r++) {
+            struct reader samples = summaries->of[r].samples;
+            for (size_t i = 0; i < count; i++) {
+                uint64_t sample = read_u64(&samples);
+                slowest[i] = sample > slowest[i] ? sample : slowest[i];
+            }
+            late[r] = summaries->of[r].late;
         }
         for (size_t i = 0; i < count; i++) {
             *time += slowest[i];
@@ -152,9 +175,9 @@ static enum status result_times(struct result *result, const struct job *job,
         }
         result->time_us = statistics_of(slowest, count);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
-        result->busbw = result->algbw * collective_bus_factor(job->collective, rank_results->count);
+        result->busbw = result->algbw * collective_bus_factor(job->collective, summaries->count);
         *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
-        result->late_rank = statistics_late_rank(late, rank_results->count, *duration);
+        result->late_rank = statistics_late_rank(late, summaries->count, *duration);
         result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     }
     free(slowest);
@@ -164,47 +187,29 @@ static enum status result_times(struct result *result, const struct job *job,
 
 /* Where each rank's time went; nothing where nobody asked, or nothing was timed. */
 static enum status result_profile(struct result *result, const struct job *job,
-                                  const struct blobs *rank_results)
+                                  const struct rank_summaries *summaries)
 {
     if (!job->profile || result->iterations == 0)
         return STATUS_OK;
-    struct rank_profile *profile = calloc((size_t)rank_results->count, sizeof *profile);
+    struct rank_profile *profile = calloc((size_t)summaries->count, sizeof *profile);
     if (!profile)
-        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", rank_results->count);
-    for (int r = 0; r < rank_results->count; r++) {
-        const struct rank_result_wire *wire = rank_results->data[r];
+        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", summaries->count);
+    for (int r = 0; r < summaries->count; r++) {
+        const struct rank_summary *summary = &summaries->of[r];
         for (int a = 0; a < ACTIVITIES; a++)
-            profile[r].share[a] = wire->shares[a] / (double)result->iterations;
-        profile[r].time_us = wire->duration;
+            profile[r].share[a] = summary->shares[a] / (double)result->iterations;
+        profile[r].time_us = summary->duration;
     }
     result->profile = profile;
     return STATUS_OK;
 }
 
-/* Texts have an end, names are known, and ranks are ranks of this job. */
-static bool wire_makes_sense(const struct rank_result_wire *wire, long iterations, int ranks)
+static enum status results_add_summaries(struct results *results, const struct line *line,
+                                         struct report *report)
 {
-    bool good = memchr(wire->explanation, '\0', sizeof wire->explanation) && wire->hop_peer < ranks;
-    for (int i = 0; good && i < TRANSPORTS_MOST; i++) {
-        const char *name = wire->transport[i];
-        good = memchr(name, '\0', sizeof wire->transport[i]) && (!*name || transport_find(name));
-    }
-    const struct peer_stats *flows = rank_result_wire_peers(wire, iterations);
-    for (int i = 0; good && i < wire->peers; i++)
-        good = flows[i].peer >= 0 && flows[i].peer < ranks;
-    return good;
-}
-
-enum status results_add_line(struct results *results, const struct rank_result *mine,
-                             const struct job *job, const struct member *members,
-                             const struct blobs *rank_results, struct report *report)
-{
-    for (int r = 0; r < rank_results->count; r++)
-        if (!wire_makes_sense(rank_results->data[r], job->iterations, rank_results->count))
-            return fail(STATUS_ERROR,
-                        "rank %d sent a result that makes no sense: do all ranks run the same "
-                        "cctest?",
-                        r);
+    const struct job *job = line->job;
+    const struct rank_result *mine = line->mine;
+    const struct rank_summaries *summaries = line->summaries;
     struct result *more =
         realloc(results->results, ((size_t)results->result_count + 1) * sizeof *more);
     if (!more)
@@ -220,25 +225,46 @@ enum status results_add_line(struct results *results, const struct rank_result *
         .iterations = job->iterations,
         .checked = mine->checked,
         .late_rank = -1,
-        .ranks = rank_results->count,
+        .ranks = summaries->count,
     };
-    for (int r = 0; r < rank_results->count; r++)
-        result->wrong += ((const struct rank_result_wire *)rank_results->data[r])->wrong;
+    for (int r = 0; r < summaries->count; r++)
+        result->wrong += summaries->of[r].wrong;
     results->wrong += result->wrong;
-    result_traffic(result, rank_results, result->transport, sizeof result->transport);
+    result_traffic(result, summaries);
     uint64_t duration = 0, time = 0;
-    enum status status = result_times(result, job, rank_results, &duration, &time);
+    enum status status = result_times(result, job, summaries, &duration, &time);
     if (status == STATUS_OK && job->watches && result->iterations > 0)
-        status = bottleneck_report(result, members, rank_results, duration, time);
+        status = bottleneck_report(result, line->members, summaries, duration, time);
     if (status == STATUS_OK)
-        status = result_profile(result, job, rank_results);
+        status = result_profile(result, job, summaries);
+    if (status == STATUS_OK && result->wrong)
+        status = results_add_faults(results, line);
     if (status != STATUS_OK)
         return status;
-    if (result->wrong)
-        stories_tell(mine, results, job, members, rank_results);
     report->result(report, job, result);
     bottleneck_report_free(result); /* as large as all ranks and their peers */
     return STATUS_OK;
+}
+
+enum status results_add_line(struct results *results, const struct rank_result *mine,
+                             const struct job *job, const struct member *members,
+                             const struct blobs *blobs, struct report *report)
+{
+    struct rank_summaries summaries;
+    enum status status = rank_summaries_decode(blobs, job, &summaries);
+    const struct line line = {
+        .job = job,
+        .mine = mine,
+        .members = members,
+        .summaries = &summaries,
+        .context = {.collective = job->collective,
+                    .datatype = job->datatype,
+                    .reduction = job->collective->reduces ? job->reduction : NULL,
+                    .ranks = summaries.count}};
+    if (status == STATUS_OK)
+        status = results_add_summaries(results, &line, report);
+    rank_summaries_free(&summaries);
+    return status;
 }
 
 void results_add_errors(struct results *results, const struct job_error *errors, int count)

@@ -44,7 +44,6 @@ static bool check_message(struct joint_schedule *joint, uint32_t g, const char *
 {
     const struct schedule *schedule = joint->schedules[joint->rank[g]];
     size_t wanted = used ? joint_operation(joint, g)->length : 0, length = 0;
-    static const char *const buffers[BUFFERS] = {"source", "destination", "scratch"};
 
     for (size_t i = 0; i < message->count; i++) {
         const struct span *span = &message->spans[i];
@@ -54,7 +53,7 @@ static bool check_message(struct joint_schedule *joint, uint32_t g, const char *
         size_t last = span->offset + (span->times - 1) * span->stride + span->run;
         if (last > schedule->extent[span->buffer])
             return joint_fail(joint, "%s touches %s element %zu, which is outside: there are %zu",
-                              joint_title(joint, g).text, buffers[span->buffer], last - 1,
+                              joint_title(joint, g).text, buffer_names[span->buffer], last - 1,
                               schedule->extent[span->buffer]);
         length += span->run * span->times;
     }

@@ -84,7 +84,6 @@ static bool prepare(struct verifier *v, bool idempotent)
 /* "destination element 5": an element of a message, by its buffer. */
 static struct title element_title(const struct message *message, size_t element)
 {
-    static const char *const names[BUFFERS] = {"source", "destination", "scratch"};
     const struct span *span = message->spans;
     struct title title;
 
@@ -92,7 +91,7 @@ static struct title element_title(const struct message *message, size_t element)
         element -= span->run * span->times;
         span++;
     }
-    snprintf(title.text, sizeof(title.text), "%s element %zu", names[span->buffer],
+    snprintf(title.text, sizeof(title.text), "%s element %zu", buffer_names[span->buffer],
              span->offset + element / span->run * span->stride + element % span->run);
     return title;
 }

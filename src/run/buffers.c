@@ -8,16 +8,12 @@
 #include "run/buffers.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "check/pattern.h"
 
 #define CANARY 4096u /* bytes; also what buffers are aligned to */
-
-static const char *const buffer_names[BUFFERS] = {
-    [BUFFER_SOURCE] = "source", [BUFFER_DESTINATION] = "destination", [BUFFER_SCRATCH] = "scratch"};
 
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
                              const struct tick *tick, struct buffers *buffers)
@@ -78,8 +74,8 @@ static size_t canary_damage(const char *canary, size_t *first)
     return damage;
 }
 
-const char *buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS], char *text,
-                            size_t size)
+bool buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS],
+                     struct overrun *overrun)
 {
     for (int b = 0; b < BUFFERS; b++) {
         for (int behind = 0; behind < 2; behind++) {
@@ -87,11 +83,10 @@ const char *buffers_overrun(const struct buffers *buffers, const size_t used[BUF
             size_t first = 0, damage = canary_damage(buffers->base[b] + canary, &first);
             if (damage == 0)
                 continue;
-            snprintf(text, size, "%zu byte%s %s the %s %s overwritten, the first at offset %td",
-                     damage, damage == 1 ? "" : "s", behind ? "behind" : "before", buffer_names[b],
-                     damage == 1 ? "was" : "were", canary + (ptrdiff_t)first);
-            return text;
+            *overrun = (struct overrun){
+                .buffer = (enum buffer)b, .bytes = damage, .first = canary + (ptrdiff_t)first};
+            return true;
         }
     }
-    return NULL;
+    return false;
 }

@@ -4,6 +4,7 @@
 #ifndef CCTEST_RUN_BUFFERS_H
 #define CCTEST_RUN_BUFFERS_H
 
+#include "check/finding.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 
@@ -25,9 +26,8 @@ char *buffers_place(const struct buffers *buffers, const struct schedule *schedu
 /* Writes canaries directly around the first `used[b]` bytes of each buffer. */
 void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS]);
 
-/* Looks for an overwritten canary. NULL: none. Else `text` with a sentence: "3 bytes behind the
- * destination were overwritten, the first at offset 8192". */
-const char *buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS], char *text,
-                            size_t size);
+/* Was a canary overwritten? *overrun: the damage to the first such canary. */
+bool buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS],
+                     struct overrun *overrun);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "check/pattern.h"
+#include "check/check.h"
 
 #define SET_BYTES  ((size_t)4 << 20) /* of a buffer of each set after the first, at most */
 #define STEP_BYTES ((size_t)8 << 20) /* between two ticks */
@@ -123,13 +123,13 @@ static size_t source_changes(const struct check *check, int rank)
 static void check_buffers(const struct check *check, int rank, struct rank_result *rank_result)
 {
     struct finding finding;
-    char overrun[200];
-    long iteration = (long)check->pattern.iteration;
+    struct overrun overrun;
+    uint64_t iteration = check->pattern.iteration;
     check_result(&check->pattern, rank, check_buffer(check, BUFFER_DESTINATION), &finding);
-    rank_result_note_finding(rank_result, &finding, check->schedule, iteration);
+    rank_result_note_finding(rank_result, &finding, check->schedule);
     rank_result_note_source(rank_result, source_changes(check, rank), iteration);
-    if (buffers_overrun(check->set, check->used, overrun, sizeof overrun))
-        rank_result_note_overrun(rank_result, overrun, iteration);
+    if (buffers_overrun(check->set, check->used, &overrun))
+        rank_result_note_overrun(rank_result, &overrun, iteration);
 }
 
 /* The injected fault of this rank in this checked iteration; -1: none. */

@@ -3,8 +3,9 @@
  */
 #include "session/sweep.h"
 
+#include "base/log.h"
 #include "control/exchange.h"
-#include "measure/rank_result.h"
+#include "measure/rank_summary.h"
 
 static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
 {
@@ -51,6 +52,23 @@ static enum status test_case_agree(struct session *session, struct test_case *te
     return exchange_all(session->control, &share, "buffer", sets_decode, test_case);
 }
 
+/* Rank 0 adds the line to its results, and reports it. */
+static enum status session_gather(struct session *session, struct rank_result *rank_result)
+{
+    struct bytes bytes = {0};
+    struct blobs blobs = {0};
+    rank_summary_encode(rank_result, &session->job, &bytes);
+    enum status status =
+        bytes.failed ? fail(STATUS_ERROR, "out of memory for %ld samples", session->job.iterations)
+                     : control_gather(session->control, bytes.data, bytes.size, &blobs);
+    bytes_free(&bytes);
+    if (status == STATUS_OK && blobs.count && session->report)
+        status = results_add_line(&session->results, rank_result, &session->job,
+                                  control_members(session->control), &blobs, session->report);
+    blobs_free(&blobs);
+    return status;
+}
+
 static enum status session_test_case(struct session *session, int choice, size_t bytes)
 {
     struct runner *runner = &session->runner;
@@ -80,8 +98,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     }
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_GATHER);
-        status = rank_result_gather(rank_result, &session->results, session->control, &session->job,
-                                    session->report);
+        status = session_gather(session, rank_result);
     }
     rank_result_free(rank_result);
     test_case_close(&test_case);

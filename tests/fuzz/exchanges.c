@@ -17,7 +17,7 @@
 #include "cli/options/resolve.h"
 #include "cli/printers/output.h"
 #include "control/control.h"
-#include "measure/results.h"
+#include "measure/rank_summary.h"
 #include "session/session.h"
 #include "fuzz.h"
 
@@ -290,32 +290,60 @@ static void seed_all(struct bytes *out)
     }
 }
 
+/* A whole result in the place of the one that the rank made. */
+static void seed_result(struct bytes *out, const char *name, unsigned flags,
+                        const struct finding *finding, struct peer_stats *peer,
+                        const char *transport)
+{
+    uint64_t late[2] = {5, 7}, samples[2] = {1000, 2000};
+    struct link_stats links = {.count = 1, .peers = peer};
+    struct rank_result result = {.late = late,
+                                 .samples = samples,
+                                 .wrong = finding->kind != FINDING_NONE ? 3 : 0,
+                                 .finding = *finding,
+                                 .transport = {transport},
+                                 .transports = 1,
+                                 .used = {true},
+                                 .links = peer ? &links : NULL};
+    const struct job job = {.iterations = 2, .watches = true};
+    struct bytes share = {0};
+    rank_summary_encode(&result, &job, &share);
+    seed_begin(out, flags);
+    edit_put(out, RESULTS, 0, 0, NULL, CUT);
+    for (size_t at = 0, part; at < share.size; at += part) {
+        part = share.size - at < 200 ? share.size - at : 200;
+        edit_put(out, RESULTS, 0, at, share.data + at, part);
+    }
+    fuzz_seed(name, out->data, out->size);
+    bytes_free(&share);
+}
+
 static void seed_rank_results(struct bytes *out)
 {
-    const uint64_t wrong = 3;
-    const int32_t hop = 7000;
-    struct rank_result_wire *wire;
-    seed_begin(out, 0);
-    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
-    fuzz_seed("wrong", out->data, out->size);
-    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, hop_peer), &hop, sizeof hop);
-    fuzz_seed("wrong-hop", out->data, out->size);
-    seed_begin(out, 0);
-    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, wrong), &wrong, sizeof wrong);
-    edit_fill(out, RESULTS, 0, offsetof(struct rank_result_wire, explanation),
-              sizeof wire->explanation + 2 * sizeof wire->samples[0]);
-    fuzz_seed("wrong-explanation", out->data, out->size);
-    seed_begin(out, JSON);
-    edit_put(out, RESULTS, 0, sizeof *wire + 2 * sizeof wire->samples[0], &hop, sizeof hop);
-    fuzz_seed("strange-peer", out->data, out->size);
-    edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, peers), &hop, sizeof hop);
-    fuzz_seed("too-many-peers", out->data, out->size);
-    for (int known = 0; known < 2; known++) {
-        seed_begin(out, JSON);
-        edit_put(out, RESULTS, 0, offsetof(struct rank_result_wire, transport),
-                 known ? "shm" : "rdm", 4);
-        fuzz_seed(known ? "carrier" : "carrier-unknown", out->data, out->size);
-    }
+    const struct finding none = {0};
+    struct peer_stats peer = {.counted = 1}, stray = {.peer = 7000};
+    struct finding finding = {.kind = FINDING_RESULT,
+                              .iteration = 1,
+                              .wrong = 3,
+                              .hop_peer = -1,
+                              .first = {.at = 2, .source = EVERY_RANK},
+                              .explanation_count = 2,
+                              .explanations = {{.fitting = 1, .stretches = 1}, {.fitting = 9}},
+                              .unexplained = 4,
+                              .unlooked = 1};
+    seed_result(out, "result", JSON, &none, &peer, "shm");
+    seed_result(out, "stray-peer", JSON, &none, &stray, "shm");
+    seed_result(out, "transport-unknown", JSON, &none, NULL, "rdm");
+    seed_result(out, "finding", JSON, &finding, NULL, "shm");
+    finding.explanations[0].hypotheses[0].kind = HYPOTHESIS_MISSING;
+    finding.explanations[0].hypotheses[0].set.length = 1;
+    seed_result(out, "finding-set", 0, &finding, NULL, "shm");
+    finding.hop_peer = 7000;
+    seed_result(out, "finding-hop", 0, &finding, NULL, "shm");
+    finding = (struct finding){.kind = FINDING_OVERRUN, .wrong = 1, .overrun = {.bytes = 3}};
+    seed_result(out, "finding-overrun", 0, &finding, NULL, "shm");
+    finding.overrun.buffer = BUFFERS;
+    seed_result(out, "finding-buffer", 0, &finding, NULL, "shm");
 }
 
 /* One class of links, and two; from a job of one rank, whose own share says that it has none. */

@@ -36,11 +36,11 @@ for links in shm tcp; do
         done
         diagnosis drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
             allreduce -a ring "${on[@]}"
-        diagnosis drop "rank 1 sent has not come|what came from rank 1 .*stale|poison.*rank 1" alltoall -a pairwise "${on[@]}"
+        diagnosis drop "data from rank 1 is (missing|of the iteration before)" alltoall -a pairwise "${on[@]}"
         diagnosis drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
         diagnosis drop "contribution of rank 3 is missing in elements .*suspect rank 3, or the links? from it" \
             reduce -a binomial "${on[@]}"
-        diagnosis drop "rank [013] sent has not come.*suspect rank [013]" allgather -a mesh "${on[@]}"
+        diagnosis drop "data from rank [013] is missing.*(suspect rank [013]|came from rank [013] .*: suspect the link)" allgather -a mesh "${on[@]}"
     done
 done
 # The hop of a wrong element must not contradict the missing contribution.
@@ -55,6 +55,20 @@ done
 cctest alltoall -a linear "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
 check_says 'wrong data at rank 2 '
 check_silent 'wrong data at rank [013] '
+
+# One broken link is one sentence, however many ranks lack data for it; JSON has a message of each of them.
+for what in "alltoall -a bruck" "alltoall -a ring" "allgather -a ring" "broadcast -a chain" "allreduce -a ring"; do
+    read -ra words <<<"$what"
+    for fault in drop corrupt; do
+        cctest "${words[@]}" "${small[@]}" --np 8 --inject $fault:rank=2:iteration=1 --json "$scratch/sentence.json"
+        check_status 3
+        check "$what $fault: one sentence" test "$(grep -c "wrong data\|first wrong element" "$err")" = 1
+        check_json "$scratch/sentence.json" 'len({e["rank"] for e in d["errors"]}) == len(d["errors"]) > 0' \
+            'all("checked iteration 1" in e["message"] for e in d["errors"])'
+    done
+done
+cctest alltoall -a ring "${small[@]}" --np 8 --inject drop:rank=2:iteration=1
+check_says 'wrong data at ranks 0, 2\.\.7 .*data from rank 1 is missing.* of rank 2 .* came from rank 1 .*suspect the link'
 
 # Only the root of a reduce has a result, so it reports the fault, wherever the message was lost.
 cctest reduce -a binomial "${small[@]}" --np 4 -r 3 --inject drop:rank=1:iteration=1

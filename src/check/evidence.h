@@ -1,0 +1,40 @@
+/*
+ * evidence.h - a sample of a wrong result, against which hypotheses are tried.
+ *
+ * It has wrong elements, spread over all that are wrong, and elements between them, right or wrong.
+ */
+#ifndef CCTEST_CHECK_EVIDENCE_H
+#define CCTEST_CHECK_EVIDENCE_H
+
+#include "check/pattern.h"
+
+#define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
+#define SAMPLES       512 /* of them and of elements between them */
+
+struct sample {
+    size_t at; /* destination element */
+    bool wrong;
+    int source;  /* whose element it must be; EVERY_RANK: all ranks', combined */
+    size_t from; /* the element of the source(s) */
+};
+
+struct evidence {
+    const struct pattern *pattern;
+    int rank;
+    size_t size; /* bytes of an element */
+    bool reduces;
+    size_t count;
+    struct sample samples[SAMPLES]; /* ascending */
+    _Alignas(16) unsigned char expected[SAMPLES * DATATYPE_SIZE_MOST];
+    _Alignas(16) unsigned char got[SAMPLES * DATATYPE_SIZE_MOST];
+    /* Reductions: the values of every rank, in this iteration and in the one before; a row of
+     * `count` elements for each rank. */
+    char *now, *before;
+};
+
+/* Takes the samples: `wrong[0 .. count)` are wrong elements, ascending. False: out of memory. */
+bool evidence_take(struct evidence *evidence, const struct pattern *pattern, int rank,
+                   const char *destination, const size_t *wrong, size_t count);
+void evidence_free(struct evidence *evidence);
+
+#endif

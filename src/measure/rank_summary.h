@@ -1,0 +1,45 @@
+/*
+ * rank_summary.h - a rank's result of a line as it travels to rank 0, and as rank 0 reads it.
+ */
+#ifndef CCTEST_MEASURE_RANK_SUMMARY_H
+#define CCTEST_MEASURE_RANK_SUMMARY_H
+
+#include "control/blobs.h"
+#include "measure/rank_result.h"
+
+struct transport_use {
+    const struct transport *transport;
+    bool used; /* it serves peers of the line */
+    struct traffic traffic;
+};
+
+struct rank_summary {
+    uint64_t wrong;            /* elements */
+    uint64_t late;             /* median, ns */
+    double duration;           /* median of an iteration, us; 0: not asked for */
+    double shares[ACTIVITIES]; /* of the iterations' time, summed over them */
+    struct finding finding;
+    int transports;
+    struct transport_use transport[TRANSPORTS_MOST];
+    int peers;
+    struct peer_stats *peer; /* of each of them: the longest awaited first */
+    struct reader samples;   /* a u64 for each timed iteration, ns; they lie in the rank's blob */
+};
+
+/* Of one line: of every rank. */
+struct rank_summaries {
+    int count;
+    struct rank_summary *of;
+};
+
+/* Sorts the samples of `rank_result`. Out of memory: bytes->failed. */
+void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
+                         struct bytes *bytes);
+
+/* Reads what all ranks sent, and checks it. The blobs must outlive the summaries, which are given back
+ * with rank_summaries_free() also after an error. */
+enum status rank_summaries_decode(const struct blobs *blobs, const struct job *job,
+                                  struct rank_summaries *summaries);
+void rank_summaries_free(struct rank_summaries *summaries);
+
+#endif
