@@ -1,7 +1,7 @@
 /*
  * complete.c - `cctest complete WORD...`: candidates for the last word, for the shell's completion
- * (completion.bash). They come from the tables that the command line is read with, so cctest accepts
- * each of them.
+ * (completion.bash). They come from the tables that the command line is read with, so cctest
+ * accepts each of them.
  *
  * Prints one candidate a line, each a whole word. FILES_TOO means that file names fit, too.
  */

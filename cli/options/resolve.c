@@ -1,5 +1,5 @@
 /*
- * resolve.c - reads the texts of options into a job, and resolves options that depend on each other.
+ * resolve.c - reads the texts of options into a job, and settles options that depend on others.
  */
 #include "cli/options/resolve.h"
 

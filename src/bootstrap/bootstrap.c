@@ -60,8 +60,7 @@ static enum status rank_take(const struct bootstrap_options *options, struct boo
 #define WHY_NOT 220
 
 /* Sets bootstrap->manager if this process is one of several ranks of a manager's job. Otherwise
- * `why_not` gives the reason; STATUS_OK then: this process is the only rank, or there is no manager.
- */
+ * `why_not` gives the reason. STATUS_OK then: the only rank, or no manager. */
 static enum status choose_manager(const struct bootstrap_options *options,
                                   struct bootstrap *bootstrap, char why_not[WHY_NOT])
 {

@@ -2,8 +2,8 @@
  * pmix.c - PMIx, process library is loaded at run time, with a deadline for every call.
  *
  * A call may block for any time, since not all servers respect the timeout of the interface. So
- * another thread makes the calls, while the caller watches the clock and signals. If a call does not
- * return, its thread is abandoned: the process is about to end.
+ * another thread makes the calls, while the caller watches the clock and signals. If a call does
+ * not return, its thread is abandoned: the process is about to end.
  *
  * Rank 0 puts its text, and the others get it until they find it. A fence would do the same, but
  * does not tell which rank is missing. Consecutive commands of one job share the key, and a server

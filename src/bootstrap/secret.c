@@ -20,9 +20,9 @@
 #define RANDOM_LEAST     32 /* characters */
 
 /* An attacker that listens in place of rank 0 gets a proof from each rank that connects, and can
- * test guesses offline. A password hash (0.1 s, 64 MiB) makes each guess expensive. A secret as long
- * as `openssl rand -hex 16` cannot be guessed, so one fast hash is enough: otherwise hundreds of
- * ranks that start on one machine would wait a minute for their keys. The salt is fixed, because
+ * test guesses offline. A password hash (0.1 s, 64 MiB) makes each guess expensive. A secret as
+ * long as `openssl rand -hex 16` cannot be guessed, so one fast hash is enough: otherwise hundreds
+ * of ranks that start on one machine would wait a minute for their keys. The salt is fixed, because
  * all ranks must derive the same key before they meet. */
 static enum status secret_stretch(const char *text, size_t size, unsigned char secret[SECRET_BYTES])
 {

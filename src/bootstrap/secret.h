@@ -8,7 +8,7 @@
 #include "control/membership.h"
 
 /* Derives membership->secret from `shared` and from the user's secret (CCTEST_SECRET,
- * CCTEST_SECRET_FILE), if one is set; then has_secret is true. STATUS_USAGE if it cannot be read. */
+ * CCTEST_SECRET_FILE), if one is set; then has_secret is true. STATUS_USAGE: it cannot be read. */
 enum status secret_find(const char *shared, struct membership *membership);
 
 /* Mixes a nonce of this job into membership->secret. */

@@ -2,8 +2,9 @@
  * supervisor.c - the parent of ranks that are processes: none outlives it.
  *
  * The control plane ends all ranks at about the same time. The supervisor handles ranks that cannot
- * follow it: stopped, killed or stuck. It reports the signal that killed a rank, which only a parent
- * knows; it passes signals on; and some time after the other ranks have ended it kills the rest.
+ * follow it: stopped, killed or stuck. It reports the signal that killed a rank, which only a
+ * parent knows; it passes signals on; and some time after the other ranks have ended it kills the
+ * rest.
  */
 #include "bootstrap/supervisor.h"
 
