@@ -1,5 +1,5 @@
 /*
- * host.c - which machine this is: what ranks compare to find out whether they share one.
+ * host.c - the identity of a host, and the open files of its processes.
  */
 #include "base/host.h"
 
@@ -12,28 +12,44 @@ void host_name(char *text, size_t size)
 {
     text[0] = '\0';
     gethostname(text, size);
-    text[size - 1] = '\0'; /* a name that is cut off need not end */
+    text[size - 1] = '\0'; /* gethostname() need not terminate a name that it cuts off */
     if (!text[0])
         snprintf(text, size, "unnamed");
 }
 
-bool host_boot(char *text, size_t size)
+void host_identify(struct host_id *id)
 {
-    text[0] = '\0';
+    memset(id, 0, sizeof *id);
+    host_name(id->name, sizeof id->name);
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     if (!file)
-        return false;
-    if (!fgets(text, (int)size, file))
-        text[0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
+        return;
+    if (!fgets(id->boot, sizeof id->boot, file))
+        id->boot[0] = '\0';
+    id->boot[strcspn(id->boot, "\n")] = '\0';
     fclose(file);
-    return text[0] != '\0';
+}
+
+bool host_id_is_valid(const struct host_id *id)
+{
+    return memchr(id->name, '\0', sizeof id->name) && memchr(id->boot, '\0', sizeof id->boot);
+}
+
+int host_compare(const struct host_id *a, const struct host_id *b)
+{
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->boot, b->boot);
+}
+
+bool host_same(const struct host_id *a, const struct host_id *b)
+{
+    return host_compare(a, b) == 0;
 }
 
 int host_open_descriptor(pid_t pid, int fd, int flags)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)pid, fd);
-    /* Never wait for what stands there. */
+    /* The file may be a FIFO or a terminal by now: do not wait for it. */
     return open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }

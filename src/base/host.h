@@ -1,5 +1,6 @@
 /*
- * host.h - which machine this is: what ranks compare to find out whether they share one.
+ * host.h - the identity of a host, by which ranks find out whether they share one, and the open files
+ * of its processes.
  */
 #ifndef CCTEST_BASE_HOST_H
 #define CCTEST_BASE_HOST_H
@@ -9,9 +10,14 @@
 #include <sys/types.h>
 
 #define HOST_NAME_BYTES 64
-#define HOST_BOOT_BYTES 40
 
-/* What to do where a process or a thread cannot be started. */
+/* Plain text, so that it can be sent as it is. */
+struct host_id {
+    char name[HOST_NAME_BYTES];
+    char boot[40]; /* the kernel's boot id, which tells hosts of one name apart; "": unknown */
+};
+
+/* Advice for when a process or a thread cannot be started. */
 #define HOST_START_ADVICE                                                                          \
     "start fewer ranks, or raise the limits of processes (ulimit -u) and address space (ulimit "   \
     "-v)"
@@ -19,12 +25,18 @@
 /* The host's name, cut off at `size`; "unnamed" if it has none. */
 void host_name(char *text, size_t size);
 
-/* The kernel's boot id, which tells hosts of the same name apart. False, and "", if it cannot be
- * had: then nothing follows from it. */
-bool host_boot(char *text, size_t size);
+/* This host. All bytes of `id` are set. */
+void host_identify(struct host_id *id);
 
-/* Opens, with open()'s flags, what another process of this host has open as `fd`. -1 with errno. By
- * then it may be anything: look before it is used. */
+/* Do both texts of an id that was received end within their bounds? */
+bool host_id_is_valid(const struct host_id *id);
+
+/* The order of two hosts by name, then by boot id; 0: they are the same host. */
+int host_compare(const struct host_id *a, const struct host_id *b);
+bool host_same(const struct host_id *a, const struct host_id *b);
+
+/* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns -1 with
+ * errno. The process may have opened another file as `fd` meanwhile: check before use. */
 int host_open_descriptor(pid_t pid, int fd, int flags);
 
 #endif

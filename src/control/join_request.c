@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/host.h"
 
 _Static_assert(sizeof(struct join_request) + 64 <= HANDSHAKE_HELLO_MOST,
                "a hello fits the handshake");
@@ -25,8 +24,7 @@ void join_request_fill(struct join_request *request, const struct membership *me
     snprintf(request->version, sizeof request->version, "%s", CCTEST_VERSION);
     request->ranks = membership->ranks;
     request->rank = membership->rank;
-    host_name(request->host, sizeof request->host);
-    host_boot(request->boot, sizeof request->boot);
+    host_identify(&request->host);
     request->pid = getpid();
     crypto_generichash(request->digest, sizeof request->digest, (const unsigned char *)options,
                        strlen(options), NULL, 0);
@@ -39,8 +37,8 @@ size_t join_request_encode(const struct join_request *request, unsigned char *by
     bytes_put_text(&out, request->version);
     bytes_put_u32(&out, (uint32_t)request->ranks);
     bytes_put_u32(&out, (uint32_t)request->rank);
-    bytes_put_text(&out, request->host);
-    bytes_put_text(&out, request->boot);
+    bytes_put_text(&out, request->host.name);
+    bytes_put_text(&out, request->host.boot);
     bytes_put_u64(&out, (uint64_t)request->pid);
     bytes_put(&out, request->digest, sizeof request->digest);
     bytes_put_text(&out, request->options);
@@ -63,11 +61,11 @@ bool join_request_decode(const void *bytes, size_t size, struct join_request *re
         return false;
     request->ranks = (int)read_u32(&reader);
     request->rank = (int)read_u32(&reader);
-    read_text(&reader, request->host, sizeof request->host);
+    read_text(&reader, request->host.name, sizeof request->host.name);
     /* What follows may be laid out in another way; even these are no more than a help then. */
     if (strcmp(request->version, CCTEST_VERSION) != 0)
         return true;
-    read_text(&reader, request->boot, sizeof request->boot);
+    read_text(&reader, request->host.boot, sizeof request->host.boot);
     request->pid = (long)read_u64(&reader);
     const unsigned char *digest = read_bytes(&reader, sizeof request->digest);
     if (digest)
@@ -83,9 +81,8 @@ bool join_request_same(const struct join_request *a, const struct join_request *
 {
     unsigned char home_a[ADDRESSES_BLOB_MOST], home_b[ADDRESSES_BLOB_MOST];
     size_t size = addresses_encode(&a->home, home_a);
-    return a->rank == b->rank && a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
-           strcmp(a->boot, b->boot) == 0 && addresses_encode(&b->home, home_b) == size &&
-           memcmp(home_a, home_b, size) == 0;
+    return a->rank == b->rank && a->pid == b->pid && host_same(&a->host, &b->host) &&
+           addresses_encode(&b->home, home_b) == size && memcmp(home_a, home_b, size) == 0;
 }
 
 /* The end of the option that begins at `text`: before the next " -x" or " --name". */
@@ -139,19 +136,19 @@ enum status join_request_check(const struct join_request *root, const struct joi
         snprintf(refusal, size,
                  "rank %d on host %s runs cctest %s, rank 0 runs %s: install the same version "
                  "everywhere",
-                 pending->rank, pending->host, pending->version, root->version);
+                 pending->rank, pending->host.name, pending->version, root->version);
         return STATUS_ERROR;
     }
     if (root->ranks != pending->ranks) {
         snprintf(refusal, size,
                  "rank %d on host %s was started for a world of %d ranks, rank 0 for one of %d: "
                  "give all the same --world",
-                 pending->rank, pending->host, pending->ranks, root->ranks);
+                 pending->rank, pending->host.name, pending->ranks, root->ranks);
         return STATUS_USAGE;
     }
     if (pending->rank < 0 || pending->rank >= root->ranks) {
         snprintf(refusal, size, "a process on host %s claims rank %d of a world of %d ranks",
-                 pending->host, pending->rank, root->ranks);
+                 pending->host.name, pending->rank, root->ranks);
         return STATUS_USAGE;
     }
     if (memcmp(root->digest, pending->digest, sizeof root->digest) != 0) {
@@ -159,7 +156,7 @@ enum status join_request_check(const struct join_request *root, const struct joi
         snprintf(refusal, size,
                  "rank %d on host %s was started with other options than rank 0: '%s' there, '%s' "
                  "at rank 0; give all the same",
-                 pending->rank, pending->host,
+                 pending->rank, pending->host.name,
                  difference(pending->options, root->options, theirs, sizeof theirs),
                  difference(root->options, pending->options, ours, sizeof ours));
         return STATUS_USAGE;

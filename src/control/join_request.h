@@ -4,6 +4,7 @@
 #ifndef CCTEST_CONTROL_JOIN_REQUEST_H
 #define CCTEST_CONTROL_JOIN_REQUEST_H
 
+#include "base/host.h"
 #include "base/status.h"
 #include "control/membership.h"
 #include "net/address.h"
@@ -20,8 +21,7 @@ enum join_reason {
 struct join_request {
     char version[32];
     int ranks, rank;
-    char host[64];
-    char boot[40]; /* tells hosts of the same name apart */
+    struct host_id host;
     long pid;
     unsigned char digest[32]; /* of the whole text of the options */
     char options[600];        /* its beginning */

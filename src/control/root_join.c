@@ -43,7 +43,7 @@ static void root_give_up(struct root *root, int rank, const char *host, enum sta
 /* ... because of rank 0 itself. */
 static void root_fail(struct root *root, enum status status, const char *sentence)
 {
-    root_give_up(root, 0, root->peers[0].request.host, status, sentence);
+    root_give_up(root, 0, root->peers[0].request.host.name, status, sentence);
 }
 
 void root_begin(struct root *root)
@@ -57,19 +57,12 @@ void root_begin(struct root *root)
     root->progressed = control->helper.now;
 }
 
-/* 0: both are on one host. */
-static int hosts_compare(const struct root *root, int a, int b)
-{
-    const struct join_request *one = &root->peers[a].request, *other = &root->peers[b].request;
-    int order = strcmp(one->host, other->host);
-    return order ? order : strcmp(one->boot, other->boot);
-}
-
 /* By host, then by rank. */
-static int ranks_compare(const void *a, const void *b, void *root)
+static int ranks_compare(const void *a, const void *b, void *argument)
 {
+    const struct root *root = argument;
     int one = *(const int *)a, other = *(const int *)b;
-    int order = hosts_compare(root, one, other);
+    int order = host_compare(&root->peers[one].request.host, &root->peers[other].request.host);
     return order ? order : one - other;
 }
 
@@ -84,12 +77,13 @@ static bool members_fill(struct root *root)
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct join_request *request = &root->peers[rank].request;
         members[rank] = (struct member){.rank = rank, .pid = request->pid};
-        memcpy(members[rank].host, request->host, sizeof members[rank].host);
+        memcpy(members[rank].host, request->host.name, sizeof members[rank].host);
         sorted[rank] = rank;
     }
     qsort_r(sorted, (size_t)root->ranks, sizeof *sorted, ranks_compare, root);
     for (int i = 0, first = 0; i < root->ranks; i++) {
-        if (hosts_compare(root, sorted[i], sorted[first]) != 0)
+        if (!host_same(&root->peers[sorted[i]].request.host,
+                       &root->peers[sorted[first]].request.host))
             first = i;
         members[sorted[i]].local_rank = i - first;
         members[sorted[i]].node = sorted[first]; /* for now: the rank that gives it its number */
@@ -140,7 +134,7 @@ static enum status pending_check(struct root *root, const struct join_request *r
         return STATUS_OK; /* one process may call more than once */
     const struct join_request *first = &peer->request;
     snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
-             request->rank, first->pid, first->host, request->pid, request->host);
+             request->rank, first->pid, first->host.name, request->pid, request->host.name);
     return STATUS_USAGE;
 }
 
@@ -155,7 +149,7 @@ static void peer_set_joined(struct root *root, struct peer *peer, int rank)
     peer->state = PEER_JOINED;
     peer->heard = root->progressed = root->control->helper.now;
     root->joined++;
-    say_verbose(2, "rank %d has joined from host %s", rank, peer->request.host);
+    say_verbose(2, "rank %d has joined from host %s", rank, peer->request.host.name);
 }
 
 void root_attach(struct root *root, int rank)
@@ -267,7 +261,7 @@ static void pending_reject(struct root *root, struct wire *wire, const struct jo
     root->joined += !job_begun(root->control);
     pending_refuse(wire, FRAME_REFUSED, why);
     if (!job_begun(root->control) && root->refusal == STATUS_OK)
-        root_give_up(root, request->rank, request->host, why->status, why->text);
+        root_give_up(root, request->rank, request->host.name, why->status, why->text);
     else
         say_verbose(1, "refused a process that called too late: %s", why->text);
 }
@@ -319,7 +313,8 @@ static void text_add_strayed(const struct root *root, char *text, size_t size)
         size_t end = strlen(text);
         snprintf(text + end, size - end,
                  "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
-                 peer->request.host, peer->request.pid, peer->parent, parent->host, parent->pid);
+                 peer->request.host.name, peer->request.pid, peer->parent, parent->host.name,
+                 parent->pid);
         separator = ",";
     }
     size_t end = strlen(text);
@@ -365,12 +360,13 @@ void root_check_joining(struct root *root)
         const struct peer *peer = &root->peers[cause->rank];
         char who[100] = "";
         if (peer->state != PEER_ABSENT)
-            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->request.host, peer->request.pid);
+            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->request.host.name,
+                     peer->request.pid);
         snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
                  cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
                  cause->kind == CAUSE_LOST ? "lost" : cause->failure.text, root->joined,
                  root->ranks);
-        root_give_up(root, cause->rank, peer->request.host, cause->failure.status, text);
+        root_give_up(root, cause->rank, peer->request.host.name, cause->failure.status, text);
     } else if (root->joined == root->ranks) {
         root_welcome(root);
     } else if (root->rank_acceptor.acceptor.exhausted && root->refusal == STATUS_OK) {
@@ -382,6 +378,6 @@ void root_check_joining(struct root *root)
         root_fail(root, STATUS_ERROR, text);
     } else if (control->helper.now - root->progressed > control->config.timeout) {
         int missing = missing_text(root, text, sizeof text);
-        root_give_up(root, missing, root->peers[missing].request.host, STATUS_TIMEOUT, text);
+        root_give_up(root, missing, root->peers[missing].request.host.name, STATUS_TIMEOUT, text);
     }
 }

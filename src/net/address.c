@@ -131,17 +131,18 @@ static void hash_add(uint64_t *hash, const char *text, size_t size)
         *hash = (*hash ^ (unsigned char)text[i]) * 0x100000001b3u;
 }
 
-/* The kernel's boot and the network namespace: who has both in common has one loopback device.
- * Where the boot is not to be had, the host's name stands in for it. */
+/* A hash of the kernel's boot id (if it is unknown, of the host's name) and of the network namespace:
+ * ranks that have both in common share one loopback device. */
 static uint64_t host_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    char text[HOST_NAME_BYTES];
-    if (!host_boot(text, sizeof(text)))
-        host_name(text, sizeof(text));
-    hash_add(&hash, text, strlen(text));
-    ssize_t size = readlink("/proc/self/ns/net", text, sizeof(text));
-    hash_add(&hash, text, size > 0 ? (size_t)size : 0);
+    struct host_id id;
+    host_identify(&id);
+    const char *host = id.boot[0] ? id.boot : id.name;
+    hash_add(&hash, host, strlen(host));
+    char namespace[64];
+    ssize_t size = readlink("/proc/self/ns/net", namespace, sizeof(namespace));
+    hash_add(&hash, namespace, size > 0 ? (size_t)size : 0);
     return hash;
 }
 

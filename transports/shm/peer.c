@@ -16,7 +16,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/host.h"
 #include "base/log.h"
 #include "transports/shm/segment.h"
 
@@ -30,8 +29,7 @@ void shm_address_fill(struct shm_endpoint *endpoint)
     const struct transport_config *config = &endpoint->base.config;
     struct shm_address *address = &endpoint->address;
     memset(address, 0, sizeof(*address)); /* with its padding, which is sent, too */
-    host_name(address->host, sizeof(address->host));
-    host_boot(address->boot, sizeof(address->boot));
+    host_identify(&address->host);
     struct stat namespace;
     address->namespace = stat("/proc/self/ns/pid", &namespace) ? 0 : namespace.st_ino;
     address->cookie = *endpoint->cookie;
@@ -113,16 +111,15 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
                                     const struct shm_address *address)
 {
     const struct shm_address *own = &endpoint->address;
-    if (!memchr(address->host, '\0', sizeof(address->host)) ||
-        !memchr(address->boot, '\0', sizeof(address->boot)) || address->region_count < 0 ||
+    if (!host_id_is_valid(&address->host) || address->region_count < 0 ||
         address->region_count > SHM_REGIONS_MOST)
         return "its address is invalid";
-    if (strcmp(own->host, address->host)) {
+    if (strcmp(own->host.name, address->host.name)) {
         snprintf(endpoint->reason, sizeof(endpoint->reason), "it is on another host (%s, not %s)",
-                 address->host, own->host);
+                 address->host.name, own->host.name);
         return endpoint->reason;
     }
-    if (own->boot[0] && address->boot[0] && strcmp(own->boot, address->boot))
+    if (!host_same(&own->host, &address->host))
         return "it is on another host of the same name (the boot ids differ)";
     if (own->namespace != address->namespace)
         return "it is in another PID namespace, so its memory cannot be found";

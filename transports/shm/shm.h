@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "base/host.h"
 #include "transport/transport.h"
 
 #define SHM_CACHE_LINE   64
@@ -87,8 +88,7 @@ struct shm_header {
 
 /* The transport address of a rank. */
 struct shm_address {
-    char host[65];
-    char boot[37];
+    struct host_id host;
     uint64_t namespace; /* of process ids (inode) */
     uint64_t cookie;
     uint64_t private_cookie; /* where private memory holds a copy of the cookie */
