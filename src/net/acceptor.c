@@ -1,6 +1,8 @@
 /*
- * acceptor.c - letting in who knows the secret, and nobody else. See acceptor.h.
+ * acceptor.c - accepts connections and authenticates them, without blocking.
  */
+#include "net/acceptor.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "net/acceptor.h"
 #include "net/socket.h"
 
-#define YIELD_SECONDS 0.1 /* that a guest has when others wait at the door */
+#define YIELD_SECONDS 0.1 /* that a connection may be pending while others wait in the backlog */
 #define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
 
 struct pending {
@@ -33,7 +34,7 @@ bool acceptor_open(struct acceptor *acceptor, double now)
     return true;
 }
 
-/* May the oldest be turned out? */
+/* May the oldest pending connection be dropped? */
 static bool acceptor_yields(const struct acceptor *acceptor, double now)
 {
     return acceptor->count > 0 && now - acceptor->pending[0].since > YIELD_SECONDS;
@@ -69,7 +70,7 @@ static void pending_drop(struct acceptor *acceptor, const struct pending *pendin
     close(pending->fd);
 }
 
-bool acceptor_turn_out(struct acceptor *acceptor, const char *why)
+bool acceptor_drop_oldest(struct acceptor *acceptor, const char *why)
 {
     if (acceptor->count == 0)
         return false;
@@ -79,14 +80,14 @@ bool acceptor_turn_out(struct acceptor *acceptor, const char *why)
     return true;
 }
 
-/* For who knocks; false: the oldest has not had its moment. */
+/* For one more connection; false: the oldest pending one is too young to be dropped. */
 static bool acceptor_make_room(struct acceptor *acceptor, double now)
 {
     return acceptor_yields(acceptor, now) &&
-           acceptor_turn_out(acceptor, "said nothing while others waited");
+           acceptor_drop_oldest(acceptor, "did not authenticate while others waited");
 }
 
-/* Returns whether the guest stays. */
+/* Returns whether the connection stays pending. */
 static bool pending_serve(struct acceptor *acceptor, int index, bool ready, double now)
 {
     struct pending pending = acceptor->pending[index];
@@ -103,8 +104,8 @@ static bool pending_serve(struct acceptor *acceptor, int index, bool ready, doub
     return false;
 }
 
-/* No descriptor for one more guest. Strangers must not be able to end a job, so they go first; when
- * nobody is left to go, it is the job that needs more than it may have. Returns whether to try
+/* No descriptor is left. Foreign connections must not end a job, so pending ones are dropped first; if
+ * there are none, the job itself needs more descriptors than it may have. Returns whether to try
  * again. */
 static bool acceptor_find_descriptor(struct acceptor *acceptor, double now)
 {
@@ -120,8 +121,8 @@ static bool acceptor_find_descriptor(struct acceptor *acceptor, double now)
 
 static void acceptor_accept(struct acceptor *acceptor, int listener, double now)
 {
-    struct pollfd knock = {.fd = listener, .events = POLLIN};
-    while (poll(&knock, 1, 0) > 0 &&
+    struct pollfd waiting = {.fd = listener, .events = POLLIN};
+    while (poll(&waiting, 1, 0) > 0 &&
            (acceptor->count < acceptor->most || acceptor_make_room(acceptor, now))) {
         struct pending pending = {.since = now};
         struct sockaddr_storage address;

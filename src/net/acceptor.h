@@ -1,9 +1,9 @@
 /*
- * acceptor.h - listeners, and those who have connected there and not proved themselves yet.
+ * acceptor.h - accepts connections and authenticates them, without blocking.
  *
- * Anybody can connect. Each guest has a few seconds to prove that it knows the secret, and nobody
- * waits for it meanwhile. When there is no place or descriptor for one more, the oldest is turned
- * out, if it has had its moment; else further ones wait in the kernel's queue.
+ * Any process can connect. Each pending connection has a few seconds to prove that it knows the
+ * secret. When the table or the descriptors are full, the oldest pending connection is dropped, unless
+ * it is younger than YIELD_SECONDS. New ones then wait in the backlog.
  */
 #ifndef CCTEST_NET_ACCEPTOR_H
 #define CCTEST_NET_ACCEPTOR_H
@@ -14,8 +14,8 @@
 #include "net/address.h"
 #include "net/handshake.h"
 
-/* Takes the socket of who has proved itself, and returns NULL; or says why it is a stranger all the
- * same, in the past tense ("sent nonsense"). The handshake is the door's. */
+/* Takes the socket of an authenticated connection and returns NULL; or returns why the connection is
+ * to be dropped, in the past tense ("sent an invalid request"). The handshake stays the acceptor's. */
 typedef const char *acceptor_admit(void *argument, int fd, const struct handshake *handshake);
 
 struct acceptor {
@@ -24,31 +24,35 @@ struct acceptor {
     const char *purpose; /* as in handshake_create() */
     unsigned char hello[HANDSHAKE_HELLO_MOST];
     size_t hello_size;
-    double seconds; /* that a guest has */
-    int most;       /* guests at the same time; 0: nobody else comes in */
-    int spare;      /* a descriptor to give up when there are no more, for one last guest; or -1 */
+    double seconds; /* that a connection may be pending */
+    int most;       /* pending connections at a time; 0: accepts no more */
+    int spare;      /* a descriptor to close when none are left, for one last connection; or -1 */
     acceptor_admit *admit;
     void *argument;
-    _Atomic uint64_t *strangers; /* counts those who were dropped */
+    _Atomic uint64_t *strangers; /* counts dropped connections */
 
-    struct pending *pending; /* in the order in which they came */
+    struct pending *pending; /* the oldest first */
     int count;
-    bool exhausted; /* there was no descriptor for who knocked, and no guest to turn out */
+    bool exhausted; /* a connection found no descriptor, and none was pending to be dropped */
     double pause_until;
-    char last_stranger[160]; /* for a human; "" if there was none */
+    char last_stranger[160]; /* the last one dropped, for the user; "": none */
 };
 
-/* All above `guests` is set, and there will be room for `most`, which may be lowered later. Allowed
- * again after a while without service, with a `most` of no less than there are guests: their time
- * begins anew. False: out of memory. `now`: in seconds, by any clock, but always by the same. */
+/* The fields above `pending` are set; `most` may be lowered later. May be called again after a pause,
+ * with `most` at least `count`: the time of pending connections begins anew. `now`: seconds of a
+ * clock, the same in all calls. False: out of memory. */
 bool acceptor_open(struct acceptor *acceptor, double now);
-/* Adds what it waits for to `set`; returns how many: one for each listener and guest. */
+
+/* Fills `set` for poll(), one entry for each listener and pending connection; returns their number. */
 int acceptor_watch(const struct acceptor *acceptor, struct pollfd *set, double now);
-/* Serves them after poll(). */
+
+/* After poll(): accepts connections and goes on with their handshakes. */
 void acceptor_serve(struct acceptor *acceptor, const struct pollfd *set, double now);
-/* Drops the oldest guest; false: there is none. */
-bool acceptor_turn_out(struct acceptor *acceptor, const char *why);
-/* Drops all, without a count. Allowed more than once, also in acceptor_admit. */
+
+/* Drops the oldest pending connection; false: there is none. */
+bool acceptor_drop_oldest(struct acceptor *acceptor, const char *why);
+
+/* Drops all pending connections, uncounted. Allowed more than once, also in acceptor_admit. */
 void acceptor_close(struct acceptor *acceptor);
 
 #endif

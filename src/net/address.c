@@ -1,10 +1,12 @@
 /*
- * address.c - where a rank listens for others, and which way to it is the best.
+ * address.c - the addresses at which a rank listens, and the order in which a peer tries them.
  *
- * A host has many addresses, and not all lead to it from everywhere: loopback only from itself, a
- * container bridge's from nowhere else. A rank tells the others all that it has, and a peer tries
- * them in the order in which they are likely to work.
+ * A host has many addresses, and not all can be reached from everywhere: loopback only from the host
+ * itself, a container bridge's address from no other host. A rank publishes all its addresses, and a
+ * peer tries them in the order in which they are likely to work.
  */
+#include "net/address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -15,7 +17,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "net/address.h"
+#include "base/text.h"
 
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address)
 {
@@ -62,18 +64,15 @@ const char *address_text(const struct address *address, char text[ADDRESS_TEXT])
 }
 
 const char *routes_text(const struct address *routes, const char *const *outcomes, int count,
-                        char *text, size_t size)
+                        char *buffer, size_t size)
 {
-    size_t end = 0;
-    text[0] = '\0';
-    for (int i = 0; i < count && end < size; i++) {
+    struct text text = text_in(buffer, size);
+    for (int i = 0; i < count; i++) {
         char address[ADDRESS_TEXT];
-        int length =
-            snprintf(text + end, size - end, "%s%s: %s", i > 0 ? "; " : "",
-                     address_text(&routes[i], address), outcomes[i] ? outcomes[i] : "not tried");
-        end += (size_t)length;
+        text_add(&text, "%s%s: %s", i > 0 ? "; " : "", address_text(&routes[i], address),
+                 outcomes[i] ? outcomes[i] : "not tried");
     }
-    return text;
+    return buffer;
 }
 
 bool address_is_loopback(const struct address *address)
@@ -97,8 +96,8 @@ bool address_same(const struct address *a, const struct address *b)
     return address_agrees(a, b, a->family == AF_INET ? 32 : 128);
 }
 
-/* One entry of getifaddrs(), without a port. Returns false for what nobody can connect to: devices
- * that are down, other families, IPv6 addresses that mean nothing without a device. */
+/* One entry of getifaddrs(), without a port. Returns false for addresses that no peer can connect to:
+ * of devices that are down, of other families, IPv6 addresses that need a device's name. */
 static bool address_of_device(const struct ifaddrs *device, struct address *address)
 {
     struct address mask;
@@ -112,7 +111,7 @@ static bool address_of_device(const struct ifaddrs *device, struct address *addr
     return true;
 }
 
-/* An IPv6 address may stand in brackets, as it does before a port. */
+/* Does `name` name the device or the address? An IPv6 address may be in brackets. */
 static bool address_is_named(const struct ifaddrs *device, const struct address *address,
                              const char *name)
 {
@@ -146,55 +145,53 @@ static uint64_t host_hash(void)
     return hash;
 }
 
-/* "lo, eth0": the devices that have addresses. */
-static void devices_text(const struct ifaddrs *devices, char *text, size_t size)
+/* "lo, eth0": the devices that have addresses, each once. */
+static void devices_text(const struct ifaddrs *devices, char *buffer, size_t size)
 {
-    size_t end = 0;
-    text[0] = '\0';
+    struct text text = text_in(buffer, size);
     for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
         struct address address;
         const struct ifaddrs *before = devices;
         while (before != device &&
                (strcmp(before->ifa_name, device->ifa_name) || !address_of_device(before, &address)))
             before = before->ifa_next;
-        if (before == device && address_of_device(device, &address) && end < size)
-            end +=
-                (size_t)snprintf(text + end, size - end, "%s%s", end ? ", " : "", device->ifa_name);
+        if (before == device && address_of_device(device, &address))
+            text_add(&text, "%s%s", text.used ? ", " : "", device->ifa_name);
     }
 }
 
-static enum status device_missed(const char *interface, const struct ifaddrs *devices)
+static enum status interface_unknown(const char *interface, const struct ifaddrs *devices)
 {
     char names[300];
     devices_text(devices, names, sizeof(names));
     return fail(STATUS_USAGE,
                 "no network device or address '%s' is up on this host: give --interface one of %s, "
-                "or an address of theirs as `ip address` shows it",
+                "or an address of one of them as `ip address` shows it",
                 interface, names);
 }
 
 /* All addresses of this host, those that `interface` names, or those of loopback. */
 static enum status addresses_explore(const char *interface, bool loopback,
-                                     struct address_list *home)
+                                     struct address_list *list)
 {
     struct ifaddrs *devices;
-    *home = (struct address_list){.host = host_hash()};
+    *list = (struct address_list){.host = host_hash()};
     if (getifaddrs(&devices))
         return fail(STATUS_ERROR, "cannot list this host's network addresses: %s", strerror(errno));
     for (const struct ifaddrs *device = devices; device; device = device->ifa_next) {
         struct address address;
-        if (home->count < ADDRESSES_MOST && address_of_device(device, &address) &&
+        if (list->count < ADDRESSES_MOST && address_of_device(device, &address) &&
             (!interface || address_is_named(device, &address, interface)) &&
             (!loopback || address_is_loopback(&address)))
-            home->list[home->count++] = address;
+            list->list[list->count++] = address;
     }
     enum status status = STATUS_OK;
-    if (home->count == 0 && interface)
-        status = device_missed(interface, devices);
+    if (list->count == 0 && interface)
+        status = interface_unknown(interface, devices);
     freeifaddrs(devices);
     if (status != STATUS_OK)
         return status;
-    if (home->count == 0)
+    if (list->count == 0)
         return fail(STATUS_ERROR, "this host has no %s; try `ip link set lo up`",
                     loopback ? "loopback address" : "network address, not even a loopback one");
     return STATUS_OK;
@@ -208,7 +205,7 @@ int listen_at(struct address *address, bool both_families)
     if (fd < 0)
         return -1;
     int only = !both_families;
-    /* Who asks for a port wants it though connections of an earlier job are still closing. */
+    /* A port that was asked for is taken though connections of an earlier job still close there. */
     int reuse = address->port != 0;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
     if ((address->family == AF_INET6 &&
@@ -236,34 +233,34 @@ int listen_anywhere(struct address *anywhere)
 }
 
 /* One socket for everything. */
-static int listen_everywhere(struct address_list *home)
+static int listen_everywhere(struct address_list *list)
 {
     struct address anywhere = {0};
     int fd = listen_anywhere(&anywhere), kept = 0;
-    for (int i = 0; i < home->count; i++) {
-        if (anywhere.family == AF_INET && home->list[i].family != AF_INET)
+    for (int i = 0; i < list->count; i++) {
+        if (anywhere.family == AF_INET && list->list[i].family != AF_INET)
             continue;
-        home->list[kept] = home->list[i];
-        home->list[kept++].port = anywhere.port;
+        list->list[kept] = list->list[i];
+        list->list[kept++].port = anywhere.port;
     }
-    home->count = kept;
+    list->count = kept;
     return fd;
 }
 
-bool listeners_open(struct address_list *home, struct listeners *listeners)
+bool listeners_open(struct address_list *list, struct listeners *listeners)
 {
     int kept = 0, error = 0;
     *listeners = (struct listeners){.count = 0};
-    for (int i = 0; i < home->count && error != EADDRINUSE; i++) {
-        int fd = listen_at(&home->list[i], false);
+    for (int i = 0; i < list->count && error != EADDRINUSE; i++) {
+        int fd = listen_at(&list->list[i], false);
         if (fd < 0) {
-            error = errno; /* an IPv6 address may be too young to be used: the others will do */
+            error = errno; /* an IPv6 address may still be tentative: the others suffice */
             continue;
         }
         listeners->fd[listeners->count++] = fd;
-        home->list[kept++] = home->list[i];
+        list->list[kept++] = list->list[i];
     }
-    home->count = kept;
+    list->count = kept;
     if (error == EADDRINUSE)
         listeners_close(listeners);
     errno = error;
@@ -271,17 +268,17 @@ bool listeners_open(struct address_list *home, struct listeners *listeners)
 }
 
 enum status addresses_listen(const char *interface, bool loopback, struct listeners *listeners,
-                             struct address_list *home)
+                             struct address_list *list)
 {
     loopback = loopback && !interface;
     *listeners = (struct listeners){.count = 0};
-    enum status status = addresses_explore(interface, loopback, home);
+    enum status status = addresses_explore(interface, loopback, list);
     if (status != STATUS_OK)
         return status;
     if (interface || loopback) {
-        listeners_open(home, listeners);
+        listeners_open(list, listeners);
     } else {
-        int fd = listen_everywhere(home);
+        int fd = listen_everywhere(list);
         if (fd >= 0)
             listeners->fd[listeners->count++] = fd;
     }
@@ -294,9 +291,9 @@ enum status addresses_listen(const char *interface, bool loopback, struct listen
     return STATUS_OK;
 }
 
-enum status addresses_find(const char *interface, struct address_list *home)
+enum status addresses_find(const char *interface, struct address_list *list)
 {
-    return addresses_explore(interface, false, home);
+    return addresses_explore(interface, false, list);
 }
 
 enum status interface_check(const char *interface)
@@ -315,15 +312,15 @@ void listeners_close(struct listeners *listeners)
 #define BLOB_HEAD    8
 #define BLOB_ADDRESS 20
 _Static_assert(BLOB_HEAD + BLOB_ADDRESS * ADDRESSES_MOST == ADDRESSES_BLOB_MOST,
-               "the header says how long a blob can be");
+               "ADDRESSES_BLOB_MOST is the size of a full list");
 
-size_t addresses_encode(const struct address_list *home, void *blob)
+size_t addresses_encode(const struct address_list *list, void *blob)
 {
     unsigned char *at = blob;
-    memcpy(at, &home->host, BLOB_HEAD);
+    memcpy(at, &list->host, BLOB_HEAD);
     at += BLOB_HEAD;
-    for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
-        const struct address *address = &home->list[i];
+    for (int i = 0; i < list->count; i++, at += BLOB_ADDRESS) {
+        const struct address *address = &list->list[i];
         at[0] = address->family == AF_INET ? 4 : 6;
         at[1] = address->prefix;
         memcpy(at + 2, &address->port, 2);
@@ -332,17 +329,17 @@ size_t addresses_encode(const struct address_list *home, void *blob)
     return (size_t)(at - (unsigned char *)blob);
 }
 
-bool addresses_decode(const void *blob, size_t size, struct address_list *home)
+bool addresses_decode(const void *blob, size_t size, struct address_list *list)
 {
     const unsigned char *at = blob;
     if (size < BLOB_HEAD || (size - BLOB_HEAD) % BLOB_ADDRESS ||
         (size - BLOB_HEAD) / BLOB_ADDRESS > ADDRESSES_MOST)
         return false;
-    *home = (struct address_list){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
-    memcpy(&home->host, at, BLOB_HEAD);
+    *list = (struct address_list){.count = (int)((size - BLOB_HEAD) / BLOB_ADDRESS)};
+    memcpy(&list->host, at, BLOB_HEAD);
     at += BLOB_HEAD;
-    for (int i = 0; i < home->count; i++, at += BLOB_ADDRESS) {
-        struct address *address = &home->list[i];
+    for (int i = 0; i < list->count; i++, at += BLOB_ADDRESS) {
+        struct address *address = &list->list[i];
         if (at[0] != 4 && at[0] != 6)
             return false;
         address->family = at[0] == 4 ? AF_INET : AF_INET6;
@@ -353,7 +350,7 @@ bool addresses_decode(const void *blob, size_t size, struct address_list *home)
     return true;
 }
 
-/* 0: do not try; else the larger, the sooner. */
+/* The larger, the sooner the address is tried; 0: never. */
 static int route_merit(const struct address_list *here, const struct address_list *there,
                        const struct address *address)
 {
@@ -364,7 +361,7 @@ static int route_merit(const struct address_list *here, const struct address_lis
     int merit = 1;
     for (int i = 0; i < here->count; i++) {
         if (address_same(&here->list[i], address))
-            return 0; /* it would lead to this host itself */
+            return 0; /* this host has the same address */
         if (here->list[i].prefix && address_agrees(&here->list[i], address, here->list[i].prefix))
             merit = 2;
     }

@@ -1,5 +1,5 @@
 /*
- * address.h - where a rank listens for others, and which way to it is the best.
+ * address.h - the addresses at which a rank listens, and the order in which a peer tries them.
  */
 #ifndef CCTEST_NET_ADDRESS_H
 #define CCTEST_NET_ADDRESS_H
@@ -21,9 +21,8 @@ struct address {
     uint32_t scope;          /* a link-local IPv6 address's device on this host; else 0 */
 };
 
-/* Where a rank listens. */
 struct address_list {
-    uint64_t host; /* a hash that ranks have in common if they share one loopback device */
+    uint64_t host; /* equal for ranks that share a loopback device (a hash) */
     int count;
     struct address list[ADDRESSES_MOST];
 };
@@ -33,55 +32,51 @@ struct listeners {
     int count;
 };
 
-/* Listens on `interface` (a device, or an address of one), at ports that the kernel gives. NULL: on
- * all, or with `loopback` on loopback alone, for where all ranks are on this host. Finds out under
- * which addresses that is. On errors nothing is left open. */
+/* Listens on `interface` (a device, or an address of one; NULL: all, or with `loopback` loopback
+ * alone), at ports that the kernel chooses. Lists the addresses. After an error nothing is open. */
 enum status addresses_listen(const char *interface, bool loopback, struct listeners *listeners,
-                             struct address_list *home);
+                             struct address_list *list);
 void listeners_close(struct listeners *listeners);
 
-/* A listening socket, non-blocking; its port, which the kernel gives for 0, is put into `address`.
- * One of IPv6 takes IPv4 in with `both_families`. -1 with errno. */
+/* Opens a non-blocking listening socket and sets the port in `address` (0: the kernel chooses one). An
+ * IPv6 socket also accepts IPv4 if `both_families`. Returns -1 with errno. */
 int listen_at(struct address *address, bool both_families);
-/* The same for all addresses of this host, at the port of `anywhere`; puts in the family that takes
- * in all that the host has. */
+/* The same for all addresses of this host, at the port of `anywhere`; sets the family: AF_INET6
+ * accepts IPv4, too. */
 int listen_anywhere(struct address *anywhere);
 
-/* Finds out which addresses this host has, or has on `interface` if that is not NULL, without
- * listening: what addresses_routes() goes by. */
-enum status addresses_find(const char *interface, struct address_list *home);
-/* STATUS_USAGE, with the reason, if `interface` is not NULL and not here. */
+/* Lists the addresses of this host, or of `interface` if not NULL, without listening. */
+enum status addresses_find(const char *interface, struct address_list *list);
+/* STATUS_USAGE if this host has no `interface`. NULL is allowed. */
 enum status interface_check(const char *interface);
 
-/* Listens at each address of `home`, at its port (0: the kernel gives one); takes out those at
- * which it cannot. False with errno, and nothing open, if there is none, or if a port is taken. */
-bool listeners_open(struct address_list *home, struct listeners *listeners);
+/* Listens at each address of the list, at its port (0: the kernel chooses one), and removes addresses
+ * at which that fails. False with errno, and nothing open, if none is left or a port is taken. */
+bool listeners_open(struct address_list *list, struct listeners *listeners);
 
-/* To and from the blob that ranks exchange, at most ADDRESSES_BLOB_MOST bytes; addresses_decode() returns false
- * on nonsense. */
+/* To and from the form in which ranks exchange it; addresses_decode() returns false for invalid bytes. */
 #define ADDRESSES_BLOB_MOST (8 + 20 * ADDRESSES_MOST)
-size_t addresses_encode(const struct address_list *home, void *blob);
-bool addresses_decode(const void *blob, size_t size, struct address_list *home);
+size_t addresses_encode(const struct address_list *list, void *blob);
+bool addresses_decode(const void *blob, size_t size, struct address_list *list);
 
-/* The addresses of `there` that are worth a try from `here`, the most promising first; returns how
- * many. */
+/* Sorts the addresses of `there` that may be reachable from `here`, the likeliest first; returns their
+ * number. */
 int addresses_routes(const struct address_list *here, const struct address_list *there,
                      struct address routes[ADDRESSES_MOST]);
 
-/* For connect() and bind(); returns the size. */
+/* Converts for connect() and bind(); returns the size. */
 socklen_t address_socket(const struct address *address, struct sockaddr_storage *socket_address);
-/* And back, as the kernel and the resolver give it; false: another family. */
+/* Converts back; false: another family. */
 bool address_of(const struct sockaddr *socket_address, struct address *address);
 
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 12)
 /* "10.0.0.7 port 4711" */
 const char *address_text(const struct address *address, char text[ADDRESS_TEXT]);
-/* Are they the same, but for the port? */
+/* Compares all but the ports. */
 bool address_same(const struct address *a, const struct address *b);
-/* Is it reached from its own host only? */
 bool address_is_loopback(const struct address *address);
-/* "10.0.0.7 port 4711: Connection refused; ...": what came of trying each of them (NULL: it was not
- * tried). Cut off at `size`. */
+/* "10.0.0.7 port 4711: Connection refused; ...": the outcome of each attempt (NULL: not tried).
+ * Cut off at `size`. */
 const char *routes_text(const struct address *routes, const char *const *outcomes, int count,
                         char *text, size_t size);
 

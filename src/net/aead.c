@@ -1,5 +1,5 @@
 /*
- * aead.c - messages that nobody but the two ends of a connection can read, change or make.
+ * aead.c - authenticated encryption of the messages of one connection, with a counter as nonce.
  */
 #include "net/aead.h"
 
@@ -10,29 +10,29 @@ _Static_assert(AEAD_TAG_BYTES == crypto_aead_chacha20poly1305_ietf_ABYTES, "the 
 
 #define NONCE_BYTES crypto_aead_chacha20poly1305_ietf_NPUBBYTES
 
-/* The key is fresh, so the count alone is never the same again. */
-static void seal_nonce(const struct aead_key *seal, unsigned char nonce[NONCE_BYTES])
+/* Each key is used for one connection only, so a counter suffices. */
+static void make_nonce(const struct aead_key *key, unsigned char nonce[NONCE_BYTES])
 {
     for (size_t i = 0; i < NONCE_BYTES; i++)
-        nonce[i] = i < sizeof seal->count ? (unsigned char)(seal->count >> (8 * i)) : 0;
+        nonce[i] = i < sizeof key->count ? (unsigned char)(key->count >> (8 * i)) : 0;
 }
 
-void aead_seal(struct aead_key *seal, unsigned char *message, size_t size)
+void aead_seal(struct aead_key *key, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
-    seal_nonce(seal, nonce);
+    make_nonce(key, nonce);
     crypto_aead_chacha20poly1305_ietf_encrypt(message, NULL, message, size, NULL, 0, NULL, nonce,
-                                              seal->key);
-    seal->count++;
+                                              key->key);
+    key->count++;
 }
 
-bool aead_open(struct aead_key *seal, unsigned char *message, size_t size)
+bool aead_open(struct aead_key *key, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
-    seal_nonce(seal, nonce);
+    make_nonce(key, nonce);
     if (crypto_aead_chacha20poly1305_ietf_decrypt(
-            message, NULL, NULL, message, size + AEAD_TAG_BYTES, NULL, 0, nonce, seal->key) != 0)
+            message, NULL, NULL, message, size + AEAD_TAG_BYTES, NULL, 0, nonce, key->key) != 0)
         return false;
-    seal->count++;
+    key->count++;
     return true;
 }

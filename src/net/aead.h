@@ -1,9 +1,9 @@
 /*
- * aead.h - messages that nobody but the two ends of a connection can read, change or make.
+ * aead.h - authenticated encryption of the messages of one connection, with a counter as nonce.
  *
  * Each direction of each connection has a key of its own, which the handshake gives, and counts its
- * messages: one that was changed, repeated, left out or moved on the way does not open. That keeps
- * out who relayed the handshake to speak in its stead afterwards.
+ * messages: a message that was changed, repeated, left out or moved does not open. So a process that
+ * relayed the handshake cannot speak afterwards.
  */
 #ifndef CCTEST_NET_AEAD_H
 #define CCTEST_NET_AEAD_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define AEAD_KEY_BYTES 32
-#define AEAD_TAG_BYTES 16 /* that stand behind a sealed message */
+#define AEAD_TAG_BYTES 16 /* behind a sealed message */
 
 /* Of one direction. */
 struct aead_key {
@@ -27,8 +27,8 @@ struct aead_keys {
 };
 
 /* Enciphers `size` bytes in place and writes AEAD_TAG_BYTES behind them. */
-void aead_seal(struct aead_key *seal, unsigned char *message, size_t size);
-/* Deciphers them in place; false: they are not the other end's next message, and are of no use. */
-bool aead_open(struct aead_key *seal, unsigned char *message, size_t size);
+void aead_seal(struct aead_key *key, unsigned char *message, size_t size);
+/* Deciphers in place; false: this is not the other end's next message. */
+bool aead_open(struct aead_key *key, unsigned char *message, size_t size);
 
 #endif

@@ -140,7 +140,7 @@ static enum status attempt_begin(struct round *round, struct attempt *attempt)
     do
         attempt->fd = socket_connect(&routes[attempt->route]);
     while (attempt->fd < 0 && lacks_descriptors() &&
-           acceptor_turn_out(&round->endpoint->acceptor,
+           acceptor_drop_oldest(&round->endpoint->acceptor,
                              "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
@@ -467,7 +467,7 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
 void tcp_settle(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
-    while (acceptor_turn_out(&endpoint->acceptor,
+    while (acceptor_drop_oldest(&endpoint->acceptor,
                              "had not proved itself when all ranks were connected"))
         ;
     acceptor_close(&endpoint->acceptor);
