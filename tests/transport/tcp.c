@@ -132,8 +132,8 @@ static void test_control(void **state)
     assert_true(world_run(&world));
 }
 
-/* Rank 1 waits for a message that rank 0 sends late. Turns 0 and 3 count; turn 1 is not watched, and
- * the message of turn 2 is too short. */
+/* Rank 1 waits for a message that rank 0 sends late. Turns 0 and 3 count; turn 1 is not watched,
+ * and the message of turn 2 is too short. */
 static void waits_are_counted(struct rank *me)
 {
     const uint64_t pause = 5000000; /* ns */
@@ -214,7 +214,8 @@ int main(void)
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
                                 cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_wait_stats), cmocka_unit_test(test_idle_is_reported)};
+                                cmocka_unit_test(test_wait_stats),
+                                cmocka_unit_test(test_idle_is_reported)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);

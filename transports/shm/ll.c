@@ -12,7 +12,8 @@
  *              epoch ends with its region, or where the rest of the region is too short for a
  *              message that fits into a whole one. A message longer than a region continues in the
  *              next. Both ends find these places from the lengths alone. Words are taken as they
- *              arrive, so messages stream. (With one message an epoch, only two could be in flight.)
+ *              arrive, so messages stream. (With one message in each epoch, only two could be in
+ *              flight.)
  *     Epochs   Words of old epochs remain, since nothing is cleared; their epoch tells that they
  *              are old. No epoch is 0, the value of memory that was never written. The first is 2,
  *              so that the even region begins.
