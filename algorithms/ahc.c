@@ -105,9 +105,9 @@ static struct cut cut_of(struct builder *b, const struct call *call, bool broke)
 }
 
 /* Where the share of a local rank begins, in a node with `owners` owners. */
-static long share_from(const struct cut *cut, int place, int owners)
+static long share_from(const struct cut *cut, int local_rank, int owners)
 {
-    return place < owners ? cut->units / owners * place : cut->units;
+    return local_rank < owners ? cut->units / owners * local_rank : cut->units;
 }
 
 /* The interval that begins at `from`, inside this rank's share. */
@@ -119,9 +119,9 @@ static struct interval interval_at(struct builder *b, const struct cut *cut, lon
     for (int a = 0; ranks && a < shape->groups; a++) {
         int owners = cut->broke ? cut->owners : shape_size(shape, a);
         long share = cut->units / owners;
-        int place = (int)(from / share);
-        long end = share * (place + 1);
-        ranks[a] = shape_rank(shape, a, place);
+        int local_rank = (int)(from / share);
+        long end = share * (local_rank + 1);
+        ranks[a] = shape_rank(shape, a, local_rank);
         interval.to = end < interval.to ? end : interval.to;
     }
     interval.ranks = ranks;
@@ -165,8 +165,9 @@ typedef void interval_views(struct builder *b, const struct cut *cut, const void
 static void on_intervals(struct builder *b, const struct call *call, const struct cut *cut,
                          enum collective_id collective, interval_views *views, const void *context)
 {
-    int place = cut->nodes.local_rank;
-    long from = share_from(cut, place, cut->owners), end = share_from(cut, place + 1, cut->owners);
+    int local_rank = cut->nodes.local_rank;
+    long from = share_from(cut, local_rank, cut->owners),
+         end = share_from(cut, local_rank + 1, cut->owners);
     struct group begin = group_beside(b, call->group);
     int lanes = builder_lanes(b);
     if (from == end) /* no share: count the rounds of the first rail */

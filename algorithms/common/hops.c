@@ -17,7 +17,7 @@ int circulant_hops(int p, struct hop hops[HOPS_MOST])
     return count;
 }
 
-/* What all functions here work on. */
+/* The context of all functions here. */
 struct exchange {
     struct builder *b;
     const struct group *g;

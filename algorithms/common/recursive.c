@@ -36,7 +36,7 @@ static struct level level_of(int radix, int ranks, enum recursive_order order, i
     }
 }
 
-/* The place that differs in this level only. */
+/* The rank that differs in this level only. */
 static int level_peer(const struct level *level, int v, int digit)
 {
     return v + (digit - level->digit) * level->weight;

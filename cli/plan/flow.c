@@ -1,6 +1,6 @@
 /*
- * flow.c - what travels: runs all ranks' schedules once, with names for elements, so that a
- * picture can say which blocks a message carries, wherever they were stored on their way.
+ * flow.c - the contents of messages: runs all ranks' schedules once, with names for elements, so
+ * that a picture can label a message with its blocks, wherever they are stored on their way.
  */
 #include "cli/plan/flow.h"
 
@@ -13,7 +13,7 @@
 
 struct tracer {
     struct flow *flow;
-    struct cell *memory; /* by place of the ensemble's flat memory */
+    struct cell *memory; /* the flat memory of the joint schedule */
     uint32_t *flight_of; /* by operation */
     bool *done;          /* by operation */
     bool *sent;          /* by flight */
@@ -24,7 +24,7 @@ static enum status memory_ran_out(void)
     return fail(STATUS_ERROR, "not enough memory for the picture: free some");
 }
 
-/* An element is named by its place in the vector that the collective is about. */
+/* An element is named by its index in the vector of the collective. */
 static void name_sources(struct tracer *t)
 {
     const struct flow *flow = t->flow;
@@ -51,7 +51,7 @@ static void cells_read(const struct tracer *t, uint32_t operation, const struct 
         to[i] = t->memory[walk_next(&walk)];
 }
 
-/* What an operation puts in its place; `in`: what it read or received. */
+/* Writes the target of an operation; `in`: the cells that it read or received. */
 static void cells_write(struct tracer *t, uint32_t operation, const struct cell *in)
 {
     const struct joint_schedule *joint = t->flow->joint;
@@ -67,7 +67,7 @@ static void cells_write(struct tracer *t, uint32_t operation, const struct cell 
     }
 }
 
-/* False: it waits for a message that has not been sent yet. */
+/* False: its message has not been sent yet. */
 static bool operation_trace(struct tracer *t, uint32_t operation)
 {
     const struct operation *it = joint_operation(t->flow->joint, operation);
@@ -87,7 +87,7 @@ static bool operation_trace(struct tracer *t, uint32_t operation)
     return t->sent[index];
 }
 
-/* Is all complete that the operation must come after? */
+/* Are all operations complete that this one waits for? */
 static bool operation_ready(const struct tracer *t, uint32_t operation)
 {
     const struct joint_schedule *joint = t->flow->joint;
@@ -99,8 +99,8 @@ static bool operation_ready(const struct tracer *t, uint32_t operation)
     return true;
 }
 
-/* The list's order does not matter where nothing conflicts: a rank may list what it receives before
- * what it sends. */
+/* Runs operations as soon as they can run, not in the order of the list: a rank may list receives
+ * before sends. */
 static enum status trace_all(struct tracer *t)
 {
     const struct joint_schedule *joint = t->flow->joint;
@@ -118,7 +118,7 @@ static enum status trace_all(struct tracer *t)
         stuck++;
     if (left)
         return fail(STATUS_ERROR,
-                    "%s waits for ever, so there is nothing to draw: the text of the plan, without "
+                    "%s waits for ever, so the plan cannot be drawn: the text of the plan, without "
                     "--svg, shows why",
                     joint_title(joint, stuck).text);
     return STATUS_OK;
@@ -213,13 +213,13 @@ static enum status size_check(const struct schedule *const *schedules, int ranks
     }
     if (messages > PICTURE_MESSAGES_MOST)
         return fail(STATUS_USAGE,
-                    "a picture of %zu messages could not be read, %d is the most: give fewer --np "
-                    "or --channels",
+                    "a picture of %zu messages is unreadable, %d is the most: give fewer --np or "
+                    "--channels",
                     messages, PICTURE_MESSAGES_MOST);
     if (elements > ELEMENTS_MOST)
         return fail(STATUS_USAGE,
-                    "--svg follows every element, and these are too many: leave -b out, or give "
-                    "less");
+                    "--svg follows every element, and these are too many: leave out -b, or give a "
+                    "smaller size");
     return STATUS_OK;
 }
 
@@ -231,7 +231,7 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
         .problem = problem,
         .ranks = problem->ranks,
         .lanes = schedules[0]->lanes,
-        /* Alltoall, sendrecv: of the others one rank has it all, or a place belongs to a rank. */
+        /* Alltoall, sendrecv. In others one rank has all elements, or an index belongs to a rank. */
         .origins = !collective->reduces && !collective->source.root_only &&
                    (collective->source.blocks || !collective->destination.blocks),
     };

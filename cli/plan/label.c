@@ -1,5 +1,5 @@
 /*
- * label.c - what a message carries, in a few characters.
+ * label.c - the contents of a message, in a few characters.
  */
 #include "cli/plan/label.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_MOST 18 /* characters that a picture has room for */
+#define SHORT_MOST 18 /* characters of a label in a picture */
 
 struct words {
     char *text;
@@ -31,7 +31,7 @@ static void words_number(struct words *words, const char *before, uint32_t numbe
     words_put(words, text);
 }
 
-/* How many of the ascending numbers from `first` on are the same distance apart. */
+/* How many of the ascending numbers from `first` on have equal distances. */
 static size_t progression(const uint32_t *numbers, size_t first, size_t count)
 {
     size_t end = first + 1;
@@ -80,7 +80,7 @@ static int cell_compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* The numbers of one origin, ascending, and which origins have the same. */
+/* The numbers of one origin, ascending, and all origins with the same numbers. */
 struct number_list {
     const uint32_t *numbers;
     size_t count;
@@ -171,7 +171,7 @@ void label_shorten(char text[LABEL_SIZE])
 {
     if (label_width(text) <= SHORT_MOST)
         return;
-    /* A number that is cut in two would be another number. */
+    /* Cut between numbers: a part of a number would be another number. */
     size_t width = 0, end = 0;
     for (size_t i = 0; width < SHORT_MOST; i++) {
         width += starts_character(text[i]);

@@ -1,9 +1,9 @@
 /*
- * layout.c - where everything stands in a plan's picture: ranks are rows, rounds are columns.
+ * layout.c - the positions in a plan's picture: ranks are rows, rounds are columns.
  *
- * In its round, an arrow leaves its sender's lifeline at a place of its own, goes straight ahead
- * under its label, and then up or down to a place of its own on the receiver's: so labels meet
- * neither each other nor arrows, whatever the algorithm.
+ * In its round, each arrow leaves its sender's lifeline at its own height, goes straight ahead under
+ * its label, and then up or down to its own height at the receiver. So labels overlap neither each
+ * other nor arrows, for every algorithm.
  */
 #include "cli/plan/layout.h"
 
@@ -23,11 +23,11 @@
 #define CROSSING_LEAST 46.0
 #define CROSSINGS_MOST 1200.0 /* of all rounds together */
 #define LETTER         6.1    /* a letter of a label */
-#define LETTER_BELOW   4.9    /* and of what stands below it */
-#define PORT           13.0   /* from one arrow's end to the next; room for a label between them */
-#define PORT_DOUBLE    22.0   /* with room for one below as well */
+#define LETTER_BELOW   4.9    /* and of the line below it */
+#define PORT           13.0   /* from one arrow's end to the next, with a label between them */
+#define PORT_DOUBLE    22.0   /* with a second line below the label */
 #define PORT_DENSE     3.0
-/* A round is dense if it has more messages than this in all, and than this of one rank. */
+/* A round is dense if it has more messages in all, and more of one rank. */
 #define MESSAGES_CLEAR 64
 #define SENDS_CLEAR    8
 
@@ -57,8 +57,7 @@ static bool ends_together(const struct end *a, const struct end *b)
     return a->arrives == b->arrives && a->rank == b->rank && a->round == b->round;
 }
 
-/* Both ends of all messages, those of one rank, round and direction together, from the top peer to
- * the lowest. */
+/* Both ends of all messages, sorted by direction, rank, round and peer. */
 static struct end *ends_sort(struct flow *flow)
 {
     struct end *ends = arena_take(flow->joint->memory, (2 * flow->count + 1) * sizeof *ends);
@@ -96,7 +95,7 @@ static double port_pitch(const struct picture *picture, const struct end *end)
     return picture->columns[end->round].dense ? PORT_DENSE : picture->pitch;
 }
 
-/* Rows are as high as the most ends that a rank has in a round. */
+/* The height of a row is that of the most ends that its rank has in a round. */
 static void rows_place(const struct flow *flow, const struct end *ends, int rank,
                        struct picture *picture)
 {
@@ -191,7 +190,7 @@ static bool marks_find(const struct flow *flow, int rank, struct picture *pictur
     return picture->marks;
 }
 
-/* The most kinds of marks that a rank has at one place. */
+/* The most kinds of marks that a rank has before or after the messages of a round. */
 static int marks_most(const struct picture *picture, int round, bool after)
 {
     int most = 0, count = 0;
@@ -212,7 +211,7 @@ static int marks_most(const struct picture *picture, int round, bool after)
 
 /* Columns. */
 
-/* Of the label, or of what stands below it. */
+/* The width of the label, or of the line below it. */
 static double flight_width(const struct flow *flow, const struct flight *flight)
 {
     char label[LABEL_SIZE], below[LABEL_SIZE];
@@ -233,7 +232,7 @@ static double label_room(const struct flow *flow, int round)
     return most;
 }
 
-/* Arrows that go far up or down need more room not to be too steep. */
+/* Arrows that go far up or down need more width. */
 static double crossing_room(const struct flow *flow, int round, bool dense)
 {
     double height = 0;

@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "cli/plan/picture.h"
 
-/* Places everything, and the ends of all flights; `rank`: the only one of interest, or -1. The
- * flow owns the memory. */
+/* Places ranks, rounds, marks and the ends of all flights. `rank`: the only one shown, or -1. The
+ * flow owns the memory. Fails if memory runs out. */
 enum status picture_place(struct flow *flow, int rank, struct picture *picture);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * legend.c - below a plan's picture: what its signs mean (only those that occur), and where
- * labels were left out.
+ * legend.c - below a plan's picture: the meaning of the signs that occur, and the rounds without
+ * labels.
  */
 #include "cli/plan/legend.h"
 
@@ -11,7 +11,7 @@
 #define NOTE_PITCH   15.0
 #define TEXT_LEFT    74.0
 
-/* Which rounds have no labels. */
+/* The rounds without labels. */
 static double notes_draw(const struct drawing *d, double y)
 {
     for (int i = 0; i < d->flow->rounds; i++)
@@ -51,7 +51,7 @@ static const char *label_meaning(const struct drawing *d)
                   : "a label names the elements that the message carries";
 }
 
-/* What there is to explain. */
+/* The signs to explain. */
 struct signs {
     bool plain, combined, below, fenced, kinds[OPERATION_FINISH + 1];
 };
@@ -121,15 +121,14 @@ double legend_draw(const struct drawing *d, double y)
         legend_arrow(d, y += LEGEND_PITCH, false, "a message, in the sender's colour");
     if (signs.combined)
         legend_arrow(d, y += LEGEND_PITCH, true,
-                     "a message that the receiver combines with what "
-                     "it has");
+                     "a message that the receiver combines with its own data");
     put_line(d, 20, (y += LEGEND_PITCH) + 4, "class=\"label\" fill=\"#444\"", "0-3,5");
     put_line(d, TEXT_LEFT, y + 4, "", "%s", label_meaning(d));
     if (signs.below) {
         put_line(d, 20, (y += LEGEND_PITCH) + 4, "class=\"label below\" fill=\"#444\"", "of 0-2");
         put_line(d, TEXT_LEFT, y + 4, "",
-                 "combined from the contributions of these ranks; where "
-                 "nothing is said, it is the sender's alone");
+                 "combined from the contributions of these ranks; without "
+                 "this line, the contribution of the sender alone");
     }
     if (d->flow->lanes > 1)
         legend_lanes(d, y += LEGEND_PITCH);
@@ -138,7 +137,7 @@ double legend_draw(const struct drawing *d, double y)
         fprintf(d->out, "<rect class=\"fence\" x=\"37\" y=\"%.1f\" width=\"4\" height=\"14\"/>\n",
                 (y += LEGEND_PITCH) - 7);
         put_line(d, TEXT_LEFT, y + 4, "",
-                 "fence: what follows starts when all before is complete on its rank");
+                 "fence: later operations start when all earlier ones are complete on this rank");
     }
     return y;
 }

@@ -1,5 +1,5 @@
 /*
- * legend.h - what stands below a plan's picture: notes, and the meaning of its signs.
+ * legend.h - notes and legend below a plan's picture.
  */
 #ifndef CCTEST_CLI_PLAN_LEGEND_H
 #define CCTEST_CLI_PLAN_LEGEND_H

@@ -1,7 +1,7 @@
 /*
- * picture.h - the structs that the parts of a plan's picture share: messages and what they carry
- * (flow.c, label.c), where everything is placed (layout.c), the drawing (svg.c, svg_shapes.c) and
- * its legend (legend.c).
+ * picture.h - the structs that the parts of a plan's picture share: messages and their contents
+ * (flow.c, label.c), the layout (layout.c), the drawing (svg.c, svg_shapes.c) and its legend
+ * (legend.c).
  */
 #ifndef CCTEST_CLI_PLAN_PICTURE_H
 #define CCTEST_CLI_PLAN_PICTURE_H
@@ -15,16 +15,16 @@
 #define PICTURE_RANKS_MOST    64
 #define PICTURE_MESSAGES_MOST 10000
 
-/* What a place in memory holds: which element of the problem, and whose. */
+/* The contents of an element of memory: an element of the problem, and its origin. */
 struct cell {
-    uint32_t number; /* as labels write it */
+    uint32_t number; /* as printed in labels */
     uint32_t origin; /* rank that it started at */
     uint64_t of;     /* ranks that contributed, as bits */
 };
 
 /* One message. */
 struct flight {
-    uint32_t send, recv; /* its operations, in the ensemble's numbering */
+    uint32_t send, recv; /* its operations, in the joint schedule's numbering */
     int from, to, lane;
     int leaves, arrives; /* rounds */
     size_t length;       /* elements */
@@ -32,25 +32,25 @@ struct flight {
     double depart_y, land_y; /* see struct column */
 };
 
-/* All ranks' schedules, run once to see what travels. */
+/* All ranks' schedules, run once to find the contents of messages. */
 struct flow {
     struct joint_schedule *joint;
     const struct problem *problem;
     struct flight *flights;
     size_t count;
     int ranks, rounds, lanes;
-    bool origins;             /* elements of one number, but of different ranks, are different */
-    uint64_t *fences;         /* [round]: ranks, as bits, of which a fence stands before it */
-    struct cell *spare_cells; /* room for the longest message, for whoever needs it */
+    bool origins;             /* elements of equal number differ if their ranks do */
+    uint64_t *fences;         /* [round]: ranks with a fence before it, as bits */
+    struct cell *spare_cells; /* temporary: as many as the longest message has */
     uint32_t *spare_numbers;
 };
 
-/* One local operation, where it is marked. */
+/* The mark of one local operation. */
 struct mark {
     int rank, round;
-    bool after; /* behind what arrives in the round, not before it */
+    bool after; /* after the round's receives, not before them */
     enum operation_kind kind;
-    uint32_t operation; /* in the ensemble's numbering */
+    uint32_t operation; /* in the joint schedule's numbering */
 };
 
 /* A round. All in pixels. */
@@ -74,7 +74,7 @@ struct row {
 struct picture {
     struct column *columns;
     struct row *rows;
-    struct mark *marks; /* by rank, round, place and kind */
+    struct mark *marks; /* sorted by rank, round, `after` and kind */
     size_t mark_count;
     double pitch;                    /* from one arrow's end to the next */
     double left, right, top, bottom; /* of the lifelines */

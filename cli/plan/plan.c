@@ -1,5 +1,5 @@
 /*
- * plan.c - `cctest plan`: shows the steps that an algorithm would take; runs nothing.
+ * plan.c - `cctest plan`: shows the steps of an algorithm without running it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
 
-/* Without -b, blocks are as small as they can be: one element, so that element numbers are block
- * numbers. */
+/* Without -b, a block is one element, so that element numbers are block numbers. */
 static size_t plan_bytes(const struct command_line *line, const struct job *job, int ranks)
 {
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
@@ -30,9 +29,8 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
         return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
                     job->candidate_count);
     if (job->svg && ranks > PICTURE_RANKS_MOST)
-        return fail(STATUS_USAGE,
-                    "a picture of %d ranks could not be read: give --np of at most %d", ranks,
-                    PICTURE_RANKS_MOST);
+        return fail(STATUS_USAGE, "a picture of %d ranks is unreadable: give --np of at most %d",
+                    ranks, PICTURE_RANKS_MOST);
     if (job->root == ROOT_ALL)
         return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
     if (job->bootstrap.rank >= ranks)
@@ -68,7 +66,7 @@ static json_t *choice_json(const struct job *job, const struct problem *problem,
                      "channels", job->channels, "schedules");
 }
 
-/* One algorithm: all ranks, or the one that was asked for. `plans`: NULL, or where JSON goes. */
+/* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */
 static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
                                bool text, json_t *plans)
 {
@@ -102,7 +100,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     return STATUS_OK;
 }
 
-/* The picture needs all ranks, also when one is shown: what a message carries comes from others. */
+/* The picture needs all ranks, also when it shows one: a message may carry data of other ranks. */
 static enum status plan_picture(const struct job *job, const struct problem *problem)
 {
     char head[HEAD_MOST];

@@ -114,9 +114,9 @@ void plan_print(const struct schedule *schedule, bool waits)
                       schedule->epochs[operation->epoch].previous >= 0;
         if (operation->step != step)
             printf(" step %d%s\n", operation->step,
-                   fenced ? " (starts when all before is complete)" : "");
+                   fenced ? " (starts when all earlier operations are complete)" : "");
         else if (fenced)
-            puts("  ----- fence: what follows starts when all before is complete");
+            puts("  ----- fence: later operations start when all earlier ones are complete");
         step = operation->step;
         print_operation(schedule, i);
         if (waits)

@@ -1,5 +1,5 @@
 /*
- * show.h - one rank's schedule as text that a student can follow, and as JSON.
+ * show.h - one rank's schedule as text and as JSON.
  */
 #ifndef CCTEST_CLI_PLAN_SHOW_H
 #define CCTEST_CLI_PLAN_SHOW_H

@@ -1,6 +1,6 @@
 /*
  * svg.c - draws a plan: ranks are rows, rounds are columns, messages are arrows. One SVG file
- * that needs nothing else; where it is shown in a browser, hovering tells the details.
+ * that needs no other file; a browser shows details when the mouse is over a message.
  */
 #include "cli/plan/svg.h"
 
@@ -19,11 +19,11 @@
 #include "cli/plan/svg_shapes.h"
 #include "cli/printers/output.h"
 
-#define MARGIN       124.0 /* right of the lifelines: what each rank sends */
+#define MARGIN       124.0 /* right of the lifelines: the totals of each rank */
 #define WIDTH_LEAST  760.0
 #define TITLE_LETTER 10.5 /* a letter of the title */
 
-/* What stands behind the arrows. */
+/* The background of the arrows. */
 
 static void draw_rank(const struct drawing *d, int rank)
 {
@@ -52,11 +52,12 @@ static void draw_fences(const struct drawing *d, int round)
         const struct row *row = &d->picture.rows[r];
         if (!(d->flow->fences[round] >> r & 1) || !row->shown || (d->only >= 0 && d->only != r))
             continue;
-        fprintf(d->out,
-                "<rect class=\"fence\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\"><title>"
-                "fence: rank %d starts round %d when all before it is complete here</title>"
-                "</rect>\n",
-                column->left + 4, row->y - row->height / 2, row->height, r, round);
+        fprintf(
+            d->out,
+            "<rect class=\"fence\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\"><title>"
+            "fence: rank %d starts round %d when all earlier operations are complete here</title>"
+            "</rect>\n",
+            column->left + 4, row->y - row->height / 2, row->height, r, round);
     }
 }
 
@@ -139,7 +140,7 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
     fputs("</g>\n", d->out);
 }
 
-/* Marks: a box for all local operations of one kind at one place. */
+/* Marks: a box for all local operations of one kind in a rank and round. */
 
 static void put_local(const struct drawing *d, uint32_t operation)
 {
@@ -179,7 +180,7 @@ static void draw_marks(const struct drawing *d)
     }
 }
 
-/* The whole. */
+/* The whole picture. */
 
 static void put_style(FILE *out)
 {
@@ -208,7 +209,7 @@ static void put_style(FILE *out)
           out);
 }
 
-/* Returns how high it is. */
+/* Returns its height. */
 static double draw_body(const struct drawing *d, const char *title, const char *summary)
 {
     const struct flow *flow = d->flow;
@@ -249,7 +250,7 @@ static void draw_frame(FILE *out, const char *title, double width, double height
     fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n", body);
 }
 
-/* The frame comes first and has the size, which the body tells. */
+/* The body is drawn first, since the frame needs its size. */
 static enum status picture_put(struct drawing *d, const char *title, const char *summary,
                                const char *path)
 {

@@ -7,9 +7,9 @@
 #include "base/status.h"
 #include "schedule/schedule.h"
 
-/* Draws all ranks' schedules into one SVG file (output_put). `rank`: -1, or the only one whose
- * messages are drawn. `title` and `summary` stand above the picture. STATUS_USAGE if that is more
- * than a picture can show. */
+/* Draws all ranks' schedules into one SVG file (output_put). `rank`: the only rank whose
+ * messages are drawn, or -1. `title` and `summary` are printed above the picture. STATUS_USAGE if
+ * the plan is too large for a picture. */
 enum status plan_draw(const struct schedule *const *schedules, const struct problem *problem,
                       int rank, const char *title, const char *summary, const char *path);
 

@@ -8,7 +8,6 @@
 
 #define LUMINANCE_MOST 105.0
 
-/* Text that may have characters which mean something in XML. */
 void put_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -41,7 +40,7 @@ void put_line(const struct drawing *d, double x, double y, const char *attribute
     fputs("</text>\n", d->out);
 }
 
-/* Hues go round with the ranks; neighbours differ in lightness, too. */
+/* Ranks have different hues; neighbours differ in lightness, too. */
 struct colour rank_colour(const struct drawing *d, int rank)
 {
     static const double lightness[] = {0.42, 0.30};
@@ -51,7 +50,7 @@ struct colour rank_colour(const struct drawing *d, int rank)
         double k = fmod((double[]){0, 8, 4}[i] + hue, 12);
         part[i] = 255 * light * (1 - 0.8 * fmax(-1, fmin(fmin(k - 3, 9 - k), 1)));
     }
-    /* Yellow and green are dimmed until they can be read on white. */
+    /* Yellow and green are darkened until they are readable on white. */
     double most = rank % 2 ? LUMINANCE_MOST * 0.7 : LUMINANCE_MOST;
     double luminance = 0.21 * part[0] + 0.72 * part[1] + 0.07 * part[2];
     for (int i = 0; i < 3; i++)

@@ -156,9 +156,9 @@ refused() { # refused REGEX ARGUMENT...
 refused 'has no option --svg' alltoall
 refused 'has no option --svg' list
 refused '--svg draws one algorithm.*name one' plan allreduce -a ring,mesh
-refused '65 ranks could not be read.*64' plan allreduce --np 65
-refused 'picture of 16128 messages could not be read' plan allreduce -a ring --np 64 --channels 2
-refused 'too many: leave -b out' plan allreduce -b 1G
+refused '65 ranks is unreadable.*64' plan allreduce --np 65
+refused 'picture of 16128 messages is unreadable' plan allreduce -a ring --np 64 --channels 2
+refused 'too many: leave out -b' plan allreduce -b 1G
 refused 'pairwise-xor.*power of two' plan alltoall -a pairwise-xor --np 6
 cctest plan alltoall --json "$svg" --svg "$svg"
 check_status 2
