@@ -1,8 +1,8 @@
 /*
  * children.h - the ranks that are connected to this one, each with the ranks behind it.
  *
- * The ranks form a tree, so that no rank holds the connections of all. A frame from a child may come
- * from any rank behind it; a frame to a child goes to all of them.
+ * The ranks form a tree, so that no rank holds the connections of all. A frame from a child may
+ * come from any rank behind it; a frame to a child goes to all of them.
  */
 #ifndef CCTEST_CONTROL_CHILDREN_H
 #define CCTEST_CONTROL_CHILDREN_H

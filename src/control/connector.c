@@ -1,5 +1,5 @@
 /*
- * connector.c - one rank connects to another and proves itself, while it goes on with all else.
+ * connector.c - connects to another rank and authenticates, without blocking.
  */
 #include "control/connector.h"
 
@@ -18,7 +18,7 @@ static void call_hang_up(struct connector *call)
     call->fd = -1;
 }
 
-/* An attempt that the deadline cut short says less than an answered one before it. */
+/* The outcome of an answered attempt is kept when a later one runs out of time. */
 static void call_note(struct connector *call, int error)
 {
     const char **outcome = &call->outcomes[call->next - 1];
@@ -66,7 +66,7 @@ struct pollfd connector_watch(const struct connector *call)
                            .events = call->handshake ? handshake_events(call->handshake) : POLLOUT};
 }
 
-/* Is it who was meant that has proved itself? Private addresses are not unique. */
+/* Is the other end the rank that was called? Private addresses are not unique. */
 static bool call_is_right(const struct connector *call)
 {
     size_t size;
@@ -96,7 +96,7 @@ static void call_shake_hands(struct connector *call)
     call_dial(call);
 }
 
-/* The connection has come, or has not. */
+/* The connection was made, or has failed. */
 static void call_connected(struct connector *call, bool answered)
 {
     int error = answered ? socket_connect_result(call->fd) : ETIMEDOUT;

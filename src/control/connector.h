@@ -1,5 +1,5 @@
 /*
- * connector.h - one rank connects to another and proves itself, while it goes on with all else.
+ * connector.h - connects to another rank and authenticates, without blocking.
  */
 #ifndef CCTEST_CONTROL_CONNECTOR_H
 #define CCTEST_CONTROL_CONNECTOR_H
@@ -16,7 +16,7 @@ enum connector_state {
     CALL_PENDING,
     CALL_DONE,     /* connector_take() gives the socket */
     CALL_FAILED,   /* none of the addresses led there */
-    CALL_HOPELESS, /* and who listens there is not of this job */
+    CALL_HOPELESS, /* and what listens there is not of this job */
 };
 
 struct connector {
@@ -28,7 +28,7 @@ struct connector {
     struct address routes[ADDRESSES_MOST];
     const char **outcomes; /* of each */
     int count, next;
-    int refused;           /* addresses at which nobody listened */
+    int refused;           /* addresses at which no process listened */
     int foreign;           /* at which another program does, */
     bool wrong;            /* or one that does not know the secret: */
     const char *rejection; /* what the last of these did; NULL: there was none */
@@ -38,8 +38,8 @@ struct connector {
     struct handshake *handshake; /* NULL: it does not answer yet */
 };
 
-/* Begins to call `rank` at `routes`, one after the other, `seconds` for each; says in `outcomes`,
- * which stays the caller's, what came of each (a text that nobody frees). */
+/* Begins to call `rank` at `routes`, one after the other, `seconds` for each; sets the
+ * outcome of each in `outcomes`, which stay the caller's, to a static text. */
 void connector_begin(struct connector *call, struct control *control, int rank,
                      const struct join_request *request, const struct address *routes,
                      const char **outcomes, int count, double seconds);
@@ -47,7 +47,7 @@ void connector_begin(struct connector *call, struct control *control, int rank,
 struct pollfd connector_watch(const struct connector *call);
 /* After poll(); returns the new state. */
 enum connector_state connector_step(struct connector *call, short events);
-/* The wire is connected to who was called; the state is NONE again. */
+/* Moves the connection into the wire; the state is NONE again. */
 void connector_take(struct connector *call, struct wire *wire);
 void connector_drop(struct connector *call);
 

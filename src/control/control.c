@@ -1,8 +1,8 @@
 /*
  * control.c - the control plane as a rank's main thread sees it.
  *
- * Nothing here touches a socket: each call leaves a letter for the helper thread and waits for the
- * answer, or for the verdict.
+ * Nothing here touches a socket: each call queues a frame for the helper thread and waits for the
+ * answer, or for the end of the job.
  */
 #include "control/control.h"
 
@@ -37,7 +37,7 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
-/* Leaves a letter for the helper; takes `letter`, which may be NULL (out of memory). */
+/* Queues a frame for the helper; takes it. NULL is allowed: out of memory. */
 static enum status post(struct control *control, struct queued_frame *queued)
 {
     if (!queued)
@@ -66,8 +66,8 @@ static enum status post_failure(struct control *control, const struct failure *f
     return post(control, frame_of_bytes(FRAME_FAILED, &bytes));
 }
 
-/* The others would wait for this rank: its main thread takes the helper's place, until rank 0 knows
- * and has said it for all. */
+/* Runs the helper's loop in the main thread until rank 0 has reported the failure for all: the
+ * other ranks would else wait for this one, and report that it did not join (test_limits.sh). */
 static enum status helper_refused(struct control *control, int error)
 {
     struct failure failure;
@@ -150,7 +150,7 @@ static struct control *control_create(const struct membership *membership,
     return NULL;
 }
 
-/* Rank 0 itself came to nothing, and no verdict says so: what its log remembers is the error. */
+/* Rank 0 itself failed without a verdict: the failure in its log is the error. */
 static void control_blame_self(struct control *control)
 {
     struct failure failure;
@@ -169,7 +169,8 @@ enum status control_join(const struct membership *membership, const struct contr
                          struct control **out)
 {
     *out = NULL;
-    /* Who is not fit tells rank 0, and that all; but it may not be there, for the same reason. */
+    /* A rank whose interface is missing joins only to report it. Rank 0 may fail for the same
+     * reason and not be there, so the deadline is short. */
     enum status fit = interface_check(membership->interface);
     struct control *control = control_create(membership, config);
     if (control && fit != STATUS_OK)
@@ -196,7 +197,7 @@ enum status control_join(const struct membership *membership, const struct contr
         *out = control;
         return STATUS_OK;
     }
-    log_print_failure(log_current()); /* rank 0 stays a while yet, for those who are on their way */
+    log_print_failure(log_current()); /* rank 0 stays for a while, for ranks that join later */
     if (membership->rank > 0 || !control) {
         control_close(control);
         return status;
@@ -280,8 +281,7 @@ static void progress_count(struct control *control)
     atomic_fetch_add_explicit(&control->progress.progress, 1, memory_order_relaxed);
 }
 
-/* Waits for the end of the job, at most `seconds` (0: without a limit); false: there is none yet.
- */
+/* Waits for the end of the job, at most `seconds` (0: without a limit); false: it has not ended. */
 static bool await_verdict(struct control *control, double seconds, enum status *status)
 {
     uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
@@ -310,7 +310,7 @@ enum status control_fail(struct control *control, enum status status)
     struct log *log = log_current();
     struct failure failure;
     if (!log_failure(log, &failure))
-        failure_set(&failure, status, "failed without saying why");
+        failure_set(&failure, status, "failed without a reason");
     if (post_failure(control, &failure) == STATUS_OK &&
         await_verdict(control, VERDICT_SECONDS, &verdict))
         return verdict;

@@ -1,18 +1,19 @@
 /*
- * control.h - the control plane: how the ranks of a job talk outside of what is measured.
+ * control.h - the control plane: how the ranks of a job communicate outside of what is measured.
  *
  * The ranks are a tree of authenticated connections with rank 0 at its root, so that no rank holds
- * those of all. Each has a helper thread for them, so that it reports, and passes on what others
- * report, also while its main thread is stuck. Up the tree go shares of exchanges, results, errors,
- * and each rank's pulse, from which rank 0 finds out who is slow, silent or dead; down it, what the
- * exchanges gave, and the end of the job. Whose parent dies or is silent turns to rank 0 itself.
+ * those of all. Each rank has a helper thread for its connections, so it reports, and forwards the
+ * reports of its children, also while its main thread is stuck. Up the tree go shares of exchanges,
+ * results, failures and heartbeats, from which rank 0 knows which rank is slow, silent or dead.
+ * Down it go the results of exchanges and the end of the job. A rank whose parent is dead or silent
+ * connects to rank 0 itself.
  *
- * The end. The first failure ends the job: rank 0 collects what there is to know (a short while),
- * says on stderr whose fault it is, and tells everybody the verdict: one exit status for all
- * survivors. Each call below returns the verdict's status as soon as there is one. Nothing waits
- * for ever: time in which no rank of the job progresses is limited by the deadline, a rank that
- * cannot reach rank 0 any more ends by itself, and the helper thread ends a process whose main
- * thread does not react to the end (it may be writing to a pipe that nobody reads).
+ * The end. The first failure ends the job: rank 0 waits a moment for further reports, prints the
+ * culprit on stderr, and sends all ranks the verdict: one exit status for all survivors. Each call
+ * below returns the verdict's status as soon as there is one. No call waits for ever: the deadline
+ * limits the time in which no rank progresses, a rank that cannot reach rank 0 any more ends by
+ * itself, and the helper thread ends a process whose main thread does not react to the end (it may
+ * be writing to a pipe that no process reads).
  */
 #ifndef CCTEST_CONTROL_CONTROL_H
 #define CCTEST_CONTROL_CONTROL_H
@@ -31,8 +32,8 @@ struct control;
 /* Joins the job: rank 0 listens, the others connect, both prove the secret, and all agree on
  * version, options and world size. Blocks until all ranks have joined, or for the deadline after
  * the last that did. Errors: said in one sentence by the rank that finds it (port taken, host
- * unknown, nobody there, a wrong secret, another version, options that differ, rank taken twice,
- * ranks missing: which). At rank 0 *control is there even so, for control_errors(),
+ * unknown, no process there, a wrong secret, another version, options that differ, rank taken
+ * twice, ranks missing: which). At rank 0 *control is there even so, for control_errors(),
  * control_rejected() and control_close() only; else it is NULL (as when memory ran out). */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
@@ -51,11 +52,11 @@ enum status control_gather(struct control *control, const void *data, size_t siz
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);
 
-/* Has no rank of the job progressed for the timeout? Who waits outside of a plan then fails, with
- * what it knows of whom it waits for: rank 0 gives the verdict in a moment. */
+/* Has no rank of the job progressed for the timeout? A rank that waits outside of a schedule then
+ * fails, and names the rank that it waits for: rank 0 gives the verdict in a moment. */
 bool control_is_late(const struct control *control);
 struct progress *control_progress(struct control *control);
-/* Enters a phase, and tells rank 0 at once: what a rank does next may be its last. */
+/* Enters a phase, and reports it to rank 0 at once: the rank may die in it. */
 void control_enter(struct control *control, enum phase phase);
 
 /* Names an algorithm choice for reports: "alltoall pairwise". Called before the run by each
@@ -74,8 +75,8 @@ enum status control_finish(struct control *control, enum status status);
  * control_join() has failed. Owned by control. */
 int control_errors(const struct control *control, const struct job_error **errors);
 
-/* Connections that were none of the job's, and that this rank's control plane rejected so far. Ranks
- * other than 0 listen only while ranks join. */
+/* Connections that were none of the job's, and that this rank's control plane rejected so far.
+ * Ranks other than 0 listen only while ranks join. */
 uint64_t control_rejected(const struct control *control);
 
 /* Ends the helper thread and closes the connection. NULL is allowed. */

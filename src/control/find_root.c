@@ -41,7 +41,8 @@ static enum status control_find_root(struct control *control)
                 place);
 }
 
-/* Where all ranks are on this host, they listen on loopback alone: nobody else can connect then. */
+/* Are all ranks on this host? Then they listen on loopback alone, where no other host can
+ * connect. */
 static bool control_stays_here(const struct control *control)
 {
     const char *host = control->membership.root_host;

@@ -1,10 +1,10 @@
 /*
  * frame.h - messages of a known length over a non-blocking socket.
  *
- * A frame is four bytes of length, four that say which rank speaks, one byte of type, and that many
- * bytes of content, all sealed but the length (see aead.h). It may have come through other ranks,
- * so who speaks need not be who sent it. What cannot be sent yet waits in memory, so that the
- * helper thread never blocks on a peer.
+ * A frame is four bytes of length, four that name the rank that it comes from, one byte of type,
+ * and that many bytes of content, all encrypted but the length (see aead.h). A frame may pass
+ * through other ranks, so the rank that it comes from need not be the one at the other end. What
+ * cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
  */
 #ifndef CCTEST_CONTROL_FRAME_H
 #define CCTEST_CONTROL_FRAME_H
@@ -15,26 +15,26 @@
 #define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
 
 enum frame_type {
-    FRAME_WELCOME = 1, /* from rank 0: all have joined; who they are */
+    FRAME_WELCOME = 1, /* from rank 0: all have joined; the list of them */
     FRAME_REFUSED,     /* from rank 0: the job does not begin; why */
-    FRAME_HEARTBEAT,   /* both ways: I live (and this is what I am doing) */
+    FRAME_HEARTBEAT,   /* both ways: I live; to rank 0: and this is my progress */
     FRAME_SHARE,       /* to rank 0: my part of an exchange */
     FRAME_RESULT,      /* from rank 0: what the exchange gave */
     FRAME_FAILED,      /* to rank 0: my failure */
     FRAME_FINISHED,    /* to rank 0: I am through, with this status */
     FRAME_VERDICT,     /* from rank 0: the job has ended, with this status */
     FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
-    FRAME_REDIRECT,    /* from rank 0: who has a place, and where that rank listens */
+    FRAME_REDIRECT,    /* from rank 0: the parent, and where it listens */
     FRAME_ATTACHED,    /* to rank 0: I have a parent now */
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
-    FRAME_LATE,        /* from rank 0: nobody has progressed for the timeout; the verdict follows */
+    FRAME_LATE, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
     FRAME_TYPES
 };
 
 struct frame {
-    int type, rank; /* whose words they are */
+    int type, rank; /* that it comes from */
     const unsigned char *data;
     size_t size;
 };
@@ -42,8 +42,8 @@ struct frame {
 enum frame_state {
     FRAME_PART,   /* more bytes are needed */
     FRAME_WHOLE,  /* *frame is set */
-    FRAME_BAD,    /* no peer of ours sends this */
-    FRAME_FORGED, /* the peer did not send this: the connection is as good as broken */
+    FRAME_BAD,    /* no rank sends this */
+    FRAME_FORGED, /* it failed authentication: the connection counts as broken */
 };
 
 struct wire {

@@ -1,5 +1,5 @@
 /*
- * join_request.c - what a rank says of itself when it joins, and whether rank 0 can work with it.
+ * join_request.c - what a rank sends to join: version, rank, host and options; and whether it fits.
  *
  * The version stands first and keeps its place for ever, so that ranks of different versions can at
  * least tell each other that they are.

@@ -1,5 +1,5 @@
 /*
- * join_request.h - what a rank says of itself when it joins, and whether rank 0 can work with it.
+ * join_request.h - what a rank sends to join: version, rank, host and options; and whether it fits.
  */
 #ifndef CCTEST_CONTROL_JOIN_REQUEST_H
 #define CCTEST_CONTROL_JOIN_REQUEST_H
@@ -10,11 +10,11 @@
 #include "net/address.h"
 #include "net/handshake.h"
 
-/* Why a rank comes to rank 0. */
+/* Why a rank calls rank 0. */
 enum join_reason {
     JOIN_FIRST,
     JOIN_AGAIN,    /* the parent that it was sent to could not be reached */
-    JOIN_ORPHANED, /* its parent does not speak any more */
+    JOIN_ORPHANED, /* its parent is silent or gone */
     JOIN_REASONS
 };
 
@@ -36,9 +36,9 @@ void join_request_fill(struct join_request *request, const struct membership *me
 size_t join_request_encode(const struct join_request *request, unsigned char *bytes);
 bool join_request_decode(const void *bytes, size_t size, struct join_request *request);
 
-/* Are both of one process? */
+/* Are both of the same process? */
 bool join_request_same(const struct join_request *a, const struct join_request *b);
-/* Can rank 0, which is `root`, work with `guest`? If not: a sentence for both, and the status. */
+/* Does `pending` fit rank 0, which is `root`? If not: a sentence for both, and the status. */
 enum status join_request_check(const struct join_request *root, const struct join_request *pending,
                                char *refusal, size_t size);
 

@@ -1,6 +1,6 @@
 /*
- * mailbox.c - what the helper threads of all ranks have in common: time, waiting, signals,
- * and the letters to and from the main thread.
+ * mailbox.c - what the helper threads of all ranks have in common: time, signals, and the frames to
+ * and from the main thread.
  */
 #include "control/mailbox.h"
 
@@ -105,7 +105,7 @@ void control_deliver(struct control *control, const struct share *result)
         return;
     }
     pthread_mutex_lock(&control->mailbox.lock);
-    /* With two ways to rank 0, a result may come twice. */
+    /* With two connections towards rank 0, a result may come twice. */
     bool wanted = control->mailbox.awaited == result->number;
     if (wanted) {
         control->mailbox.answer = queued;
@@ -179,7 +179,8 @@ void control_watch_main(struct control *control)
         return;
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
     say("ending this process: the job ended %g s ago and this rank does not %s%s%s", patience,
-        writing ? "end: does nobody read " : "react", writing ? writing : "", writing ? "?" : "");
+        writing ? "end: does no process read " : "react", writing ? writing : "",
+        writing ? "?" : "");
     _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
 }
 

@@ -1,11 +1,10 @@
 /*
- * mailbox.h - what the files of the control plane share.
+ * mailbox.h - what the two threads of a rank share.
  *
- * A rank has two threads here: the main thread, which calls control.h, and the helper thread, which
- * owns all sockets (root.c at rank 0, relay.c at the others). They exchange
- * letters: the main thread puts its own into the outbox, the helper delivers at most one answer at
- * a time. At rank 0 a letter to rank 0 takes the same way as one from any other rank, only without
- * a socket.
+ * The main thread calls control.h. The helper thread owns all sockets (root.c at rank 0, relay.c at
+ * the others). The main thread queues its frames in the outbox; the helper delivers at most one
+ * answer at a time. At rank 0 the frames of its own main thread are handled as those of any other
+ * rank, only without a socket.
  */
 #ifndef CCTEST_CONTROL_MAILBOX_H
 #define CCTEST_CONTROL_MAILBOX_H
@@ -22,7 +21,7 @@
 #define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
 #define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
-#define SILENT_SECONDS  1.0  /* of a rank mean nothing yet, even if the deadline is shorter */
+#define SILENT_SECONDS  1.0  /* the shortest silence that counts, even if the deadline is shorter */
 #define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
@@ -114,8 +113,8 @@ struct control {
     _Atomic enum job_state state; /* written under mailbox.lock */
     _Atomic uint64_t rejected;    /* connections that were none of the job's, so far */
 
-    /* Written by the helper before `state` says RUNNING (members) or REFUSED or ENDED (errors), then
-     * read only. */
+    /* Written by the helper before `state` says RUNNING (members) or REFUSED or ENDED (errors),
+     * then read only. */
     struct member *members;
     struct job_error *errors;
     int error_count;

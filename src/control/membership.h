@@ -27,19 +27,19 @@ struct membership {
     bool has_secret;       /* false: protects against accidents only */
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
                                  (of ranks that are threads, rank 0 watches for all) */
-    bool by_hand;          /* the user started it as this rank: nobody else speaks beside it */
+    bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
     /* This rank's place among those of its node, and how many they are, as the launcher counts
      * them; node_ranks 0: it did not say. */
     int node_rank, node_ranks;
-    /* Called at rank 0 when all ranks have joined; NULL: nobody wants to know. */
+    /* Called at rank 0 when all ranks have joined; NULL: not called. */
     void (*joined)(void *argument);
     void *joined_argument;
 };
 
 struct control_config {
-    double timeout;      /* seconds in which nobody may progress */
+    double timeout;      /* seconds without progress of any rank, at most */
     const char *options; /* canonical text of everything that all ranks must agree on */
     int verbosity;
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */

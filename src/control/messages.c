@@ -1,5 +1,5 @@
 /*
- * messages.c - what stands in the frames of the control plane: to bytes and back.
+ * messages.c - the content of the control plane's frames: encoded and decoded.
  */
 #include "control/messages.h"
 

@@ -1,5 +1,5 @@
 /*
- * messages.h - what stands in the frames of the control plane: to bytes and back.
+ * messages.h - the content of the control plane's frames: encoded and decoded.
  *
  * Pure, so that every byte that comes from elsewhere is judged in one place, and that place can be
  * fuzzed. Each *_decode() returns false unless the bytes are exactly one message that a rank of
@@ -22,21 +22,21 @@ bool failure_decode(const void *data, size_t size, int rank, int ranks, struct f
 /* A status and a sentence about it: FINISHED, REFUSED, VERDICT and ISOLATED. */
 struct notice {
     enum status status;
-    bool personal; /* REFUSED: it is this rank's own doing; if not, rank 0 says it for all */
+    bool personal;           /* REFUSED: this rank is the cause and reports it; else rank 0 does */
     char text[MESSAGE_MOST]; /* "": nothing */
 };
 void notice_encode(const struct notice *notice, struct bytes *bytes);
 bool notice_decode(const void *data, size_t size, struct notice *notice);
 
-/* WELCOME: who all are. `members`: room for `ranks`. */
+/* WELCOME: the list of all ranks. `members`: room for `ranks`. */
 void members_encode(const struct member *members, int ranks, struct bytes *bytes);
 bool members_decode(const void *data, size_t size, int ranks, struct member *members);
 
-/* PULSE, from a rank. */
+/* HEARTBEAT, from a rank. */
 void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *bytes);
 bool snapshot_decode(const void *data, size_t size, struct progress_snapshot *snapshot);
 
-/* REDIRECT: under which rank there is a place, and where that rank listens. 0: it stays here. */
+/* REDIRECT: the parent of the rank, and where that parent listens; 0: rank 0. */
 struct redirect {
     int parent;
     struct address_list home;

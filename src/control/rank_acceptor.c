@@ -1,5 +1,5 @@
 /*
- * rank_acceptor.c - the door at which the ranks of a job turn up.
+ * rank_acceptor.c - accepts the connections of ranks, and decodes their join requests.
  */
 #include "control/rank_acceptor.h"
 
@@ -16,7 +16,7 @@ static const char *rank_acceptor_admit_pending(void *argument, int fd,
     size_t size;
     const void *bytes = handshake_hello(handshake, &size);
     if (!join_request_decode(bytes, size, &request))
-        return "sent a hello that makes no sense";
+        return "sent an invalid join request";
     wire_connect(&wire, fd, handshake_seals(handshake));
     rank_acceptor->admit(rank_acceptor->argument, &wire, &request);
     return NULL;

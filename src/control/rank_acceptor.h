@@ -15,15 +15,14 @@ typedef void rank_acceptor_admit(void *argument, struct wire *wire,
                                  const struct join_request *request);
 struct rank_acceptor {
     struct acceptor acceptor;   /* at the control's listeners */
-    rank_acceptor_admit *admit; /* takes what is in the wire of who knows the secret */
+    rank_acceptor_admit *admit; /* takes the wire of a process that knows the secret */
     void *argument;
 };
 #define RANK_ACCEPTOR_POLLS 144 /* that its acceptor_watch() takes at most */
 /* False: out of memory. */
 bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument);
-/* Nobody is let in any more: who comes from now on finds nobody listening. Allowed more than once;
- * the lobby was open. */
+/* Closes the listeners and drops all pending connections. Allowed more than once; it was open. */
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor);
 
 #endif

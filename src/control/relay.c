@@ -1,5 +1,6 @@
 /*
- * relay.c - the helper thread of every rank but 0: it connects this rank and its children to rank 0.
+ * relay.c - the helper thread of every rank but 0: it connects this rank and its children to rank
+ * 0.
  *
  * It passes frames of its children up, each with the rank that it comes from, and frames of rank 0
  * down to all of them. Of its children's frames it reads no more than it needs to know when they
@@ -236,8 +237,8 @@ static void relay_tend_rank_acceptor(struct relay *relay)
 
 /* ---- the loop ---- */
 
-/* A signal came. Rank 0 learns of it, if need be once it has accepted this rank, and has a moment to
- * end the job for all. */
+/* A signal came. Rank 0 learns of it, if need be once it has accepted this rank, and has a moment
+ * to end the job for all. */
 static void relay_interrupt(struct relay *relay)
 {
     struct control *control = relay->control;
@@ -257,8 +258,8 @@ static void relay_interrupt(struct relay *relay)
 }
 
 /* Ends this rank when rank 0 is silent for too long. Rank 0 may only have been stopped, so a report
- * for it is left in the socket. A rank 0 that has answered and never says where this rank's place is
- * counts as silent, too. */
+ * for it is left in the socket. A rank 0 that has answered and never says where this rank's place
+ * is counts as silent, too. */
 static void relay_check_root(struct relay *relay)
 {
     bool placed = relay_is_placed(relay);

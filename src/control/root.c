@@ -148,7 +148,8 @@ static const struct child_link_ops root_link_ops = {.hear = root_hear, .lose = r
 
 /* ---- the end ---- */
 
-/* A rank 0 that was stopped finds that other ranks are gone. The reasons that they give come first. */
+/* A rank 0 that was stopped finds that other ranks are gone. The reasons that they give come
+ * first. */
 static void root_drop_own_timeout(struct root *root)
 {
     const struct control *control = root->control;
@@ -332,8 +333,8 @@ static bool root_may_close(struct root *root)
         return true;
     if (root->interrupted && control->helper.now - root->closing_at > REFUSAL_SECONDS)
         return true;
-    /* Where there is no job, ranks that start a little later are to hear it, too. After the deadline
-     * there are none. */
+    /* Where there is no job, ranks that start a little later are to hear it, too. After the
+     * deadline there are none. */
     bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
     if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
         control->helper.now - root->closing_at < REFUSAL_SECONDS)

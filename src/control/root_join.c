@@ -1,5 +1,6 @@
 /*
- * root_join.c - rank 0 gathers the ranks of the job, or says why there is none.
+ * root_join.c - which ranks may join at rank 0, where they get a place, and why a job does not
+ * begin.
  */
 #include "control/root_join.h"
 
@@ -122,7 +123,7 @@ static void root_welcome(struct root *root)
     control_set_joined(root->control);
 }
 
-/* Why the process that says `hello` cannot join; STATUS_OK: it can. */
+/* Why the process with this request cannot join; STATUS_OK: it can. */
 static enum status pending_check(struct root *root, const struct join_request *request, char *why,
                                  size_t size)
 {
@@ -342,11 +343,11 @@ static int missing_text(struct root *root, char *text, size_t size)
              root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
              absent ? "; were they started, and can they reach this host?" : "");
     text_add_strayed(root, text, size);
-    uint64_t strangers = atomic_load(&root->control->rejected);
+    uint64_t rejected = atomic_load(&root->control->rejected);
     size_t end = strlen(text);
-    if (strangers > 0)
+    if (rejected > 0)
         snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
-                 (unsigned long long)strangers, strangers == 1 ? " was" : "s were",
+                 (unsigned long long)rejected, rejected == 1 ? " was" : "s were",
                  root->rank_acceptor.acceptor.last_stranger);
     return first;
 }
@@ -358,12 +359,12 @@ void root_check_joining(struct root *root)
     if (root->cause_count > 0) {
         const struct cause *cause = &root->causes[0];
         const struct peer *peer = &root->peers[cause->rank];
-        char who[100] = "";
+        char place[100] = "";
         if (peer->state != PEER_ABSENT)
-            snprintf(who, sizeof who, " (host %s, pid %ld)", peer->request.host.name,
+            snprintf(place, sizeof place, " (host %s, pid %ld)", peer->request.host.name,
                      peer->request.pid);
         snprintf(text, sizeof text, "rank %d%s %s%.600s when %d of %d ranks had joined",
-                 cause->rank, who, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
+                 cause->rank, place, cause->kind == CAUSE_FAILED ? "failed: " : "was ",
                  cause->kind == CAUSE_LOST ? "lost" : cause->failure.text, root->joined,
                  root->ranks);
         root_give_up(root, cause->rank, peer->request.host.name, cause->failure.status, text);

@@ -1,5 +1,6 @@
 /*
- * root_join.h - rank 0 gathers the ranks of the job, or says why there is none.
+ * root_join.h - which ranks may join at rank 0, where they get a place, and why a job does not
+ * begin.
  */
 #ifndef CCTEST_CONTROL_ROOT_JOIN_H
 #define CCTEST_CONTROL_ROOT_JOIN_H
@@ -7,7 +8,8 @@
 #include "control/root_state.h"
 
 void root_begin(struct root *root);
-/* A rank_acceptor_admit: takes in the process at the other end, sends it to a parent or refuses it. */
+/* A rank_acceptor_admit: takes in the process at the other end, sends it to a parent or refuses
+ * it. */
 void root_admit(void *root, struct wire *wire, const struct join_request *request);
 /* A rank that was sent to a parent has arrived there. */
 void root_attach(struct root *root, int rank);

@@ -24,8 +24,8 @@
 #define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
 /* A rank calls rank 0 itself when the parent has brought nothing of it for so many heartbeats (at 3
- * rank 0 calls a rank silent), or for this share of the deadline if that is longer, but not for more
- * seconds than this: it may have a failure to report. */
+ * rank 0 calls a rank silent), or for this share of the deadline if that is longer, but not for
+ * more seconds than this: it may have a failure to report. */
 #define ORPHAN_HEARTBEATS 2.5
 #define ORPHAN_SHARE      12
 #define ORPHAN_SECONDS    2.5
@@ -252,8 +252,8 @@ static void relay_give_up(struct relay *relay, bool hopeless)
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
 }
 
-/* If another job took the first port, rank 0 listens at one of the spare ports. Turns to the next of
- * them; false: all were tried, and the first is next. */
+/* If another job took the first port, rank 0 listens at one of the spare ports. Turns to the next
+ * of them; false: all were tried, and the first is next. */
 static bool relay_next_port(struct relay *relay)
 {
     struct control *control = relay->control;
@@ -283,7 +283,8 @@ static void relay_call_failed_at_root(struct relay *relay, bool hopeless)
         relay_give_up(relay, hopeless);
 }
 
-/* Seconds until the next call, with jitter: ranks that lost rank 0 together do not call together. */
+/* Seconds until the next call, with jitter: ranks that lost rank 0 together do not call
+ * together. */
 static double relay_next_wait(struct relay *relay)
 {
     if (!relay_is_placed(relay))

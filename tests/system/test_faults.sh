@@ -356,7 +356,7 @@ unread() {
         check_says "^$how status $expected$" "$out"
         # shellcheck disable=SC2016
         check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
-        [ "$how" = stderr ] || check_says "does nobody read its standard output"
+        [ "$how" = stderr ] || check_says "does no process read its standard output"
     done
 }
 unread stdout 10 5 allreduce --np 2 --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0

@@ -297,10 +297,10 @@ check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transp
     'd["bootstrap"]["name"] == "local"'
 
 for how in processes:1 threads:2; do
-    ended "full-${how%:*}" 1 "^cctest: rank 0: ending this process: .*: does nobody read $scratch/full${how#*:}\?$"
+    ended "full-${how%:*}" 1 "^cctest: rank 0: ending this process: .*: does no process read $scratch/full${how#*:}\?$"
     check "not one line on standard error" test "$(wc -l <"$err")" = 1
 done
-ended full-csv 5 "^cctest: rank 0: ending this process: .*: does nobody read $scratch/full3\?$"
+ended full-csv 5 "^cctest: rank 0: ending this process: .*: does no process read $scratch/full3\?$"
 ended full-both 5 # the table goes to standard error, which is the same full pipe
 kill "${holders[@]}"
 finish
