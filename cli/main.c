@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
-#include "cli/printers/output.h"
+#include "cli/printers/json.h"
 
 static enum status dispatch(const struct command_line *line, struct job *job)
 {

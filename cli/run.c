@@ -11,7 +11,9 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
-#include "cli/printers/output.h"
+#include "cli/printers/csv.h"
+#include "cli/printers/json.h"
+#include "cli/printers/table.h"
 #include "session/session.h"
 
 /* The table comes last: it must not say "ok" if the other files could not be written. */

@@ -1,13 +1,14 @@
 /*
  * csv.c - prints a run as comma-separated values, one line a result, for spreadsheets and plots.
  */
+#include "cli/printers/csv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/printers/output.h"
 
 struct csv_report {
     struct report report;

@@ -5,13 +5,14 @@
  * In between it is written after each line, or, when that takes long, after some.
  * Keys may be added, never renamed.
  */
+#include "cli/printers/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/options.h"
-#include "cli/printers/output.h"
 
 #define PEERS_MOST   4096 /* of all ranks, that a line tells of */
 #define WRITE_SHARE  0.1  /* of the time that may go into writing what is not the end */

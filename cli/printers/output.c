@@ -1,6 +1,7 @@
 /*
  * output.c - writes files so that whoever reads them never sees half of one.
  */
+
 #include "cli/printers/output.h"
 
 #include <errno.h>

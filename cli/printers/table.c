@@ -5,6 +5,8 @@
  * the fastest can be marked; at the end they are ranked. Lines that are not results begin
  * with '#'.
  */
+#include "cli/printers/table.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include "base/rank_list.h"
 #include "base/size.h"
 #include "bootstrap/launcher.h"
-#include "cli/printers/output.h"
+#include "cli/printers/table_ranking.h"
+#include "cli/printers/table_profile.h"
 
 struct table {
     struct report report;

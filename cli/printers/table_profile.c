@@ -6,12 +6,13 @@
  *
  * One row a rank; where there are many, the spread over the ranks and who stands at its ends.
  */
+#include "cli/printers/table_profile.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/size.h"
-#include "cli/printers/output.h"
 
 #define RANKS_SHOWN 16 /* more than these are summed up */
 #define COLUMNS     (ACTIVITIES + 1)
@@ -46,14 +47,14 @@ static void print_titles(FILE *out)
 }
 
 /* A rank and its number in one column. */
-struct entry {
+struct rank_value {
     int rank;
     double value;
 };
 
-static int entry_compare(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct rank_value *x = a, *y = b;
     if (x->value != y->value)
         return x->value < y->value ? -1 : 1;
     return x->rank - y->rank;
@@ -62,21 +63,21 @@ static int entry_compare(const void *a, const void *b)
 static void print_spread(FILE *out, int indent, const struct result *result)
 {
     static const char *const rows[] = {"least", "median", "most", "least at", "most at"};
-    struct entry *entries = malloc((size_t)result->ranks * sizeof *entries);
-    struct entry picked[COLUMNS][3];
-    if (!entries) {
+    struct rank_value *sorted = malloc((size_t)result->ranks * sizeof *sorted);
+    struct rank_value picked[COLUMNS][3];
+    if (!sorted) {
         say("not enough memory to sum up the profile of %d ranks", result->ranks);
         return;
     }
     for (int column = 0; column < COLUMNS; column++) {
         for (int r = 0; r < result->ranks; r++)
-            entries[r] = (struct entry){r, column_value(&result->profile[r], column)};
-        qsort(entries, (size_t)result->ranks, sizeof *entries, entry_compare);
-        picked[column][0] = entries[0];
-        picked[column][1] = entries[(result->ranks - 1) / 2];
-        picked[column][2] = entries[result->ranks - 1];
+            sorted[r] = (struct rank_value){r, column_value(&result->profile[r], column)};
+        qsort(sorted, (size_t)result->ranks, sizeof *sorted, compare_values);
+        picked[column][0] = sorted[0];
+        picked[column][1] = sorted[(result->ranks - 1) / 2];
+        picked[column][2] = sorted[result->ranks - 1];
     }
-    free(entries);
+    free(sorted);
     for (int row = 0; row < 5; row++) {
         fprintf(out, "# %*s", indent, rows[row]);
         for (int column = 0; column < COLUMNS; column++) {

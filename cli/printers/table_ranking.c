@@ -8,11 +8,12 @@
  *
  * The best in the mean of its places comes first. Many sizes stand in several blocks.
  */
+#include "cli/printers/table_ranking.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "cli/printers/output.h"
 
 #define SIZES_IN_A_BLOCK 6
 

@@ -1,0 +1,18 @@
+/*
+ * csv.h - prints a run as comma-separated values.
+ */
+#ifndef CCTEST_CLI_PRINTERS_CSV_H
+#define CCTEST_CLI_PRINTERS_CSV_H
+
+#include "cli/printers/output.h"
+#include "measure/report.h"
+
+/* NULL: out of memory, which is recorded. The caller frees it with csv_close(). */
+struct report *csv_open(const char *path, struct outcome *outcome);
+void csv_close(struct report *report);
+
+/* Before there are ranks, in the process that owns the report: opens the file. So a path that cannot be
+ * written is found at once. */
+enum status csv_announce(struct report *report);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * json.h - prints a run as a JSON document.
+ */
+#ifndef CCTEST_CLI_PRINTERS_JSON_H
+#define CCTEST_CLI_PRINTERS_JSON_H
+
+#include "cli/printers/output.h"
+#include "measure/report.h"
+
+/* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
+struct report *json_open(const char *path, struct outcome *outcome);
+void json_close(struct report *report);
+
+/* Before there are ranks, in the process that owns the report: writes the document with status
+ * "running". So a path that cannot be written is found at once. */
+enum status json_announce(struct report *report, const struct job *job);
+
+/* No job was started: writes a document with the recorded failure. Best effort. */
+void json_refuse(const char *path, enum status status);
+
+/* Rank 0 is gone without an end(): completes the document that it left behind. */
+void json_abandoned(struct report *report, const struct job *job, enum status status);
+
+#endif
