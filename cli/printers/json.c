@@ -14,19 +14,19 @@
 #include "base/log.h"
 #include "cli/options/options.h"
 
-#define PEERS_MOST   4096 /* of all ranks, that a line tells of */
-#define WRITE_SHARE  0.1  /* of the time that may go into writing what is not the end */
+#define PEERS_MOST   4096 /* of all ranks, in one line */
+#define WRITE_SHARE  0.1  /* of the time, for writing documents before the last */
 #define WRITE_BRIEF  0.05 /* seconds that writing may always take */
-#define ABANDONED_MS 1000 /* that a reader may take, where rank 0 is gone and nobody watches */
+#define ABANDONED_MS 1000 /* for a reader, after rank 0 is gone */
 
 struct json_report {
     struct report report;
     const char *path;
     struct outcome *outcome;
     json_t *document;
-    FILE *held;   /* a stream, so that its reader finds no end before the document; else NULL */
-    double due;   /* clock_seconds() when it may be written again */
-    int patience; /* with a stream's reader, in milliseconds; -1: whoever waits here is watched */
+    FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
+    double due; /* clock_seconds() when it may be written again */
+    int patience; /* with a stream's reader, in milliseconds; -1: no limit, since another thread watches */
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -240,7 +240,7 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
     return peers;
 }
 
-/* What each rank saw; with -v what went between it and its peers, too. */
+/* Each rank's times; with -v also the statistics of its links. */
 static json_t *result_samples(const struct job *job, const struct result *result)
 {
     json_t *samples = json_array();

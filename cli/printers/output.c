@@ -1,5 +1,5 @@
 /*
- * output.c - writes files so that whoever reads them never sees half of one.
+ * output.c - writes files so that a reader never sees half of one.
  */
 
 #include "cli/printers/output.h"
@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "cli/options/options.h"
 
-#define READER_SECONDS 1.0 /* for the reader of a FIFO, who was started just before, to open it */
+#define READER_SECONDS 1.0 /* for the reader of a FIFO, started just before, to open it */
 
 static bool is_fifo(const char *path)
 {
@@ -30,10 +30,11 @@ static bool is_fifo(const char *path)
 static enum status write_failed(const char *path)
 {
     if (errno == ENXIO && is_fifo(path))
-        return fail(STATUS_ERROR, "%s is a FIFO that nobody reads: start its reader first", path);
+        return fail(STATUS_ERROR, "%s is a FIFO without a reader: start its reader first", path);
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     if (errno == ETIMEDOUT)
-        return fail(STATUS_ERROR, "cannot write %s: it is full, and nobody reads it", name);
+        return fail(STATUS_ERROR, "cannot write %s: it is full, and its reader does not read",
+                    name);
     return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
 }
 
@@ -41,7 +42,7 @@ FILE *output_open(const char *path, bool append)
 {
     int how = append ? O_APPEND : O_TRUNC, fd;
     double until = clock_seconds() + READER_SECONDS;
-    /* Without O_NONBLOCK, a FIFO that nobody reads keeps its writer for ever. */
+    /* Without O_NONBLOCK, a FIFO without a reader blocks its writer for ever. */
     while ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | how, 0666)) <
                0 &&
            errno == ENXIO && is_fifo(path) && clock_seconds() < until)

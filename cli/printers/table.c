@@ -179,7 +179,7 @@ static void table_begin(struct report *report, const struct job *job,
     table_flush(table);
 }
 
-/* With -v: what the transports found out about the links, and how the ranks meet. */
+/* With -v: the links by transport and treatment, and the start barrier. */
 static void print_connections(const struct table *table, const struct connectivity *connectivity)
 {
     FILE *out = table->out;

@@ -1,10 +1,10 @@
 /*
- * table_profile.c - prints where the ranks' time went, below a line of the table.
+ * table_profile.c - prints the ranks' time by activity, below a line of the table.
  *
  *     #   profile of ring, 64K:  rank    copy  reduce    peer  credit   other          us
  *     #                             0   31.2%   22.9%   41.0%    0.0%    4.9%       28.11
  *
- * One row a rank; where there are many, the spread over the ranks and who stands at its ends.
+ * One row a rank. Of many ranks: the spread, and the ranks at its ends.
  */
 #include "cli/printers/table_profile.h"
 

@@ -1,11 +1,13 @@
 /*
- * text.c - prose in columns: what `help` and `list` print must be readable at any length.
+ * text.c - prose in columns, for `help` and `list`.
  */
 #include "cli/printers/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 void text_print(const char *text, int used, int column)
 {
@@ -26,9 +28,8 @@ void text_print(const char *text, int used, int column)
 
 const char *text_join(const char *const *strings, int most, char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < most && strings[i] && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, i ? ", %s" : "%s", strings[i]);
+    struct text out = text_in(text, size);
+    for (int i = 0; i < most && strings[i]; i++)
+        text_add(&out, i ? ", %s" : "%s", strings[i]);
     return text;
 }

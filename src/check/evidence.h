@@ -14,7 +14,7 @@
 struct sample {
     size_t at; /* destination element */
     bool wrong;
-    int source;  /* whose element it must be; EVERY_RANK: all ranks', combined */
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
     size_t from; /* the element of the source(s) */
 };
 

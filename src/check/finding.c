@@ -1,5 +1,5 @@
 /*
- * finding.c - findings as they travel, and what follows from their numbers.
+ * finding.c - encodes and decodes findings.
  */
 #include "check/finding.h"
 

@@ -1,6 +1,6 @@
 /*
- * finding.h - what is wrong at one rank, as facts: they travel to rank 0, which groups them (finding_group.h)
- * and puts them into words (diagnosis_text.h).
+ * finding.h - the facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
+ * (finding_group.h) and puts them into words (diagnosis_text.h).
  */
 #ifndef CCTEST_CHECK_FINDING_H
 #define CCTEST_CHECK_FINDING_H
@@ -27,7 +27,7 @@ struct explanation {
 
 struct wrong_element {
     uint64_t at; /* destination element */
-    int source;  /* whose element it must be; EVERY_RANK: all ranks', combined */
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
     unsigned char expected[DATATYPE_SIZE_MOST], got[DATATYPE_SIZE_MOST];
 };
 
@@ -70,7 +70,7 @@ int finding_explanations(const struct finding *finding);
 /* Elements that no hypothesis fits, and that are kept. */
 int finding_elements(const struct finding *finding);
 
-/* May its explanations be told apart from others? */
+/* Do several hypotheses fit one of its explanations, or may one fit by chance? */
 bool finding_is_ambiguous(const struct finding *finding);
 
 /* Are its unexplained elements corrupted one by one, rather than by a fault that is not known? */

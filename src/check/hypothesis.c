@@ -26,7 +26,7 @@ void hypothesis_finish(const struct evidence *evidence, char *to, const char *fr
                                                              pattern->problem.ranks);
 }
 
-/* All contributions, each as the story says. */
+/* All contributions, each as the hypothesis has it. */
 static size_t predict_combined(const struct evidence *evidence, const struct hypothesis *hypothesis,
                                size_t first, size_t count, char *to)
 {
@@ -99,7 +99,7 @@ size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis
 {
     _Alignas(16) char predicted[SAMPLES * DATATYPE_SIZE_MOST];
     size_t size = evidence->size, reach = 0, ready = 0;
-    /* A few at a time, since most stories end early. */
+    /* A few at a time, since most hypotheses end early. */
     for (size_t i = first; i < evidence->count; i++) {
         if (i == first + ready) {
             size_t more = ready ? ready : 1, left = evidence->count - i;

@@ -12,33 +12,32 @@
 #include "check/rank_set.h"
 
 enum hypothesis_kind {
-    HYPOTHESIS_UNWRITTEN, /* what stood there before the run still stands there (finished, if the
-                        operator finishes) */
+    HYPOTHESIS_UNWRITTEN, /* the element was never written (but divided, if the operator divides) */
     HYPOTHESIS_MISSING,   /* the contributions of `set` are missing */
     HYPOTHESIS_DOUBLED,   /* they entered twice */
-    HYPOTHESIS_STALE, /* they are those of the iteration before (data movement: the whole element is) */
-    HYPOTHESIS_POISONED, /* unwritten memory was combined instead of them */
-    HYPOTHESIS_ELSEWHERE, /* it belongs elsewhere: rank `source`'s element `from` + shift stands there */
+    HYPOTHESIS_STALE,     /* they are of the iteration before (data movement: the element is) */
+    HYPOTHESIS_POISONED,  /* unwritten memory was combined instead of them */
+    HYPOTHESIS_ELSEWHERE, /* rank `source`'s element `from` + shift stands there */
 };
 
 struct hypothesis {
     enum hypothesis_kind kind;
     struct rank_set set; /* reductions */
-    int source;          /* HYPOTHESIS_ELSEWHERE: whose it is; EVERY_RANK for reductions */
-    int instead;         /* HYPOTHESIS_ELSEWHERE: whose belongs there; the story ends with these */
+    int source;  /* HYPOTHESIS_ELSEWHERE: the rank of the element; EVERY_RANK for reductions */
+    int instead; /* HYPOTHESIS_ELSEWHERE: the rank of the elements that belong there */
     int64_t shift;
-    bool before; /* HYPOTHESIS_ELSEWHERE: and of the iteration before */
+    bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
 };
 
-/* to = from with the operator's last touch; nothing if it has none. `to` is `from` or apart. */
+/* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or apart. */
 void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
 
-/* What the story predicts for samples [first, first + count), into `to`. Returns for how many of
- * them it has something to say, from the first on. */
+/* Writes the predictions for samples [first, first + count) to `to`. Returns for how many of them there
+ * is one, from the first on. */
 size_t hypothesis_predict(const struct evidence *evidence, const struct hypothesis *hypothesis,
                           size_t first, size_t count, char *to);
 
-/* Samples from `first` on that the story explains without contradiction, up to and including the
+/* Samples from `first` on that the hypothesis explains without contradiction, up to and including the
  * last wrong one. 0: it does not explain sample `first`, which is wrong. */
 size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
                         size_t first);

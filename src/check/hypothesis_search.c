@@ -1,13 +1,14 @@
 /*
- * hypothesis_search.c - tries all stories on a stretch of samples, and keeps those that reach farthest.
+ * hypothesis_search.c - tries all hypotheses on a stretch of samples, and keeps the ones that reach
+ * farthest.
  *
  * Reductions. The sets of ranks are all cyclic intervals, and the classes that exchanges between
  * far halves make. For intervals the predictions of all p^2 sets are built from each other, one
  * combination of a vector of samples for each, so that 64 ranks take a few milliseconds.
  *
- * Data movement. What stands in a wrong place is looked for among all source elements of all ranks,
- * of this iteration and of the one before, by its first sample; where this would be too many, among
- * those at the beginnings of blocks and all of the rank whose elements belong there.
+ * Data movement. The first sample is searched for among all source elements of all ranks, of this iteration
+ * and of the one before. Where these are too many, only the beginnings of blocks are searched, and all
+ * elements of the rank whose elements belong there.
  */
 #include "check/hypothesis_search.h"
 
@@ -16,12 +17,12 @@
 
 #include "memory/reduce.h"
 
-#define VECTOR_WORK    (4u << 20) /* bounds p^2 * samples in the search over intervals */
-#define INTERVAL_RANKS 1024 /* with more ranks, intervals are not tried but for single ranks */
+#define VECTOR_WORK    (4u << 20)  /* bounds p^2 * samples in the search over intervals */
+#define INTERVAL_RANKS 1024        /* with more ranks only single ranks are tried */
 #define SCAN_MOST      (16u << 20) /* source elements looked at in a search */
 #define SCAN_BLOCK     1024
 
-/* One search on its way. */
+/* A search. */
 struct search {
     const struct evidence *evidence;
     size_t first,
@@ -38,7 +39,7 @@ struct search {
     char *finished;
 };
 
-/* Keeps the story if none reaches farther. */
+/* Keeps the hypothesis if none reaches farther. */
 static void search_keep(struct search *search, const struct hypothesis *hypothesis, size_t reach)
 {
     struct hypotheses *hypotheses = search->hypotheses;
@@ -58,7 +59,7 @@ static void search_try(struct search *search, const struct hypothesis *hypothesi
     search_keep(search, hypothesis, hypothesis_reach(search->evidence, hypothesis, search->first));
 }
 
-/* Tries a story whose prediction for the window is known, but for the last touch: most fail at the
+/* Tries a hypothesis with a known prediction for the window, before the last touch. Most fail at the
  * first sample. */
 static void search_try_predicted(struct search *search, const struct hypothesis *hypothesis,
                                  const char *predicted)
@@ -132,7 +133,7 @@ static void search_intervals_before(struct search *search, int start)
     }
 }
 
-/* Every kind of story about one set. */
+/* Every kind of hypothesis about one set. */
 static void search_set(struct search *search, const struct rank_set *set)
 {
     static const enum hypothesis_kind kinds[] = {HYPOTHESIS_MISSING, HYPOTHESIS_POISONED,
@@ -155,7 +156,7 @@ static bool set_is_interval(const struct rank_set *set, int ranks)
     return edges <= 2;
 }
 
-/* What exchanges with far ranks first make: ranks that are equal modulo a power of two. */
+/* Ranks that are equal modulo a power of two, as exchanges with far ranks first combine them. */
 static void search_classes(struct search *search)
 {
     bool is_power = (search->ranks & (search->ranks - 1)) == 0;

@@ -8,16 +8,16 @@
 
 #define HYPOTHESES_MOST 4096
 
-/* The stories that reach farthest from the wrong sample `first`. */
+/* The hypotheses that reach farthest from the wrong sample `first`. */
 struct hypotheses {
-    size_t reach;  /* samples; 0: there is no such story */
-    size_t count;  /* of stories that reach so far, at most HYPOTHESES_MOST */
-    double tried;  /* how many stories were tried: what chance had */
-    bool at_least; /* larger sets of ranks fit too: those that they add decide no sample */
+    size_t reach;  /* samples; 0: there is none */
+    size_t count;  /* of hypotheses that reach so far, at most HYPOTHESES_MOST */
+    double tried;  /* how many were tried: the more, the more fit by chance */
+    bool at_least; /* larger sets of ranks fit too: the ranks that they add decide no sample */
     struct hypothesis *hypotheses;
 };
 
-/* False: out of memory. hypotheses_free() gives the stories back. */
+/* False: out of memory. the caller calls hypotheses_free(). */
 bool hypothesis_search(const struct evidence *evidence, size_t first,
                        struct hypotheses *hypotheses);
 void hypotheses_free(struct hypotheses *hypotheses);

@@ -91,10 +91,10 @@ static uint32_t mix_word(uint32_t x)
     return x ^ x >> 15;
 }
 
-/* `who`: a rank plus one, or 0 for what all ranks share. */
-static uint64_t page_key(uint64_t iteration_key, uint64_t who, size_t page)
+/* `owner`: a rank plus one, or 0 for the values that all ranks share. */
+static uint64_t page_key(uint64_t iteration_key, uint64_t owner, size_t page)
 {
-    return mix(mix(iteration_key + who * 0x9e3779b97f4a7c15u) + page);
+    return mix(mix(iteration_key + owner * 0x9e3779b97f4a7c15u) + page);
 }
 
 static uint32_t common_divisor(uint32_t a, uint32_t b)

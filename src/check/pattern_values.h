@@ -1,6 +1,6 @@
 /*
  * pattern_values.h - from hashed words to the values of one rank, for each type. What the values
- * are for, and what they must be like, is said in pattern.c, whose other half this is.
+ * are for, and what they must be like, is said in pattern.c.
  */
 #ifndef CCTEST_CHECK_PATTERN_VALUES_H
 #define CCTEST_CHECK_PATTERN_VALUES_H

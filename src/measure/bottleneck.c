@@ -1,10 +1,10 @@
 /*
- * bottleneck.c - who is to blame, from what was counted at both ends of all links.
+ * bottleneck.c - finds the bottleneck from the counts at both ends of all links.
  *
- * The link whose own time is longest is the suspect. If it accounts for a third of the time, the
- * suspicion is widened from it to its host's links, step by step, until all links that are nearly
- * as slow are among the suspects. It is confirmed if the links that are left, and that had as much
- * to carry, reach three times the rate.
+ * The link with the longest time of its own is the suspect. If it accounts for a third of the time,
+ * the suspects are widened from it to its host's links, step by step, until they include all links that
+ * are nearly as slow. They are confirmed if the other links with as much to carry reach three times the
+ * rate.
  */
 #include "measure/bottleneck.h"
 
@@ -38,7 +38,7 @@ static bool is_one_node(const struct bottleneck_case *given)
     return true;
 }
 
-/* Does the suspicion of this kind, which began with `worst`, take in `link`? */
+/* Is `link` a suspect of this kind, where `worst` is the first one? */
 static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_kind kind, int node,
                           bool one_node, const struct bottleneck_link *worst,
                           const struct bottleneck_link *link)
@@ -73,7 +73,7 @@ static double rate_of(uint64_t bytes, uint64_t ns)
     return (double)bytes * 1e9 / (double)(ns > TICK ? ns : TICK);
 }
 
-/* Is it those that the suspicion takes in, and only those? `rates`: room for one of each link. */
+/* Are the suspects slow, and no other links? `rates`: room for one of each link. */
 static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
                              const struct bottleneck_link *worst, struct bottleneck *bottleneck,
                              double *rates)
@@ -106,8 +106,8 @@ static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
     return bottleneck->others >= PRONOUNCED * bottleneck->rate;
 }
 
-/* Do all bytes to or from a host have no more to share its links with than those of another host?
- * Of an algorithm's root that is not so, and its links are slower for it. */
+/* Does a host send (or receive) no more bytes than half as much again as the next one? The host of an
+ * algorithm's root sends more, so its links are slower for a good reason. */
 static bool node_is_comparable(const struct bottleneck_case *given, int node, bool sends)
 {
     uint64_t mine = 0, most = 0;
@@ -190,10 +190,10 @@ static bool find_rank(const struct bottleneck_case *given, struct bottleneck *bo
 
 void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
-    const struct bottleneck nobody = {.rank = -1, .from = -1, .to = -1, .node = -1};
-    struct bottleneck rank = nobody, links = nobody;
+    const struct bottleneck none = {.rank = -1, .from = -1, .to = -1, .node = -1};
+    struct bottleneck rank = none, links = none;
     bool is_rank = find_rank(given, &rank), is_link = find_links(given, &links);
     *bottleneck = is_link && !(is_rank && rank.share >= links.share) ? links
                   : is_rank                                          ? rank
-                                                                     : nobody;
+                                                                     : none;
 }

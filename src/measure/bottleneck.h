@@ -1,6 +1,6 @@
 /*
- * bottleneck.h - who is to blame for the time that an iteration takes: a rank that begins late, a link
- * that is slow, all links of a host, or nobody.
+ * bottleneck.h - which rank, link or host accounts for the time of an iteration: a rank that begins
+ * late, a slow link, all links of a host, or none.
  *
  * No clocks of different hosts are compared. A link's own time has two bounds that are counted on
  * its two sides: for how long its sender had bytes on their way that the receiver had room for, and
@@ -8,8 +8,8 @@
  * receiver wait, but has nothing on its way; a late or slow receiver leaves bytes on their way, but
  * does not wait for them. So the smaller of the two is the link's own, or more than that.
  *
- * On a machine that has more to do than cores all links are a little slow. Only what stands out
- * from links that had as much to carry is named.
+ * On a machine with more ranks than cores all links are a little slow. Only a link that stands out from
+ * links with as much to carry is named.
  */
 #ifndef CCTEST_MEASURE_BOTTLENECK_H
 #define CCTEST_MEASURE_BOTTLENECK_H
@@ -51,14 +51,14 @@ struct bottleneck {
     int rank;            /* the late one; -1 */
     int from, to;        /* of the links, the one that was waited for longest; -1 */
     int node;            /* BOTTLENECK_FROM, TO, HOST; -1 */
-    int links;           /* how many are to blame */
+    int links;           /* how many are slow */
     double share;        /* of the time */
-    double rate, others; /* bytes per second: of a link to blame; the median of the others, each at
+    double rate, others; /* bytes per second: of a slow link; the median of the others, each at
                             least that */
     uint64_t late, next; /* ns: of the late rank, and the most of any other */
 };
 
-/* Nothing is allocated or kept. Where memory is short, nobody is named. */
+/* Nothing is allocated or kept. Where memory is short, the kind is BOTTLENECK_NONE. */
 void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
 #endif

@@ -127,7 +127,7 @@ enum status bottleneck_report(struct result *result, const struct member *member
         bottleneck_text(&result->bottleneck, members, result->bottleneck_text,
                         sizeof result->bottleneck_text);
     } else {
-        status = fail(STATUS_ERROR, "out of memory for what %d ranks saw", result->ranks);
+        status = fail(STATUS_ERROR, "out of memory for the links of %d ranks", result->ranks);
     }
     free(links);
     free(late);

@@ -1,5 +1,5 @@
 /*
- * link_stats.c - what went between a rank and its peers, from the schedules and from the transports.
+ * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the transports.
  */
 #include "measure/link_stats.h"
 
@@ -12,17 +12,17 @@
 enum status link_stats_create(const struct job *job, const struct test_case *test_case,
                               const struct runner *runner, struct link_stats **made)
 {
-    struct link_stats *flows = calloc(1, sizeof *flows);
+    struct link_stats *stats = calloc(1, sizeof *stats);
     uint64_t element = job->datatype->size;
     size_t channels = 0;
-    *made = flows;
-    if (flows)
-        flows->peers = calloc((size_t)runner->ranks, sizeof *flows->peers);
-    for (int r = 0; flows && flows->peers && r < runner->ranks; r++) {
+    *made = stats;
+    if (stats)
+        stats->peers = calloc((size_t)runner->ranks, sizeof *stats->peers);
+    for (int r = 0; stats && stats->peers && r < runner->ranks; r++) {
         const struct peer_use *use = &test_case->peers[r];
         if (use->lanes == 0)
             continue;
-        flows->peers[flows->count++] =
+        stats->peers[stats->count++] =
             (struct peer_stats){.peer = r,
                                 .lanes = use->lanes,
                                 .sent = use->sent * element,
@@ -30,25 +30,25 @@ enum status link_stats_create(const struct job *job, const struct test_case *tes
                                 .counted = use->shortest * element >= WAIT_STATS_LEAST};
         channels += 2 * (size_t)use->lanes;
     }
-    if (flows)
-        flows->before = calloc(channels + 1, sizeof *flows->before);
-    return flows && flows->peers && flows->before
+    if (stats)
+        stats->before = calloc(channels + 1, sizeof *stats->before);
+    return stats && stats->peers && stats->before
                ? STATUS_OK
                : fail(STATUS_ERROR, "out of memory for the link statistics of %d peers",
                       runner->ranks);
 }
 
-void link_stats_free(struct link_stats *flows)
+void link_stats_free(struct link_stats *stats)
 {
-    if (!flows)
+    if (!stats)
         return;
-    free(flows->peers);
-    free(flows->before);
-    free(flows);
+    free(stats->peers);
+    free(stats->before);
+    free(stats);
 }
 
-static void flow_read(struct links *links, int peer, int lane, bool sends,
-                      struct wait_stats *wait_stats)
+static void channel_read(struct links *links, int peer, int lane, bool sends,
+                         struct wait_stats *wait_stats)
 {
     const struct channel *channel = links_channel(links, peer, lane, sends);
     *wait_stats = (struct wait_stats){0};
@@ -61,41 +61,41 @@ static uint64_t longer(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int compare_flows(const void *a, const void *b)
+static int compare_peers(const void *a, const void *b)
 {
     const struct peer_stats *x = a, *y = b;
     uint64_t left = longer(x->busy, x->starved), right = longer(y->busy, y->starved);
     return left != right ? (left < right) - (left > right) : x->peer - y->peer;
 }
 
-int link_stats_sort(struct link_stats *flows)
+int link_stats_sort(struct link_stats *stats)
 {
-    if (!flows)
+    if (!stats)
         return 0;
-    qsort(flows->peers, (size_t)flows->count, sizeof *flows->peers, compare_flows);
-    return flows->count < LINK_STATS_MOST ? flows->count : LINK_STATS_MOST;
+    qsort(stats->peers, (size_t)stats->count, sizeof *stats->peers, compare_peers);
+    return stats->count < LINK_STATS_MOST ? stats->count : LINK_STATS_MOST;
 }
 
-void link_stats_count(struct link_stats *flows, struct links *links, int sign)
+void link_stats_count(struct link_stats *stats, struct links *links, int sign)
 {
-    if (!flows)
+    if (!stats)
         return;
-    struct wait_stats *before = flows->before;
-    for (int i = 0; i < flows->count; i++) {
-        struct peer_stats *it = &flows->peers[i];
-        it->counted &= links_transport(links, it->peer)->wait_stats != NULL;
-        for (int lane = 0; lane < it->lanes; lane++, before += 2) {
+    struct wait_stats *before = stats->before;
+    for (int i = 0; i < stats->count; i++) {
+        struct peer_stats *peer = &stats->peers[i];
+        peer->counted &= links_transport(links, peer->peer)->wait_stats != NULL;
+        for (int lane = 0; lane < peer->lanes; lane++, before += 2) {
             struct wait_stats out, in;
-            flow_read(links, it->peer, lane, true, &out);
-            flow_read(links, it->peer, lane, false, &in);
+            channel_read(links, peer->peer, lane, true, &out);
+            channel_read(links, peer->peer, lane, false, &in);
             if (sign < 0) {
                 before[0] = out;
                 before[1] = in;
                 continue;
             }
-            it->busy = longer(it->busy, out.busy - before[0].busy);
-            it->resent += out.resent - before[0].resent;
-            it->starved = longer(it->starved, in.starved - before[1].starved);
+            peer->busy = longer(peer->busy, out.busy - before[0].busy);
+            peer->resent += out.resent - before[0].resent;
+            peer->starved = longer(peer->starved, in.starved - before[1].starved);
         }
     }
 }

@@ -1,9 +1,8 @@
 /*
- * link_stats.h - what went between a rank and its peers in the timed iterations of a line, and what the
- * links between them had to wait for.
+ * link_stats.h - bytes and waiting times between a rank and each peer, in the timed iterations of a line.
  *
- * The bytes follow from the schedules. What was waited for is counted by the transports (struct
- * strain) on both sides of a link; bottleneck.h says what follows from it.
+ * The bytes follow from the schedules. The transports count waiting times (struct wait_stats) at both
+ * ends of a link. bottleneck.h draws the conclusions.
  */
 #ifndef CCTEST_MEASURE_LINK_STATS_H
 #define CCTEST_MEASURE_LINK_STATS_H
@@ -15,37 +14,34 @@ struct test_case;
 struct links;
 struct runner;
 
-/* What a rank says of one peer, as it travels to rank 0. Times in ns, over all timed iterations; of
- * several lanes the longest. */
+/* One peer of a rank. Times in ns, over all timed iterations; of several lanes the longest. */
 struct peer_stats {
     int32_t peer;
     int32_t lanes;
     uint64_t sent, received; /* bytes of messages */
-    uint8_t counted;         /* 0: the transport does not count what follows, or some messages
-                                are too short */
-    uint64_t starved;        /* waiting for what the peer sends */
-    uint64_t busy;           /* what was sent to the peer was on its way */
+    bool counted;            /* the times count: the transport has them, no message is too short */
+    uint64_t starved;        /* waiting for bytes from the peer */
+    uint64_t busy;           /* bytes to the peer were on their way */
     uint64_t resent;         /* packets */
 };
 
 struct link_stats {
     int count;
     struct peer_stats *peers;
-    struct wait_stats
-        *before; /* of each peer and lane, of the channel that sends and of the other */
+    struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other */
 };
 
 enum status link_stats_create(const struct job *job, const struct test_case *test_case,
-                              const struct runner *runner, struct link_stats **flows);
-void link_stats_free(struct link_stats *flows); /* NULL is allowed */
+                              const struct runner *runner, struct link_stats **stats);
+void link_stats_free(struct link_stats *stats); /* NULL is allowed */
 
 #define LINK_STATS_MOST 64
 
-/* How many peers a rank tells of: the first so many of them, which are put in order here: those who
- * were waited for longest, or to whom bytes were on their way longest, come first. NULL: 0. */
-int link_stats_sort(struct link_stats *flows);
+/* Puts the peers with the longest times first. Returns how many of them are reported, at most
+ * LINK_STATS_MOST. NULL: 0. */
+int link_stats_sort(struct link_stats *stats);
 
 /* Before (sign -1) and after (+1) the timed iterations. NULL is allowed. */
-void link_stats_count(struct link_stats *flows, struct links *links, int sign);
+void link_stats_count(struct link_stats *stats, struct links *links, int sign);
 
 #endif

@@ -122,7 +122,7 @@ static void peers_decode(struct reader *reader, int ranks, struct rank_summary *
         return;
     summary->peer = calloc(peers, sizeof *summary->peer);
     if (!summary->peer)
-        fail(STATUS_ERROR, "out of memory for what goes to %u peers", peers);
+        fail(STATUS_ERROR, "out of memory for the link statistics of %u peers", peers);
     reader->bad |= summary->peer == NULL;
     for (uint32_t i = 0; i < peers && !reader->bad; i++) {
         struct peer_stats *peer = &summary->peer[summary->peers++];

@@ -1,5 +1,5 @@
 /*
- * report.h - what a run has to say, handed from the session to whoever prints it.
+ * report.h - the results of a run, as the session hands them to a printer.
  */
 #ifndef CCTEST_MEASURE_REPORT_H
 #define CCTEST_MEASURE_REPORT_H
@@ -40,14 +40,14 @@ struct result {
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
     struct statistics time_us;
     double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */
-    int late_rank;       /* -1: nobody stands out */
+    int late_rank;       /* -1: none stands out */
     double late_us;      /* its median lateness */
     int ranks;
-    struct bottleneck bottleneck; /* who is to blame for the time */
-    char bottleneck_text[320];    /* the same as words; "": nobody, or it was not asked for */
-    struct rank_sample *samples;  /* of each rank, the ledger's, which frees them after
+    struct bottleneck bottleneck; /* what accounts for the time */
+    char bottleneck_text[320];    /* the same as a sentence; "": none, or not asked for */
+    struct rank_sample *samples;  /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
-    struct rank_profile *profile; /* of each rank, the ledger's; NULL: not asked for */
+    struct rank_profile *profile; /* of each rank; the results free it; NULL: not asked for */
 };
 
 struct participants {
@@ -62,8 +62,7 @@ struct job_end {
     enum status status;
     const struct job_error *errors;
     int error_count;
-    long long
-        strangers; /* connections that were none of the job's and were dropped; -1: not known */
+    long long strangers; /* connections from outside the job that were dropped; -1: not known */
 };
 
 /* All calls come from rank 0's main thread. */
@@ -76,7 +75,7 @@ struct report {
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);
-    const char *_Atomic writing; /* what a call writes to just now, for a human; NULL: nothing */
+    const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
 };
 
 #endif

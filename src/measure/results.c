@@ -23,12 +23,12 @@ static void error_add(struct results *results, const struct job_error *error)
     struct job_error *more =
         realloc(results->errors, ((size_t)results->error_count + 1) * sizeof *more);
     if (!more)
-        return; /* it has been said on stderr */
+        return; /* it is on stderr already */
     results->errors = more;
     more[results->error_count++] = *error;
 }
 
-/* How the messages of a line begin, and what the findings are about. */
+/* A line whose findings are reported. */
 struct line {
     const struct job *job;
     const struct rank_result *mine;
@@ -81,7 +81,7 @@ static void faults_report(struct results *results, const struct line *line,
     for (int f = 0; f < groups->count && f < FAULTS_SAID; f++) {
         const struct finding_group *group = &groups->list[f];
         struct rank_list list = {0};
-        char message[sizeof((struct job_error *)0)->message], ranks[RANK_LIST_MOST];
+        char message[MESSAGE_MOST], ranks[RANK_LIST_MOST];
         struct text text = text_in(ranks, sizeof ranks);
         for (int i = 0; i < group->count; i++)
             rank_list_put(&list, group->ranks[i]);
@@ -94,12 +94,12 @@ static void faults_report(struct results *results, const struct line *line,
         say("wrong data at other ranks: %d more faults", groups->count - FAULTS_SAID);
     for (int r = 0; r < line->summaries->count; r++) {
         const struct finding *finding = &line->summaries->of[r].finding;
-        struct job_error error = {.rank = r, .phase = "check"};
+        char message[MESSAGE_MOST];
         struct finding_group group = finding_group_of_rank(finding, &r);
         if (finding->kind == FINDING_NONE)
             continue;
-        snprintf(error.host, sizeof error.host, "%s", line->members[r].host);
-        fault_message(line, &group, error.message, sizeof error.message);
+        fault_message(line, &group, message, sizeof message);
+        struct job_error error = job_error_make(r, line->members[r].host, "check", message);
         error_add(results, &error);
     }
 }
@@ -185,7 +185,7 @@ static enum status result_times(struct result *result, const struct job *job,
     return status;
 }
 
-/* Where each rank's time went; nothing where nobody asked, or nothing was timed. */
+/* Each rank's time by activity, if it was asked for and iterations were timed. */
 static enum status result_profile(struct result *result, const struct job *job,
                                   const struct rank_summaries *summaries)
 {

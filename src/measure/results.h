@@ -25,10 +25,10 @@ enum status results_add_line(struct results *results, const struct rank_result *
                              const struct job *job, const struct member *members,
                              const struct blobs *blobs, struct report *report);
 
-/* Adds what the control plane had to report. */
+/* Adds the errors of the control plane. */
 void results_add_errors(struct results *results, const struct job_error *errors, int count);
 
-/* What the data says of the job: wrong data, too slow, or all as asked. STATUS_OK at other
+/* The status that follows from the results: wrong data, too slow, or all as asked. STATUS_OK at other
  * ranks. */
 enum status results_status(const struct results *results, const struct job *job);
 void results_free(struct results *results);

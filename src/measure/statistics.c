@@ -1,5 +1,5 @@
 /*
- * statistics.c - samples, and what is said about them.
+ * statistics.c - percentiles and bandwidth from samples, and the rank that begins late.
  */
 #include "measure/statistics.h"
 

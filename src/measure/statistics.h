@@ -1,5 +1,5 @@
 /*
- * statistics.h - samples, and what is said about them.
+ * statistics.h - percentiles and bandwidth from samples, and the rank that begins late.
  */
 #ifndef CCTEST_MEASURE_STATISTICS_H
 #define CCTEST_MEASURE_STATISTICS_H
@@ -19,7 +19,7 @@ struct statistics statistics_of(uint64_t *samples, size_t count);
 /* GB/s = 1e9 bytes a second; 0 when the time is 0. */
 double bandwidth_algorithm(size_t bytes, double microseconds);
 
-/* Is one rank to blame for being late? `late[r]`: the median, in nanoseconds, of the time between
+/* Does one rank begin later than all others? `late[r]`: the median, in nanoseconds, of the time between
  * the start barrier's release and rank r's own beginning; `duration` the p50 of the iterations.
  * Returns the rank, or -1 where none stands out (twice the others' largest, and at least a tenth of
  * the duration and 20 microseconds). */

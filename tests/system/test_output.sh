@@ -106,14 +106,14 @@ for kind in json csv; do
     check "--$kind: nothing was read" test -s "$scratch/read"
     [ $kind = csv ] || check_json "$scratch/read" 'd["status"] == "ok"'
     RUN_LIMIT=10 cctest allreduce "${small[@]}" --$kind "$scratch/fifo"
-    check_status 1 "--$kind to a FIFO that nobody reads"
-    check_says "^cctest: $scratch/fifo is a FIFO that nobody reads: start its reader first$"
+    check_status 1 "--$kind to a FIFO without a reader"
+    check_says "^cctest: $scratch/fifo is a FIFO without a reader: start its reader first$"
     check "ranks were started" test ! -s "$out"
 done
 for kind in json svg; do
     RUN_LIMIT=10 cctest plan allreduce -a ring --$kind "$scratch/fifo"
-    check_status 1 "a plan's --$kind to a FIFO that nobody reads"
-    check_says "is a FIFO that nobody reads"
+    check_status 1 "a plan's --$kind to a FIFO without a reader"
+    check_says "is a FIFO without a reader"
 done
 echo kept >"$scratch/real.json"
 ln -s real.json "$scratch/link.json"
