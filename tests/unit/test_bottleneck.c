@@ -1,5 +1,5 @@
 /*
- * test_bottleneck.c - who is blamed: on cases made by hand, and on noisy ones like those of a machine
+ * test_bottleneck.c - the bottleneck: of cases made by hand, and of noisy ones like those of a machine
  * with more ranks than cores.
  */
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void test_thresholds(void **state)
     assert_nobody(&scene);
 }
 
-/* With little to compare with, nobody is named. */
+/* With little to compare with, there is no bottleneck. */
 static void test_too_few(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void test_noise(void **state)
         bottleneck = found(&scene);
         late += bottleneck.kind == BOTTLENECK_RANK && bottleneck.rank == rank;
     }
-    print_message("%d trials, %d with a culprit: %d named where nobody is to blame; a link: %d "
+    print_message("%d trials, %d with a bottleneck: %d named where there is none; a link: %d "
                   "right, %d wrong; a rank: %d right\n",
                   TRIALS, tried, named, right, wrong, late);
     assert_int_equal(named, 0);

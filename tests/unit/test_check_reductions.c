@@ -168,7 +168,7 @@ static void test_chunks_differ(void **state)
         &bench, "the contribution of rank 2 is missing in 2 stretches of elements 1000..5999");
     assert_non_null(
         strstr(bench.sentence, "the contributions of ranks 2, 3 are missing in elements"));
-    assert_null(strstr(bench.sentence, "no story"));
+    assert_null(strstr(bench.sentence, "no explanation fits"));
     bench_close(&bench);
 }
 

@@ -1,7 +1,7 @@
 /*
  * test_exact.c - the inputs keep what the table at the head of pattern.c promises, for each type
  * and operator: every order and bracketing of a reduction gives the same bits, and a contribution
- * that is missing, doubled or stale shows, in the fraction of elements that is told there.
+ * that is missing, doubled or stale shows, in the fraction of elements that the table gives.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -302,7 +302,7 @@ static void test_averages_lose_little(void **state)
 }
 
 /* Contributions as pattern_combine() lets them enter are those that were tried above, and all of
- * them doubled are exact still: blame predicts such results, in whatever order they came. */
+ * them doubled are still exact: hypotheses predict such results, in any order. */
 static void doubling_all_is_exact(const struct datatype *type, const struct reduction *op,
                                   int ranks)
 {
