@@ -1,5 +1,5 @@
 /*
- * problems.h - what tests that go through all algorithms need to pose a problem to each.
+ * problems.h - makes problems for tests that run all algorithms.
  */
 #ifndef CCTEST_TESTS_PROBLEMS_H
 #define CCTEST_TESTS_PROBLEMS_H

@@ -1,6 +1,6 @@
 /*
- * test_auto.c - what `-a auto` picks: always something that accepts, with a reason, and on either
- * side of every boundary what the table in algorithms/auto.c says.
+ * test_auto.c - the choice of `-a auto`: always an algorithm that accepts, with a reason, and on either
+ * side of every boundary the one of the table in algorithms/auto.c.
  */
 #include "base/log.h"
 #include "schedule/algorithm.h"
@@ -32,7 +32,7 @@ static bool shape_nth(int number, int ranks, struct shape **shape)
         case 3: /* two nodes, even where they can be */
             group[r] = r >= (ranks + 1) / 2;
             break;
-        case 4: /* nodes of four, the last of what is left */
+        case 4: /* nodes of four, the last one of the rest */
             group[r] = r / 4;
             break;
         case 5: /* round robin over three */

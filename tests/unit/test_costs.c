@@ -1,5 +1,5 @@
 /*
- * test_costs.c - what every algorithm costs, counted, is what costs.def says: rounds, and messages
+ * test_costs.c - the counted costs of every algorithm equal those of costs.def: rounds, and messages
  * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
  * algorithm.
  */
@@ -59,22 +59,22 @@ static const struct row {
 static bool rounds_agree(const struct program *program, char why[TRIAL_WHY])
 {
     char error[TRIAL_WHY];
-    struct joint_schedule *e = joint_create(PROGRAM(program), error, sizeof(error));
-    bool agree = e;
+    struct joint_schedule *joint = joint_create(PROGRAM(program), error, sizeof(error));
+    bool agree = joint;
 
     snprintf(why, TRIAL_WHY, "%s", error);
-    for (uint32_t g = 0; agree && g < e->count; g++) {
-        if (e->partner[g] == NO_OPERATION)
+    for (uint32_t g = 0; agree && g < joint->count; g++) {
+        if (joint->partner[g] == NO_OPERATION)
             continue;
-        int here = joint_operation(e, g)->step;
-        int there = joint_operation(e, e->partner[g])->step;
+        int here = joint_operation(joint, g)->step;
+        int there = joint_operation(joint, joint->partner[g])->step;
 
         agree = here == there;
         if (!agree)
             snprintf(why, TRIAL_WHY, "%s is of round %d, its other end of round %d",
-                     joint_title(e, g).text, here, there);
+                     joint_title(joint, g).text, here, there);
     }
-    joint_free(e);
+    joint_free(joint);
     return agree;
 }
 
@@ -114,7 +114,7 @@ static bool is_fenced(const struct trial *trial)
     return false;
 }
 
-/* Raises `cost` to what the trial costs where that is more. */
+/* Raises `cost` to the maximum of it and the costs of the trial. */
 static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
 {
     struct program program;

@@ -72,7 +72,7 @@ static void they_add_up(void **state)
     }
 }
 
-/* What is sent is what is received, and lies where the blocks before it end. */
+/* Sender and receiver agree on every block, and a block begins where those before it end. */
 static void both_sides_agree(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void hot_has_its_share(void **state)
                 assert_true(llabs((long long)block(counts, from, i) - (long long)rest) <= 2);
         }
         counts_free(counts);
-        counts = counts_of(text, COUNTS_VECTOR, 1, 99, 1); /* who is alone has all */
+        counts = counts_of(text, COUNTS_VECTOR, 1, 99, 1); /* a single rank has all */
         assert_int_equal(block(counts, 0, 0), 99);
         counts_free(counts);
     }

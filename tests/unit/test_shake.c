@@ -82,7 +82,7 @@ static void shatters(enum collective_id collective, bool in_place, int variant, 
     program_free(&program);
 }
 
-/* Receives that are posted early are no deadlock, unless what is to be sent lies under them. */
+/* Receives that are posted early do not deadlock, unless they overwrite unsent data. */
 static void deadlock_in_program_order(void **state)
 {
     struct program program;
@@ -99,7 +99,7 @@ static void deadlock_in_program_order(void **state)
         "which waits for rank 0's operation 1 (send to rank 1), which waits for the first");
 }
 
-/* A fence is kept: what comes after it starts only when what stands before is complete. */
+/* A fence holds: later operations start only when all earlier ones are complete. */
 static void deadlock_by_fences(void **state)
 {
     struct program program;
@@ -152,7 +152,7 @@ static void fences_removed(void **state)
     program_free(&program);
 }
 
-/* A run depends on its seed alone, so what it finds can be seen again. */
+/* A run depends on its seed alone, so its findings can be reproduced. */
 static void seeds_repeat(void **state)
 {
     struct program program;

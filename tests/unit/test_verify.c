@@ -1,5 +1,5 @@
 /*
- * test_verify.c - the verifier says yes to what is right, and names what is wrong.
+ * test_verify.c - the verifier accepts correct schedules, and names each fault.
  *
  * Each test takes a right program, breaks it in one way, and wants the sentence that names that
  * way.
@@ -133,7 +133,7 @@ static void lane_order(void **state)
     program_free(&program);
 }
 
-/* Allreduce: everybody sends the vector to everybody, who adds up what has come. */
+/* Allreduce: every rank sends its vector to every other, which adds up all of them. */
 enum { SUM_FORGOTTEN = 1, SUM_TWICE, SUM_TOO_EARLY, SUM_ONE_AREA, SUM_NO_RECEIVE, SUM_SHIFTED };
 
 static void allreduce_page(const struct page *page)
@@ -199,7 +199,7 @@ static void contribution_doubled(void **state)
                     "rank 1's destination element 0: the contribution of rank 2 is in it "
                     "2 times");
     program_write(&program, COLLECTIVE_ALLREDUCE, 3, 4, false, allreduce_page, SUM_TWICE);
-    verify(PROGRAM(&program), true, &verification); /* nobody minds where x with x is x */
+    verify(PROGRAM(&program), true, &verification); /* harmless where x with x is x */
     assert_true(verification.right);
     verification_free(&verification);
     program_free(&program);

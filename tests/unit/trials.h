@@ -67,7 +67,7 @@ static inline void trial_text(const struct trial *trial, char text[TRIAL_TEXT])
              problem->root, problem->in_place ? "in place" : "out of place", trial->channels);
 }
 
-/* All ranks' schedules; false: `why` says what went wrong, and there are none. */
+/* All ranks' schedules; false: there are none, for the reason in `why`. */
 static inline bool trial_build(const struct trial *trial, struct program *program,
                                char why[TRIAL_WHY])
 {
@@ -90,7 +90,7 @@ static inline bool trial_build(const struct trial *trial, struct program *progra
     return true;
 }
 
-/* Combining twice changes nothing: what barriers count on. */
+/* Combining twice changes nothing: barriers rely on it. */
 static inline bool trial_idempotent(const struct trial *trial)
 {
     return trial->problem.collective->id == COLLECTIVE_BARRIER;
