@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rank_list.h"
+#include "base/text.h"
 
 #define STRAYED_MOST 3 /* ranks whose parents are named in a message */
 
@@ -302,7 +303,7 @@ void root_admit(void *argument, struct wire *wire, const struct join_request *re
 }
 
 /* Names the ranks that called, and did not arrive at the parent that they were sent to. */
-static void text_add_strayed(const struct root *root, char *text, size_t size)
+static void text_add_strayed(struct text *text, const struct root *root)
 {
     const char *separator = "; sent to another rank, and not arrived there:";
     int strayed = 0;
@@ -311,20 +312,17 @@ static void text_add_strayed(const struct root *root, char *text, size_t size)
         const struct join_request *parent = &root->peers[peer->parent].request;
         if (peer->state != PEER_SENT || ++strayed > STRAYED_MOST)
             continue;
-        size_t end = strlen(text);
-        snprintf(text + end, size - end,
-                 "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator, rank,
-                 peer->request.host.name, peer->request.pid, peer->parent, parent->host.name,
+        text_add(text, "%s rank %d (host %s, pid %ld) to rank %d (host %s, pid %ld)", separator,
+                 rank, peer->request.host.name, peer->request.pid, peer->parent, parent->host.name,
                  parent->pid);
         separator = ",";
     }
-    size_t end = strlen(text);
     if (strayed > STRAYED_MOST)
-        snprintf(text + end, size - end, " and %d more", strayed - STRAYED_MOST);
+        text_add(text, " and %d more", strayed - STRAYED_MOST);
 }
 
 /* Names the ranks that are not here at the deadline; returns the first. */
-static int missing_text(struct root *root, char *text, size_t size)
+static int text_add_missing(struct text *text, const struct root *root)
 {
     char list[RANK_LIST_MOST] = "ranks";
     bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
@@ -339,14 +337,13 @@ static int missing_text(struct root *root, char *text, size_t size)
     if (missing)
         rank_list_text(missing, root->ranks, list, sizeof list);
     free(missing);
-    snprintf(text, size, "%d of %d ranks did not join within %.3g s: %s%s",
-             root->ranks - root->joined, root->ranks, root->control->config.timeout, list,
+    text_add(text, "%d of %d ranks did not join within %.3g s: %s%s", root->ranks - root->joined,
+             root->ranks, root->control->config.timeout, list,
              absent ? "; were they started, and can they reach this host?" : "");
-    text_add_strayed(root, text, size);
+    text_add_strayed(text, root);
     uint64_t rejected = atomic_load(&root->control->rejected);
-    size_t end = strlen(text);
     if (rejected > 0)
-        snprintf(text + end, size - end, " (%llu connection%s dropped, the last from %s)",
+        text_add(text, " (%llu connection%s dropped, the last from %s)",
                  (unsigned long long)rejected, rejected == 1 ? " was" : "s were",
                  root->rank_acceptor.acceptor.last_stranger);
     return first;
@@ -378,7 +375,8 @@ void root_check_joining(struct root *root)
             root->joined, root->ranks);
         root_fail(root, STATUS_ERROR, text);
     } else if (control->helper.now - root->progressed > control->config.timeout) {
-        int missing = missing_text(root, text, sizeof text);
+        struct text message = text_in(text, sizeof text);
+        int missing = text_add_missing(&message, root);
         root_give_up(root, missing, root->peers[missing].request.host.name, STATUS_TIMEOUT, text);
     }
 }

@@ -1,12 +1,12 @@
 /*
- * frames.c - the control plane's frames, out of a stream that comes in pieces, with somebody on the
- * way who changes it.
+ * frames.c - the control plane's frames, out of a stream that comes in pieces and was changed on
+ * the way.
  *
  * Input: one byte that says how the stream is cut into pieces; the change: where (16 bits), how
- * many bytes are left out there, how many are put in, and those; then what a peer says: of each
- * frame its type, its rank (32 bits), its length (16 bits) and its content.
+ * many bytes are left out there, how many are put in, and those; then the peer's frames: of each
+ * its type, its rank (32 bits), its length (16 bits) and its content.
  *
- * What was said before the change is heard, up to what no peer of ours says; nothing behind it is.
+ * The frames before the change are taken, up to the first invalid one; none behind it is.
  */
 #include "control/frame.h"
 
@@ -35,7 +35,7 @@ static void open_pair(int pair[2])
         abort();
 }
 
-/* What leaves when all of the input is said. */
+/* Reads the frames, and the stream that they become. */
 static void speech_read(struct speech *speech, struct reader *input)
 {
     const struct aead_keys seals = {0};
@@ -71,12 +71,12 @@ static void speech_free(struct speech *speech)
     bytes_free(&speech->stream);
 }
 
-static bool makes_sense(const struct frame *frame)
+static bool frame_is_valid(const struct frame *frame)
 {
     return frame->rank >= 0 && frame->type > 0 && frame->type < FRAME_TYPES;
 }
 
-/* All frames that are here are the next ones that were said. */
+/* All frames that have come are the next ones that were sent. */
 static enum frame_state take_all(struct wire *wire, const struct speech *speech, int *taken)
 {
     struct frame frame;
@@ -84,7 +84,7 @@ static enum frame_state take_all(struct wire *wire, const struct speech *speech,
     while ((state = wire_take(wire, &frame)) == FRAME_WHOLE) {
         require(*taken < speech->count);
         const struct frame *said = &speech->sayings[(*taken)++].frame;
-        require(makes_sense(said));
+        require(frame_is_valid(said));
         require(frame.type == said->type && frame.rank == said->rank && frame.size == said->size);
         require(memcmp(frame.data, said->data, frame.size) == 0);
     }
@@ -108,7 +108,7 @@ static void hear(const struct speech *speech, const struct bytes *stream, size_t
         last = take_all(&wire, speech, &taken);
     }
     while (expected < speech->count && speech->sayings[expected].end <= changed &&
-           makes_sense(&speech->sayings[expected].frame))
+           frame_is_valid(&speech->sayings[expected].frame))
         expected++;
     require(taken == expected);
     if (expected < speech->count && speech->sayings[expected].end <= changed)

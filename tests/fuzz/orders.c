@@ -1,10 +1,10 @@
 /*
- * orders.c - rank 0's helper, or that of another rank, hears frames in any order, of any rank and
- * with any content: its whole loop runs as it is, in this thread.
+ * orders.c - the helper of rank 0, or of another rank, receives frames in any order, of any rank
+ * and with any content. Its whole loop runs as it is, in this thread.
  *
- * What the loop meets from outside is of this file: who gets through the lobby, whether a call is
- * answered, and, since all of it waits in poll(), when time passes and what has come meanwhile. So
- * no clock and no other process has a part in it, and an input always does the same.
+ * This file stands in for the outside: which connections are accepted, whether a call is answered,
+ * and, since the loop waits in poll() only, when time passes and what has come meanwhile. No clock
+ * and no other process has a part in it, so an input always does the same.
  *
  * Input: how many ranks there are, how many may be connected to one, and whose helper it is; then
  * steps (enum step). When they are over, nothing comes any more, and the helper has to find its end
@@ -56,7 +56,7 @@ static void step_babble(struct reader *input)
     free(content);
 }
 
-/* Who waits for an exchange is to get its result. */
+/* A main thread that queues a share waits for its result. */
 static void step_queued(struct reader *input)
 {
     struct control *control = world.control;
@@ -198,7 +198,7 @@ static void main_thread_live(void)
         return;
     if (world.ended == 0)
         world.ended = control->helper.now;
-    /* It closes when all was said, and before the helper loses its patience. */
+    /* It closes when the input is over, and before the helper ends the process. */
     bool closes = world.input.left == 0 || control->helper.now - world.ended > 1;
     control->mailbox.main = closes ? MAIN_CLOSING : MAIN_INFORMED;
 }

@@ -1,6 +1,6 @@
 /*
- * orders_world.h - what the helper of orders.c meets: connections, and in place of the lobby and of
- * calls, those that the input lets through.
+ * orders_world.h - the outside of the helper of orders.c: connections, and a rank acceptor and a
+ * connector that let through what the input says.
  */
 #ifndef CCTEST_FUZZ_ORDERS_WORLD_H
 #define CCTEST_FUZZ_ORDERS_WORLD_H
@@ -43,7 +43,7 @@ static const int queued_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED};
 struct line {
     struct wire wire;
     struct join_request request;
-    int pending; /* the helper's end, as long as it stands in the lobby; -1: it is in, or out */
+    int pending; /* the helper's end, until it is accepted; -1: it was, or there is none */
 };
 
 /* All there is beside the helper; made anew for each input. */
@@ -93,7 +93,7 @@ static struct line *line_choose(struct reader *input)
     return world.count ? &world.lines[number % (unsigned)world.count] : NULL;
 }
 
-/* Whatever the helper says, who hears it can make sense of it. */
+/* Every frame that the helper sends is valid. */
 static void frame_judge(const struct frame *frame)
 {
     const struct control *control = world.control;
@@ -141,9 +141,9 @@ static void line_hear(struct line *line)
     require(state == FRAME_PART);
 }
 
-/* ---- in place of the lobby and of calls ---- */
+/* ---- in place of the rank acceptor and the connector ---- */
 
-/* Its door has no listeners, so nobody comes by itself. */
+/* There are no listeners, so no connection comes by itself. */
 bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument)
 {
@@ -161,7 +161,7 @@ void rank_acceptor_close(struct rank_acceptor *rank_acceptor)
     world.rank_acceptor = NULL;
 }
 
-/* Lets those in who wait. */
+/* Accepts the pending connections. */
 static void rank_acceptor_let_in(void)
 {
     for (int i = 0; i < world.count && world.rank_acceptor; i++) {

@@ -1,6 +1,6 @@
 /*
- * jobs.h - what the tests of the control plane share: a job whose ranks live in this process as
- * threads, or in children of it, and what came of each.
+ * jobs.h - for the tests of the control plane: a job whose ranks are threads of this process or
+ * children of it, and the outcome of each.
  */
 #ifndef CCTEST_TEST_JOBS_H
 #define CCTEST_TEST_JOBS_H
@@ -22,7 +22,7 @@
 #include "control/mailbox.h"
 #include "control/rank_acceptor.h"
 
-#define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a lobby holds */
+#define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a rank acceptor holds */
 
 /* In shared memory, for ranks that are processes. */
 struct job_of_ranks {

@@ -1,5 +1,5 @@
 /*
- * pending.h - what the tests of the control plane share of the ranks that they make by hand.
+ * pending.h - ranks made by hand, for the tests of the control plane.
  */
 #ifndef CCTEST_TESTS_UNIT_PENDING_H
 #define CCTEST_TESTS_UNIT_PENDING_H
@@ -12,7 +12,7 @@
 #include "net/socket.h"
 #include "jobs.h"
 
-/* The socket of the next who calls, that is not blocking. */
+/* The non-blocking socket of the next connection. */
 static inline int pending_accept(const struct listeners *listeners)
 {
     struct pollfd set[ADDRESSES_MOST];
@@ -27,8 +27,7 @@ static inline int pending_accept(const struct listeners *listeners)
     return fd;
 }
 
-/* Proves itself as who knows the job's secret, and hears that the other end does; returns the wire
- * between them. */
+/* Authenticates with the job's secret; returns the wire. */
 static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bool accepts,
                                       const struct join_request *request)
 {
@@ -48,7 +47,7 @@ static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bo
     return wire;
 }
 
-/* Calls who listens there as who says this of itself, and proves itself. */
+/* Connects to `where` with this request, and authenticates. */
 static inline struct wire pending_call(const struct job_of_ranks *job,
                                        const struct join_request *request,
                                        const struct address *where)
@@ -56,7 +55,7 @@ static inline struct wire pending_call(const struct job_of_ranks *job,
     return shake_hands(job, socket_connect(where), false, request);
 }
 
-/* Answers the next who calls, as rank `rank`. */
+/* Accepts the next connection as rank `rank`. */
 static inline struct wire pending_answer(const struct job_of_ranks *job,
                                          const struct listeners *listeners, int rank)
 {

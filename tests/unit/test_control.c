@@ -1,6 +1,6 @@
 /*
- * test_control.c - the control plane with ranks as threads, and what it does with a peer that knows
- * the secret and sends nonsense.
+ * test_control.c - the control plane with ranks as threads, and with a peer that knows the secret
+ * and sends invalid frames.
  */
 #include "pending.h"
 
@@ -13,7 +13,7 @@
 
 #define RANKS 4
 
-/* A whole job of RANKS in which nobody may be silent for `timeout` seconds. */
+/* A whole job of RANKS with a deadline of `timeout` seconds. */
 static struct job_of_ranks *job_live(double timeout,
                                      enum status (*life)(struct control *, struct job_of_ranks *),
                                      enum status status)
@@ -141,7 +141,7 @@ static void test_missing_rank(void **state)
     job_free(job);
 }
 
-/* A rank 0 that proves itself and is never heard again: who has called it ends by itself. */
+/* A rank 0 that authenticates and then sends nothing: the rank that called it ends by itself. */
 static void test_mute_root(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_mute_root(void **state)
     job_free(job);
 }
 
-/* Connects as rank 3 would and proves itself. */
+/* Connects as rank 3 would, and authenticates. */
 static struct wire join_as_pending(const struct job_of_ranks *job, const char *options,
                                    const char *version)
 {
@@ -200,10 +200,10 @@ static struct job_of_ranks *say_as_member(const struct saying *sayings, int coun
     return job;
 }
 
-static void test_nonsense_from_a_member(void **state)
+static void test_invalid_frames_of_a_member(void **state)
 {
     (void)state;
-    static const struct saying nonsense[] = {
+    static const struct saying invalid[] = {
         {3, 99, "", 0},                                        /* of no type */
         {4, FRAME_HEARTBEAT, "", 0},                           /* from no rank */
         {-1, FRAME_HEARTBEAT, "", 0},                          /* likewise */
@@ -213,13 +213,13 @@ static void test_nonsense_from_a_member(void **state)
         {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
         {3, FRAME_REFUSED, "", 0},                             /* what only rank 0 says */
     };
-    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
-        job_free(say_as_member(&nonsense[i], 1, "", 0, STATUS_ERROR));
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++)
+        job_free(say_as_member(&invalid[i], 1, "", 0, STATUS_ERROR));
 }
 
-/* What comes over a member's connection, and is not what the member says, is not laid at its door
- * and never obeyed: it is a broken connection. */
-static void test_forged_words(void **state)
+/* Data on a member's connection that fails authentication is not the member's fault, and has no
+ * effect: the connection counts as broken. */
+static void test_forged_frames(void **state)
 {
     (void)state;
     static const struct {
@@ -241,7 +241,7 @@ static void test_forged_words(void **state)
     }
 }
 
-/* Who was alone, as rank 0 was stopped, says so when rank 0 goes on; that is not nonsense. */
+/* A rank that was isolated while rank 0 was stopped says GOODBYE; that is valid. */
 static void test_goodbye_before_the_end(void **state)
 {
     (void)state;
@@ -276,9 +276,9 @@ static void test_refusals(void **state)
     refused("different", CCTEST_VERSION, "other options than rank 0: 'different' there, 'same'");
 }
 
-/* Strangers that hang up, talk nonsense, stop in the middle, or say nothing at all, more of them
- * than the lobby holds: the ranks that come behind them join. */
-static void test_flood_of_strangers(void **state)
+/* Foreign connections that close, send invalid data, stop in the middle, or send nothing, more of
+ * them than the acceptor holds: the ranks that connect after them join. */
+static void test_flood_of_connections(void **state)
 {
     (void)state;
     enum { STRANGERS = 1000 };
@@ -321,11 +321,11 @@ int main(void)
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_mute_root),
-        cmocka_unit_test(test_nonsense_from_a_member),
-        cmocka_unit_test(test_forged_words),
+        cmocka_unit_test(test_invalid_frames_of_a_member),
+        cmocka_unit_test(test_forged_frames),
         cmocka_unit_test(test_goodbye_before_the_end),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_flood_of_strangers),
+        cmocka_unit_test(test_flood_of_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

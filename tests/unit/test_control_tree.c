@@ -1,6 +1,6 @@
 /*
- * test_control_tree.c - the control plane as a tree: deep ones, and one of 1,024 ranks, with ranks as
- * threads.
+ * test_control_tree.c - the control plane as a tree: deep ones, and one of 1,024 ranks, with ranks
+ * as threads.
  */
 #include "jobs.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_control_tree_faults.c - the control plane as a tree whose ranks are processes, any of which dies,
- * stops or pauses.
+ * test_control_tree_faults.c - the control plane as a tree whose ranks are processes, any of which
+ * dies, stops or pauses.
  */
 #include "jobs.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_control_tree_pending.c - what comes to the listeners of all ranks: strangers, and ranks of the job,
- * made by hand, that never arrive, are not to be reached, or do not carry on what others say.
+ * test_control_tree_pending.c - what connects to the listeners of all ranks: foreign processes, and
+ * ranks of the job, made by hand, that never arrive, are unreachable, or do not forward frames.
  */
 #include "pending.h"
 
@@ -58,7 +58,7 @@ static void test_rejected_at_all_ranks(void **state)
     assert_true(threads_start(job, 0, RANKS - 1));
     int each = job->listeners.count, count = 0;
     for (int i = 0; i < 1000 && count < (RANKS - 1) * each; i++, usleep(5000))
-        count = listening(list, PORTS_MOST) - (RANKS - 1); /* each lobby keeps a spare */
+        count = listening(list, PORTS_MOST) - (RANKS - 1); /* each rank acceptor keeps a spare */
     count = listening(list, PORTS_MOST);
     for (int i = 0; i < count; i++) {
         char byte;
@@ -106,7 +106,7 @@ static bool is_home(const struct address_list *home, const struct address *addre
     return false;
 }
 
-/* Who knows the secret, but has no place below a rank, is dropped there as a stranger. */
+/* A process that knows the secret, but has no place below a rank, is rejected there. */
 static void test_wrong_ranks_below(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static int pending_parent(struct wire *wire)
     return redirect.parent;
 }
 
-/* Of those that were sent elsewhere and are not heard there, rank 0 says who and where they are. */
+/* Rank 0 names the ranks that did not arrive at their parents, and their hosts. */
 static void test_strayed_ranks(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_strayed_ranks(void **state)
     job_free(job);
 }
 
-/* Who comes again gives a place back, and finds one, though not below itself. */
+/* A rank that calls again gives its place back, and gets another, though not below itself. */
 static void test_places(void **state)
 {
     (void)state;
@@ -201,8 +201,8 @@ static void test_places(void **state)
     job_free(job);
 }
 
-/* Who calls once more before it has heard that it was let in is still one process, also when all are
- * there already; another that says it is the same rank is not. */
+/* A rank that calls again before it knows that it was accepted is still one process, also when all
+ * have joined already. Another process that claims the same rank is not. */
 static void test_calls_again(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_calls_again(void **state)
     job_free(job);
 }
 
-/* The others are sent to a rank that nobody can reach, and find another place. */
+/* The others are sent to a rank that they cannot reach, and find another place. */
 static void unreachable_parent(const struct address_list *home)
 {
     struct job_of_ranks *job = job_create(5, 2, 8);
@@ -257,14 +257,14 @@ static void test_unreachable_parents(void **state)
     struct listeners listeners;
     struct address_list home;
     assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &listeners, &home));
-    unreachable_parent(&home); /* it takes the connection, and says nothing */
+    unreachable_parent(&home); /* it accepts connections, and sends nothing */
     listeners_close(&listeners);
     unreachable_parent(&home);
 }
 
-/* ---- a rank between rank 0 and another that does not carry on ---- */
+/* ---- a parent that does not forward frames ---- */
 
-/* Passes on what comes over `from`; was a WELCOME among it? */
+/* Forwards the frames of `from`; was a WELCOME among them? */
 static bool carry(struct wire *from, struct wire *to)
 {
     struct frame frame;
@@ -327,7 +327,7 @@ static enum status waiting_life(struct control *control, struct job_of_ranks *jo
     return all_meet(control);
 }
 
-/* Who only lost rank 0 is alone with that, whatever it says. */
+/* A parent that lost rank 0 takes no child with it, whatever it sends. */
 static void test_deaf_parent(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void test_deaf_parent(void **state)
     }
 }
 
-/* What a parent does not carry is said again. */
+/* A failure that a parent does not forward is sent again. */
 static void test_failure_behind_a_deaf_parent(void **state)
 {
     (void)state;
@@ -356,8 +356,8 @@ static enum status patient_life(struct control *control, struct job_of_ranks *jo
     return exchange_life(control, job);
 }
 
-/* Who calls rank 0 itself, as its parent is silent, and hangs up before it knows that it was let
- * in, is not lost. */
+/* A rank that connects to rank 0 because its parent is silent, and closes the connection before it
+ * knows that it was accepted, is not lost. */
 static void test_hung_up(void **state)
 {
     (void)state;

@@ -1,20 +1,20 @@
 /*
- * test_control_tree_uplink.c - the way of a rank to rank 0 when its parent is silent, step by step: the rank
- * is a real one, its parent and rank 0 are made by hand, so that each word between them is seen.
+ * test_control_tree_uplink.c - the connections of a rank whose parent is silent, step by step. The
+ * rank is a real one; its parent and rank 0 are made by hand, so that each frame is seen.
  */
 #include "pending.h"
 
 #include <unistd.h>
 
-/* Rank 2, its parent, rank 1, and rank 0: as these two see it. */
+/* The connections of rank 2, as its parent, rank 1, and rank 0 see them. */
 struct family {
     struct job_of_ranks *job;
     struct listeners listeners; /* the parent's */
     struct wire below;          /* from the parent to rank 2 */
-    struct wire voice;          /* from rank 0 to it */
+    struct wire direct;         /* from rank 0 to it */
 };
 
-/* After the end of the job it goes on only when it is let: until then it has all its connections. */
+/* After the end of the job the rank keeps its connections until the test lets it go on. */
 static enum status lingering_life(struct control *control, struct job_of_ranks *job)
 {
     enum status status = all_meet(control);
@@ -36,7 +36,7 @@ static void tell_verdict(struct wire *wire)
     bytes_free(&verdict);
 }
 
-/* Rank 2 joins through its parent, which brings nothing then, so that it speaks to rank 0 itself. */
+/* Rank 2 joins through its parent, which then falls silent, so that rank 2 connects to rank 0. */
 static void family_begin(struct family *family)
 {
     struct redirect redirect = {.parent = 1};
@@ -56,8 +56,8 @@ static void family_begin(struct family *family)
     pending_await(&family->below, FRAME_ATTACHED, &frame);
     members_encode(members, 3, &welcome);
     tell(&family->below, FRAME_WELCOME, &welcome);
-    family->voice = pending_answer(job, &job->listeners, 0);
-    pending_await(&family->voice, FRAME_HEARTBEAT, &frame);
+    family->direct = pending_answer(job, &job->listeners, 0);
+    pending_await(&family->direct, FRAME_HEARTBEAT, &frame);
     bytes_free(&place);
     bytes_free(&welcome);
 }
@@ -73,7 +73,7 @@ static void family_end(struct family *family)
         assert_int_equal(0, poll(&set, 1, 0));
     }
     wire_close(&family->below);
-    wire_close(&family->voice);
+    wire_close(&family->direct);
     listeners_close(&family->listeners);
     listeners_close(&job->listeners);
     job_free(job);
@@ -88,8 +88,8 @@ static void await_end(struct wire *wire)
     while (wire_fill(wire));
 }
 
-/* When its parent goes, it stays with rank 0, to which it speaks already; who loses that one then
- * is alone. */
+/* When its parent goes, the rank stays with rank 0, to which it is connected already. When it loses
+ * that connection, too, it is isolated. */
 static void test_parent_goes(void **state)
 {
     (void)state;
@@ -97,12 +97,12 @@ static void test_parent_goes(void **state)
     family_begin(&family);
     shutdown(family.below.fd, SHUT_WR);
     await_end(&family.below);
-    wire_close(&family.voice);
+    wire_close(&family.direct);
     family_end(&family);
 }
 
-/* When its parent brings beats again, it says so once, and no more to rank 0 itself; but both hear
- * that it knows the verdict. */
+/* When its parent brings heartbeats again, the rank says so once, and sends nothing more to rank 0
+ * itself; but both get its GOODBYE. */
 static void test_parent_speaks_again(void **state)
 {
     (void)state;
@@ -111,10 +111,10 @@ static void test_parent_speaks_again(void **state)
     struct frame frame;
     family_begin(&family);
     tell(&family.below, FRAME_HEARTBEAT, &nothing);
-    pending_await(&family.voice, FRAME_RETURNED, &frame);
+    pending_await(&family.direct, FRAME_RETURNED, &frame);
     tell(&family.below, FRAME_HEARTBEAT, &nothing);
     tell_verdict(&family.below);
-    pending_hear(&family.voice, &frame);
+    pending_hear(&family.direct, &frame);
     assert_int_equal(FRAME_GOODBYE, frame.type);
     pending_await(&family.below, FRAME_GOODBYE, &frame);
     family_end(&family);
@@ -127,9 +127,9 @@ static void test_rank_0_goes(void **state)
     struct family family;
     struct frame frame;
     family_begin(&family);
-    tell_verdict(&family.voice);
-    pending_await(&family.voice, FRAME_GOODBYE, &frame);
-    wire_close(&family.voice);
+    tell_verdict(&family.direct);
+    pending_await(&family.direct, FRAME_GOODBYE, &frame);
+    wire_close(&family.direct);
     await_end(&family.below);
     family_end(&family);
 }
