@@ -262,7 +262,7 @@ warned 1 RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500
 
 # --interface.
 for interface in nope localhost 127.0.0.2 "[127.0.0.1]" "[::1"; do
-    refused "no network device or address '.*' is up on this host: give --interface one of .*lo.*, or an address of theirs" \
+    refused "no network device or address '.*' is up on this host: give --interface one of .*lo.*, or an address of one of them" \
         allreduce --interface "$interface"
 done
 
