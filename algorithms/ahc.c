@@ -19,8 +19,8 @@
  *                   all regions in the node, then of each interval among its owners
  *   allgather       reduce_scatter in reverse
  *
- * `ahc-broke` is simpler: only the first m_min ranks of each node own units, and a rail is the ranks
- * with the same local rank. The other ranks' links between the nodes stay idle.
+ * `ahc-broke` is simpler: only the first m_min ranks of each node own units, and a rail is the
+ * ranks with the same local rank. The other ranks' links between the nodes stay idle.
  *
  * G nodes, the largest with M ranks and the smallest with m. The standard parts are NB inside and
  * rings between; for ahc-broke rings inside, too, since NB sends the rests of long shares many
@@ -32,8 +32,8 @@
  *   allgather              G-1 + ceil(log2 M)        up to (p - m/M) b           0
  *   allreduce, ahc-broke   2(M-1 + G-1)              up to (2 + (G-2)/(Gm)) n    up to n
  *
- * A rank of a ring between nodes passes on the interval of all regions except that of the next node.
- * So in allgather the rank of a large node before a small one sends most. A rank with several
+ * A rank of a ring between nodes passes on the interval of all regions except that of the next
+ * node. So in allgather the rank of a large node before a small one sends most. A rank with several
  * intervals works on them concurrently. Scratch of reduce_scatter: the rank's share of all regions
  * (n over the size of its node), and that of the parts.
  *

@@ -1,11 +1,11 @@
 /*
  * auto.c - the choice of `-a auto`: the first row that fits.
  *
- * The rows are a rule of thumb for most machines, similar to the tables of MPICH, Open MPI, NCCL and
- * HCCL. Small messages get few steps, large ones few bytes; between them log p steps that still send
- * the minimum. On several nodes, large messages use hierarchical algorithms. The rule knows nothing
- * about the machine: `-a all` finds the fastest. It never picks `pipeline`, which pays off only if
- * both levels are busy at once.
+ * The rows are a rule of thumb for most machines, similar to the tables of MPICH, Open MPI, NCCL
+ * and HCCL. Small messages get few steps, large ones few bytes; between them log p steps that still
+ * send the minimum. On several nodes, large messages use hierarchical algorithms. The rule knows
+ * nothing about the machine: `-a all` finds the fastest. It never picks `pipeline`, which pays off
+ * only if both levels are busy at once.
  *
  * Sizes are those that tables print; for alltoall, gather and scatter they are those of one block.
  */

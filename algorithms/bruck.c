@@ -1,8 +1,8 @@
 /*
  * bruck.c - alltoall and allgather in a logarithmic number of phases.
  *
- * Alltoall. Slot i holds the block of rank r for rank r+i, which has to travel i ranks ahead. Write i
- * in base k. In the phase of weight w, all slots whose digit of that weight is j travel j*w ranks
+ * Alltoall. Slot i holds the block of rank r for rank r+i, which has to travel i ranks ahead. Write
+ * i in base k. In the phase of weight w, all slots whose digit of that weight is j travel j*w ranks
  * ahead, as one message. After the last phase every block is at its destination, and slot i holds
  * the block of rank r-i.
  *
@@ -31,8 +31,8 @@
  * unsent data, and slots that travel together are contiguous. Radix 2: about (log2(p) / 2 - 1) p b
  * of scratch.
  *
- * bruck-zero travels the other way: slot i holds the block for rank r-i and travels down. At the end
- * slot i holds the block of rank r+i, and on its way it may use the memory of block r+i in the
+ * bruck-zero travels the other way: slot i holds the block for rank r-i and travels down. At the
+ * end slot i holds the block of rank r+i, and on its way it may use the memory of block r+i in the
  * destination: no rotation is needed. Slots alternate between that memory and scratch, of which
  * p - 1 - ceil(log2 p) blocks are used: a slot with a single hop needs none.
  *
@@ -56,8 +56,8 @@ struct slots {
     const int *filled;          /* or none, if this is 0 for its origin; NULL: all have some */
 };
 
-/* The slots whose digit of weight w is j, ascending: those without a higher digit, for which this is
- * the last hop, come first. Returns how many. */
+/* The slots whose digit of weight w is j, ascending: those without a higher digit, for which this
+ * is the last hop, come first. Returns how many. */
 static int slots_of_digit(int p, long w, long j, long radix, int *which)
 {
     int count = 0;

@@ -23,9 +23,9 @@
  *   reduce       circulant        m-1+ceil(log2 p)   n                  up to n, the root 0
  *   allgather    circulant-pipe   m-1+ceil(log2 p)   (p-1)b             0
  *
- * Reduce is broadcast reversed in time: its root receives n + (q-1) n/m. Allgather is a broadcast of
- * every rank at once; all segments of a round are one message. There are segments=m segments, or as
- * many as elements if these are fewer.
+ * Reduce is broadcast reversed in time: its root receives n + (q-1) n/m. Allgather is a broadcast
+ * of every rank at once; all segments of a round are one message. There are segments=m segments, or
+ * as many as elements if these are fewer.
  *
  * Used by: MPICH (circ_graph). Source: Traff, "Optimal broadcast schedules in logarithmic time with
  * applications to broadcast, all-broadcast, reduction and all-reduction", 2024.

@@ -21,10 +21,11 @@
  *   reduce          mesh        2                p b; the root (p-1)b           b, the root 0
  *   broadcast       mesh        2                the root 2(p-1)b; all others (p-2)b   0
  *
- * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer first.
- * Operands are combined on arrival, in an order that does not depend on timing. A block begins with
- * its owner's operand, then takes those of lower ranks, then those of higher ones, so that operands
- * stay in rank order. Oneshot combines from rank 0 to p-1, so that all ranks get the same bits.
+ * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer
+ * first. Operands are combined on arrival, in an order that does not depend on timing. A block
+ * begins with its owner's operand, then takes those of lower ranks, then those of higher ones, so
+ * that operands stay in rank order. Oneshot combines from rank 0 to p-1, so that all ranks get the
+ * same bits.
  *
  * Used by: HCCL (Mesh), Open MPI (linear), UCC, MSCCL and MSCCL++ (allpairs), NCCL's symmetric-
  * memory kernels.

@@ -11,7 +11,8 @@
  *   fullmesh    ceil(floor(p/2)/(C/2))    (p-1)b    0  (n); C = 1: p-1 steps, as pairwise
  *   scattered   ceil((p-1)/C)             (p-1)b    0  (n)
  *
- * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer first.
+ * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer
+ * first.
  *
  * Used by: HCCL (grouped direct full mesh), MPICH (scattered), Open MPI (linear, linear_sync),
  * MSCCL (allpairs).

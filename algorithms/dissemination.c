@@ -1,12 +1,12 @@
 /*
- * dissemination.c - barrier: after phase i every rank has a signal, directly or not, of the k^i ranks
- * before it.
+ * dissemination.c - barrier: after phase i every rank has a signal, directly or not, of the k^i
+ * ranks before it.
  *
  *   p = 5, radix 2      phase 1: r -> r+1     phase 2: r -> r+2     phase 4: r -> r+4
  *
- * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: the result
- * of each rank combines the inputs of all ranks, so the data proves that no rank leaves too early.
- * Contributions arrive more than once, which does not change a bor.
+ * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: the
+ * result of each rank combines the inputs of all ranks, so the data proves that no rank leaves too
+ * early. Contributions arrive more than once, which does not change a bor.
  *
  * A phase combines into a different byte from the one that it sends; else all ranks would wait for
  * each other in a circle.

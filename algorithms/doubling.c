@@ -21,8 +21,8 @@
  *   allgather       recursive-doubling  log2 P (+2)     (p-1)b (*)           0
  *   barrier         recursive-doubling  log2 P (+2)     log2 P (+1) signals
  *
- * In brackets: more, if ranks fold. (*) Then an active rank sends up to 2.4 times as much, since its
- * windows hold the folded ranks' blocks as well, and these ranks get all blocks at the end. In
+ * In brackets: more, if ranks fold. (*) Then an active rank sends up to 2.4 times as much, since
+ * its windows hold the folded ranks' blocks as well, and these ranks get all blocks at the end. In
  * place, rec-halving and butterfly need b more, since the rank's block lies among unsent blocks.
  * q = ceil(log2 p).
  *
@@ -32,8 +32,9 @@
  * rabenseifner: in each step a rank sends half of its window and keeps half, near first; then the
  * way back. Operands stay in order, since a rank always holds the combination of a run of ranks.
  * rhd-far: the same far first: neighbours exchange the small parts, and the order is lost.
- * butterfly: rabenseifner's first half on the ranks' blocks. Rank v ends with the block whose number
- * has the bits of v in reverse order, so one more step moves blocks to their ranks (not for 2).
+ * butterfly: rabenseifner's first half on the ranks' blocks. Rank v ends with the block whose
+ * number has the bits of v in reverse order, so one more step moves blocks to their ranks (not
+ * for 2 ranks).
  * rec-halving: far first, rank v ends with block v.
  * Reduce and broadcast choose the active rank of each pair such that the root is active: no extra
  * message to or from it.

@@ -4,10 +4,10 @@
  *   2 groups of 3, rank 0      d = 0: ->1 <-2 | ->2 <-1      d = 1: ->3 <-3 | ->4 <-5 | ->5 <-4
  *
  * Groups are consecutive ranks of a node. Their size is the greatest common divisor of 8 and the
- * sizes of all nodes; with one node all ranks are one group. For each distance d between groups, and
- * each e inside: send to (group+d, index+e), receive from (group-d, index-e). The distances come in
- * quadratic order 0, 1, 3, 6, 10, ..., modulo a power of two, which spreads the peers of a group
- * over all groups.
+ * sizes of all nodes; with one node all ranks are one group. For each distance d between groups,
+ * and each e inside: send to (group+d, index+e), receive from (group-d, index-e). The distances
+ * come in quadratic order 0, 1, 3, 6, 10, ..., modulo a power of two, which spreads the peers of a
+ * group over all groups.
  *
  * p-1 rounds; every rank sends (p-1) blocks; no scratch, in place n. Up to `concurrency` rounds are
  * in flight between two fences, since NCCL's channels serve several peers at a time.

@@ -6,9 +6,9 @@
  *              0-1  2-3  4-5    1-2  3-4  5-0      0-1  2-3  4-5
  *   rank 0     0 <-> 1          0,1 <-> 4,5        4,5 <-> 2,3
  *
- * First the ranks of each pair (0,1), (2,3), ... swap their blocks; the two blocks are one unit from
- * then on. In each further round a rank changes to its other neighbour, sends the unit that it got
- * last and gets one that it lacks. Even ranks get units from below first, odd ranks from above.
+ * First the ranks of each pair (0,1), (2,3), ... swap their blocks; the two blocks are one unit
+ * from then on. In each further round a rank changes to its other neighbour, sends the unit that it
+ * got last and gets one that it lacks. Even ranks get units from below first, odd ranks from above.
  *
  * p/2 rounds; every rank sends (p-1) blocks; no scratch. p must be even.
  *

@@ -29,12 +29,12 @@
  *   allreduce, broadcast   2ceil(log2 p)   2(p-1)b                     0
  *   reduce                 2ceil(log2 p)   (p-1)b + floor(p/2) b       floor(p/2) b
  *
- * The blocks of a step are scattered over the buffer. If a vector is cut into blocks, their order is
- * free: nhr orders them such that the blocks of a step are contiguous (HCCL's slice map).
+ * The blocks of a step are scattered over the buffer. If a vector is cut into blocks, their order
+ * is free: nhr orders them such that the blocks of a step are contiguous (HCCL's slice map).
  *
- * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL does
- * when its buffers are smaller. NCCL also reorders these rounds to need fewer buffers; here each
- * block has its own memory anyway.
+ * pat:concurrency=C cuts the steps into rounds of one message of at most C blocks each, as NCCL
+ * does when its buffers are smaller. NCCL also reorders these rounds to need fewer buffers; here
+ * each block has its own memory anyway.
  *
  * The allgather of nb is the mirror image of that of bruck.c with radix 2; there the radix is an
  * option.

@@ -4,9 +4,9 @@
  *   p = 4, one way, rank 0 (s>t: the block of s for t)
  *      ->1 {0>1, 0>2, 0>3}  |  ->1 {3>1, 3>2}  |  ->1 {2>1}
  *
- * The block of s for t travels (t-s) mod p hops. Step k carries the blocks that started k ranks back
- * and have more than k hops, the one for the next rank first: that one ends there, the others go
- * on.
+ * The block of s for t travels (t-s) mod p hops. Step k carries the blocks that started k ranks
+ * back and have more than k hops, the one for the next rank first: that one ends there, the others
+ * go on.
  *
  *   name        steps        sent
  *   ring        p-1          p(p-1)/2 b

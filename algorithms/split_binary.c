@@ -8,8 +8,8 @@
  *       3     5      4
  *
  * floor(log2 p) + 1 steps. An inner rank sends 1.5 n: two halves down, one to its partner. For even
- * p the root sends 1.5 n, too: one half down each side, and one to the last rank. No scratch. In one
- * binary tree inner ranks send 2n: this sends less, for one more step.
+ * p the root sends 1.5 n, too: one half down each side, and one to the last rank. No scratch. In
+ * one binary tree inner ranks send 2n: this sends less, for one more step.
  *
  * Used by: Open MPI (split_binary_tree).
  */

@@ -9,9 +9,9 @@
  *             0-1 2-3 4-5 6-7     7-0 1-2 3-4 5-6     0-3 2-5 4-7 6-1
  *
  * reduce_scatter: for each block c the pairs form a tree towards rank c. The rank that meets c in
- * the last step sends its partial then. A rank that meets c, or a rank that sends later, in the step
- * before, sends then; and so on back to step 0. For even p each rank sends each other block exactly
- * once, also if p is not a power of two. allgather is the same, reversed in time.
+ * the last step sends its partial then. A rank that meets c, or a rank that sends later, in the
+ * step before, sends then; and so on back to step 0. For even p each rank sends each other block
+ * exactly once, also if p is not a power of two. allgather is the same, reversed in time.
  *
  * The trees of all blocks are alike: r and c may both be shifted by an even number, or mirrored (x
  * becomes 1 - x). So the tree of block 0 suffices.
@@ -23,7 +23,7 @@
  *   reduce_scatter  swing      q (odd p: q+1)    (p-1)b     any; q = ceil(log2 p), odd p: of p-1
  *   allgather       swing      the same          (p-1)b     any
  *   allreduce       swing      2q (2q+2)         2(p-1)b    any
- *   allreduce       swing-lat  q                 q n        powers of two: the whole vector each time
+ *   allreduce       swing-lat  q                 q n        powers of two: whole vectors
  *   broadcast       swing      q                 root q n   powers of two: holders double each step
  *
  * Scratch: reduce_scatter a block for each block on its way, allreduce none, swing-lat n, since it
@@ -102,9 +102,9 @@ static struct swing_step swing_step_of(struct builder *b, const int *tree, int p
     return step;
 }
 
-/* A target must equal its input or be disjoint from it. If a step combines some blocks for the first
- * time and others again, the former are first copied to their partial. That never happens up to 20
- * ranks, nor for powers of two. */
+/* A target must equal its input or be disjoint from it. If a step combines some blocks for the
+ * first time and others again, the former are first copied to their partial. That never happens up
+ * to 20 ranks, nor for powers of two. */
 static void taken_level(struct builder *b, const struct group *g, const struct swing_step *step,
                         struct message *have, const struct view *partial, int *combined)
 {

@@ -11,8 +11,8 @@
  *   torus2d   the grid is full: X Y = p. channels=2 gives half of the vector to a second allreduce
  *             with rows and columns exchanged. Both run at the same time, so that links in both
  *             dimensions are busy; a step is then one of each.
- *   nhr-v1    any p. A grid of a x c = p if c-a < 5. Else floor(sqrt p) columns and as many rows, or
- *             one row more if the rest fills it; each rank that is left extends one of the first
+ *   nhr-v1    any p. A grid of a x c = p if c-a < 5. Else floor(sqrt p) columns and as many rows,
+ *             or one row more if the rest fills it; each rank that is left extends one of the first
  *             rows. It takes part in the rings of its row with an empty part, and in no column:
  *
  *                  p = 7:  0 1 2

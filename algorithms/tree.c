@@ -1,10 +1,10 @@
 /*
- * tree.c - broadcast down a tree, reduce up a tree, and both in sequence: allreduce and barrier. One
- * algorithm for each shape of tree (shapes.c lists them).
+ * tree.c - broadcast down a tree, reduce up a tree, and both in sequence: allreduce and barrier.
+ * One algorithm for each shape of tree (shapes.c lists them).
  *
- *        0            Down, a rank passes on elements as they arrive; up, as they are combined. So a
- *       / \           long message is on all links of a deep tree at once, and takes little more
- *      1   2          than one hop; a short message takes the depth of the tree.
+ *        0            Down, a rank passes on elements as they arrive; up, as they are combined.
+ *       / \           So a long message is on all links of a deep tree at once, and takes little
+ *      1   2          more than one hop; a short message takes the depth of the tree.
  *     / \   \
  *    3   5   4        An allreduce goes up and then down: the root sends the first elements down
  *                     while the last ones still come up.
@@ -27,10 +27,10 @@
  * Ranks are relative to the root: v = (r - root) mod p. Broadcast and allreduce need no scratch,
  * reduce n on every rank between a leaf and the root. With root 0, linear, chain, binomial and
  * knomial combine in rank order. With another root they do not, since v wraps from rank p-1 to rank
- * 0: chain combines from the highest v down, binomial runs of v. A rank with several children in one
- * round (linear, knomial) takes the nearest ranks on both sides first: root 2 of 4 takes 1, 3, 0.
- * in-order-binary keeps rank order for every root: its tree is on world ranks below p-1, which sends
- * the result to the root.
+ * 0: chain combines from the highest v down, binomial runs of v. A rank with several children in
+ * one round (linear, knomial) takes the nearest ranks on both sides first: root 2 of 4 takes 1, 3,
+ * 0. in-order-binary keeps rank order for every root: its tree is on world ranks below p-1, which
+ * sends the result to the root.
  *
  * Used by: linear HCCL (Star), Open MPI; chain HCCL (Ring), Open MPI (pipeline; chain with fanout
  * k), NCCL; binomial MPICH, Open MPI, HCCL (NHR one-shot); binomial-near HCCL (NB); knomial Open

@@ -9,8 +9,8 @@
  *     0 -> 1  2 -> 3  4  5    0 <- 1  2 <- 3  4  5         0, 1 -> 2  3 -> 4  5
  *        v=0     v=1  2  3   v=0     v=1     2  3                v=0    v=1  2
  *
- * The groups are runs of ranks, so a fold keeps operands in order. All ranks write the same program:
- * ranks that are not active are absent from the group of the active ones.
+ * The groups are runs of ranks, so a fold keeps operands in order. All ranks write the same
+ * program: ranks that are not active are absent from the group of the active ones.
  */
 #ifndef CCTEST_ALGORITHMS_COMMON_FOLD_H
 #define CCTEST_ALGORITHMS_COMMON_FOLD_H

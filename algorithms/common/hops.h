@@ -10,9 +10,9 @@
  *      what rank r sends to r+1                     x     x     x
  *      what it combines, from r-1                x     x     x
  *
- * A list of hops that sends every distance from 1 to p-1 exactly once is a reduce_scatter of (p-1)b:
- * every block gets home, combined on the way. Reversed in time it is an allgather of (p-1)b. The
- * ways to one rank form a tree: down it a scatter, up it a gather.
+ * A list of hops that sends every distance from 1 to p-1 exactly once is a reduce_scatter of
+ * (p-1)b: every block gets home, combined on the way. Reversed in time it is an allgather of
+ * (p-1)b. The ways to one rank form a tree: down it a scatter, up it a gather.
  */
 #ifndef CCTEST_ALGORITHMS_COMMON_HOPS_H
 #define CCTEST_ALGORITHMS_COMMON_HOPS_H
@@ -32,20 +32,20 @@ struct route {
     int (*hops)(int p, struct hop hops[HOPS_MOST]);
     int direction; /* 1: ahead is the next rank; -1: the previous one */
     int most;      /* blocks in a message, and so in a round; 0: all blocks of a hop */
-    /* The order of the blocks in memory, and so in messages: the block at index i is order[i]. NULL:
-     * by distance. */
+    /* The order of the blocks in memory, and so in messages: the block at index i is order[i].
+     * NULL: by distance. */
     void (*lay)(int p, int order[]);
 };
 
-/* The collectives of blocks. Scatter and gather do not read `most`: they send a branch of the tree as
- * one message. */
+/* The collectives of blocks. Scatter and gather do not read `most`: they send a branch of the tree
+ * as one message. */
 void route_reduce_scatter(struct builder *b, const struct call *call, const struct route *route);
 void route_allgather(struct builder *b, const struct call *call, const struct route *route);
 void route_scatter(struct builder *b, const struct call *call, const struct route *route);
 void route_gather(struct builder *b, const struct call *call, const struct route *route);
 
-/* The collectives of a vector, which is cut into a block for each rank: reduce_scatter or scatter by
- * `first`, then allgather by `second`, with the same order of blocks; for reduce, reduce_scatter
+/* The collectives of a vector, which is cut into a block for each rank: reduce_scatter or scatter
+ * by `first`, then allgather by `second`, with the same order of blocks; for reduce, reduce_scatter
  * then gather. */
 void route_allreduce(struct builder *b, const struct call *call, const struct route *first,
                      const struct route *second);

@@ -98,8 +98,8 @@ void recursive_doubling(struct builder *b, const struct group *g, int radix,
     }
 }
 
-/* The first level from which on the digits of v and the root are equal. In the level before, the two
- * differ in that level's digit only. */
+/* The first level from which on the digits of v and the root are equal. In the level before, the
+ * two differ in that level's digit only. */
 static int level_joined(int radix, int ranks, enum recursive_order order, int v, int root)
 {
     int joined = level_count(radix, ranks);

@@ -1,6 +1,6 @@
 /*
- * recursive.h - exchanges among k^e ranks, level by level: in a level a rank meets the k - 1 others that
- * differ from it in one digit (base k) only.
+ * recursive.h - exchanges among k^e ranks, level by level: in a level a rank meets the k - 1 others
+ * that differ from it in one digit (base k) only.
  *
  *   k = 2, e = 3:  near first          far first           k = 3, e = 2:  near first
  *                  0-1 2-3 4-5 6-7     0-4 1-5 2-6 3-7                    012    345    678

@@ -1,9 +1,9 @@
 /*
  * shapes.h - the shapes of trees, and the ways to walk a tree.
  *
- * A shape is a rule on relative ranks v = 0 .. p-1: the parent of v, and the round of a broadcast in
- * which v receives from it. The rest follows: a rank's children are the ranks whose parent it is,
- * and data goes up a tree in the same rounds, in reverse.
+ * A shape is a rule on relative ranks v = 0 .. p-1: the parent of v, and the round of a broadcast
+ * in which v receives from it. The rest follows: a rank's children are the ranks whose parent it
+ * is, and data goes up a tree in the same rounds, in reverse.
  *
  * A walk passes elements on as they arrive: long messages stream through the tree, and data goes
  * down while later elements still go up. So no shape needs segments.
@@ -21,8 +21,8 @@ struct uplink {
     int round;  /* from 0 */
 };
 
-/* The uplink of relative rank v in a tree of p ranks; k is the parameter of the shape, if it has one.
- * Relative rank 0 is the root, if not stated otherwise. */
+/* The uplink of relative rank v in a tree of p ranks; k is the parameter of the shape, if it has
+ * one. Relative rank 0 is the root, if not stated otherwise. */
 typedef struct uplink tree_shape(int v, int p, int k);
 
 /* All ranks except the root in k runs of equal length, in order: each run is a chain from the root.
@@ -67,8 +67,8 @@ struct tree {
     const int *child_round; /* the round in which each of them receives; not in order */
 };
 
-/* Group rank `first` is relative rank 0, the next one is 1, and so on, modulo the size of the group.
- * The tree lives as long as the builder. */
+/* Group rank `first` is relative rank 0, the next one is 1, and so on, modulo the size of the
+ * group. The tree lives as long as the builder. */
 struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape, int k, int first);
 
 /* Down: block i of `going` to child i, after `coming` from the parent. */

@@ -231,7 +231,8 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
         .problem = problem,
         .ranks = problem->ranks,
         .lanes = schedules[0]->lanes,
-        /* Alltoall, sendrecv. In others one rank has all elements, or an index belongs to a rank. */
+        /* Alltoall, sendrecv. In others one rank has all elements, or an index belongs to a
+         * rank. */
         .origins = !collective->reduces && !collective->source.root_only &&
                    (collective->source.blocks || !collective->destination.blocks),
     };

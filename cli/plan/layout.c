@@ -1,9 +1,9 @@
 /*
  * layout.c - the positions in a plan's picture: ranks are rows, rounds are columns.
  *
- * In its round, each arrow leaves its sender's lifeline at its own height, goes straight ahead under
- * its label, and then up or down to its own height at the receiver. So labels overlap neither each
- * other nor arrows, for every algorithm.
+ * In its round, each arrow leaves its sender's lifeline at its own height, goes straight ahead
+ * under its label, and then up or down to its own height at the receiver. So labels overlap neither
+ * each other nor arrows, for every algorithm.
  */
 #include "cli/plan/layout.h"
 

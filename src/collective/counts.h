@@ -1,9 +1,9 @@
 /*
  * counts.h - the lengths of blocks, and the partners of sendrecv.
  *
- * The forms with counts (alltoallv, allgatherv, gatherv, scatterv, reduce_scatterv) take the lengths
- * of their blocks from a distribution or a file. The patterns of sendrecv define each rank's
- * partners. All ranks hold the same counts.
+ * The forms with counts (alltoallv, allgatherv, gatherv, scatterv, reduce_scatterv) take the
+ * lengths of their blocks from a distribution or a file. The patterns of sendrecv define each
+ * rank's partners. All ranks hold the same counts.
  */
 #ifndef CCTEST_COLLECTIVE_COUNTS_H
 #define CCTEST_COLLECTIVE_COUNTS_H
@@ -26,9 +26,9 @@ struct counts {
     size_t *before; /* one row, [ranks + 1]: elements of all blocks before each, and of all. It is
                          the vector, or the row of every sender of a matrix. A matrix of a file has
                          a row for each sender: [from][ranks + 1] */
-    size_t *
-        received; /* matrix of a file: [to][ranks + 1], elements for `to` of the ranks before `from` */
-    bool rotated;   /* matrix of one row: its index is the distance, (to - from) mod ranks */
+    size_t
+        *received; /* matrix of a file: [to][ranks + 1], elements for `to` of ranks before `from` */
+    bool rotated;  /* matrix of one row: its index is the distance, (to - from) mod ranks */
     int *to, *from; /* partners: -1: none */
 };
 

@@ -4,9 +4,9 @@
  *
  * The verifier runs whole operations; the shaker runs them as streaming does. First comes the
  * reference: each rank's program from top to bottom, which defines the meaning of a schedule. Then
- * all operations of the open epochs are open at once. Random choices decide which one moves next and
- * how far, within operation_limit(), through slots of bounded size and number. If a wait is missing,
- * some order gives different bytes.
+ * all operations of the open epochs are open at once. Random choices decide which one moves next
+ * and how far, within operation_limit(), through slots of bounded size and number. If a wait is
+ * missing, some order gives different bytes.
  */
 #include "prove/shake.h"
 
@@ -193,8 +193,8 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
         s->ahead[walk_next(&walk)] |= (unsigned char)way;
 }
 
-/* A program may list receives before the sends that its peer waits for. So a rank that is stuck in a
- * receive skips it, and executes later operations that touch no memory of the skipped ones. That
+/* A program may list receives before the sends that its peer waits for. So a rank that is stuck in
+ * a receive skips it, and executes later operations that touch no memory of the skipped ones. That
  * does not change the program's meaning. */
 static bool run_ahead(struct shaker *s, int rank)
 {

@@ -1,5 +1,6 @@
 /*
- * shake.h - runs the schedules of all ranks byte by byte in random order, to find missing conflicts.
+ * shake.h - runs the schedules of all ranks byte by byte in random order, to find missing
+ * conflicts.
  */
 #ifndef CCTEST_PROVE_SHAKE_H
 #define CCTEST_PROVE_SHAKE_H

@@ -3,8 +3,8 @@
  * operations.
  *
  * A message moves when both of its ends are ready. So a schedule that completes here needs no
- * buffers on its links. By the streaming rule (schedule.h) it then completes, with the same data, on
- * links of any kind.
+ * buffers on its links. By the streaming rule (schedule.h) it then completes, with the same data,
+ * on links of any kind.
  */
 #include "prove/verify.h"
 

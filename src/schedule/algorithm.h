@@ -24,8 +24,8 @@
  *   reduce_scatter(v)          source p, destination 1
  *   alltoall, alltoallv        source p, destination p
  * A rank that may not touch the p blocks still reads their lengths: an inner rank of a tree needs
- * them. In place, source and destination overlap as collective_alias() says; in a part of a composed
- * algorithm they may overlap in any way. put_copy() between the same memory vanishes. */
+ * them. In place, source and destination overlap as collective_alias() says; in a part of a
+ * composed algorithm they may overlap in any way. put_copy() between the same memory vanishes. */
 struct call {
     const struct problem *problem;
     const struct group *group;

@@ -3,16 +3,16 @@
  *
  * A schedule is a list of operations on spans of three buffers. It means the same as running the
  * list from top to bottom. Its concurrency is inferred: the builder (builder.h) finds exactly which
- * operations conflict, and records the conflicts as waits. Interpreters (the executor, the verifier,
- * the shaker, the printer) read schedules and never change them.
+ * operations conflict, and records the conflicts as waits. Interpreters (the executor, the
+ * verifier, the shaker, the printer) read schedules and never change them.
  *
  * All offsets and lengths are in elements, so a schedule serves every datatype.
  *
  * Streaming. Every operation advances in ascending order of its message. An operation may touch its
- * element x as soon as every earlier conflicting operation has moved past the memory of x. Streaming
- * is free of deadlock for every slot size and grain if the schedule completes with unbuffered
- * channels and whole operations, and if (1) every lane has its own flow control, (2) all operations
- * are open at once, except where fences order them, and (3) waits are exact.
+ * element x as soon as every earlier conflicting operation has moved past the memory of x.
+ * Streaming is free of deadlock for every slot size and grain if the schedule completes with
+ * unbuffered channels and whole operations, and if (1) every lane has its own flow control, (2) all
+ * operations are open at once, except where fences order them, and (3) waits are exact.
  */
 #ifndef CCTEST_SCHEDULE_SCHEDULE_H
 #define CCTEST_SCHEDULE_SCHEDULE_H

@@ -1,8 +1,8 @@
 /*
  * scratch.c - leaves out the scratch memory that no operation touches.
  *
- * An algorithm may ask for scratch for every block and use it for a few: it need not know in advance
- * for which. When the schedule is finished, the touched parts move together.
+ * An algorithm may ask for scratch for every block and use it for a few: it need not know in
+ * advance for which. When the schedule is finished, the touched parts move together.
  */
 #include "schedule/scratch.h"
 
