@@ -1,10 +1,9 @@
 /*
- * bytes.h - values written into, and read out of, a run of bytes, with every bound checked.
+ * bytes.h - encodes values as bytes and decodes them, with every bound checked.
  *
  * All numbers travel as little-endian integers of a fixed width, so that ranks on different
  * machines understand each other. A writer that ran out of memory and a reader that ran out of
- * bytes remember it, so that a whole record is written or read before anybody asks whether it went
- * well.
+ * bytes remember it, so that a caller checks once, after a whole record.
  */
 #ifndef CCTEST_BASE_BYTES_H
 #define CCTEST_BASE_BYTES_H
@@ -16,10 +15,10 @@
 struct bytes {
     unsigned char *data;
     size_t size, capacity;
-    bool failed; /* out of memory: what was put since is not in it */
+    bool failed; /* out of memory: later values are missing */
 };
 
-/* Makes room for `more` bytes behind the present ones; false: out of memory. */
+/* Reserves `more` bytes behind the present ones; false: out of memory. */
 bool bytes_reserve(struct bytes *bytes, size_t more);
 void bytes_put(struct bytes *bytes, const void *data, size_t size);
 void bytes_put_u32(struct bytes *bytes, uint32_t value);
@@ -31,15 +30,14 @@ void bytes_free(struct bytes *bytes);
 struct reader {
     const unsigned char *at;
     size_t left;
-    bool bad; /* it was asked for more than there is; all values since are 0 */
+    bool bad; /* more was read than there is; all later values are 0 */
 };
 
-/* `size` bytes in place; NULL if there are not as many. */
+/* `size` bytes in place; NULL if fewer are left. */
 const unsigned char *read_bytes(struct reader *reader, size_t size);
 uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
-/* A text that must fit `size` bytes with its 0; characters that a terminal might obey become '?'.
- */
+/* A text that must fit `size` bytes with its 0; control characters become '?'. */
 void read_text(struct reader *reader, char *text, size_t size);
 
 #endif

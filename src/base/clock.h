@@ -1,6 +1,5 @@
 /*
- * clock.h - time, in one unit: nanoseconds of the monotonic clock; and how to wait for little of
- * it.
+ * clock.h - the monotonic clock, in nanoseconds and seconds, and the pause of a spin loop.
  */
 #ifndef CCTEST_BASE_CLOCK_H
 #define CCTEST_BASE_CLOCK_H

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FULL_MS 200 /* that a line waits for room in a full pipe */
+#define FULL_MS 200 /* that a line waits for space in a full pipe */
 
 static struct log program_log = {
     .rank = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .failure = {.peer = NO_RANK}};
 
-/* Which rank's work this thread does; set once when the thread begins. */
+/* The log of the rank that this thread works for. */
 static _Thread_local struct log *attached;
 
 void log_init(struct log *log, int rank, int verbosity)
@@ -49,11 +49,11 @@ static void line_put(const struct log *log, const char *text)
         line[length - 1] = '\n';
     }
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
-    (void)written; /* there is nowhere left to say so */
+    (void)written; /* stderr was the last resort */
 }
 
-/* A pipe that nobody reads fills up, and a write to it would block; once it was found full, nobody
- * waits for it again. */
+/* A pipe without a reader fills up, and a write to it would block. Once it was full, lines do not wait
+ * for it any more until it has space. */
 static void line_write(struct log *log, const char *text)
 {
     struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};

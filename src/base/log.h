@@ -1,9 +1,9 @@
 /*
- * log.h - what a rank says on stderr, and the one failure that it remembers.
+ * log.h - a rank's messages on stderr, and its first failure.
  *
  * A rank is a context, not a process, so its log is an object. Each thread is attached to the log
- * of the rank that it works for; fail() and say() speak for that rank. A thread without one speaks
- * for the program.
+ * of the rank that it works for, which fail() and say() use. A thread without one uses the program's
+ * log.
  */
 #ifndef CCTEST_BASE_LOG_H
 #define CCTEST_BASE_LOG_H
@@ -14,17 +14,16 @@
 #include "base/failure.h"
 
 struct log {
-    int rank;      /* -1: the program, not a rank */
-    int verbosity; /* 0: only what went wrong; 1 (-v): what a curious user wants; 2: everything */
-    _Atomic int dropped; /* lines that stderr did not take in time */
+    int rank;            /* -1: the program, not a rank */
+    int verbosity;       /* 0: failures only; 1 (-v): details; 2: everything */
+    _Atomic int dropped; /* lines that stderr did not accept in time */
     pthread_mutex_t lock;
     struct failure failure; /* status STATUS_OK until the first fail() */
 };
 
 void log_init(struct log *log, int rank, int verbosity);
 
-/* Makes the calling thread speak for `log`, which must outlive the thread. NULL: for the
- * program. */
+/* Attaches the calling thread to `log`, which must outlive the thread. NULL: to the program's. */
 void log_attach(struct log *log);
 
 /* The calling thread's log; never NULL. */
@@ -32,8 +31,8 @@ struct log *log_current(void);
 
 /* Records a failure: the first one of a log is kept, later ones are consequences and are dropped
  * (shown at verbosity 2). Returns `status`, so that a caller writes `return fail(...)`. Prints
- * nothing: a rank's failure is printed by rank 0, once, or by whoever finds that it cannot be
- * delivered (log_print_failure). */
+ * nothing: rank 0 prints a rank's failure, once. Only if the failure cannot be delivered, the rank
+ * prints it itself (log_print_failure). */
 enum status fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same where another rank is the reason (failure_set_peer()). Returns the status that follows
@@ -50,9 +49,9 @@ bool log_failure(struct log *log, struct failure *failure);
 /* Prints the recorded failure, if there is one, as one line on stderr. */
 void log_print_failure(struct log *log);
 
-/* One line on stderr, "cctest: rank 3: ..." (the rank only where there is one), written whole.
- * Whoever speaks must not hang because nobody listens: a line that stderr does not take within a
- * moment is dropped, and counted. */
+/* One line on stderr, "cctest: rank 3: ..." (the rank only if there is one), in one write.
+ * Must not hang if no process reads stderr: a line that stderr does not accept within 200 ms is
+ * dropped, and counted. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, at verbosity `level` and above only. */

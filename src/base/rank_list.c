@@ -1,5 +1,5 @@
 /*
- * rank_list.c - ranks, as a sentence lists them.
+ * rank_list.c - a list of ranks, for a sentence.
  */
 #include "base/rank_list.h"
 

@@ -1,5 +1,5 @@
 /*
- * rank_list.h - ranks, as a sentence lists them.
+ * rank_list.h - a list of ranks, for a sentence.
  */
 #ifndef CCTEST_BASE_RANK_LIST_H
 #define CCTEST_BASE_RANK_LIST_H

@@ -1,8 +1,7 @@
 /*
- * signals.c - the signals that end a job as something to be read, not something that
- * strikes.
+ * signals.c - the signals that end a job, read from a signalfd.
  *
- * One that strikes would leave the other ranks behind, and say nothing.
+ * With a signal's default action, the rank would die without telling the other ranks.
  */
 #include "base/signals.h"
 
@@ -50,7 +49,7 @@ int signals_read(int fd, int *lost)
     if (fd < 0 || read(fd, &info, sizeof info) != (ssize_t)sizeof info)
         return 0;
     if (info.ssi_signo == SIGNAL_LOST && info.ssi_code != SI_QUEUE)
-        return 0; /* somebody else's, who may mean anything */
+        return 0; /* another process sent it, not the supervisor */
     if (lost)
         *lost = info.ssi_int;
     return (int)info.ssi_signo;

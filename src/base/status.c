@@ -1,5 +1,5 @@
 /*
- * status.c - the order of gravity, the numbers and the words of the statuses.
+ * status.c - the statuses in order of gravity, with their words.
  */
 #include "base/status.h"
 

@@ -7,16 +7,14 @@
  *   claim: hello, proof                    -> checks it
  *   checks it                              <- claim: hello, proof, or one byte that says no
  *
- * The accepting end says nothing that depends on the secret before the connecting end has proved
- * itself: who connects and does not know the secret can try one guess with each connection, and
- * has nothing to try others against. One who listens in place of rank 0, or on the way between two
- * ranks, does learn a proof, and can try guesses against that: keys must be random, or dear to
- * derive (see secret.c).
+ * The accepting end sends nothing that depends on the secret before the connecting end has proved
+ * itself, so a process without the secret can try one guess a connection, and none offline. A process
+ * that listens in place of rank 0, or between two ranks, gets a proof and can try guesses against it:
+ * keys must be random, or expensive to derive (see secret.c).
  *
- * Hellos travel enciphered, so that only who knows the secret can read them. The proof is a keyed
- * hash and not the tag of a cipher: such a tag can be made to fit many keys, and so many guesses,
- * at once. The accepting end speaks only to those who speak cctest. Each reads exactly the bytes of
- * the handshake and no more: what follows on the socket belongs to the caller.
+ * Hellos are encrypted. The proof is a keyed hash and not the tag of a cipher, since one tag can be
+ * made to fit many keys, and so many guesses, at once. The accepting end answers only a peer that
+ * sends the magic. Each end reads exactly the bytes of the handshake: what follows is the caller's.
  */
 #include "net/handshake.h"
 
@@ -114,12 +112,11 @@ static size_t hello_size(const struct claim *claim)
     return claim->bytes[1] + 256u * claim->bytes[2];
 }
 
-/* What is made of the secret: for each role its own. */
+/* What is derived from the secret, for each role. */
 enum use { USE_HELLO, USE_PROOF, USE_SEAL };
 
-/* A key, or a proof, that follows from the secret, the purpose, and all that both ends have said
- * before the hello of `role`, before its proof, or at all. The nonces are in it, so it is never the
- * same again. */
+/* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent before
+ * the hello of `role`, before its proof, or in all. The nonces make it unique. */
 static void derive(const struct handshake *handshake, enum use use, int role,
                    unsigned char key[PROOF_BYTES])
 {
@@ -139,8 +136,8 @@ static void derive(const struct handshake *handshake, enum use use, int role,
     sodium_memzero(&state, sizeof state);
 }
 
-/* Enciphers the hello of `role`, or deciphers it. Its key serves only once; that nobody changed the
- * hello on the way is what the proof shows. */
+/* Encrypts the hello of `role`, or decrypts it. Each key is used once; the proof authenticates the
+ * hello. */
 static void hello_cipher(struct handshake *handshake, int role, const unsigned char *key)
 {
     static const unsigned char nonce[crypto_stream_xchacha20_NONCEBYTES];
@@ -149,7 +146,7 @@ static void hello_cipher(struct handshake *handshake, int role, const unsigned c
     crypto_stream_xchacha20_xor(hello, hello, hello_size(&handshake->claim[role]), nonce, key);
 }
 
-/* Who accepts does this only when the peer has proved itself. */
+/* The accepting end does this only after the peer has proved itself. */
 static void queue_claim(struct handshake *handshake)
 {
     int role = handshake->role;

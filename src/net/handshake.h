@@ -1,14 +1,15 @@
 /*
  * handshake.h - two ends of a socket prove to each other that they know the job's secret.
  *
- * Each end sends a fresh nonce; then who connects, and only when its proof holds who accepts, sends
- * its hello and a keyed hash over both nonces, the hellos so far, the purpose and its own role. So
- * the secret never travels, nothing can be replayed or reflected, and the hellos are authentic, and
- * for their reader only. Who connects without the secret gets nothing that depends on it; who gets
- * a rank to connect to him, or listens on the way, gets a proof, against which he can try guesses.
+ * Each end sends a fresh nonce. Then the connecting end sends its hello and its proof: a keyed hash over
+ * both nonces, the hellos so far, the purpose and its role. The accepting end checks it before it sends
+ * its own. So the secret is never sent, nothing can be replayed or reflected, and the hellos are
+ * authentic and encrypted. A process that connects without the secret gets nothing that depends on
+ * it. A process to which a rank connects, or that listens in between, gets a proof, against which it
+ * can try guesses.
  *
- * Non-blocking: a listener can have many under way, and a stranger that sends garbage, or nothing,
- * costs one file descriptor until it is dropped.
+ * Non-blocking: a listener can have many handshakes under way. A process that sends garbage, or
+ * nothing, costs one file descriptor until it is dropped.
  */
 #ifndef CCTEST_NET_HANDSHAKE_H
 #define CCTEST_NET_HANDSHAKE_H
@@ -27,7 +28,7 @@ struct handshake;
 enum handshake_state {
     HANDSHAKE_PENDING, /* call handshake_step() again when poll() reports handshake_events() */
     HANDSHAKE_DONE,    /* the peer has proved itself; the socket is yours */
-    HANDSHAKE_REFUSED, /* a stranger, another job's rank, or gone; close the socket */
+    HANDSHAKE_REFUSED, /* not a rank of this job, or gone; close the socket */
 };
 
 /* `fd`: a connected (or connecting) non-blocking socket; stays the caller's. `purpose` separates
@@ -38,9 +39,8 @@ enum handshake_state handshake_step(struct handshake *handshake);
 short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT */
 /* The peer's hello, once DONE. */
 const void *handshake_hello(const struct handshake *handshake, size_t *size);
-/* With what the two ends seal what they say from now on, once DONE. A proof says who is there, and
- * not that nobody is between: what is not sealed, as on the tcp transport's data sockets, may be
- * another's words. */
+/* The keys of the connection, once DONE. The proof does not exclude a process in between, so bytes that
+ * are not sealed (the tcp transport's data) may have been changed. */
 const struct aead_keys *handshake_seals(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */
