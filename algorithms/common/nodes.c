@@ -25,7 +25,8 @@ struct nodes nodes_of(struct builder *b, const struct call *call)
     return nodes;
 }
 
-int nodes_rail_member(const struct nodes *nodes, int node, int local_rank)
+/* The local rank of the member that node `node` gives to that rail. */
+static int nodes_rail_member(const struct nodes *nodes, int node, int local_rank)
 {
     int size = shape_size(nodes->shape, node), last = size - 1;
     if (local_rank == DIAGONAL)

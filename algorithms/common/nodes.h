@@ -33,8 +33,6 @@ struct group nodes_group(struct builder *b, const struct group *g, const struct 
 #define DIAGONAL (-1)
 struct group nodes_rail(struct builder *b, const struct group *g, const struct nodes *nodes,
                         int local_rank);
-/* The local rank of the member that node `node` gives to that rail. */
-int nodes_rail_member(const struct nodes *nodes, int node, int local_rank);
 
 /* call_part() in every node at the same time. The root in each node has the local rank
  * nodes_rail_member(part->root); part->group is not read. Nodes of different sizes have different

@@ -49,7 +49,8 @@ static struct message level_part(struct builder *b, const struct view *view,
     return view_blocks(b, view, level->first + digit * level->part, 1, level->part);
 }
 
-int recursive_block(int radix, int ranks, enum recursive_order order, int v)
+/* The block that group rank v ends with; also the group rank that ends with block v. */
+static int recursive_block(int radix, int ranks, enum recursive_order order, int v)
 {
     int levels = level_count(radix, ranks);
     if (levels == 0)
@@ -83,8 +84,9 @@ void recursive_halving(struct builder *b, const struct group *g, int radix,
     }
 }
 
-void recursive_doubling(struct builder *b, const struct group *g, int radix,
-                        enum recursive_order order, const struct view *all)
+/* Before: each rank has its block of `all`. Afterwards every rank has all blocks. */
+static void recursive_doubling(struct builder *b, const struct group *g, int radix,
+                               enum recursive_order order, const struct view *all)
 {
     int v = g->rank;
     for (int i = level_count(radix, g->size) - 1; i >= 0; i--) {

@@ -27,19 +27,12 @@
 /* The order of the levels that cut the window; gathering takes them in reverse. */
 enum recursive_order { NEAR_FIRST, FAR_FIRST };
 
-/* The block that group rank v ends with; also the group rank that ends with block v. */
-int recursive_block(int radix, int ranks, enum recursive_order order, int v);
-
 /* A rank's block is the one that it ends with. That block of `partial` becomes the combination of
  * all ranks' same block of `source`. Partial results lie in `partial` on their way; it may be the
  * same memory as the source, which is then overwritten. */
 void recursive_halving(struct builder *b, const struct group *g, int radix,
                        enum recursive_order order, const struct view *source,
                        const struct view *partial);
-
-/* Before: each rank has its block of `all`. Afterwards every rank has all blocks. */
-void recursive_doubling(struct builder *b, const struct group *g, int radix,
-                        enum recursive_order order, const struct view *all);
 
 /* Before: each rank has its block of `kept`. Afterwards the root has all; others may hold some. */
 void recursive_gather(struct builder *b, const struct group *g, int radix,

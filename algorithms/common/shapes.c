@@ -168,8 +168,9 @@ void tree_down(struct builder *b, const struct group *g, const struct tree *tree
     }
 }
 
-void tree_up(struct builder *b, const struct group *g, const struct tree *tree,
-             const struct view *coming, struct message going)
+/* Up: `going` to the parent, after block i of `coming` from child i. */
+static void tree_up(struct builder *b, const struct group *g, const struct tree *tree,
+                    const struct view *coming, struct message going)
 {
     for (int round = tree->rounds - 1; round >= 0; round--) {
         put_step(b, g);

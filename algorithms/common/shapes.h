@@ -74,9 +74,6 @@ struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape,
 /* Down: block i of `going` to child i, after `coming` from the parent. */
 void tree_down(struct builder *b, const struct group *g, const struct tree *tree,
                struct message coming, const struct view *going);
-/* Up: `going` to the parent, after block i of `coming` from child i. */
-void tree_up(struct builder *b, const struct group *g, const struct tree *tree,
-             const struct view *coming, struct message going);
 
 /* Sends the root's `from` to the `to` of all other ranks. The others do not read `from`, the root
  * does not write `to`. */

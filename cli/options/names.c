@@ -107,7 +107,7 @@ enum status unknown_transport(const char *subject)
     return names_refuse(subject, "transport", &names);
 }
 
-enum status unknown_memory(const char *subject)
+static enum status unknown_memory(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; memory_kinds[i]; i++)
@@ -115,7 +115,7 @@ enum status unknown_memory(const char *subject)
     return names_refuse(subject, "kind of memory", &names);
 }
 
-enum status unknown_datatype(const char *subject)
+static enum status unknown_datatype(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; datatypes[i]; i++)
@@ -123,7 +123,7 @@ enum status unknown_datatype(const char *subject)
     return names_refuse(subject, "datatype", &names);
 }
 
-enum status unknown_reduction(const char *subject)
+static enum status unknown_reduction(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; reductions[i]; i++)

@@ -20,8 +20,5 @@ enum status unknown_algorithm(const char *subject, const struct collective *coll
 enum status unknown_part(const char *subject, const struct algorithm *algorithm,
                          const struct algorithm_option *option);
 enum status unknown_transport(const char *subject);
-enum status unknown_memory(const char *subject);
-enum status unknown_datatype(const char *subject);
-enum status unknown_reduction(const char *subject);
 
 #endif

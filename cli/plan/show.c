@@ -93,7 +93,8 @@ static void print_rank_head(const struct schedule *schedule)
     putchar('\n');
 }
 
-void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+/* Messages and elements that this rank sends. */
+static void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
 {
     *messages = *elements = 0;
     for (size_t i = 0; i < schedule->count; i++) {

@@ -17,7 +17,4 @@ void plan_print_message(FILE *out, struct message message);
 
 json_t *plan_json(const struct schedule *schedule);
 
-/* Messages and elements that this rank sends. */
-void plan_totals(const struct schedule *schedule, size_t *messages, size_t *elements);
-
 #endif

@@ -70,7 +70,8 @@ static void line_write(struct log *log, const char *text)
     line_put(log, text);
 }
 
-enum status fail_with(const struct failure *failure)
+/* Records a failure that is put into words already. */
+static enum status fail_with(const struct failure *failure)
 {
     struct log *log = log_current();
     pthread_mutex_lock(&log->lock);

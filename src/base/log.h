@@ -40,9 +40,6 @@ enum status fail(enum status status, const char *format, ...) __attribute__((for
 enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a failure that another rank has put into words. */
-enum status fail_with(const struct failure *failure);
-
 /* Copies the recorded failure; false: there is none. */
 bool log_failure(struct log *log, struct failure *failure);
 

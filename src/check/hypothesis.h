@@ -32,11 +32,6 @@ struct hypothesis {
 /* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or apart. */
 void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
 
-/* Writes the predictions for samples [first, first + count) to `to`. Returns for how many of them there
- * is one, from the first on. */
-size_t hypothesis_predict(const struct evidence *evidence, const struct hypothesis *hypothesis,
-                          size_t first, size_t count, char *to);
-
 /* Samples from `first` on that the hypothesis explains without contradiction, up to and including the
  * last wrong one. 0: it does not explain sample `first`, which is wrong. */
 size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,

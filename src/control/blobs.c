@@ -16,7 +16,8 @@ void blobs_free(struct blobs *blobs)
     *blobs = (struct blobs){0};
 }
 
-enum status blobs_invalid(int rank, const char *what)
+/* Fails: "rank 3 sent invalid <what> data". */
+static enum status blobs_invalid(int rank, const char *what)
 {
     return fail_peer(
         REASON_PEER_INVALID, rank,

@@ -146,7 +146,9 @@ static enum status runner_idle_in_executor(struct runner *runner, const struct e
     return executor_check(executor);
 }
 
-enum status runner_run(struct runner *runner, struct executor *executor)
+/* Runs an executor to its end: spins, then yields. Checks now and then whether the job has ended or
+ * a peer has died, and shows in runner->progress what it waits for. */
+static enum status runner_run(struct runner *runner, struct executor *executor)
 {
     /* A run that never idles long learns of the job's end only here. */
     enum status status = control_ended(runner->control) ? STATUS_ERROR : executor_start(executor);

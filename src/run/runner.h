@@ -42,10 +42,6 @@ void runner_tick_open(struct runner *runner);
 /* What all executors of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);
 
-/* Runs an executor to its end: spins, then yields. Checks now and then whether the job has ended or
- * a peer has died, and shows in runner->progress what it waits for. */
-enum status runner_run(struct runner *runner, struct executor *executor);
-
 /* Outside of executors: shows in runner->progress that this rank waits for `peer`; -1: for none. */
 void runner_await(struct runner *runner, int peer);
 

@@ -201,7 +201,7 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 
 /* Writing. */
 
-struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
+static struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
 {
     struct view copy = view_scratch(b, view);
     put_copy(b, g, view_all(b, &copy), view_all(b, view));

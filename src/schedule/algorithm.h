@@ -37,8 +37,6 @@ struct call {
 };
 
 /* A copy of a view in new scratch memory. */
-struct view view_copied(struct builder *builder, const struct group *group,
-                        const struct view *view);
 /* The source, unchanged by writes to the destination: in place a copy in scratch, else call->source
  * itself. For algorithms that write blocks before they have read all of them. */
 struct view view_source_apart(struct builder *builder, const struct call *call);

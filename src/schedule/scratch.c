@@ -12,13 +12,13 @@
 #include "schedule/builder_memory.h"
 
 /* Elements [from, to) of scratch; they move to `at`. */
-struct interval {
+struct scratch_interval {
     size_t from, to, at;
 };
 
 static int interval_compare(const void *x, const void *y)
 {
-    const struct interval *a = x, *b = y;
+    const struct scratch_interval *a = x, *b = y;
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
@@ -40,7 +40,7 @@ static void scratch_each(struct operation *operations, size_t count,
 }
 
 struct intervals {
-    struct interval *items; /* NULL: only count them */
+    struct scratch_interval *items; /* NULL: only count them */
     size_t count;
 };
 
@@ -48,9 +48,9 @@ static void interval_add(void *context, struct span *span)
 {
     struct intervals *intervals = context;
     if (intervals->items)
-        intervals->items[intervals->count] =
-            (struct interval){.from = span->offset,
-                              .to = span->offset + (span->times - 1) * span->stride + span->run};
+        intervals->items[intervals->count] = (struct scratch_interval){
+            .from = span->offset,
+            .to = span->offset + (span->times - 1) * span->stride + span->run};
     intervals->count++;
 }
 
@@ -74,7 +74,7 @@ static size_t intervals_place(struct intervals *intervals)
 {
     size_t kept = 0, end = 0;
     for (size_t i = 0; i < intervals->count; i++) {
-        struct interval *last = kept ? &intervals->items[kept - 1] : NULL;
+        struct scratch_interval *last = kept ? &intervals->items[kept - 1] : NULL;
         if (last && intervals->items[i].from <= last->to)
             last->to = intervals->items[i].to > last->to ? intervals->items[i].to : last->to;
         else
