@@ -1,6 +1,6 @@
 /*
  * reduce.c - which kernel combines elements of a type by an operator. The kernels are in
- * reduce_wide.c, reduce_small.c and reduce_pair.c.
+ * reduce_native.c, reduce_small_float.c and reduce_pair.c.
  */
 #include "memory/reduce.h"
 

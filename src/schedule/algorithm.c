@@ -201,6 +201,7 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 
 /* Writing. */
 
+/* A copy of a view in new scratch memory. */
 static struct view view_copied(struct builder *b, const struct group *g, const struct view *view)
 {
     struct view copy = view_scratch(b, view);

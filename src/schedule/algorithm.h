@@ -36,7 +36,6 @@ struct call {
     int channel, channels; /* the views are slice `channel` of `channels` of every block */
 };
 
-/* A copy of a view in new scratch memory. */
 /* The source, unchanged by writes to the destination: in place a copy in scratch, else call->source
  * itself. For algorithms that write blocks before they have read all of them. */
 struct view view_source_apart(struct builder *builder, const struct call *call);

@@ -1,5 +1,5 @@
 /*
- * ring.h - operations on the rings of a channel that posted (channel.c) and eager messages
+ * ring.h - steps along the rings of lines and slots of a channel, which posted (channel.c) and eager messages
  * (eager.c) share, for cells and for words (ll.c).
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H

@@ -1,5 +1,5 @@
 /*
- * reduce_small.c - the kernels of floats of 8 and 16 bits.
+ * reduce_small_float.c - the kernels of floats of 8 and 16 bits.
  *
  * Each pair of elements is combined in float and rounded back at once (small_float.h), as hardware
  * with these types does. The sum, the product and the quotient of two of them in float are exact,

@@ -1,5 +1,5 @@
 /*
- * reduce_wide.c - the kernels of the types that the machine computes with: integers, float and
+ * reduce_native.c - the kernels of the types that the machine computes with: integers, float and
  * double.
  *
  * Integers are combined in unsigned arithmetic, where wrapping is defined. To the logical operators
