@@ -11,8 +11,8 @@
 struct report *csv_open(const char *path, struct outcome *outcome);
 void csv_close(struct report *report);
 
-/* Before there are ranks, in the process that owns the report: opens the file. So a path that cannot be
- * written is found at once. */
+/* Before there are ranks, in the process that owns the report: opens the file. So a path that
+ * cannot be written is found at once. */
 enum status csv_announce(struct report *report);
 
 #endif

@@ -26,7 +26,8 @@ struct json_report {
     json_t *document;
     FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
     double due; /* clock_seconds() when it may be written again */
-    int patience; /* with a stream's reader, in milliseconds; -1: no limit, since another thread watches */
+    /* With a stream's reader, in milliseconds; -1: no limit, since another thread watches. */
+    int patience;
 };
 
 static struct json_report *json_report_of(struct report *report)

@@ -18,11 +18,11 @@ enum status output_put(const char *text, size_t length, const char *path, int pa
 /* The same for a document. */
 enum status json_put(const json_t *document, const char *path, int patience);
 
-/* Opens `path`, and makes it if it is not there. A FIFO without a reader does not block: ENXIO, after a
- * moment. NULL with errno. */
+/* Opens `path`, and makes it if it is not there. A FIFO without a reader does not block: ENXIO,
+ * after a moment. NULL with errno. */
 FILE *output_open(const char *path, bool append);
-/* The same before there are ranks, to append to it. On failure *file is NULL and the reason is recorded:
- * STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
+/* The same before there are ranks, to append to it. On failure *file is NULL and the reason is
+ * recorded: STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
 enum status output_try(const char *path, FILE **file);
 
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */
@@ -41,8 +41,8 @@ json_t *json_choice(const struct choice *choice);
 /* The options as resolved, by long name. */
 json_t *json_options(const struct job *job, unsigned command);
 
-/* How printing went, for the process that started the printers. It may be another one: a local rank 0
- * is a child. */
+/* How printing went, for the process that started the printers. It may be another one: a local
+ * rank 0 is a child. */
 struct outcome {
     _Atomic bool ended;  /* end() was called: all is written */
     _Atomic bool begun;  /* some JSON may be written to a file that cannot be replaced */

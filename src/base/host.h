@@ -1,6 +1,6 @@
 /*
- * host.h - the identity of a host, by which ranks find out whether they share one, and the open files
- * of its processes.
+ * host.h - the identity of a host, by which ranks find out whether they share one, and the open
+ * files of its processes.
  */
 #ifndef CCTEST_BASE_HOST_H
 #define CCTEST_BASE_HOST_H
@@ -35,8 +35,8 @@ bool host_id_is_valid(const struct host_id *id);
 int host_compare(const struct host_id *a, const struct host_id *b);
 bool host_same(const struct host_id *a, const struct host_id *b);
 
-/* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns -1 with
- * errno. The process may have opened another file as `fd` meanwhile: check before use. */
+/* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns
+ * -1 with errno. The process may have opened another file as `fd` meanwhile: check before use. */
 int host_open_descriptor(pid_t pid, int fd, int flags);
 
 #endif

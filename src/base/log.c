@@ -52,8 +52,8 @@ static void line_put(const struct log *log, const char *text)
     (void)written; /* stderr was the last resort */
 }
 
-/* A pipe without a reader fills up, and a write to it would block. Once it was full, lines do not wait
- * for it any more until it has space. */
+/* A pipe without a reader fills up, and a write to it would block. Once it was full, lines do
+ * not wait for it any more until it has space. */
 static void line_write(struct log *log, const char *text)
 {
     struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};

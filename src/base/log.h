@@ -2,8 +2,8 @@
  * log.h - a rank's messages on stderr, and its first failure.
  *
  * A rank is a context, not a process, so its log is an object. Each thread is attached to the log
- * of the rank that it works for, which fail() and say() use. A thread without one uses the program's
- * log.
+ * of the rank that it works for, which fail() and say() use. A thread without one uses the
+ * program's log.
  */
 #ifndef CCTEST_BASE_LOG_H
 #define CCTEST_BASE_LOG_H

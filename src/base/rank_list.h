@@ -25,7 +25,8 @@ void rank_list_put(struct rank_list *list, int rank);
 /* Adds "rank 3", or "ranks 0..5, 7, 8, 12 and 9 more". The list is then complete. */
 void rank_list_end(struct rank_list *list, struct text *text);
 
-/* The ranks for which `listed` is true, in `size` bytes (RANK_LIST_MOST are enough). Returns `text`. */
+/* The ranks for which `listed` is true, in `size` bytes (RANK_LIST_MOST are enough). Returns
+ * `text`. */
 char *rank_list_text(const bool *listed, int ranks, char *text, size_t size);
 
 #endif

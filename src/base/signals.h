@@ -6,8 +6,8 @@
 
 #include <signal.h>
 
-/* The signals that end a job: SIGTERM, and SIGINT, SIGHUP and SIGQUIT unless they were ignored from the
- * start (by nohup, or by a shell for a background process). */
+/* The signals that end a job: SIGTERM, and SIGINT, SIGHUP and SIGQUIT unless they were ignored
+ * from the start (by nohup, or by a shell for a background process). */
 void signals_ending(sigset_t *set);
 /* A supervisor queues it, with the number of a rank that has died, to all ranks: rank 0 would not
  * notice the death of a rank that has not joined yet. */

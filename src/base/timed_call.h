@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Waits until `fd` is readable (returns 0), a signal comes through the signalfd `signals` (minus its
- * number), or the time has passed (ETIMEDOUT). */
+/* Waits until `fd` is readable (returns 0), a signal comes through the signalfd `signals` (minus
+ * its number), or the time has passed (ETIMEDOUT). */
 int timed_call_await(int fd, int signals, double seconds);
 
-/* Runs work(argument) in another thread. Returns 0 when it is done; minus the number of a signal that
- * ends jobs; ETIMEDOUT; or the errno that kept it from starting. A call that does not return in time is
- * abandoned with its thread, which may still use its argument: the argument must stay, and the
- * process must end soon. */
+/* Runs work(argument) in another thread. Returns 0 when it is done; minus the number of a signal
+ * that ends jobs; ETIMEDOUT; or the errno that kept it from starting. A call that does not
+ * return in time is abandoned with its thread, which may still use its argument: the argument
+ * must stay, and the process must end soon. */
 int timed_call_run(void (*work)(void *argument), void *argument, double seconds);
 
 /* Raises the signal again by which a call has ended, if any, for the next signal handler. */

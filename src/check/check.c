@@ -2,7 +2,8 @@
  * check.c - compares buffers with the contract, element by element, in bounded memory.
  *
  * Expected values are made a chunk at a time and compared as a whole; only a chunk that differs is
- * looked at more closely. Of the wrong elements some are kept for diagnose.c, spread evenly over all.
+ * looked at more closely. Of the wrong elements some are kept for diagnose.c, spread evenly over
+ * all.
  */
 #include "check/check.h"
 

@@ -4,8 +4,8 @@
  * check_result() compares every element. When some are wrong, it tries simple hypotheses: the
  * contribution of rank 2 is missing, or that of ranks 2..4; rank 5's is stale; a block came from
  * rank 3 instead of 1; elements were never written; bits of one element are flipped. It keeps the
- * hypotheses that account for every wrong element that it looks at. Several that do make the finding
- * ambiguous.
+ * hypotheses that account for every wrong element that it looks at. Several that do make the
+ * finding ambiguous.
  */
 #ifndef CCTEST_CHECK_CHECK_H
 #define CCTEST_CHECK_CHECK_H

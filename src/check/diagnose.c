@@ -2,13 +2,13 @@
  * diagnose.c - explains a wrong result, stretch by stretch.
  *
  * A fault may touch one chunk of a buffer and spare the next, and different chunks may have
- * different faults. So the samples are walked from the first wrong one on. The hypotheses that reach
- * farthest from there explain a stretch; the walk goes on behind it. Stretches with the same
+ * different faults. So the samples are walked from the first wrong one on. The hypotheses that
+ * reach farthest from there explain a stretch; the walk goes on behind it. Stretches with the same
  * hypothesis share one explanation.
  *
  * A hypothesis may fit by chance: few samples of a narrow type, many hypotheses tried. Where the
- * stretch is far shorter than any message of the collective, the elements then count as
- * corrupted. Elsewhere the finding says both.
+ * stretch is far shorter than any message of the collective, the elements then count as corrupted.
+ * Elsewhere the finding says both.
  */
 #include "check/diagnose.h"
 
@@ -172,8 +172,8 @@ static void diagnosis_add(struct diagnosis *diagnosis, const struct hypotheses *
     }
 }
 
-/* Explains the stretch that begins at wrong sample `first`. *reach: how many samples that takes in, 0
- * if there is no explanation. False: out of memory. */
+/* Explains the stretch that begins at wrong sample `first`. *reach: how many samples that takes
+ * in, 0 if there is no explanation. False: out of memory. */
 static bool explain_stretch(struct diagnosis *diagnosis, size_t first, size_t *reach)
 {
     const struct evidence *evidence = diagnosis->evidence;

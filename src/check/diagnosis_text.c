@@ -1,8 +1,8 @@
 /*
  * diagnosis_text.c - a fault, put into words.
  *
- * The number of wrong elements comes first, then the explanation and its place, then the suspect. An
- * operator acts on the last, and judges by the first ones how much it is worth.
+ * The number of wrong elements comes first, then the explanation and its place, then the suspect.
+ * An operator acts on the last, and judges by the first ones how much it is worth.
  */
 #include "check/diagnosis_text.h"
 

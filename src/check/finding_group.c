@@ -1,8 +1,8 @@
 /*
  * finding_group.c - groups the findings of all ranks by the fault that they show.
  *
- * Findings are sorted by what they say, so equal ones are neighbours. Findings of data movement that
- * share a sender are united in a second pass (union-find over the ranks).
+ * Findings are sorted by what they say, so equal ones are neighbours. Findings of data movement
+ * that share a sender are united in a second pass (union-find over the ranks).
  */
 #include "check/finding_group.h"
 

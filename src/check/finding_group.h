@@ -1,10 +1,10 @@
 /*
  * finding_group.h - groups the findings of all ranks by the fault that they show.
  *
- * One fault makes many ranks wrong: a wrong block is passed on, or each receiver lacks another block
- * of one sender. Two findings show one fault if they have the same explanation: the same kind about
- * the same ranks, whatever elements and values they show. Data that did not arrive, or is stale, is
- * one fault where the findings have a sender in common.
+ * One fault makes many ranks wrong: a wrong block is passed on, or each receiver lacks another
+ * block of one sender. Two findings show one fault if they have the same explanation: the same kind
+ * about the same ranks, whatever elements and values they show. Data that did not arrive, or is
+ * stale, is one fault where the findings have a sender in common.
  */
 #ifndef CCTEST_CHECK_FINDING_GROUP_H
 #define CCTEST_CHECK_FINDING_GROUP_H
@@ -30,8 +30,8 @@ struct finding_groups {
 /* The fault as this rank alone shows it. */
 struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank);
 
-/* `findings[r]`: of rank r; they must outlive the groups. False: out of memory. Either way the groups
- * are given back with finding_groups_free(). */
+/* `findings[r]`: of rank r; they must outlive the groups. False: out of memory. Either way the
+ * groups are given back with finding_groups_free(). */
 bool finding_groups_make(const struct finding *const *findings, int ranks,
                          struct finding_groups *groups);
 void finding_groups_free(struct finding_groups *groups);

@@ -81,8 +81,8 @@ static size_t predict_elsewhere(const struct evidence *evidence,
     return count;
 }
 
-/* Writes the predictions for samples [first, first + count) to `to`. Returns for how many of them there
- * is one, from the first on. */
+/* Writes the predictions for samples [first, first + count) to `to`. Returns for how many of
+ * them there is one, from the first on. */
 static size_t hypothesis_predict(const struct evidence *evidence,
                                  const struct hypothesis *hypothesis, size_t first, size_t count,
                                  char *to)

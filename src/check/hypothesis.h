@@ -2,8 +2,8 @@
  * hypothesis.h - what may have happened to a result, and what it predicts.
  *
  * A hypothesis predicts what each sample (evidence.h) would hold. It explains a wrong sample if it
- * predicts the very bytes that are there. It is contradicted by a right sample for which it predicts
- * other bytes.
+ * predicts the very bytes that are there. It is contradicted by a right sample for which it
+ * predicts other bytes.
  */
 #ifndef CCTEST_CHECK_HYPOTHESIS_H
 #define CCTEST_CHECK_HYPOTHESIS_H
@@ -29,11 +29,12 @@ struct hypothesis {
     bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
 };
 
-/* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or apart. */
+/* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or
+ * apart. */
 void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
 
-/* Samples from `first` on that the hypothesis explains without contradiction, up to and including the
- * last wrong one. 0: it does not explain sample `first`, which is wrong. */
+/* Samples from `first` on that the hypothesis explains without contradiction, up to and
+ * including the last wrong one. 0: it does not explain sample `first`, which is wrong. */
 size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
                         size_t first);
 

@@ -6,9 +6,9 @@
  * far halves make. For intervals the predictions of all p^2 sets are built from each other, one
  * combination of a vector of samples for each, so that 64 ranks take a few milliseconds.
  *
- * Data movement. The first sample is searched for among all source elements of all ranks, of this iteration
- * and of the one before. Where these are too many, only the beginnings of blocks are searched, and all
- * elements of the rank whose elements belong there.
+ * Data movement. The first sample is searched for among all source elements of all ranks, of this
+ * iteration and of the one before. Where these are too many, only the beginnings of blocks are
+ * searched, and all elements of the rank whose elements belong there.
  */
 #include "check/hypothesis_search.h"
 
@@ -59,8 +59,8 @@ static void search_try(struct search *search, const struct hypothesis *hypothesi
     search_keep(search, hypothesis, hypothesis_reach(search->evidence, hypothesis, search->first));
 }
 
-/* Tries a hypothesis with a known prediction for the window, before the last touch. Most fail at the
- * first sample. */
+/* Tries a hypothesis with a known prediction for the window, before the last touch. Most fail at
+ * the first sample. */
 static void search_try_predicted(struct search *search, const struct hypothesis *hypothesis,
                                  const char *predicted)
 {

@@ -2,9 +2,9 @@
  * bottleneck.c - finds the bottleneck from the counts at both ends of all links.
  *
  * The link with the longest time of its own is the suspect. If it accounts for a third of the time,
- * the suspects are widened from it to its host's links, step by step, until they include all links that
- * are nearly as slow. They are confirmed if the other links with as much to carry reach three times the
- * rate.
+ * the suspects are widened from it to its host's links, step by step, until they include all links
+ * that are nearly as slow. They are confirmed if the other links with as much to carry reach three
+ * times the rate.
  */
 #include "measure/bottleneck.h"
 
@@ -106,8 +106,8 @@ static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
     return bottleneck->others >= PRONOUNCED * bottleneck->rate;
 }
 
-/* Does a host send (or receive) no more bytes than half as much again as the next one? The host of an
- * algorithm's root sends more, so its links are slower for a good reason. */
+/* Does a host send (or receive) no more bytes than half as much again as the next one? The host
+ * of an algorithm's root sends more, so its links are slower for a good reason. */
 static bool node_is_comparable(const struct bottleneck_case *given, int node, bool sends)
 {
     uint64_t mine = 0, most = 0;

@@ -8,8 +8,8 @@
  * receiver wait, but has nothing on its way; a late or slow receiver leaves bytes on their way, but
  * does not wait for them. So the smaller of the two is the link's own, or more than that.
  *
- * On a machine with more ranks than cores all links are a little slow. Only a link that stands out from
- * links with as much to carry is named.
+ * On a machine with more ranks than cores all links are a little slow. Only a link that stands out
+ * from links with as much to carry is named.
  */
 #ifndef CCTEST_MEASURE_BOTTLENECK_H
 #define CCTEST_MEASURE_BOTTLENECK_H

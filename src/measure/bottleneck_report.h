@@ -1,5 +1,6 @@
 /*
- * bottleneck_report.h - rank 0's view of the time of a line: what each rank saw, and the bottleneck.
+ * bottleneck_report.h - rank 0's view of the time of a line: what each rank saw, and the
+ * bottleneck.
  */
 #ifndef CCTEST_MEASURE_BOTTLENECK_REPORT_H
 #define CCTEST_MEASURE_BOTTLENECK_REPORT_H
@@ -9,7 +10,8 @@
 #include "verdict/rank_state.h"
 
 /* Fills in result->bottleneck, its text, and result->samples, which point into the summaries.
- * result->late_rank is known. `duration`: p50 of an iteration; `time`: of all of them together; ns. */
+ * result->late_rank is known. `duration`: p50 of an iteration; `time`: of all of them together;
+ * ns. */
 enum status bottleneck_report(struct result *result, const struct member *members,
                               const struct rank_summaries *summaries, uint64_t duration,
                               uint64_t time);

@@ -1,5 +1,6 @@
 /*
- * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the transports.
+ * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the
+ * transports.
  */
 #include "measure/link_stats.h"
 

@@ -1,8 +1,9 @@
 /*
- * link_stats.h - bytes and waiting times between a rank and each peer, in the timed iterations of a line.
+ * link_stats.h - bytes and waiting times between a rank and each peer, in the timed iterations of a
+ * line.
  *
- * The bytes follow from the schedules. The transports count waiting times (struct wait_stats) at both
- * ends of a link. bottleneck.h draws the conclusions.
+ * The bytes follow from the schedules. The transports count waiting times (struct wait_stats) at
+ * both ends of a link. bottleneck.h draws the conclusions.
  */
 #ifndef CCTEST_MEASURE_LINK_STATS_H
 #define CCTEST_MEASURE_LINK_STATS_H

@@ -55,9 +55,9 @@ void rank_result_free(struct rank_result *rank_result)
 
 /* Findings. */
 
-/* An element came to this rank by `arrival`, and is wrong. If the result of the rank that sent it is
- * right, was it right when it was sent? Only if that result holds the element too, or the element is
- * the sender's own. */
+/* An element came to this rank by `arrival`, and is wrong. If the result of the rank that sent
+ * it is right, was it right when it was sent? Only if that result holds the element too, or the
+ * element is the sender's own. */
 static bool sender_holds_element(const struct schedule *schedule, const struct operation *arrival,
                                  size_t element)
 {

@@ -36,8 +36,8 @@ struct rank_summaries {
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          struct bytes *bytes);
 
-/* Reads what all ranks sent, and checks it. The blobs must outlive the summaries, which are given back
- * with rank_summaries_free() also after an error. */
+/* Reads what all ranks sent, and checks it. The blobs must outlive the summaries, which are
+ * given back with rank_summaries_free() also after an error. */
 enum status rank_summaries_decode(const struct blobs *blobs, const struct job *job,
                                   struct rank_summaries *summaries);
 void rank_summaries_free(struct rank_summaries *summaries);

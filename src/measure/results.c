@@ -1,8 +1,8 @@
 /*
  * results.c - from all ranks' results to a line of the table, and to sentences about what is wrong.
  *
- * The time of an iteration is that of the slowest rank, or half of it where an iteration goes there and
- * back. Percentiles are taken over iterations.
+ * The time of an iteration is that of the slowest rank, or half of it where an iteration goes there
+ * and back. Percentiles are taken over iterations.
  */
 #include "measure/results.h"
 
@@ -37,9 +37,9 @@ struct line {
     struct diagnosis_context context;
 };
 
-/* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank whose own
- * result is right, the fault began between the two. Returns such a rank; -1 where there is none, or
- * several that one sender has in common, which is then the suspect itself. */
+/* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank
+ * whose own result is right, the fault began between the two. Returns such a rank; -1 where
+ * there is none, or several that one sender has in common, which is then the suspect itself. */
 static int fault_origin(const struct line *line, const struct finding_group *group)
 {
     int origin = -1;

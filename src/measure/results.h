@@ -28,8 +28,8 @@ enum status results_add_line(struct results *results, const struct rank_result *
 /* Adds the errors of the control plane. */
 void results_add_errors(struct results *results, const struct job_error *errors, int count);
 
-/* The status that follows from the results: wrong data, too slow, or all as asked. STATUS_OK at other
- * ranks. */
+/* The status that follows from the results: wrong data, too slow, or all as asked. STATUS_OK at
+ * other ranks. */
 enum status results_status(const struct results *results, const struct job *job);
 void results_free(struct results *results);
 

@@ -19,10 +19,10 @@ struct statistics statistics_of(uint64_t *samples, size_t count);
 /* GB/s = 1e9 bytes a second; 0 when the time is 0. */
 double bandwidth_algorithm(size_t bytes, double microseconds);
 
-/* Does one rank begin later than all others? `late[r]`: the median, in nanoseconds, of the time between
- * the start barrier's release and rank r's own beginning; `duration` the p50 of the iterations.
- * Returns the rank, or -1 where none stands out (twice the others' largest, and at least a tenth of
- * the duration and 20 microseconds). */
+/* Does one rank begin later than all others? `late[r]`: the median, in nanoseconds, of the time
+ * between the start barrier's release and rank r's own beginning; `duration` the p50 of the
+ * iterations. Returns the rank, or -1 where none stands out (twice the others' largest, and at
+ * least a tenth of the duration and 20 microseconds). */
 int statistics_late_rank(const uint64_t *late, int ranks, uint64_t duration);
 
 #endif

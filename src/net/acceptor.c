@@ -104,9 +104,9 @@ static bool pending_serve(struct acceptor *acceptor, int index, bool ready, doub
     return false;
 }
 
-/* No descriptor is left. Foreign connections must not end a job, so pending ones are dropped first; if
- * there are none, the job itself needs more descriptors than it may have. Returns whether to try
- * again. */
+/* No descriptor is left. Foreign connections must not end a job, so pending ones are dropped
+ * first; if there are none, the job itself needs more descriptors than it may have. Returns
+ * whether to try again. */
 static bool acceptor_find_descriptor(struct acceptor *acceptor, double now)
 {
     if (acceptor->count > 0)

@@ -2,8 +2,8 @@
  * acceptor.h - accepts connections and authenticates them, without blocking.
  *
  * Any process can connect. Each pending connection has a few seconds to prove that it knows the
- * secret. When the table or the descriptors are full, the oldest pending connection is dropped, unless
- * it is younger than YIELD_SECONDS. New ones then wait in the backlog.
+ * secret. When the table or the descriptors are full, the oldest pending connection is dropped,
+ * unless it is younger than YIELD_SECONDS. New ones then wait in the backlog.
  */
 #ifndef CCTEST_NET_ACCEPTOR_H
 #define CCTEST_NET_ACCEPTOR_H
@@ -14,8 +14,9 @@
 #include "net/address.h"
 #include "net/handshake.h"
 
-/* Takes the socket of an authenticated connection and returns NULL; or returns why the connection is
- * to be dropped, in the past tense ("sent an invalid request"). The handshake stays the acceptor's. */
+/* Takes the socket of an authenticated connection and returns NULL; or returns why the
+ * connection is to be dropped, in the past tense ("sent an invalid request"). The handshake
+ * stays the acceptor's. */
 typedef const char *acceptor_admit(void *argument, int fd, const struct handshake *handshake);
 
 struct acceptor {
@@ -38,12 +39,13 @@ struct acceptor {
     char last_stranger[160]; /* the last one dropped, for the user; "": none */
 };
 
-/* The fields above `pending` are set; `most` may be lowered later. May be called again after a pause,
- * with `most` at least `count`: the time of pending connections begins anew. `now`: seconds of a
- * clock, the same in all calls. False: out of memory. */
+/* The fields above `pending` are set; `most` may be lowered later. May be called again after a
+ * pause, with `most` at least `count`: the time of pending connections begins anew. `now`:
+ * seconds of a clock, the same in all calls. False: out of memory. */
 bool acceptor_open(struct acceptor *acceptor, double now);
 
-/* Fills `set` for poll(), one entry for each listener and pending connection; returns their number. */
+/* Fills `set` for poll(), one entry for each listener and pending connection; returns their
+ * number. */
 int acceptor_watch(const struct acceptor *acceptor, struct pollfd *set, double now);
 
 /* After poll(): accepts connections and goes on with their handshakes. */

@@ -1,9 +1,9 @@
 /*
  * address.c - the addresses at which a rank listens, and the order in which a peer tries them.
  *
- * A host has many addresses, and not all can be reached from everywhere: loopback only from the host
- * itself, a container bridge's address from no other host. A rank publishes all its addresses, and a
- * peer tries them in the order in which they are likely to work.
+ * A host has many addresses, and not all can be reached from everywhere: loopback only from the
+ * host itself, a container bridge's address from no other host. A rank publishes all its addresses,
+ * and a peer tries them in the order in which they are likely to work.
  */
 #include "net/address.h"
 
@@ -96,8 +96,9 @@ bool address_same(const struct address *a, const struct address *b)
     return address_agrees(a, b, a->family == AF_INET ? 32 : 128);
 }
 
-/* One entry of getifaddrs(), without a port. Returns false for addresses that no peer can connect to:
- * of devices that are down, of other families, IPv6 addresses that need a device's name. */
+/* One entry of getifaddrs(), without a port. Returns false for addresses that no peer can
+ * connect to: of devices that are down, of other families, IPv6 addresses that need a device's
+ * name. */
 static bool address_of_device(const struct ifaddrs *device, struct address *address)
 {
     struct address mask;
@@ -130,8 +131,8 @@ static void hash_add(uint64_t *hash, const char *text, size_t size)
         *hash = (*hash ^ (unsigned char)text[i]) * 0x100000001b3u;
 }
 
-/* A hash of the kernel's boot id (if it is unknown, of the host's name) and of the network namespace:
- * ranks that have both in common share one loopback device. */
+/* A hash of the kernel's boot id (if it is unknown, of the host's name) and of the network
+ * namespace: ranks that have both in common share one loopback device. */
 static uint64_t host_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;

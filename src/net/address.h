@@ -38,8 +38,8 @@ enum status addresses_listen(const char *interface, bool loopback, struct listen
                              struct address_list *list);
 void listeners_close(struct listeners *listeners);
 
-/* Opens a non-blocking listening socket and sets the port in `address` (0: the kernel chooses one). An
- * IPv6 socket also accepts IPv4 if `both_families`. Returns -1 with errno. */
+/* Opens a non-blocking listening socket and sets the port in `address` (0: the kernel chooses
+ * one). An IPv6 socket also accepts IPv4 if `both_families`. Returns -1 with errno. */
 int listen_at(struct address *address, bool both_families);
 /* The same for all addresses of this host, at the port of `anywhere`; sets the family: AF_INET6
  * accepts IPv4, too. */
@@ -50,17 +50,19 @@ enum status addresses_find(const char *interface, struct address_list *list);
 /* STATUS_USAGE if this host has no `interface`. NULL is allowed. */
 enum status interface_check(const char *interface);
 
-/* Listens at each address of the list, at its port (0: the kernel chooses one), and removes addresses
- * at which that fails. False with errno, and nothing open, if none is left or a port is taken. */
+/* Listens at each address of the list, at its port (0: the kernel chooses one), and removes
+ * addresses at which that fails. False with errno, and nothing open, if none is left or a port
+ * is taken. */
 bool listeners_open(struct address_list *list, struct listeners *listeners);
 
-/* To and from the form in which ranks exchange it; addresses_decode() returns false for invalid bytes. */
+/* To and from the form in which ranks exchange it; addresses_decode() returns false for invalid
+ * bytes. */
 #define ADDRESSES_BLOB_MOST (8 + 20 * ADDRESSES_MOST)
 size_t addresses_encode(const struct address_list *list, void *blob);
 bool addresses_decode(const void *blob, size_t size, struct address_list *list);
 
-/* Sorts the addresses of `there` that may be reachable from `here`, the likeliest first; returns their
- * number. */
+/* Sorts the addresses of `there` that may be reachable from `here`, the likeliest first; returns
+ * their number. */
 int addresses_routes(const struct address_list *here, const struct address_list *there,
                      struct address routes[ADDRESSES_MOST]);
 

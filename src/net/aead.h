@@ -2,8 +2,8 @@
  * aead.h - authenticated encryption of the messages of one connection, with a counter as nonce.
  *
  * Each direction of each connection has a key of its own, which the handshake gives, and counts its
- * messages: a message that was changed, repeated, left out or moved does not open. So a process that
- * relayed the handshake cannot speak afterwards.
+ * messages: a message that was changed, repeated, left out or moved does not open. So a process
+ * that relayed the handshake cannot speak afterwards.
  */
 #ifndef CCTEST_NET_AEAD_H
 #define CCTEST_NET_AEAD_H

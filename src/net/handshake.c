@@ -8,9 +8,9 @@
  *   checks it                              <- claim: hello, proof, or one byte that says no
  *
  * The accepting end sends nothing that depends on the secret before the connecting end has proved
- * itself, so a process without the secret can try one guess a connection, and none offline. A process
- * that listens in place of rank 0, or between two ranks, gets a proof and can try guesses against it:
- * keys must be random, or expensive to derive (see secret.c).
+ * itself, so a process without the secret can try one guess a connection, and none offline. A
+ * process that listens in place of rank 0, or between two ranks, gets a proof and can try guesses
+ * against it: keys must be random, or expensive to derive (see secret.c).
  *
  * Hellos are encrypted. The proof is a keyed hash and not the tag of a cipher, since one tag can be
  * made to fit many keys, and so many guesses, at once. The accepting end answers only a peer that
@@ -115,8 +115,8 @@ static size_t hello_size(const struct claim *claim)
 /* What is derived from the secret, for each role. */
 enum use { USE_HELLO, USE_PROOF, USE_SEAL };
 
-/* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent before
- * the hello of `role`, before its proof, or in all. The nonces make it unique. */
+/* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent
+ * before the hello of `role`, before its proof, or in all. The nonces make it unique. */
 static void derive(const struct handshake *handshake, enum use use, int role,
                    unsigned char key[PROOF_BYTES])
 {

@@ -1,12 +1,12 @@
 /*
  * handshake.h - two ends of a socket prove to each other that they know the job's secret.
  *
- * Each end sends a fresh nonce. Then the connecting end sends its hello and its proof: a keyed hash over
- * both nonces, the hellos so far, the purpose and its role. The accepting end checks it before it sends
- * its own. So the secret is never sent, nothing can be replayed or reflected, and the hellos are
- * authentic and encrypted. A process that connects without the secret gets nothing that depends on
- * it. A process to which a rank connects, or that listens in between, gets a proof, against which it
- * can try guesses.
+ * Each end sends a fresh nonce. Then the connecting end sends its hello and its proof: a keyed hash
+ * over both nonces, the hellos so far, the purpose and its role. The accepting end checks it before
+ * it sends its own. So the secret is never sent, nothing can be replayed or reflected, and the
+ * hellos are authentic and encrypted. A process that connects without the secret gets nothing that
+ * depends on it. A process to which a rank connects, or that listens in between, gets a proof,
+ * against which it can try guesses.
  *
  * Non-blocking: a listener can have many handshakes under way. A process that sends garbage, or
  * nothing, costs one file descriptor until it is dropped.
@@ -39,8 +39,8 @@ enum handshake_state handshake_step(struct handshake *handshake);
 short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT */
 /* The peer's hello, once DONE. */
 const void *handshake_hello(const struct handshake *handshake, size_t *size);
-/* The keys of the connection, once DONE. The proof does not exclude a process in between, so bytes that
- * are not sealed (the tcp transport's data) may have been changed. */
+/* The keys of the connection, once DONE. The proof does not exclude a process in between, so
+ * bytes that are not sealed (the tcp transport's data) may have been changed. */
 const struct aead_keys *handshake_seals(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */

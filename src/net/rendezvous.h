@@ -14,18 +14,18 @@
 enum status rendezvous_listen(const char *interface, const char *host, int port, int spare,
                               struct listeners *listeners);
 
-/* Rank 0, which listens at `listener`: warns if `host` is unknown here or does not lead to this host.
- * The other hosts may know better. Fails only for a signal. */
+/* Rank 0, which listens at `listener`: warns if `host` is unknown here or does not lead to this
+ * host. The other hosts may know better. Fails only for a signal. */
 enum status rendezvous_warn(const char *interface, const char *host, int port, int listener);
 
-/* STATUS_USAGE if `host`, to which the ranks connect, is at loopback, and `interface`, on which rank 0
- * listens, is not. `interface` may be NULL. */
+/* STATUS_USAGE if `host`, to which the ranks connect, is at loopback, and `interface`, on which
+ * rank 0 listens, is not. `interface` may be NULL. */
 enum status rendezvous_check_interface(const char *interface, const char *host);
 
-/* Resolves `host` to at most ADDRESSES_MOST addresses. Waits for a name server for `seconds` at most,
- * or until a signal comes that ends the job. With an `interface` (else NULL), rank 0 does not listen at
- * loopback, where many hosts have their own name: addresses of this host's `interface` replace
- * addresses at loopback. */
+/* Resolves `host` to at most ADDRESSES_MOST addresses. Waits for a name server for `seconds` at
+ * most, or until a signal comes that ends the job. With an `interface` (else NULL), rank 0 does
+ * not listen at loopback, where many hosts have their own name: addresses of this host's
+ * `interface` replace addresses at loopback. */
 enum status rendezvous_resolve(const char *interface, const char *host, int port, double seconds,
                                struct address routes[ADDRESSES_MOST], int *count);
 

@@ -4,14 +4,13 @@
  * The ranks exchange four times. Each exchange needs what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
- *    the barrier of its host, which the host's first rank makes. Then each rank finds out whether
- *    its host has memory for all of its ranks, binds itself to a core, maps the barrier's memory and
- *    allocates its buffers.
- * 2. offers: where a rank is bound, whether it maps the barrier's memory, and the addresses of its
- *    transports. Then each rank tries to reach its peers, and writes the schedule of the barrier
- *    between hosts.
- * 3. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect.
- * 4. links, to rank 0 only: how they came to be connected, for the report.
+ * the barrier of its host, which the host's first rank makes. Then each rank finds out whether its
+ * host has memory for all of its ranks, binds itself to a core, maps the barrier's memory and
+ * allocates its buffers. 2. offers: where a rank is bound, whether it maps the barrier's memory,
+ * and the addresses of its transports. Then each rank tries to reach its peers, and writes the
+ * schedule of the barrier between hosts. 3. wishes: which transports reach each peer, and the peers
+ * to connect. Then all ranks connect. 4. links, to rank 0 only: how they came to be connected, for
+ * the report.
  */
 #include "session/setup.h"
 
@@ -247,8 +246,9 @@ static enum status session_exchange_offers(struct session *session)
 
 /* 3. Wishes. */
 
-/* As for links_encode_wishes(); NULL: out of memory. Where the report shows what the links wait for,
- * the start barrier has a lane of its own: the collective's waits are reported, not the barrier's. */
+/* As for links_encode_wishes(); NULL: out of memory. Where the report shows what the links wait
+ * for, the start barrier has a lane of its own: the collective's waits are reported, not the
+ * barrier's. */
 static unsigned char *session_wishes(const struct session *session)
 {
     const struct runner *runner = &session->runner;

@@ -1,12 +1,12 @@
 /*
  * root_cause.c - which rank or link is the root of the wait-for graph, in words.
  *
- * Following the edges from any rank ends at a rank that waits for no other, or in a circle. The first
- * match of these is named:
+ * Following the edges from any rank ends at a rank that waits for no other, or in a circle. The
+ * first match of these is named:
  *
  *   rank 0's host            all ranks of all other hosts are silent: it is cut off
- *   a silent rank            it cannot go on, whatever the others report; a rank that is silent only
- *                            because its parent is does not count
+ *   a silent rank            it cannot go on, whatever the others report; a rank that is silent
+ *                            only because its parent is does not count
  *   a busy rank              it waits for none while others wait for it: it is slow or stuck
  *   a link                   both ends of one message wait for each other: neither rank is at fault
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
@@ -284,8 +284,8 @@ static int tell_root(struct wait_graph *graph, struct text *text)
     return NO_RANK;
 }
 
-/* The distance of each rank from the root: 0 for silent ranks and those on the path that begins at the
- * root; else the number of edges to them. Ranks whose path leads elsewhere come last. */
+/* The distance of each rank from the root: 0 for silent ranks and those on the path that begins
+ * at the root; else the number of edges to them. Ranks whose path leads elsewhere come last. */
 static void graph_measure(const struct wait_graph *graph, int root, int *distance)
 {
     int ranks = graph->situation->ranks;

@@ -1,6 +1,6 @@
 /*
- * situation.h - what rank 0 knows of the ranks of a job, and the verdict that follows from it. Types
- * only.
+ * situation.h - what rank 0 knows of the ranks of a job, and the verdict that follows from it.
+ * Types only.
  */
 #ifndef CCTEST_VERDICT_SITUATION_H
 #define CCTEST_VERDICT_SITUATION_H

@@ -97,8 +97,8 @@ static void put_alike(const struct situation *s, const struct cause *cause, stru
     free(alike);
 }
 
-/* The rank that most failures name as lost or late, and that has not failed itself; NO_RANK: none, or
- * only one failure names it: that may be the link as well. */
+/* The rank that most failures name as lost or late, and that has not failed itself; NO_RANK:
+ * none, or only one failure names it: that may be the link as well. */
 static int most_accused(const struct wait_graph *graph)
 {
     int found = NO_RANK;
@@ -169,8 +169,9 @@ static void tell_causes(const struct situation *s, struct wait_graph *graph,
     }
 }
 
-/* Do all causes only say that a peer was lost or late, while a rank is silent or (if the deadline has
- * passed) keeps the others waiting? Then that rank is the root, whichever rank failed first. */
+/* Do all causes only say that a peer was lost or late, while a rank is silent or (if the
+ * deadline has passed) keeps the others waiting? Then that rank is the root, whichever rank
+ * failed first. */
 static bool graph_explains(const struct situation *s, const struct wait_graph *graph)
 {
     for (int i = 0; i < s->cause_count; i++)

@@ -24,7 +24,8 @@ bool standing_is_ahead(const struct standing *standing)
     return standing->finished || standing->exchange;
 }
 
-/* `peer` where `rank` may wait for it, else NO_RANK. A silent rank waits for none: it does not run. */
+/* `peer` where `rank` may wait for it, else NO_RANK. A silent rank waits for none: it does not
+ * run. */
 static int check_edge(const struct wait_graph *graph, int rank, int peer)
 {
     bool good = peer >= 0 && peer < graph->situation->ranks && peer != rank;

@@ -64,7 +64,8 @@ static void try_members(const unsigned char *data, size_t size, int ranks)
     bytes_free(&bytes);
 }
 
-/* As many heartbeats as there are, each of a rank, and the verdict from them and from some causes. */
+/* As many heartbeats as there are, each of a rank, and the verdict from them and from some
+ * causes. */
 static void try_readings(struct reader *input, int ranks)
 {
     struct standing standings[RANKS_FEW] = {0};

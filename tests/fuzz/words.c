@@ -1,8 +1,9 @@
 /*
- * words.c - texts of users and launchers: the command line, the environment, files of counts, hosts.
+ * words.c - texts of users and launchers: the command line, the environment, files of counts,
+ * hosts.
  *
- * Input: the kind of text, then the text. The words of a command line end with a zero byte or a line
- * feed.
+ * Input: the kind of text, then the text. The words of a command line end with a zero byte or a
+ * line feed.
  */
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /*
- * order_graph.h - a graph for the tests of waits: which element of an operation comes before which, over
- * all ranks.
+ * order_graph.h - a graph for the tests of waits: which element of an operation comes before which,
+ * over all ranks.
  */
 #ifndef CCTEST_TEST_ORDER_GRAPH_H
 #define CCTEST_TEST_ORDER_GRAPH_H

@@ -1,6 +1,6 @@
 /*
- * test_auto.c - the choice of `-a auto`: always an algorithm that accepts, with a reason, and on either
- * side of every boundary the one of the table in algorithms/auto.c.
+ * test_auto.c - the choice of `-a auto`: always an algorithm that accepts, with a reason, and on
+ * either side of every boundary the one of the table in algorithms/auto.c.
  */
 #include "base/log.h"
 #include "schedule/algorithm.h"

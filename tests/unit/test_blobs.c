@@ -1,6 +1,6 @@
 /*
- * test_blobs.c - shares of an exchange are read to their end, and the rank that sent invalid data is
- * named; what ranks say of themselves is the same after it has travelled.
+ * test_blobs.c - shares of an exchange are read to their end, and the rank that sent invalid data
+ * is named; what ranks say of themselves is the same after it has travelled.
  */
 #include <sched.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_bottleneck.c - the bottleneck: of cases made by hand, and of noisy ones like those of a machine
- * with more ranks than cores.
+ * test_bottleneck.c - the bottleneck: of cases made by hand, and of noisy ones like those of a
+ * machine with more ranks than cores.
  */
 #include <setjmp.h>
 #include <stdarg.h>

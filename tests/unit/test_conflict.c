@@ -1,6 +1,6 @@
 /*
- * test_conflict.c - waits are exact: on random programs, every two touches of one element of which one
- * writes are ordered by the waits, directly or through others, and every wait is between such
+ * test_conflict.c - waits are exact: on random programs, every two touches of one element of which
+ * one writes are ordered by the waits, directly or through others, and every wait is between such
  * touches.
  */
 #include "order_graph.h"

@@ -1,7 +1,7 @@
 /*
- * test_costs.c - the counted costs of every algorithm equal those of costs.def: rounds, and messages
- * and elements of the busiest rank. An algorithm without a row fails, and so does a row without an
- * algorithm.
+ * test_costs.c - the counted costs of every algorithm equal those of costs.def: rounds, and
+ * messages and elements of the busiest rank. An algorithm without a row fails, and so does a row
+ * without an algorithm.
  */
 #include "prove/joint_schedule.h"
 #include "costs.h"

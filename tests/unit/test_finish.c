@@ -1,7 +1,8 @@
 /*
  * test_finish.c - operators that touch a result once more at the end: every algorithm that reduces
  * gets an operation for that, on every rank that has a result, behind all others that touch it, and
- * the verifier and the shaker find its schedules right. That the executor runs them: test_executor.c.
+ * the verifier and the shaker find its schedules right. That the executor runs them:
+ * test_executor.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -140,7 +140,8 @@ static void test_hello_is_private(void **state)
     relay_close(&relay);
 }
 
-/* What a stranger hears who connects to an end that has this secret, and claims that it knows it. */
+/* What a stranger hears who connects to an end that has this secret, and claims that it knows
+ * it. */
 static size_t heard_by_stranger(const unsigned char *known, unsigned char heard[4096])
 {
     struct pair pair = pair_open();

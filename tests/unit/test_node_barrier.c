@@ -1,6 +1,6 @@
 /*
- * test_node_barrier.c - the start barrier of one host: one thread that plays all ranks in random order,
- * and real threads.
+ * test_node_barrier.c - the start barrier of one host: one thread that plays all ranks in random
+ * order, and real threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,8 +149,8 @@ static void the_missing_rank_is_named(void **state)
     }
 }
 
-/* Threads. What a rank writes without atomics before it arrives, all ranks read after the barrier. No
- * rank writes there again before all have arrived a second time. */
+/* Threads. What a rank writes without atomics before it arrives, all ranks read after the
+ * barrier. No rank writes there again before all have arrived a second time. */
 
 #define MEETINGS 1500
 

@@ -1,6 +1,7 @@
 /*
- * test_start_barrier.c - which ranks meet before an iteration, and that they do: processes with a real
- * control plane and real links, on several "hosts" (a name space with a host name of its own each).
+ * test_start_barrier.c - which ranks meet before an iteration, and that they do: processes with a
+ * real control plane and real links, on several "hosts" (a name space with a host name of its own
+ * each).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@
 #define MEETINGS   100
 #define CANNOT     77 /* exit status: there are no such name spaces here */
 
-/* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for two ranks. */
+/* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for
+ * two ranks. */
 #define DECOYS             64
 #define NODE_BARRIER_BYTES (128 + node_barrier_bytes(2))
 

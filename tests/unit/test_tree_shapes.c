@@ -1,7 +1,7 @@
 /*
- * test_tree_shapes.c - the shapes of trees are those that they are called after, for which there are
- * worked examples; and reduces that say so combine in the order of the ranks, which the verifier
- * does not look at, since all operators of today commute.
+ * test_tree_shapes.c - the shapes of trees are those that they are called after, for which there
+ * are worked examples; and reduces that say so combine in the order of the ranks, which the
+ * verifier does not look at, since all operators of today commute.
  */
 #include "schedules.h"
 

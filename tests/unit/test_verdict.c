@@ -1,5 +1,6 @@
 /*
- * test_verdict.c - the right rank, link or circle is named where ranks wait, whatever else is going on.
+ * test_verdict.c - the right rank, link or circle is named where ranks wait, whatever else is going
+ * on.
  */
 #include "situations.h"
 
@@ -276,8 +277,8 @@ static void test_circle(void **state)
     says("in a circle: 2 -> 4 -> 3 -> 2");
 }
 
-/* Who waits for a circle from outside waits once for each of it, and not more often the longer it is
- * followed. */
+/* Who waits for a circle from outside waits once for each of it, and not more often the longer
+ * it is followed. */
 static void test_circle_with_tails(void **state)
 {
     (void)state;

@@ -115,8 +115,8 @@ static void test_other_peer(void **state)
     assert_string_equal("rank 1 (host host0, pid 101): a peer sent invalid data", verdict.lines[0]);
 }
 
-/* Several ranks have lost a rank that reports nothing itself: it is named, though no two sentences are
- * equal, and though the ranks were waiting for others. */
+/* Several ranks have lost a rank that reports nothing itself: it is named, though no two
+ * sentences are equal, and though the ranks were waiting for others. */
 static void test_accused(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * ring.h - steps along the rings of lines and slots of a channel, which posted (channel.c) and eager messages
- * (eager.c) share, for cells and for words (ll.c).
+ * ring.h - steps along the rings of a channel, whose cells are lines, slots or (ll.c) words. Posted
+ * messages (channel.c) and eager ones (eager.c) share them.
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H

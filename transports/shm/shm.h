@@ -39,8 +39,8 @@
 enum shm_ring_kind { SHM_LINES, SHM_SHORT, SHM_LONG, SHM_LL, SHM_RINGS };
 enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
 
-/* One entry of a ring. `data` holds the bytes of a line cell, or a reference. The bytes of a slot cell,
- * which is a slot of --slots, follow it. */
+/* One entry of a ring. `data` holds the bytes of a line cell, or a reference. The bytes of a
+ * slot cell, which is a slot of --slots, follow it. */
 struct shm_cell {
     _Atomic uint64_t head; /* number (32 bits), length (30), kind (2) */
     char data[56];
