@@ -71,6 +71,7 @@ static enum status post_failure(struct control *control, const struct failure *f
 static enum status helper_refused(struct control *control, int error)
 {
     struct failure failure;
+    control->helper_place = HELPER_NOWHERE; /* there is no thread to join */
     failure_set(&failure, STATUS_ERROR, "could not start the helper thread: %s; " HOST_START_ADVICE,
                 strerror(error));
     enum status status = post_failure(control, &failure);
