@@ -14,6 +14,7 @@
 
 #define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
 
+/* A number keeps its meaning: a frame that went leaves a gap, and a new one gets the next. */
 enum frame_type {
     FRAME_WELCOME = 1, /* from rank 0: all have joined; the list of them */
     FRAME_REFUSED,     /* from rank 0: the job does not begin; why */
@@ -29,7 +30,7 @@ enum frame_type {
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
-    FRAME_LATE, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
+    FRAME_LATE = 16, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
     FRAME_TYPES
 };
 
