@@ -16,23 +16,17 @@ void blobs_free(struct blobs *blobs)
     *blobs = (struct blobs){0};
 }
 
-/* Fails: "rank 3 sent invalid <what> data". */
-static enum status blobs_invalid(int rank, const char *what)
-{
-    return fail_peer(
-        REASON_PEER_INVALID, rank,
-        "rank %d sent invalid %s data: check that all ranks run the same version of cctest", rank,
-        what);
-}
+#define INVALID "rank %d sent invalid %s data: check that all ranks run the same version of cctest"
 
-enum status blobs_read(const struct blobs *blobs, const char *what,
+enum status blobs_read(const struct blobs *blobs, int own, const char *what,
                        bool (*decode)(void *argument, int rank, struct reader *reader),
                        void *argument)
 {
     for (int rank = 0; rank < blobs->count; rank++) {
         struct reader reader = {.at = blobs->data[rank], .left = blobs->size[rank]};
         if (!decode(argument, rank, &reader) || reader.bad || reader.left > 0)
-            return blobs_invalid(rank, what);
+            return rank == own ? fail(STATUS_ERROR, INVALID, rank, what)
+                               : fail_peer(REASON_PEER_INVALID, rank, INVALID, rank, what);
     }
     return STATUS_OK;
 }

@@ -19,8 +19,9 @@ struct blobs {
 void blobs_free(struct blobs *blobs);
 
 /* Calls `decode` for the share of each rank in turn. It returns false for invalid data, as does a
- * share that is too short or too long for it; then fails with "rank 3 sent invalid <what> data". */
-enum status blobs_read(const struct blobs *blobs, const char *what,
+ * share that is too short or too long for it; then fails with "rank 3 sent invalid <what> data".
+ * Rank 3 is the reason, unless it is `own`, the rank that reads. */
+enum status blobs_read(const struct blobs *blobs, int own, const char *what,
                        bool (*decode)(void *argument, int rank, struct reader *reader),
                        void *argument);
 

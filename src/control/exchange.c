@@ -16,7 +16,7 @@ exchange(struct control *control, struct bytes *share, const char *what,
                              : send(control, share->data, share->size, &blobs);
     bytes_free(share);
     if (status == STATUS_OK)
-        status = blobs_read(&blobs, what, decode, argument);
+        status = blobs_read(&blobs, control_rank(control), what, decode, argument);
     blobs_free(&blobs);
     return status;
 }

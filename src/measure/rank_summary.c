@@ -170,7 +170,7 @@ enum status rank_summaries_decode(const struct blobs *blobs, const struct job *j
     if (!summaries->of)
         return fail(STATUS_ERROR, "out of memory for the results of %d ranks", blobs->count);
     summaries->count = blobs->count;
-    return blobs_read(blobs, "result", summary_decode, &decoding);
+    return blobs_read(blobs, 0, "result", summary_decode, &decoding);
 }
 
 void rank_summaries_free(struct rank_summaries *summaries)

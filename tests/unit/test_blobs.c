@@ -23,14 +23,14 @@ static bool number_decode(void *sum, int rank, struct reader *reader)
     return number < 100;
 }
 
-static enum status read_numbers(void *second, size_t size, uint32_t *sum)
+static enum status read_numbers(int own, void *second, size_t size, uint32_t *sum)
 {
     unsigned char first[] = {7, 0, 0, 0};
     void *data[] = {first, second};
     size_t sizes[] = {sizeof first, size};
     const struct blobs blobs = {.count = 2, .data = data, .size = sizes};
     *sum = 0;
-    return blobs_read(&blobs, "number", number_decode, sum);
+    return blobs_read(&blobs, own, "number", number_decode, sum);
 }
 
 static void test_shares(void **state)
@@ -38,18 +38,21 @@ static void test_shares(void **state)
     (void)state;
     unsigned char good[] = {1, 0, 0, 0, 9}, bad[] = {100, 0, 0, 0};
     uint32_t sum;
-    assert_int_equal(read_numbers(good, 4, &sum), STATUS_OK);
+    assert_int_equal(read_numbers(0, good, 4, &sum), STATUS_OK);
     assert_int_equal(sum, 7 + 2 * 1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         struct log log;
-        log_init(&log, 0, 0);
+        int own = i / 4;
+        log_init(&log, own, 0);
         log_attach(&log);
-        enum status status = i == 0   ? read_numbers(good, 5, &sum)
-                             : i == 1 ? read_numbers(good, 3, &sum)
-                             : i == 2 ? read_numbers(NULL, 0, &sum)
-                                      : read_numbers(bad, 4, &sum);
+        enum status status = i % 4 == 0   ? read_numbers(own, good, 5, &sum)
+                             : i % 4 == 1 ? read_numbers(own, good, 3, &sum)
+                             : i % 4 == 2 ? read_numbers(own, NULL, 0, &sum)
+                                          : read_numbers(own, bad, 4, &sum);
         assert_int_equal(status, STATUS_ERROR);
         assert_non_null(strstr(log.failure.text, "rank 1 sent invalid number data"));
+        assert_int_equal(log.failure.reason, own == 0 ? REASON_PEER_INVALID : REASON_OWN);
+        assert_int_equal(log.failure.peer, own == 0 ? 1 : NO_RANK);
         log_attach(NULL);
     }
 }
