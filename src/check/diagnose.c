@@ -97,18 +97,11 @@ static bool is_isolated(const struct evidence *evidence, size_t first, size_t re
     return stretch < extent / 64 / (size_t)problem->ranks;
 }
 
-static bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b)
-{
-    return a->kind == b->kind && a->set.shape == b->set.shape && a->set.first == b->set.first &&
-           a->set.length == b->set.length && a->set.modulus == b->set.modulus &&
-           a->set.inverted == b->set.inverted && a->source == b->source &&
-           a->instead == b->instead && a->shift == b->shift && a->before == b->before;
-}
-
 static bool explanation_same(const struct explanation *a, const struct explanation *b)
 {
-    return a->fitting == b->fitting && a->chance == b->chance &&
-           hypothesis_same(&a->hypotheses[0], &b->hypotheses[0]);
+    const struct hypothesis *x = &a->hypotheses[0], *y = &b->hypotheses[0];
+    return a->fitting == b->fitting && a->chance == b->chance && hypothesis_same(x, y) &&
+           x->source == y->source && x->instead == y->instead;
 }
 
 /* Keeps the sources ascending and each once. */

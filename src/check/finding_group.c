@@ -1,124 +1,81 @@
 /*
  * finding_group.c - groups the findings of all ranks by the fault that they show.
  *
- * Findings are sorted by what they say, so equal ones are neighbours. Findings of data movement
- * that share a sender are united in a second pass (union-find over the ranks).
+ * Every rank is compared with the ranks below it that are in other groups: few, since one fault
+ * makes few groups.
  */
 #include "check/finding_group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_hypotheses(const struct hypothesis *a, const struct hypothesis *b)
-{
-    const int64_t left[] = {(int)a->kind,   (int)a->set.shape, a->set.first, a->set.length,
-                            a->set.modulus, a->set.inverted,   a->shift,     a->before};
-    const int64_t right[] = {(int)b->kind,   (int)b->set.shape, b->set.first, b->set.length,
-                             b->set.modulus, b->set.inverted,   b->shift,     b->before};
-    int result = 0;
-    for (size_t i = 0; i < sizeof left / sizeof *left && result == 0; i++)
-        result = order(left[i], right[i]);
-    return result;
-}
-
 /* Corrupted elements of one sender are one fault, and so is one element of a reduction that has the
  * same wrong value everywhere. */
-static int compare_elements(const struct wrong_element *a, const struct wrong_element *b)
+static bool elements_same(const struct wrong_element *a, const struct wrong_element *b)
 {
-    int result = order(a->source, b->source);
-    if (result != 0 || a->source != EVERY_RANK)
-        return result;
-    result = memcmp(a->expected, b->expected, sizeof a->expected);
-    return result != 0 ? result : memcmp(a->got, b->got, sizeof a->got);
+    return a->source == b->source &&
+           (a->source != EVERY_RANK || (memcmp(a->expected, b->expected, sizeof a->expected) == 0 &&
+                                        memcmp(a->got, b->got, sizeof a->got) == 0));
 }
 
-static int compare_results(const struct finding *a, const struct finding *b)
+/* Is the data of known senders missing or stale? */
+static bool has_senders(const struct explanation *explanation)
 {
-    const struct explanation *x = &a->explanations[0], *y = &b->explanations[0];
-    int result = order(a->explanation_count > 0, b->explanation_count > 0);
-    if (result != 0)
-        return result;
-    if (a->explanation_count > 0) {
-        result = order(x->fitting > 1, y->fitting > 1);
-        result = result != 0 ? result : order(x->chance, y->chance);
-        return result != 0 ? result : compare_hypotheses(&x->hypotheses[0], &y->hypotheses[0]);
+    return explanation->source_count > 0 && explanation->hypotheses[0].kind != HYPOTHESIS_ELSEWHERE;
+}
+
+/* Have they a sender in common? Both lists of senders are ascending. */
+static bool senders_meet(const struct explanation *a, const struct explanation *b)
+{
+    for (int i = 0, j = 0; i < a->source_count && j < b->source_count;) {
+        if (a->sources[i] == b->sources[j])
+            return true;
+        if (a->sources[i] < b->sources[j])
+            i++;
+        else
+            j++;
     }
-    result = order(finding_is_corruption(a), finding_is_corruption(b));
-    if (result == 0 && finding_is_corruption(a))
-        result = compare_elements(&a->elements[0], &b->elements[0]);
-    return result;
+    return false;
 }
 
-/* Is it about data from senders, which are known? */
-static bool has_senders(const struct finding *finding)
+static bool explanations_same(const struct explanation *a, const struct explanation *b)
 {
-    return finding->explanation_count > 0 && finding->explanations[0].source_count > 0 &&
-           finding->explanations[0].hypotheses[0].kind != HYPOTHESIS_ELSEWHERE;
+    const struct hypothesis *x = &a->hypotheses[0], *y = &b->hypotheses[0];
+    if (has_senders(a) && has_senders(b))
+        return (x->kind == HYPOTHESIS_STALE) == (y->kind == HYPOTHESIS_STALE) && senders_meet(a, b);
+    return has_senders(a) == has_senders(b) && (a->fitting > 1) == (b->fitting > 1) &&
+           a->chance == b->chance && hypothesis_same(x, y);
 }
 
-static int compare_findings(const struct finding *a, const struct finding *b)
+/* Do two findings show one fault? */
+static bool findings_same(const struct finding *a, const struct finding *b)
 {
-    int result = order((int)a->kind, (int)b->kind);
-    if (result == 0 && a->kind == FINDING_RESULT)
-        result = compare_results(a, b);
-    if (result == 0 && a->kind == FINDING_OVERRUN)
-        result = order((int)a->overrun.buffer, (int)b->overrun.buffer);
-    if (result != 0 || a->kind != FINDING_RESULT || !has_senders(a) || !has_senders(b))
-        return result != 0 ? result : order(has_senders(a), has_senders(b));
-    return order(a->explanations[0].sources[0], b->explanations[0].sources[0]);
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind != FINDING_RESULT)
+        return a->kind != FINDING_OVERRUN || a->overrun.buffer == b->overrun.buffer;
+    if (a->explanation_count > 0 && b->explanation_count > 0)
+        return explanations_same(&a->explanations[0], &b->explanations[0]);
+    bool corruption = finding_is_corruption(a);
+    return a->explanation_count == b->explanation_count && corruption == finding_is_corruption(b) &&
+           (!corruption || elements_same(&a->elements[0], &b->elements[0]));
 }
 
-/* A rank as it is sorted: by its finding, or by its group. */
-struct member_of {
-    const struct finding *finding;
-    int rank, group;
-};
-
-static int compare_by_finding(const void *a, const void *b)
+/* group[r] = the lowest rank of the group of rank r. Rank r may join several groups, which become
+ * one: it lacks data of a sender of each. */
+static void ranks_group(const struct finding *const *findings, int ranks, int *group)
 {
-    const struct member_of *x = a, *y = b;
-    int result = compare_findings(x->finding, y->finding);
-    return result != 0 ? result : order(x->rank, y->rank);
-}
-
-static int compare_by_group(const void *a, const void *b)
-{
-    const struct member_of *x = a, *y = b;
-    return x->group != y->group ? order(x->group, y->group) : order(x->rank, y->rank);
-}
-
-/* The lowest rank of a rank's group. lowest[r]: a lower rank of the same group, or r. */
-static int root_of(int *lowest, int rank)
-{
-    while (lowest[rank] != rank)
-        rank = lowest[rank] = lowest[lowest[rank]];
-    return rank;
-}
-
-static void groups_unite(int *lowest, int a, int b)
-{
-    a = root_of(lowest, a);
-    b = root_of(lowest, b);
-    lowest[a > b ? a : b] = a > b ? b : a;
-}
-
-/* `by_sender`: for each sender one rank that misses its data, and one to which it is stale; -1. */
-static void groups_unite_senders(int *lowest, const struct member_of *member, int *by_sender)
-{
-    if (member->finding->kind != FINDING_RESULT || !has_senders(member->finding))
-        return;
-    const struct explanation *explanation = &member->finding->explanations[0];
-    bool stale = explanation->hypotheses[0].kind == HYPOTHESIS_STALE;
-    for (int i = 0; i < explanation->source_count; i++) {
-        int *seen = &by_sender[2 * explanation->sources[i] + stale];
-        if (*seen >= 0)
-            groups_unite(lowest, *seen, member->rank);
-        *seen = member->rank;
+    for (int r = 0; r < ranks; r++) {
+        group[r] = r;
+        for (int q = 0; q < r; q++) {
+            int low = group[q] < group[r] ? group[q] : group[r];
+            int high = group[q] < group[r] ? group[r] : group[q];
+            if (low == high || !findings_same(findings[q], findings[r]))
+                continue;
+            for (int other = 0; other <= r; other++)
+                if (group[other] == high)
+                    group[other] = low;
+        }
     }
 }
 
@@ -138,26 +95,6 @@ static bool senders_alike(const struct finding *a, const struct finding *b)
            memcmp(x->sources, y->sources, (size_t)x->source_count * sizeof *x->sources) == 0;
 }
 
-/* `members`: in order of their groups. */
-static void finding_groups_collect(struct finding_groups *groups, const struct member_of *members,
-                                   int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (i == 0 || members[i].group != members[i - 1].group)
-            groups->list[groups->count++] = (struct finding_group){.finding = members[i].finding,
-                                                                   .rank = members[i].rank,
-                                                                   .ranks = &groups->ranks[i],
-                                                                   .alike = true,
-                                                                   .same_senders = true};
-        struct finding_group *group = &groups->list[groups->count - 1];
-        groups->ranks[i] = members[i].rank;
-        group->count++;
-        group->wrong += members[i].finding->wrong;
-        group->alike &= findings_alike(group->finding, members[i].finding);
-        group->same_senders &= senders_alike(group->finding, members[i].finding);
-    }
-}
-
 struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank)
 {
     return (struct finding_group){.finding = finding,
@@ -169,37 +106,38 @@ struct finding_group finding_group_of_rank(const struct finding *finding, const 
                                   .same_senders = true};
 }
 
+static void finding_group_add(struct finding_group *group, const struct finding *finding)
+{
+    group->count++;
+    group->wrong += finding->wrong;
+    group->alike &= findings_alike(group->finding, finding);
+    group->same_senders &= senders_alike(group->finding, finding);
+}
+
 bool finding_groups_make(const struct finding *const *findings, int ranks,
                          struct finding_groups *groups)
 {
     size_t room = (size_t)ranks;
-    struct member_of *members = malloc(room * sizeof *members);
-    int *lowest = malloc(room * sizeof *lowest), *by_sender = malloc(2 * room * sizeof *by_sender);
+    int *group = malloc(room * sizeof *group), placed = 0;
     *groups = (struct finding_groups){.list = malloc(room * sizeof *groups->list),
                                       .ranks = malloc(room * sizeof *groups->ranks)};
-    bool memory = members && lowest && by_sender && groups->list && groups->ranks;
-    int count = 0;
-    for (int r = 0; memory && r < ranks; r++) {
-        lowest[r] = r;
-        by_sender[2 * r] = by_sender[2 * r + 1] = -1;
-        if (findings[r]->kind != FINDING_NONE)
-            members[count++] = (struct member_of){.finding = findings[r], .rank = r};
-    }
-    if (memory) {
-        qsort(members, (size_t)count, sizeof *members, compare_by_finding);
-        for (int i = 0; i < count; i++) {
-            if (i > 0 && compare_findings(members[i - 1].finding, members[i].finding) == 0)
-                groups_unite(lowest, members[i - 1].rank, members[i].rank);
-            groups_unite_senders(lowest, &members[i], by_sender);
+    bool memory = group && groups->list && groups->ranks;
+    if (memory)
+        ranks_group(findings, ranks, group);
+    for (int first = 0; memory && first < ranks; first++) {
+        if (group[first] != first || findings[first]->kind == FINDING_NONE)
+            continue;
+        struct finding_group *new = &groups->list[groups->count++];
+        groups->ranks[placed] = first;
+        *new = finding_group_of_rank(findings[first], &groups->ranks[placed++]);
+        for (int r = first + 1; r < ranks; r++) {
+            if (group[r] != first)
+                continue;
+            groups->ranks[placed++] = r;
+            finding_group_add(new, findings[r]);
         }
-        for (int i = 0; i < count; i++)
-            members[i].group = root_of(lowest, members[i].rank);
-        qsort(members, (size_t)count, sizeof *members, compare_by_group);
-        finding_groups_collect(groups, members, count);
     }
-    free(members);
-    free(lowest);
-    free(by_sender);
+    free(group);
     return memory;
 }
 

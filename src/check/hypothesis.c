@@ -7,6 +7,13 @@
 
 #include "memory/reduce.h"
 
+bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b)
+{
+    return a->kind == b->kind && a->set.shape == b->set.shape && a->set.first == b->set.first &&
+           a->set.length == b->set.length && a->set.modulus == b->set.modulus &&
+           a->set.inverted == b->set.inverted && a->shift == b->shift && a->before == b->before;
+}
+
 /* to = the first value to come, then to = to (+) value. */
 static void enter(reduce_function *reduce, char *to, const char *value, size_t count, size_t size,
                   bool *any)

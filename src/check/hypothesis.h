@@ -29,6 +29,9 @@ struct hypothesis {
     bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
 };
 
+/* Do both say the same, wherever the elements come from and belong (`source`, `instead`)? */
+bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b);
+
 /* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or
  * apart. */
 void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
