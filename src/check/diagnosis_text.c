@@ -47,7 +47,7 @@ static void add_sources(const struct wording *wording, const struct explanation 
         text_add(wording->text, " and perhaps others");
 }
 
-/* "rank 3", or "the ranks above" where the fault has several. */
+/* "rank 3", or "these ranks" where the fault has several. */
 static void add_victims(const struct wording *wording)
 {
     if (wording->group->count == 1)

@@ -16,14 +16,6 @@ int finding_elements(const struct finding *finding)
     return finding->unexplained < FINDING_ELEMENTS ? (int)finding->unexplained : FINDING_ELEMENTS;
 }
 
-bool finding_is_ambiguous(const struct finding *finding)
-{
-    for (int i = 0; i < finding_explanations(finding); i++)
-        if (finding->explanations[i].fitting > 1 || finding->explanations[i].chance)
-            return true;
-    return false;
-}
-
 bool finding_is_corruption(const struct finding *finding)
 {
     return finding->unexplained > 0 &&

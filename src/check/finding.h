@@ -70,9 +70,6 @@ int finding_explanations(const struct finding *finding);
 /* Elements that no hypothesis fits, and that are kept. */
 int finding_elements(const struct finding *finding);
 
-/* Do several hypotheses fit one of its explanations, or may one fit by chance? */
-bool finding_is_ambiguous(const struct finding *finding);
-
 /* Are its unexplained elements corrupted one by one, rather than by a fault that is not known? */
 bool finding_is_corruption(const struct finding *finding);
 

@@ -137,7 +137,6 @@ static void test_ambiguous(void **state)
     spoil(&bench, 0, 1, 0x4, CONTRIBUTION_MISSING);
     bench_check(&bench);
     assert_int_equal(bench.finding.wrong, 1);
-    assert_true(finding_is_ambiguous(&bench.finding));
     assert_non_null(strstr(bench.sentence, "ambiguous: either "));
     assert_non_null(strstr(bench.sentence, ", or "));
     assert_null(strstr(bench.sentence, "suspect"));
@@ -150,7 +149,8 @@ static void test_ambiguous(void **state)
     value = -value;
     memcpy(bench.destination, &value, 4);
     bench_check(&bench);
-    assert_true(finding_is_ambiguous(&bench.finding) || strstr(bench.sentence, "corrupted"));
+    assert_true(strstr(bench.sentence, "ambiguous: either ") ||
+                strstr(bench.sentence, "corrupted"));
     bench_close(&bench);
 }
 
