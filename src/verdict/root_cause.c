@@ -320,11 +320,10 @@ static int distance_most(const int *distance, int ranks)
 static void tell_rank(const struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
-    for (int i = 0; graph->failed[rank] && i < s->cause_count; i++)
-        if (s->causes[i].rank == rank) {
-            text_add(text, "%s", s->causes[i].failure.text);
-            return;
-        }
+    if (graph->cause[rank]) {
+        text_add(text, "%s", graph->cause[rank]->failure.text);
+        return;
+    }
     put_place(s, rank, text);
     text_add(text, ", ");
     if (graph_silent(graph, rank))

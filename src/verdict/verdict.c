@@ -25,12 +25,14 @@ static bool any_is_reason(const struct situation *s)
     return false;
 }
 
-/* Is it a consequence of another failure of the same kind: did its peer wait for a third rank? */
+/* Is it a consequence of another failure of the same kind: did its peer lose or await a third rank?
+ * A peer that no transport connects to a third rank has failed for a reason of its own. */
 static bool cause_follows(const struct wait_graph *graph, const struct cause *cause)
 {
     int awaited = cause_awaited(cause);
     return graph->situation && awaited != NO_RANK && awaited != cause->rank &&
-           !graph->cyclic[cause->rank] && graph->failed[awaited];
+           !graph->cyclic[cause->rank] && graph->cause[awaited] &&
+           cause_awaited(graph->cause[awaited]) != NO_RANK;
 }
 
 #define ORDER_LAST 3 /* a consequence, which does not count for the status */
@@ -103,7 +105,7 @@ static int most_accused(const struct wait_graph *graph)
 {
     int found = NO_RANK;
     for (int rank = 0; graph->situation && rank < graph->situation->ranks; rank++) {
-        if (graph->failed[rank] || graph->accused[rank] < ACCUSERS_LEAST)
+        if (graph->cause[rank] || graph->accused[rank] < ACCUSERS_LEAST)
             continue;
         if (found == NO_RANK || graph->accused[rank] > graph->accused[found])
             found = rank;

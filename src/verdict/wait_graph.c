@@ -43,7 +43,7 @@ static void add_edges(struct wait_graph *graph)
     for (int i = 0; i < s->cause_count; i++) {
         int rank = s->causes[i].rank;
         int peer = check_edge(graph, rank, cause_awaited(&s->causes[i]));
-        graph->failed[rank] = true;
+        graph->cause[rank] = &s->causes[i];
         if (peer == NO_RANK)
             continue;
         graph->awaited[rank] = peer;
@@ -118,7 +118,7 @@ static void graph_fill(struct wait_graph *graph)
 void graph_free(struct wait_graph *graph)
 {
     free(graph->silent);
-    free(graph->failed);
+    free(graph->cause);
     free(graph->awaited);
     free(graph->waiters);
     free(graph->direct);
@@ -133,7 +133,7 @@ void graph_open(struct wait_graph *graph, const struct situation *situation)
     size_t ranks = (size_t)situation->ranks;
     *graph = (struct wait_graph){.situation = situation,
                                  .silent = calloc(ranks, sizeof(bool)),
-                                 .failed = calloc(ranks, sizeof(bool)),
+                                 .cause = calloc(ranks, sizeof(*graph->cause)),
                                  .awaited = calloc(ranks, sizeof(int)),
                                  .waiters = calloc(ranks, sizeof(int)),
                                  .direct = calloc(ranks, sizeof(int)),
@@ -141,7 +141,7 @@ void graph_open(struct wait_graph *graph, const struct situation *situation)
                                  .cyclic = calloc(ranks, sizeof(bool)),
                                  .listed = calloc(ranks, sizeof(bool)),
                                  .order = calloc(ranks, sizeof(int))};
-    if (graph->silent && graph->failed && graph->awaited && graph->waiters && graph->direct &&
+    if (graph->silent && graph->cause && graph->awaited && graph->waiters && graph->direct &&
         graph->accused && graph->cyclic && graph->listed && graph->order) {
         graph_fill(graph);
         return;

@@ -13,15 +13,15 @@ struct wait_graph {
     const struct situation *situation; /* NULL: out of memory */
     /* By rank: */
     bool *silent;
-    bool *failed; /* it has a cause */
-    int *awaited; /* the rank that it waits for; NO_RANK: none, or not one alone */
-    int *waiters; /* how many wait for it, directly or through others, */
-    int *direct;  /* how many directly, */
-    int *accused; /* and how many have failed because it was lost or late */
-    bool *cyclic; /* it is in a circle */
-    bool *listed; /* scratch for lists */
-    int *order;   /* ranks in no circle, each before the one that it waits for: */
-    int ordered;  /* so many */
+    const struct cause **cause; /* NULL: it has not failed */
+    int *awaited;               /* the rank that it waits for; NO_RANK: none, or not one alone */
+    int *waiters;               /* how many wait for it, directly or through others, */
+    int *direct;                /* how many directly, */
+    int *accused;               /* and how many have failed because it was lost or late */
+    bool *cyclic;               /* it is in a circle */
+    bool *listed;               /* scratch for lists */
+    int *order;                 /* ranks in no circle, each before the one that it waits for: */
+    int ordered;                /* so many */
 };
 
 /* Frees with graph_free(). Sets situation to NULL if memory ran out. */

@@ -198,6 +198,23 @@ static void test_waited_for_waiters(void **state)
     reach(STATUS_TIMEOUT, 0);
 }
 
+/* A rank that cannot be reached by another is no reason for being late: both failures count. */
+static void test_late_and_unreachable(void **state)
+{
+    (void)state;
+    begin(4);
+    fails(1, REASON_PEER_LATE, 2, "rank 2 has not connected");
+    fails(2, REASON_PEER_UNREACHABLE, 3, "nothing connects rank 2 and rank 3");
+    reach(status_graver(STATUS_TIMEOUT, STATUS_UNAVAILABLE), 1);
+    assert_int_equal(STATUS_TIMEOUT, verdict.status);
+    assert_int_equal(1, verdict.line_count);
+    causes[1].failure.reason = REASON_PEER_LATE;
+    causes[1].failure.status = STATUS_ERROR; /* a mark: only this one counts */
+    reach(STATUS_ERROR, 2);
+    causes[0].failure.status = STATUS_INTERRUPTED;
+    reach(STATUS_ERROR, 2);
+}
+
 /* Nothing that a broken rank may report leads outside, or to no verdict. */
 static void test_nonsense(void **state)
 {
@@ -223,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_accused_of_delay),
         cmocka_unit_test(test_edge_of_failure),
         cmocka_unit_test(test_waited_for_waiters),
+        cmocka_unit_test(test_late_and_unreachable),
         cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
