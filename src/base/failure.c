@@ -4,7 +4,6 @@
 #include "base/failure.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum status failure_peer_status(enum failure_reason reason)
 {
@@ -19,27 +18,19 @@ enum status failure_peer_status(enum failure_reason reason)
     }
 }
 
-/* FNV-1a: the same number on every rank, whatever addresses its process has. */
-static uint32_t text_hash(const char *text)
+struct failure failure_make(enum status status, enum failure_reason reason, int peer,
+                            const char *format, va_list arguments)
 {
-    uint32_t hash = 2166136261u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
-void failure_print(struct failure *failure, const char *format, va_list arguments)
-{
-    vsnprintf(failure->text, sizeof failure->text, format, arguments);
-    failure->site = text_hash(strcmp(format, "%s") == 0 ? failure->text : format);
+    struct failure failure = {.status = status, .reason = reason, .peer = peer};
+    vsnprintf(failure.text, sizeof failure.text, format, arguments);
+    return failure;
 }
 
 void failure_set(struct failure *failure, enum status status, const char *format, ...)
 {
     va_list arguments;
-    *failure = (struct failure){.status = status, .peer = NO_RANK};
     va_start(arguments, format);
-    failure_print(failure, format, arguments);
+    *failure = failure_make(status, REASON_OWN, NO_RANK, format, arguments);
     va_end(arguments);
 }
 
@@ -47,9 +38,7 @@ void failure_set_peer(struct failure *failure, enum failure_reason reason, int p
                       const char *format, ...)
 {
     va_list arguments;
-    *failure =
-        (struct failure){.status = failure_peer_status(reason), .reason = reason, .peer = peer};
     va_start(arguments, format);
-    failure_print(failure, format, arguments);
+    *failure = failure_make(failure_peer_status(reason), reason, peer, format, arguments);
     va_end(arguments);
 }

@@ -6,7 +6,6 @@
 #define CCTEST_BASE_FAILURE_H
 
 #include <stdarg.h>
-#include <stdint.h>
 
 #include "base/status.h"
 
@@ -26,7 +25,6 @@ struct failure {
     enum status status; /* STATUS_OK: there is none */
     enum failure_reason reason;
     int peer;                /* the rank that is the reason; NO_RANK for REASON_OWN */
-    uint32_t site;           /* which kind of failure: equal for equal formats, on all ranks */
     char text[MESSAGE_MOST]; /* one sentence: what, why, what to do */
 };
 
@@ -39,9 +37,10 @@ void failure_set(struct failure *failure, enum status status, const char *format
 void failure_set_peer(struct failure *failure, enum failure_reason reason, int peer,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same with the arguments in a list: failure->status, reason and peer are set already. */
-void failure_print(struct failure *failure, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
+/* What all of them do: `peer` NO_RANK for REASON_OWN. */
+struct failure failure_make(enum status status, enum failure_reason reason, int peer,
+                            const char *format, va_list arguments)
+    __attribute__((format(printf, 4, 0)));
 
 /* The status of a failure for which a peer is the reason. */
 enum status failure_peer_status(enum failure_reason reason);

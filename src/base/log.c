@@ -86,21 +86,19 @@ static enum status fail_with(const struct failure *failure)
 
 enum status fail(enum status status, const char *format, ...)
 {
-    struct failure failure = {.status = status, .peer = NO_RANK};
     va_list arguments;
     va_start(arguments, format);
-    failure_print(&failure, format, arguments);
+    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, format, arguments);
     va_end(arguments);
     return fail_with(&failure);
 }
 
 enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
 {
-    struct failure failure = {
-        .status = failure_peer_status(reason), .reason = reason, .peer = peer};
     va_list arguments;
     va_start(arguments, format);
-    failure_print(&failure, format, arguments);
+    struct failure failure =
+        failure_make(failure_peer_status(reason), reason, peer, format, arguments);
     va_end(arguments);
     return fail_with(&failure);
 }

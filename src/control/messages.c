@@ -11,7 +11,6 @@ void failure_encode(const struct failure *failure, struct bytes *bytes)
     bytes_put_u32(bytes, (uint32_t)failure->status);
     bytes_put_u32(bytes, (uint32_t)failure->reason);
     bytes_put_u32(bytes, (uint32_t)failure->peer);
-    bytes_put_u32(bytes, failure->site);
     bytes_put_text(bytes, failure->text);
 }
 
@@ -20,7 +19,6 @@ bool failure_decode(const void *data, size_t size, int rank, int ranks, struct f
     struct reader reader = {.at = data, .left = size};
     uint32_t status = read_u32(&reader), reason = read_u32(&reader);
     *failure = (struct failure){.status = status_of(status), .peer = (int)read_u32(&reader)};
-    failure->site = read_u32(&reader);
     read_text(&reader, failure->text, sizeof failure->text);
     if (reader.bad || reader.left > 0 || failure->status == STATUS_OK || !failure->text[0] ||
         reason >= FAILURE_REASONS)

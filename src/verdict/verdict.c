@@ -1,8 +1,8 @@
 /*
  * verdict.c - which fault is the first, where ranks were lost or have failed.
  *
- * Failures are compared by kind, status, reason and peer, never by their sentences. Ranks that have
- * failed because of a peer come after the rank that is the reason. If no cause explains the others,
+ * Failures are compared by kind, status, reason and peer; by their sentences only where a failure
+ * has no peer. Ranks that have failed because of a peer come after the rank that is the reason. If no cause explains the others,
  * the wait-for graph does: root_cause.c.
  */
 #include "verdict/verdict.h"
@@ -64,22 +64,33 @@ static void cause_describe(const struct situation *s, const struct cause *cause,
     }
 }
 
-/* Do two ranks report the same failure? Then one line serves both. A failure of the same kind but
- * about another peer is another one, unless the peer cannot be reached: every pair has its own. */
+/* Do two ranks report the same failure? Then one line serves both. Failures of a rank itself differ
+ * if their sentences do. A failure about another peer is another one, unless the peer cannot be
+ * reached: every pair has its own. */
 static bool causes_alike(const struct cause *a, const struct cause *b)
 {
     const struct failure *one = &a->failure, *other = &b->failure;
-    return a->kind == CAUSE_FAILED && b->kind == CAUSE_FAILED && one->status == other->status &&
-           one->reason == other->reason && one->site == other->site &&
-           (one->peer == other->peer || one->reason == REASON_PEER_UNREACHABLE);
+    if (a->kind != CAUSE_FAILED || b->kind != CAUSE_FAILED || one->status != other->status ||
+        one->reason != other->reason)
+        return false;
+    if (one->reason == REASON_OWN)
+        return strcmp(one->text, other->text) == 0;
+    return one->peer == other->peer || one->reason == REASON_PEER_UNREACHABLE;
 }
 
-/* Is `cause` told with another that came before it? */
-static bool cause_is_told(const struct situation *s, const struct cause *cause)
+/* Does the line of a cause that is named before it serve `cause` as well? */
+static bool cause_is_named(const struct situation *s, const struct wait_graph *graph,
+                           const struct cause *cause, bool has_reason)
 {
-    for (const struct cause *other = s->causes; other < cause; other++)
-        if (causes_alike(other, cause))
+    int own = cause_order(graph, cause, has_reason);
+    for (int i = 0; i < s->cause_count; i++) {
+        const struct cause *other = &s->causes[i];
+        if (!causes_alike(other, cause))
+            continue;
+        int order = cause_order(graph, other, has_reason);
+        if (order < own || (order == own && other < cause))
             return true;
+    }
     return false;
 }
 
@@ -159,7 +170,7 @@ static void tell_causes(const struct situation *s, struct wait_graph *graph,
             cause_describe(s, cause, &text);
             verdict_add_error(s, verdict, cause->rank,
                               cause->kind == CAUSE_FAILED ? cause->failure.text : words);
-            if (cause_is_told(s, cause) || told++ > VERDICT_LINES_MOST - 1)
+            if (cause_is_named(s, graph, cause, has_reason) || told++ > VERDICT_LINES_MOST - 1)
                 continue;
             put_alike(s, cause, &text);
             char *line = told == 1 ? verdict->headline : verdict->lines[verdict->line_count++];

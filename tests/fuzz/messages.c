@@ -39,7 +39,7 @@ static void try_failure(const unsigned char *data, size_t size, int ranks)
     failure_encode(&failure, &bytes);
     require(bytes.size == size);
     require(failure_decode(bytes.data, bytes.size, 0, ranks, &again));
-    require(again.status == failure.status && again.site == failure.site &&
+    require(again.status == failure.status && again.reason == failure.reason &&
             again.peer == failure.peer && strcmp(again.text, failure.text) == 0);
     bytes_free(&bytes);
 }

@@ -70,35 +70,41 @@ static void test_many_causes(void **state)
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
 }
 
-/* `causes[i]` has this sentence: another one of the same kind if another rank's only differs so. */
-static void rewords(int i, const char *message)
-{
-    snprintf(causes[i].failure.text, sizeof causes[i].failure.text, "%s", message);
-}
-
-/* Failures of one kind are told once: it is the kind that is compared, not the sentence. */
-static void test_causes_alike(void **state)
+/* Failures because of one peer, and pairs that no transport connects, are told once, whatever their
+ * sentences. */
+static void test_peers_alike(void **state)
 {
     (void)state;
-    begin(4);
-    for (int i = 0; i < 4; i++)
-        fails((i + 2) % 4, REASON_PEER_UNREACHABLE, 3 * i, i == 1 ? "no such device" : "no link");
-    rewords(0, "nothing connects rank 2 and rank 0");
-    rewords(2, "nothing connects rank 0 and rank 6 on a host with another name");
-    reach(STATUS_UNAVAILABLE, 2);
-    says("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; likewise ranks 0, 1");
+    begin(5);
+    fails(2, REASON_PEER_UNREACHABLE, 0, "nothing connects rank 2 and rank 0");
+    fails(3, REASON_PEER_INVALID, 1, "rank 1 sent invalid data");
+    fails(0, REASON_PEER_UNREACHABLE, 3, "nothing connects rank 0 and rank 3");
+    fails(4, REASON_PEER_INVALID, 1, "rank 1 asks for other lanes than this rank");
+    reach(STATUS_ERROR, 3);
+    says("rank 3 (host host0, pid 103): rank 1 sent invalid data; likewise rank 4");
     assert_int_equal(1, verdict.line_count);
-    assert_string_equal("rank 3 (host host0, pid 103): no such device", verdict.lines[0]);
+    assert_string_equal("rank 2 (host host0, pid 102): nothing connects rank 2 and rank 0; "
+                        "likewise rank 0",
+                        verdict.lines[0]);
     assert_int_equal(4, verdict.error_count);
-    situation.cause_count = 0;
-    cause(CAUSE_FAILED, 1, STATUS_ERROR, "no memory for %d peers");
-    cause(CAUSE_FAILED, 3, STATUS_ERROR, "no memory for %d peers");
-    cause(CAUSE_FAILED, 2, STATUS_USAGE, "no memory for %d peers"); /* not the same */
-    rewords(0, "no memory for 4 peers");
-    rewords(1, "no memory for 5 peers");
+}
+
+/* Failures of ranks themselves are told once if nothing in their sentences differs. */
+static void test_own_alike(void **state)
+{
+    (void)state;
+    begin(5);
+    cause(CAUSE_FAILED, 1, STATUS_ERROR, "cannot map the memory of rank 2: no memory");
+    cause(CAUSE_FAILED, 3, STATUS_ERROR, "cannot map the memory of rank 2: no memory");
+    cause(CAUSE_FAILED, 0, STATUS_USAGE, "cannot map the memory of rank 2: no memory");
+    cause(CAUSE_FAILED, 4, STATUS_ERROR, "cannot map the memory of rank 0: not permitted");
     reach(STATUS_ERROR, 1);
-    says("rank 1 (host host0, pid 101): no memory for 4 peers; likewise rank 3");
-    assert_int_equal(1, verdict.line_count);
+    says("rank 1 (host host0, pid 101): cannot map the memory of rank 2: no memory; likewise rank "
+         "3");
+    assert_int_equal(2, verdict.line_count);
+    assert_string_equal("rank 4 (host host1, pid 104): cannot map the memory of rank 0: not "
+                        "permitted",
+                        verdict.lines[1]);
 }
 
 /* A failure that names another peer is another one, though its sentence be the same. */
@@ -130,10 +136,10 @@ static void test_accused(void **state)
     reach(STATUS_TIMEOUT, 3);
     says("rank 3 (host host0, pid 103) is no longer reachable from ranks 0, 2, 4; it was last seen "
          "in phase time");
-    assert_int_equal(4, verdict.line_count);
-    assert_string_equal("rank 0 (host host0, pid 100): it died", verdict.lines[0]);
+    assert_int_equal(3, verdict.line_count);
+    assert_string_equal("rank 0 (host host0, pid 100): it died; likewise rank 2", verdict.lines[0]);
     /* Rank 5 has lost one that has failed itself. */
-    assert_string_equal("rank 5 (host host1, pid 105): the connection broke", verdict.lines[3]);
+    assert_string_equal("rank 5 (host host1, pid 105): the connection broke", verdict.lines[2]);
     assert_int_equal(5, verdict.error_count);
     assert_int_equal(0, verdict.errors[1].rank);
 
@@ -190,8 +196,8 @@ static void test_waited_for_waiters(void **state)
     fails(4, REASON_PEER_LATE, 2, "could not connect to rank 2");
     reach(STATUS_TIMEOUT, 2);
     says("rank 2 (host host0, pid 102): rank 4 has not connected to rank 2");
-    assert_int_equal(3, verdict.line_count);
-    assert_non_null(strstr(verdict.lines[0], "could not connect to rank 2"));
+    assert_int_equal(1, verdict.line_count);
+    assert_non_null(strstr(verdict.lines[0], "could not connect to rank 2; likewise rank 0"));
     causes[3].failure.peer = 1; /* which reports nothing: a chain */
     reach(STATUS_TIMEOUT, 4);
     fails(1, REASON_PEER_LATE, 0, "rank 0 has not connected"); /* a circle, and rank 3 */
@@ -234,7 +240,8 @@ int main(void)
         cmocka_unit_test(test_reason_not_status),
         cmocka_unit_test(test_gravest),
         cmocka_unit_test(test_many_causes),
-        cmocka_unit_test(test_causes_alike),
+        cmocka_unit_test(test_peers_alike),
+        cmocka_unit_test(test_own_alike),
         cmocka_unit_test(test_other_peer),
         cmocka_unit_test(test_accused),
         cmocka_unit_test(test_accused_of_delay),
