@@ -71,11 +71,13 @@ void start_barrier_open(struct start_barrier *barrier, const struct node_ranks *
         node_barrier_make(barrier);
 }
 
-/* Maps the memory of the host's first rank. It may be any file by now: it has to have the size and
- * the cookie. */
-static void node_barrier_join(struct start_barrier *barrier, const struct barrier_offer *offer)
+/* The first rank's memory may be any file by now: it has to have the size and the cookie. */
+void start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
+                        const struct barrier_offer *offer)
 {
-    int fd = offer->fd < 0 ? -1 : host_open_descriptor((pid_t)offer->pid, offer->fd, O_RDWR);
+    if (node->place == 0 || offer->fd < 0)
+        return;
+    int fd = host_open_descriptor((pid_t)offer->pid, offer->fd, O_RDWR);
     struct stat file;
     if (fd < 0)
         return;
@@ -86,16 +88,6 @@ static void node_barrier_join(struct start_barrier *barrier, const struct barrie
         return;
     munmap(barrier->memory, barrier->bytes);
     barrier->memory = NULL;
-}
-
-enum status start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
-                               const struct barrier_offer *offer, const struct memory_kind *kind)
-{
-    bool leads = node->place == 0;
-    if (!leads)
-        node_barrier_join(barrier, offer);
-    /* Only these ranks may take part in the barrier between hosts. */
-    return leads || !barrier->memory ? kind->allocate(64, NULL, &barrier->region) : STATUS_OK;
 }
 
 /* The barrier between the first ranks, of which this is one. */
@@ -151,7 +143,7 @@ static void start_barrier_count(struct start_barrier *barrier, const struct barr
 }
 
 enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
-                                  int lane)
+                                  int lane, const struct memory_kind *kind)
 {
     size_t ranks = (size_t)all->ranks;
     int *firsts = malloc(ranks * sizeof *firsts);
@@ -164,7 +156,9 @@ enum status start_barrier_arrange(struct start_barrier *barrier, const struct ba
         status = fail(STATUS_ERROR, "out of memory for %d ranks", all->ranks);
     } else {
         start_barrier_count(barrier, all, firsts, number);
-        if (barrier->node_barriers > 1 && barrier->region.kind)
+        if (barrier->node_barriers > 1 && firsts[barrier->node_barrier_of[all->rank]] == all->rank)
+            status = kind->allocate(64, NULL, &barrier->region);
+        if (status == STATUS_OK && barrier->region.kind)
             status = start_barrier_schedule(barrier, all, firsts, lane);
     }
     free(firsts);

@@ -42,10 +42,9 @@ struct start_barrier {
  * cannot is no error: each rank of the host is alone then. */
 void start_barrier_open(struct start_barrier *barrier, const struct node_ranks *node);
 
-/* Maps what the host's first rank offers. `kind`: the job's kind of memory, so that its links reach
- * barrier->region. */
-enum status start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
-                               const struct barrier_offer *offer, const struct memory_kind *kind);
+/* Maps what the host's first rank offers. */
+void start_barrier_join(struct start_barrier *barrier, const struct node_ranks *node,
+                        const struct barrier_offer *offer);
 
 /* Where all ranks run. */
 struct barrier_ranks {
@@ -54,9 +53,11 @@ struct barrier_ranks {
     const bool *shares;           /* by rank: does it map its host's barrier? */
 };
 
-/* Finds out which ranks meet where. `lane`: on which the messages between hosts go. */
+/* Finds out which ranks meet where. Where several hosts meet, the first ranks write their schedule,
+ * and allocate barrier->region. `lane`: on which the messages between hosts go. `kind`: the job's
+ * kind of memory, so that its links reach the region. Comes before the links are opened. */
 enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
-                                  int lane);
+                                  int lane, const struct memory_kind *kind);
 
 /* Makes the executor. `shared`: what all executors of this rank have in common. */
 enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *shared);

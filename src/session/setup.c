@@ -1,16 +1,17 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
- * The ranks exchange four times. Each exchange needs what followed from the one before it:
+ * The ranks exchange five times. Each exchange needs what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
- * the barrier of its host, which the host's first rank makes. Then each rank finds out whether its
- * host has memory for all of its ranks, binds itself to a core, maps the barrier's memory and
- * allocates its buffers. 2. offers: where a rank is bound, whether it maps the barrier's memory,
- * and the addresses of its transports. Then each rank tries to reach its peers, and writes the
- * schedule of the barrier between hosts. 3. wishes: which transports reach each peer, and the peers
- * to connect. Then all ranks connect. 4. links, to rank 0 only: how they came to be connected, for
- * the report.
+ * the barrier of its host, which the host's first rank makes. Then each rank binds itself to a core
+ * and maps the barrier's memory. 2. places: where a rank is bound, and whether it maps the
+ * barrier's memory. Then the report begins: it names each rank's core also where the job fails in
+ * the next step. That step finds out whether a host has memory for all of its ranks, writes the
+ * schedule of the barrier between hosts, and allocates the buffers. 3. offers: the addresses of a
+ * rank's transports. They name its buffers, so they cannot travel before. Then each rank tries to
+ * reach its peers. 4. wishes: which transports reach each peer, and the peers to connect. Then all
+ * ranks connect. 5. links, to rank 0 only: how they came to be connected, for the report.
  */
 #include "session/setup.h"
 
@@ -60,6 +61,7 @@ struct host_needs {
     cpu_set_t *cpus;
     struct memory_request *memory;
     struct barrier_offer barrier; /* of the first */
+    struct memory_left left;      /* seen before any rank of the host allocated */
 };
 
 static bool host_needs_decode(void *argument, int rank, struct reader *reader)
@@ -101,49 +103,130 @@ static enum status session_exchange_needs(struct session *session, struct host_n
 {
     struct runner *runner = &session->runner;
     const struct job *job = &session->job;
-    struct memory_left left;
     struct bytes share = {0};
-    memory_look(&left); /* no rank allocates before all have looked */
+    memory_look(&host->left); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
     struct rank_needs needs = {
-        .memory = {.bytes = checker_bytes(job, session->needs.bytes), .group = left.which},
+        .memory = {.bytes = checker_bytes(job, session->needs.bytes), .group = host->left.which},
         .barrier = runner->start_barrier.offer,
         .watches = job->bootstrap.verbosity >= 1 || job->json};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
     enum status status = exchange_all(session->control, &share, "set-up", host_needs_decode, host);
-    return status == STATUS_OK
-               ? memory_check_host(job->memory, &left, host->memory, runner->node.count)
-               : status;
+    if (status != STATUS_OK)
+        return status;
+    session_bind(session, host->cpus);
+    start_barrier_join(&runner->start_barrier, &runner->node, &host->barrier);
+    return STATUS_OK;
 }
 
-/* Finds out what this rank and its host need, and takes it. */
-static enum status session_take(struct session *session)
+/* 2. Places. */
+
+struct places {
+    struct session *session;
+    bool *shares; /* by rank: does it map the memory of its host's barrier? */
+};
+
+static bool places_decode(void *argument, int rank, struct reader *reader)
+{
+    const struct places *places = argument;
+    const struct runner *runner = &places->session->runner;
+    struct cpu_binding binding;
+    bool good = cpu_binding_decode(&binding, reader);
+    uint32_t shares = read_u32(reader);
+    places->shares[rank] = shares == 1;
+    if (rank != runner->rank)
+        places->session->bindings[rank] = binding;
+    else
+        places->shares[rank] = runner->start_barrier.memory != NULL;
+    return good && shares <= 1;
+}
+
+/* `bound`: it is known where each rank is bound. */
+static void session_begin_report(struct session *session, bool bound)
+{
+    const struct participants participants = {.ranks = session->runner.ranks,
+                                              .members = control_members(session->control),
+                                              .bindings = bound ? session->bindings : NULL,
+                                              .bootstrap = session->membership->bootstrap};
+    if (session->report)
+        session->report->begin(session->report, &session->job, &participants);
+}
+
+/* `shares`: room for each rank's answer in struct places. */
+static enum status session_exchange_places(struct session *session, bool *shares)
+{
+    struct bytes share = {0};
+    struct places places = {.session = session, .shares = shares};
+    cpu_binding_encode(&session->bindings[session->runner.rank], &share);
+    bytes_put_u32(&share, session->runner.start_barrier.memory != NULL);
+    return exchange_all(session->control, &share, "place", places_decode, &places);
+}
+
+/* Buffers share the third-level cache with those of the other ranks below it, and with all else.
+ * What is larger than their part goes past the cache. */
+static void session_divide_cache(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    const struct cpu_binding *mine = &session->bindings[runner->rank];
+    int sharing = 1;
+    for (int i = 0; i < runner->node.count; i++) {
+        const struct cpu_binding *other = &session->bindings[runner->node.ranks[i]];
+        sharing +=
+            other != mine && (mine->cache == other->cache || mine->cache < 0 || other->cache < 0);
+    }
+    size_t bytes = mine->cache_bytes > 0 ? mine->cache_bytes : CACHE_USUAL;
+    runner->nontemporal_least = bytes / 2 / (size_t)sharing;
+}
+
+/* Takes what this rank needs. */
+static enum status session_take(struct session *session, const struct host_needs *host,
+                                const bool *shares)
+{
+    struct runner *runner = &session->runner;
+    const struct job *job = &session->job;
+    const struct barrier_ranks all = {.ranks = runner->ranks,
+                                      .rank = runner->rank,
+                                      .members = control_members(session->control),
+                                      .shares = shares};
+    session_divide_cache(session);
+    enum status status =
+        memory_check_host(job->memory, &host->left, host->memory, runner->node.count);
+    if (status == STATUS_OK)
+        status = start_barrier_arrange(&runner->start_barrier, &all,
+                                       job->watches ? session->needs.lanes : 0, job->memory);
+    if (status == STATUS_OK)
+        status = checker_open(&session->checker, runner, session->needs.bytes);
+    return status == STATUS_OK ? job->memory->engine_open(&runner->engine) : status;
+}
+
+/* Finds out what the ranks need, begins the report, and takes what this rank needs. */
+static enum status session_place(struct session *session)
 {
     struct runner *runner = &session->runner;
     size_t count = (size_t)runner->node.count;
     struct host_needs host = {.session = session,
                               .cpus = calloc(count, sizeof *host.cpus),
                               .memory = calloc(count, sizeof *host.memory)};
-    enum status status = host.cpus && host.memory
+    bool *shares = calloc((size_t)runner->ranks, sizeof *shares);
+    enum status status = host.cpus && host.memory && shares
                              ? survey(runner, &session->needs)
-                             : fail(STATUS_ERROR, "out of memory for %zu ranks", count);
+                             : fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
     if (status == STATUS_OK)
         status = session_exchange_needs(session, &host);
-    if (status == STATUS_OK) {
-        session_bind(session, host.cpus);
-        status = start_barrier_join(&runner->start_barrier, &runner->node, &host.barrier,
-                                    session->job.memory);
-    }
+    if (status == STATUS_OK)
+        status = session_exchange_places(session, shares);
+    session_begin_report(session, status == STATUS_OK);
+    if (status == STATUS_OK)
+        status = session_take(session, &host, shares);
     free(host.cpus);
     free(host.memory);
-    if (status == STATUS_OK)
-        status = checker_open(&session->checker, runner, session->needs.bytes);
-    return status == STATUS_OK ? session->job.memory->engine_open(&runner->engine) : status;
+    free(shares);
+    return status;
 }
 
-/* 2. Offers. */
+/* 3. Offers. */
 
 static enum status session_open_links(struct session *session)
 {
@@ -174,77 +257,23 @@ static enum status session_open_links(struct session *session)
     return links_open(job->transports, &config, &runner->links);
 }
 
-struct offers {
-    struct session *session;
-    bool *shares; /* by rank: does it map the memory of its host's barrier? */
-};
-
-static void offers_encode(const struct session *session, struct bytes *share)
+static bool offers_decode(void *links, int rank, struct reader *reader)
 {
-    cpu_binding_encode(&session->bindings[session->runner.rank], share);
-    bytes_put_u32(share, session->runner.start_barrier.memory != NULL);
-    links_encode_offers(session->runner.links, share);
-}
-
-static bool offers_decode(void *argument, int rank, struct reader *reader)
-{
-    const struct offers *offers = argument;
-    struct runner *runner = &offers->session->runner;
-    struct cpu_binding binding;
-    bool good = cpu_binding_decode(&binding, reader);
-    uint32_t shares = read_u32(reader);
-    offers->shares[rank] = shares == 1;
-    if (rank != runner->rank)
-        offers->session->bindings[rank] = binding;
-    else
-        offers->shares[rank] = runner->start_barrier.memory != NULL;
-    return good && shares <= 1 && links_decode_offers(runner->links, rank, reader);
-}
-
-/* Buffers share the third-level cache with those of the other ranks below it, and with all else.
- * What is larger than their part goes past the cache. */
-static void session_divide_cache(struct session *session)
-{
-    struct runner *runner = &session->runner;
-    const struct cpu_binding *mine = &session->bindings[runner->rank];
-    int sharing = 1;
-    for (int i = 0; i < runner->node.count; i++) {
-        const struct cpu_binding *other = &session->bindings[runner->node.ranks[i]];
-        sharing +=
-            other != mine && (mine->cache == other->cache || mine->cache < 0 || other->cache < 0);
-    }
-    size_t bytes = mine->cache_bytes > 0 ? mine->cache_bytes : CACHE_USUAL;
-    runner->nontemporal_least = bytes / 2 / (size_t)sharing;
+    return links_decode_offers(links, rank, reader);
 }
 
 static enum status session_exchange_offers(struct session *session)
 {
-    struct runner *runner = &session->runner;
     struct bytes share = {0};
-    struct offers offers = {.session = session,
-                            .shares = calloc((size_t)runner->ranks, sizeof *offers.shares)};
-    if (!offers.shares)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
     control_enter(session->control, PHASE_CONNECT);
     enum status status = session_open_links(session);
-    if (status == STATUS_OK) {
-        offers_encode(session, &share);
-        status = exchange_all(session->control, &share, "address", offers_decode, &offers);
-    }
-    if (status == STATUS_OK) {
-        session_divide_cache(session);
-        const struct barrier_ranks all = {.ranks = runner->ranks,
-                                          .rank = runner->rank,
-                                          .members = control_members(session->control),
-                                          .shares = offers.shares};
-        status = start_barrier_arrange(&runner->start_barrier, &all,
-                                       session->job.watches ? session->needs.lanes : 0);
-    }
-    free(offers.shares);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    links_encode_offers(session->runner.links, &share);
+    return exchange_all(session->control, &share, "address", offers_decode, session->runner.links);
 }
 
-/* 3. Wishes. */
+/* 4. Wishes. */
 
 /* As for links_encode_wishes(); NULL: out of memory. Where the report shows what the links wait
  * for, the start barrier has a lane of its own: the collective's waits are reported, not the
@@ -289,7 +318,7 @@ static enum status session_connect(struct session *session)
     return start_barrier_link(&runner->start_barrier, &shared);
 }
 
-/* 4. Links. */
+/* 5. Links. */
 
 static enum status session_connected(struct session *session)
 {
@@ -357,17 +386,6 @@ static enum status session_prepare(struct session *session)
     return status == STATUS_OK ? job_check_ranks(job, runner->ranks, runner->shape) : status;
 }
 
-/* `bound`: it is known where each rank is bound. */
-static void session_begin_report(struct session *session, bool bound)
-{
-    const struct participants participants = {.ranks = session->runner.ranks,
-                                              .members = control_members(session->control),
-                                              .bindings = bound ? session->bindings : NULL,
-                                              .bootstrap = session->membership->bootstrap};
-    if (session->report)
-        session->report->begin(session->report, &session->job, &participants);
-}
-
 enum status session_set_up(struct session *session)
 {
     struct job *job = &session->job;
@@ -379,10 +397,9 @@ enum status session_set_up(struct session *session)
         snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
         control_name_algorithm(session->control, c, name);
     }
-    status = session_take(session);
+    status = session_place(session);
     if (status == STATUS_OK)
         status = session_exchange_offers(session);
-    session_begin_report(session, status == STATUS_OK);
     if (status == STATUS_OK)
         status = session_connect(session);
     return status == STATUS_OK ? session_connected(session) : status;

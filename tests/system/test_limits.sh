@@ -34,6 +34,11 @@ for memory in host shared; do
     limited -c 0 -- "cannot allocate [0-9]+ MiB of $memory memory for 2 ranks .*are available; ask for smaller sizes" \
         allreduce --np 2 -m $memory -b "${free}M" -e "${free}M"
 done
+# The report names the cores all the same.
+cctest allreduce --np 2 -b "${free}M" -e "${free}M" --json "$scratch/refused.json"
+check_status 1 "buffers beyond the machine"
+check_json "$scratch/refused.json" 'd["status"] == "error"' 'len(d["ranks"]) == 2' \
+    'all(rank["core"] is not None for rank in d["ranks"])'
 limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
     allreduce --np 2 -b 256M -e 256M
 

@@ -131,8 +131,7 @@ static bool life_join(struct life *life)
     start_barrier_open(&runner->start_barrier, &runner->node);
     barrier_offer_encode(&runner->start_barrier.offer, &share);
     require(life, exchange_all(runner->control, &share, "offer", offer_decode, life) == STATUS_OK);
-    require(life, start_barrier_join(&runner->start_barrier, &runner->node, &life->offer,
-                                     life->job.memory) == STATUS_OK);
+    start_barrier_join(&runner->start_barrier, &runner->node, &life->offer);
     require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
     return true;
@@ -152,8 +151,8 @@ static bool life_open(struct life *life)
                                       .rank = runner->rank,
                                       .members = control_members(runner->control),
                                       .shares = life->shares};
-    require(life,
-            start_barrier_arrange(&runner->start_barrier, &all, life->scenario->lane) == STATUS_OK);
+    require(life, start_barrier_arrange(&runner->start_barrier, &all, life->scenario->lane,
+                                        life->job.memory) == STATUS_OK);
     return true;
 }
 
@@ -176,6 +175,7 @@ static bool life_look(struct life *life)
     require(life, barrier->node_barrier.ranks == count);
     require(life, barrier->node_barriers == barriers);
     require(life, !barrier->schedule == (barriers == 1 || scenario->first[rank] != rank));
+    require(life, !barrier->region.kind == !barrier->schedule); /* none where it is not needed */
     return true;
 }
 
