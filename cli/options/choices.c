@@ -306,15 +306,19 @@ static enum status transport_read(const struct argument *argument, struct job *j
     return STATUS_OK;
 }
 
-static json_t *transport_show(const struct option_row *option, const struct job *job)
+/* `auto` allows the same as a list of all transports, so the names are compared. */
+static json_t *transport_compare(const struct option_row *option, const struct job *job)
 {
     (void)option;
-    if (job->transports_auto)
-        return json_string("auto");
     json_t *names = json_array();
     for (int i = 0; job->transports[i]; i++)
         json_array_append_new(names, json_string(job->transports[i]->name));
     return names;
+}
+
+static json_t *transport_show(const struct option_row *option, const struct job *job)
+{
+    return job->transports_auto ? json_string("auto") : transport_compare(option, job);
 }
 
 /* Counts and groups. */
@@ -369,4 +373,5 @@ const struct option_kind kind_counts = {
     .parse = counts_parse, .show = counts_show, .compare = counts_compare};
 const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
 const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
-const struct option_kind kind_transport = {.parse = transport_read, .show = transport_show};
+const struct option_kind kind_transport = {
+    .parse = transport_read, .show = transport_show, .compare = transport_compare};
