@@ -108,11 +108,9 @@ void ring_pass(struct builder *b, const struct group *g, const struct view *all,
 /* The whole collective: partial results alternate between two areas. */
 void ring_reduce_scatter(struct builder *b, const struct call *call);
 
-/* scatter.c: kernels, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */
+/* scatter.c: a kernel, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */
 void binomial_scatter_on(struct builder *b, const struct group *g, int root,
                          const struct view *kept);
-void binomial_gather_on(struct builder *b, const struct group *g, int root,
-                        const struct view *kept);
 
 /* pairwise.c: p-1 rounds, one partner each. */
 void pairwise_alltoall(struct builder *b, const struct call *call);

@@ -53,7 +53,8 @@ void binomial_scatter_on(struct builder *b, const struct group *g, int root,
     tree_scatter(b, g, tree_knomial, 2, root, kept);
 }
 
-void binomial_gather_on(struct builder *b, const struct group *g, int root, const struct view *kept)
+static void binomial_gather_on(struct builder *b, const struct group *g, int root,
+                               const struct view *kept)
 {
     tree_gather(b, g, tree_knomial, 2, root, kept);
 }

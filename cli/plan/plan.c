@@ -87,8 +87,8 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     }
     for (int rank = first; rank <= last; rank++) {
         struct schedule *schedule;
-        enum status status =
-            schedule_build(&job->candidates[index].choice, problem, rank, job->channels, &schedule);
+        enum status status = schedule_build(&job->candidates[index].choice, problem, rank,
+                                            job->channels, true, &schedule);
         if (status != STATUS_OK)
             return status;
         if (text)
@@ -107,7 +107,7 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
     enum status status = STATUS_OK;
     for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
-        status = schedule_build(&job->candidates[0].choice, problem, rank, job->channels,
+        status = schedule_build(&job->candidates[0].choice, problem, rank, job->channels, true,
                                 &schedules[rank]);
     head_write(job, problem, job->candidates[0].text, head);
     if (status == STATUS_OK)

@@ -115,7 +115,7 @@ static enum status start_barrier_schedule(struct start_barrier *barrier,
         .channels = 1,
     };
     choice.algorithm->write(b, &call);
-    return builder_finish(b, &barrier->schedule);
+    return builder_finish(b, true, &barrier->schedule);
 }
 
 /* Numbers the node barriers, lists their first ranks in `firsts`, and finds the members of this

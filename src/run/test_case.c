@@ -8,39 +8,50 @@
 #include "base/log.h"
 #include "memory/reduce.h"
 
-int job_root_count(const struct job *job, int ranks)
-{
-    return job->collective->rooted && job->root == ROOT_ALL ? ranks : 1;
-}
-
 struct executor *test_case_executor(const struct test_case *test_case, long iteration, int set)
 {
     int schedule = (int)(iteration % test_case->schedule_count);
     return test_case->executors[set * test_case->schedule_count + schedule];
 }
 
-/* The schedules, and the messages of all timed iterations: the roots take turns. */
-static enum status test_case_build(const struct runner *runner, struct test_case *test_case)
+static enum status test_case_build(const struct runner *runner, bool runs,
+                                   struct test_case *test_case)
 {
     const struct job *job = runner->job;
     int count = test_case->schedule_count;
     enum status status = STATUS_OK;
     test_case->schedules = calloc((size_t)count, sizeof *test_case->schedules);
-    test_case->executors = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executors);
-    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
-    if (!test_case->schedules || !test_case->executors || !test_case->peers)
+    if (!test_case->schedules)
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         struct problem problem = test_case->sized.problem;
         problem.root += i;
-        status = schedule_build(test_case->choice, &problem, runner->rank, job->channels,
+        status = schedule_build(test_case->choice, &problem, runner->rank, job->channels, runs,
                                 &test_case->schedules[i]);
-        if (status == STATUS_OK)
-            schedule_add_peers(test_case->schedules[i],
-                               (uint64_t)(job->iterations / count + (i < job->iterations % count)),
-                               test_case->peers);
     }
     return status;
+}
+
+static enum status test_case_write(const struct runner *runner, const struct choice *choice,
+                                   size_t bytes, bool runs, struct test_case *test_case)
+{
+    const struct job *job = runner->job;
+    bool each_root = job->collective->rooted && job->root == ROOT_ALL;
+    *test_case = (struct test_case){
+        .choice = choice, .schedule_count = each_root ? runner->ranks : 1, .sets = 1};
+    enum status status =
+        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
+    if (status == STATUS_OK)
+        status = test_case_build(runner, runs, test_case);
+    if (status != STATUS_OK)
+        test_case_close(test_case);
+    return status;
+}
+
+enum status test_case_outline(const struct runner *runner, const struct choice *choice,
+                              size_t bytes, struct test_case *test_case)
+{
+    return test_case_write(runner, choice, bytes, false, test_case);
 }
 
 void test_case_close(struct test_case *test_case)
@@ -86,27 +97,42 @@ static enum status test_case_open_executor(struct runner *runner, const struct s
     return executor_create(&config, executor);
 }
 
+/* The messages of all timed iterations: the roots take turns. */
+static void test_case_add_peers(struct test_case *test_case, int iterations)
+{
+    int count = test_case->schedule_count;
+    for (int i = 0; i < count; i++)
+        schedule_add_peers(test_case->schedules[i],
+                           (uint64_t)(iterations / count + (i < iterations % count)),
+                           test_case->peers);
+}
+
+static enum status test_case_open_executors(struct runner *runner, const struct buffers *sets,
+                                            struct test_case *test_case)
+{
+    int count = test_case->schedule_count;
+    enum status status = STATUS_OK;
+    test_case->executors = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executors);
+    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
+    if (!test_case->executors || !test_case->peers)
+        return fail(STATUS_ERROR, "out of memory for %d schedules", count);
+    test_case_add_peers(test_case, runner->job->iterations);
+    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++)
+        status = test_case_open_executor(runner, test_case->schedules[i % count], &sets[i / count],
+                                         &test_case->executors[i]);
+    return status;
+}
+
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
-    const struct job *job = runner->job;
-    *test_case = (struct test_case){
-        .choice = choice, .schedule_count = job_root_count(job, runner->ranks), .sets = 1};
-    enum status status =
-        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
-    if (status == STATUS_OK)
-        status = test_case_build(runner, test_case);
-    if (status != STATUS_OK) {
-        test_case_close(test_case);
+    enum status status = test_case_write(runner, choice, bytes, true, test_case);
+    if (status != STATUS_OK)
         return status;
-    }
     while (test_case->sets < count &&
-           set_is_enough(&sets[test_case->sets], test_case, job->datatype->size))
+           set_is_enough(&sets[test_case->sets], test_case, runner->job->datatype->size))
         test_case->sets++;
-    for (int i = 0; i < test_case->schedule_count * test_case->sets && status == STATUS_OK; i++)
-        status =
-            test_case_open_executor(runner, test_case->schedules[i % test_case->schedule_count],
-                                    &sets[i / test_case->schedule_count], &test_case->executors[i]);
+    status = test_case_open_executors(runner, sets, test_case);
     if (status != STATUS_OK)
         test_case_close(test_case);
     return status;

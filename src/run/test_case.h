@@ -8,13 +8,10 @@
 
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
 
-/* Schedules of a test case: with `-r all` each rank is the root in turn. */
-int job_root_count(const struct job *job, int ranks);
-
 struct test_case {
     const struct choice *choice;
     struct sized_problem sized; /* of the first schedule */
-    int schedule_count;         /* job_root_count() */
+    int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
     int sets;                   /* of buffers that it runs on */
     struct schedule **schedules;
     struct executor **executors; /* sets x schedules */
@@ -25,6 +22,10 @@ struct test_case {
  * first. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
+/* The schedules alone, which cannot run: what they need can be read from them. On success the caller
+ * calls test_case_close(). */
+enum status test_case_outline(const struct runner *runner, const struct choice *choice,
+                              size_t bytes, struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
 
 /* The executor for the root of an iteration. */

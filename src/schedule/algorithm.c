@@ -305,9 +305,7 @@ static bool channels_collide(const struct problem *problem, int channels)
 
 /* The schedule keeps a copy of the problem, but not its shape, which may be freed earlier. */
 static enum status write_shaped(const struct choice *choice, const struct problem *problem,
-                                int rank, int channels,
-                                enum status (*finish)(struct builder *, struct schedule **),
-                                struct schedule **schedule)
+                                int rank, int channels, bool runs, struct schedule **schedule)
 {
     struct builder *b = builder_create(problem, rank);
     if (!b)
@@ -339,13 +337,11 @@ static enum status write_shaped(const struct choice *choice, const struct proble
                        view_all(b, &call.destination));
     }
     b->schedule->problem.shape = NULL;
-    return finish(b, schedule);
+    return builder_finish(b, runs, schedule);
 }
 
-static enum status write_schedule(const struct choice *choice, const struct problem *problem,
-                                  int rank, int channels,
-                                  enum status (*finish)(struct builder *, struct schedule **),
-                                  struct schedule **schedule)
+enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
+                           int channels, bool runs, struct schedule **schedule)
 {
     char why[256];
     struct problem shaped = *problem;
@@ -356,19 +352,7 @@ static enum status write_schedule(const struct choice *choice, const struct prob
         status = fail(STATUS_USAGE, "%s %s: %s", problem->collective->name, choice->algorithm->name,
                       refusal);
     else
-        status = write_shaped(choice, &shaped, rank, channels, finish, schedule);
+        status = write_shaped(choice, &shaped, rank, channels, runs, schedule);
     shape_free(shape);
     return status;
-}
-
-enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
-                           int channels, struct schedule **schedule)
-{
-    return write_schedule(choice, problem, rank, channels, builder_finish, schedule);
-}
-
-enum status schedule_outline(const struct choice *choice, const struct problem *problem, int rank,
-                             int channels, struct schedule **schedule)
-{
-    return write_schedule(choice, problem, rank, channels, builder_outline, schedule);
 }

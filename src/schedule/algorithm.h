@@ -156,15 +156,12 @@ const struct algorithm *algorithm_find(enum collective_id collective, const char
 
 /* Writes the schedule of `rank` for `problem`, with `channels` slices of every block, each on a
  * lane of its own. The schedule is the caller's, to be freed with schedule_free(); it refers to the
- * problem's counts, which must live as long. Errors: STATUS_USAGE with the reason if the algorithm
+ * problem's counts, which must live as long. `runs`: it is to be executed. Else no conflicts are
+ * looked for, which is cheaper: the schedule has no waits, and only what it needs can be read from
+ * it. Errors: STATUS_USAGE with the reason if the algorithm
  * refuses the problem; STATUS_ERROR if memory ran out or the algorithm wrote a malformed
  * operation. */
 enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
-                           int channels, struct schedule **schedule);
-
-/* The same without waits: what the schedule needs can be read from it, but it cannot run. Cheaper,
- * since no conflicts are looked for. */
-enum status schedule_outline(const struct choice *choice, const struct problem *problem, int rank,
-                             int channels, struct schedule **schedule);
+                           int channels, bool runs, struct schedule **schedule);
 
 #endif

@@ -333,11 +333,11 @@ static enum status builder_freeze(struct builder *b, struct operation **result)
     return STATUS_OK;
 }
 
-static enum status builder_end(struct builder *b, bool waits, struct schedule **schedule)
+enum status builder_finish(struct builder *b, bool runs, struct schedule **schedule)
 {
     struct operation *operations;
     enum status status = b->status == STATUS_OK ? builder_freeze(b, &operations) : b->status;
-    if (status == STATUS_OK && waits)
+    if (status == STATUS_OK && runs)
         status = conflict_find(b->schedule, operations, b->count, b->memory);
     *schedule = status == STATUS_OK ? b->schedule : NULL;
     if (status != STATUS_OK)
@@ -349,14 +349,4 @@ static enum status builder_end(struct builder *b, bool waits, struct schedule **
     free(b->scopes);
     free(b);
     return status;
-}
-
-enum status builder_finish(struct builder *b, struct schedule **schedule)
-{
-    return builder_end(b, true, schedule);
-}
-
-enum status builder_outline(struct builder *b, struct schedule **schedule)
-{
-    return builder_end(b, false, schedule);
 }

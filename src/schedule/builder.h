@@ -21,11 +21,9 @@ struct builder;
 
 /* builder_create -> put_... -> builder_finish, which frees the builder in any case. On success the
  * schedule is the caller's, to be freed with schedule_free(). builder_create: NULL if memory ran
- * out. */
+ * out. `runs`: the schedule is to be executed. Else it has no waits. */
 struct builder *builder_create(const struct problem *problem, int rank);
-enum status builder_finish(struct builder *builder, struct schedule **schedule);
-/* The same without waits: what the schedule needs can be read from it, but it cannot run. */
-enum status builder_outline(struct builder *builder, struct schedule **schedule);
+enum status builder_finish(struct builder *builder, bool runs, struct schedule **schedule);
 
 /* An ordered list of ranks. A "group rank" is an index into it. Peers of the put_ functions are
  * group ranks. The operations of a group form one scope for fences, and its messages use one

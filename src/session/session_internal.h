@@ -19,10 +19,9 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct needs needs;                          /* of all test cases */
-    struct region regions[BUFFER_SETS_MOST + 1]; /* all that links may read in place */
-    struct cpu_binding *bindings;                /* by rank */
-    bool has_core;                               /* that no other rank runs on */
+    struct needs needs;           /* of all test cases */
+    struct cpu_binding *bindings; /* by rank */
+    bool has_core;                /* that no other rank runs on */
     uint64_t strangers; /* rank 0: connections that were rejected while all ranks connected */
 };
 

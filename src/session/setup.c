@@ -232,9 +232,10 @@ static enum status session_open_links(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    session->regions[0] = runner->start_barrier.region;
+    /* All that links may read in place. */
+    struct region regions[BUFFER_SETS_MOST + 1] = {runner->start_barrier.region};
     for (int i = 0; i < session->checker.set_count; i++)
-        session->regions[i + 1] = session->checker.sets[i].region;
+        regions[i + 1] = session->checker.sets[i].region;
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
@@ -246,7 +247,7 @@ static enum status session_open_links(struct session *session)
         .one_way = job->collective->rooted,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
-        .regions = session->regions,
+        .regions = regions,
         .region_count = session->checker.set_count + 1,
         .interface = job->bootstrap.interface,
         .watches = job->watches,

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "run/test_case.h"
-#include "schedule/algorithm.h"
 
 static void needs_add(struct needs *needs, const struct schedule *schedule, size_t element)
 {
@@ -23,23 +22,14 @@ static void needs_add(struct needs *needs, const struct schedule *schedule, size
 static enum status survey_test_case(const struct runner *runner, const struct choice *choice,
                                     size_t bytes, struct needs *needs)
 {
-    const struct job *job = runner->job;
-    struct sized_problem sized;
-    enum status status = job_problem(job, choice, bytes, runner->ranks, runner->shape, &sized);
+    struct test_case test_case;
+    enum status status = test_case_outline(runner, choice, bytes, &test_case);
     if (status != STATUS_OK)
         return status;
-    int count = job_root_count(job, runner->ranks);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        struct problem problem = sized.problem;
-        struct schedule *schedule = NULL;
-        problem.root += i;
-        status = schedule_outline(choice, &problem, runner->rank, job->channels, &schedule);
-        if (status == STATUS_OK)
-            needs_add(needs, schedule, job->datatype->size);
-        schedule_free(schedule);
-    }
-    counts_free(sized.counts);
-    return status;
+    for (int i = 0; i < test_case.schedule_count; i++)
+        needs_add(needs, test_case.schedules[i], runner->job->datatype->size);
+    test_case_close(&test_case);
+    return STATUS_OK;
 }
 
 static enum status survey_size(const struct runner *runner, size_t bytes, struct needs *needs)

@@ -113,7 +113,7 @@ static struct schedule *measure_build(const struct choice *choice, const struct 
         schedule_free(schedule);
         size_t before = bytes_in_use();
         uint64_t begun = clock_ns();
-        if (schedule_build(choice, problem, rank, 1, &schedule) != STATUS_OK)
+        if (schedule_build(choice, problem, rank, 1, true, &schedule) != STATUS_OK)
             die(choice->algorithm->name);
         took[builds] = clock_ns() - begun;
         cost->bytes = bytes_in_use() - before;

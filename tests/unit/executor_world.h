@@ -281,7 +281,8 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         for (int lane = 0; lane < LANES_MOST; lane++)
             links->sends[peer][lane].wire.bytes = links->cells[peer][lane];
     assert_int_equal(
-        schedule_build(choice, &world->problem, r, told->channels, &world->schedule[r]), STATUS_OK);
+        schedule_build(choice, &world->problem, r, told->channels, true, &world->schedule[r]),
+        STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
     assert_int_equal(told->memory->engine_open(&world->engine[r]), STATUS_OK);
     *config = (struct executor_config){

@@ -52,8 +52,9 @@ static inline void program_build(struct program *program, enum collective_id col
     choice = choice_of(algorithm_find(collective, algorithm));
     program->ranks = ranks;
     for (int r = 0; r < ranks; r++)
-        assert_int_equal(schedule_build(&choice, &problem, r, channels, &program->schedules[r]),
-                         STATUS_OK);
+        assert_int_equal(
+            schedule_build(&choice, &problem, r, channels, true, &program->schedules[r]),
+            STATUS_OK);
 }
 
 /* A row of a test's table of programs. */
@@ -103,7 +104,7 @@ static inline void program_write(struct program *program, enum collective_id col
                             .r = r,
                             .variant = variant};
         writer(&page);
-        assert_int_equal(builder_finish(b, &program->schedules[r]), STATUS_OK);
+        assert_int_equal(builder_finish(b, true, &program->schedules[r]), STATUS_OK);
     }
 }
 

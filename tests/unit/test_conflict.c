@@ -124,7 +124,7 @@ static struct schedule *random_program(uint64_t seed, unsigned operations, size_
         else
             put_reduce(b, &g, to, from, with);
     }
-    assert_int_equal(builder_finish(b, &schedule), STATUS_OK);
+    assert_int_equal(builder_finish(b, true, &schedule), STATUS_OK);
     return schedule;
 }
 

@@ -45,7 +45,8 @@ static void prove(const struct choice *choice, const struct problem *problem, in
     struct verification verification;
     char error[512];
     for (int r = 0; r < problem->ranks; r++) {
-        assert_int_equal(schedule_build(choice, problem, r, channels, &schedules[r]), STATUS_OK);
+        assert_int_equal(schedule_build(choice, problem, r, channels, true, &schedules[r]),
+                         STATUS_OK);
         finished_last(schedules[r]);
     }
     const struct schedule *const *all = (const struct schedule *const *)schedules;

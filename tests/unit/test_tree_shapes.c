@@ -111,7 +111,8 @@ static void check_order(const struct orderly *row, int p, int root)
     bool orderly_all = true, complete = false;
 
     for (int r = 0; r < p; r++)
-        assert_int_equal(schedule_build(&choice, &problem, r, 1, &program.schedules[r]), STATUS_OK);
+        assert_int_equal(schedule_build(&choice, &problem, r, 1, true, &program.schedules[r]),
+                         STATUS_OK);
     for (int r = 0; r < p; r++) {
         struct run run;
 

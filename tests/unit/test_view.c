@@ -78,7 +78,7 @@ static struct builder *builder_new(void)
 static void builder_drop(struct builder *b)
 {
     struct schedule *schedule;
-    assert_int_equal(builder_finish(b, &schedule), STATUS_OK);
+    assert_int_equal(builder_finish(b, true, &schedule), STATUS_OK);
     schedule_free(schedule);
 }
 
@@ -202,7 +202,7 @@ static struct schedule *scratch_receive(const struct message *messages, size_t c
     view_scratch_block(b, room);
     for (size_t i = 0; i < count; i++)
         put_recv(b, &g, PEER, messages[i]);
-    assert_int_equal(builder_finish(b, &schedule), STATUS_OK);
+    assert_int_equal(builder_finish(b, true, &schedule), STATUS_OK);
     return schedule;
 }
 

@@ -77,8 +77,9 @@ static inline bool trial_build(const struct trial *trial, struct program *progra
 
         log_init(&log, -1, 0);
         log_attach(&log);
-        enum status status = schedule_build(&trial->choice, &trial->problem, program->ranks,
-                                            trial->channels, &program->schedules[program->ranks]);
+        enum status status =
+            schedule_build(&trial->choice, &trial->problem, program->ranks, trial->channels, true,
+                           &program->schedules[program->ranks]);
         log_attach(NULL);
         if (status != STATUS_OK) {
             snprintf(why, TRIAL_WHY, "%s", log.failure.text);
@@ -111,7 +112,7 @@ static inline enum refusal trial_refused(const struct trial *trial, char why[TRI
     log_init(&log, -1, 0);
     log_attach(&log);
     enum status status =
-        schedule_build(&trial->choice, &trial->problem, 0, trial->channels, &schedule);
+        schedule_build(&trial->choice, &trial->problem, 0, trial->channels, true, &schedule);
     log_attach(NULL);
     if (strchr(reason, ' ') && status == STATUS_USAGE && strstr(log.failure.text, reason))
         return REFUSED;
