@@ -13,19 +13,11 @@ void root_send_all(struct root *root, int type, const void *data, size_t size)
     child_links_send(&root->children, 0, type, data, size);
 }
 
-static bool root_has_cause(const struct root *root, int rank)
-{
-    for (int i = 0; i < root->cause_count; i++)
-        if (root->causes[i].rank == rank)
-            return true;
-    return false;
-}
-
 void root_add_cause(struct root *root, int rank, enum cause_kind kind,
                     const struct failure *failure)
 {
     struct control *control = root->control;
-    if (job_ended(control) || root_has_cause(root, rank))
+    if (job_ended(control) || root->peers[rank].has_cause)
         return;
     if (root->verdict_at == 0)
         root->verdict_at = control->helper.now + GRACE_SECONDS;
@@ -34,6 +26,7 @@ void root_add_cause(struct root *root, int rank, enum cause_kind kind,
         if (root->cause_count > 0)
             return; /* a launcher sends signals because of that cause */
     }
+    root->peers[rank].has_cause = true;
     struct cause *cause = &root->causes[root->cause_count++];
     *cause = (struct cause){.kind = kind, .rank = rank, .failure = *failure};
 }
