@@ -43,7 +43,8 @@ int host_compare(const struct host_id *a, const struct host_id *b)
 
 bool host_same(const struct host_id *a, const struct host_id *b)
 {
-    return host_compare(a, b) == 0;
+    return strcmp(a->name, b->name) == 0 &&
+           (!a->boot[0] || !b->boot[0] || strcmp(a->boot, b->boot) == 0);
 }
 
 int host_open_descriptor(pid_t pid, int fd, int flags)

@@ -31,8 +31,9 @@ void host_identify(struct host_id *id);
 /* Do both texts of an id that was received end within their bounds? */
 bool host_id_is_valid(const struct host_id *id);
 
-/* The order of two hosts by name, then by boot id; 0: they are the same host. */
+/* A total order of hosts, for sorting: by name, then by boot id. */
 int host_compare(const struct host_id *a, const struct host_id *b);
+/* Are these the same host? An unknown boot id equals any. */
 bool host_same(const struct host_id *a, const struct host_id *b);
 
 /* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns

@@ -84,8 +84,8 @@ static bool members_fill(struct root *root)
     }
     qsort_r(sorted, (size_t)root->ranks, sizeof *sorted, ranks_compare, root);
     for (int i = 0, first = 0; i < root->ranks; i++) {
-        if (!host_same(&root->peers[sorted[i]].request.host,
-                       &root->peers[sorted[first]].request.host))
+        if (host_compare(&root->peers[sorted[i]].request.host,
+                         &root->peers[sorted[first]].request.host) != 0)
             first = i;
         members[sorted[i]].local_rank = i - first;
         members[sorted[i]].node = sorted[first]; /* for now: the rank that gives it its number */
