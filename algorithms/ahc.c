@@ -45,7 +45,7 @@
 #include <stdlib.h>
 
 #include "algorithms/common/nodes.h"
-#include "algorithms/common/numbers.h"
+#include "base/numbers.h"
 
 #define UNITS_MOST 1000000000L
 

@@ -16,7 +16,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/numbers.h"
+#include "base/numbers.h"
 #include "collective/shape.h"
 
 #define GROUP_MOST 8 /* ranks, if there are several nodes */

@@ -21,7 +21,7 @@
 
 #include <stdio.h>
 
-#include "algorithms/common/numbers.h"
+#include "base/numbers.h"
 
 #define STRIDES_MOST 64
 

@@ -37,7 +37,7 @@
 #include <stdio.h>
 
 #include "algorithms/common/compose.h"
-#include "algorithms/common/numbers.h"
+#include "base/numbers.h"
 
 /* The partner of rank r in step s. p is even. */
 static int swing_peer(int p, int r, int s)

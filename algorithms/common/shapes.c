@@ -19,7 +19,7 @@
  */
 #include "algorithms/common/shapes.h"
 
-#include "algorithms/common/numbers.h"
+#include "base/numbers.h"
 
 static const struct uplink at_root = {.parent = -1, .round = -1};
 

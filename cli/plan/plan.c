@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/plan/picture.h"
 #include "cli/plan/show.h"
@@ -43,15 +44,14 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
 static void head_write(const struct job *job, const struct problem *problem, const char *choice,
                        char text[HEAD_MOST])
 {
-    int length = snprintf(text, HEAD_MOST, "%s %.300s, %d ranks", job->collective->name, choice,
-                          problem->ranks);
+    struct text head = text_in(text, HEAD_MOST);
+    text_add(&head, "%s %.300s, %d ranks", job->collective->name, choice, problem->ranks);
     if (job->collective->sized)
-        length +=
-            snprintf(text + length, HEAD_MOST - (size_t)length, ", count %zu (%zu bytes of %s), %s",
-                     problem->count, collective_bytes(problem, job->datatype->size),
-                     job->datatype->name, problem->in_place ? "in-place" : "out of place");
+        text_add(&head, ", count %zu (%zu bytes of %s), %s", problem->count,
+                 collective_bytes(problem, job->datatype->size), job->datatype->name,
+                 problem->in_place ? "in-place" : "out of place");
     if (job->collective->rooted)
-        snprintf(text + length, HEAD_MOST - (size_t)length, ", root %d", problem->root);
+        text_add(&head, ", root %d", problem->root);
 }
 
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)

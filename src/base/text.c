@@ -27,6 +27,5 @@ void text_add(struct text *text, const char *format, ...)
     va_end(arguments);
     if (length < 0)
         return;
-    text->cut |= (size_t)length >= left;
     text->used += (size_t)length < left ? (size_t)length : left - 1;
 }

@@ -8,14 +8,12 @@
 #ifndef CCTEST_BASE_TEXT_H
 #define CCTEST_BASE_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct text {
     char *at;    /* the buffer, which always ends with a 0 */
     size_t size; /* bytes of it, with the 0: at least 1 */
     size_t used; /* bytes of the string */
-    bool cut;    /* something did not fit */
 };
 
 /* An empty string in a buffer of `size` bytes, at least 1. */

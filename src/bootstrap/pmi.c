@@ -24,8 +24,6 @@
 #include "base/timed_call.h"
 #include "bootstrap/launcher.h"
 
-#define PAUSE_FIRST    0.005
-#define PAUSE_MOST     0.1
 #define ANSWER_SECONDS 1.0 /* past the deadline: hydra crashes if the receiver has gone */
 
 struct pmi {

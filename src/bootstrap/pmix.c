@@ -33,9 +33,7 @@ bool pmix_offered(void)
 #include "base/timed_call.h"
 
 #define LIBRARY     "libpmix.so.2"
-#define GET_SECONDS 1       /* the interface takes whole seconds */
-#define PAUSE_FIRST 5000000 /* nanoseconds */
-#define PAUSE_MOST  100000000
+#define GET_SECONDS 1 /* the interface takes whole seconds */
 
 #ifndef PMIX_GET_REFRESH_CACHE /* headers before 4 */
 #define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
@@ -262,13 +260,13 @@ static void work_broadcast(struct client *client)
     if (client->fences &&
         !client_called(client, "PMIx_Fence", library->fence(NULL, 0, &collect, 1)))
         return;
-    long pause = PAUSE_FIRST;
+    double pause = PAUSE_FIRST;
     while (client->self.rank > 0 && !text_get(client)) {
         bool absent = client->result == PMIX_ERR_NOT_FOUND || client->result == PMIX_ERR_TIMEOUT ||
                       client->result == PMIX_ERR_PROC_ENTRY_NOT_FOUND;
         if (!absent || clock_seconds() > client->until)
             return;
-        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1e9)}, NULL);
         pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
     }
 }

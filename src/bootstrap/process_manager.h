@@ -12,7 +12,9 @@
 
 #define MANAGER_TEXT_MOST     1024           /* bytes, with the final 0 */
 #define MANAGER_KEY           "cctest.rank0" /* the key of rank 0's text */
-#define MANAGER_CLOSE_SECONDS 1.0            /* nothing depends on the success of close() */
+#define PAUSE_FIRST           0.005 /* seconds between two requests for it: the first pause */
+#define PAUSE_MOST            0.1   /* and the longest: each is twice the last */
+#define MANAGER_CLOSE_SECONDS 1.0   /* nothing depends on the success of close() */
 
 /* A rank's connection to its manager. Every call returns within its deadline, whatever the manager
  * does. */

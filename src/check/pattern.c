@@ -53,6 +53,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "check/pattern_values.h"
 #include "memory/reduce.h"
@@ -95,16 +96,6 @@ static uint32_t mix_word(uint32_t x)
 static uint64_t page_key(uint64_t iteration_key, uint64_t owner, size_t page)
 {
     return mix(mix(iteration_key + owner * 0x9e3779b97f4a7c15u) + page);
-}
-
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 static void draw_deciders(struct draw *draw)

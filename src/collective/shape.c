@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 /* A rank and its group, as the caller numbers it. */
 struct grouped_rank {
     int group, rank;
@@ -69,13 +71,6 @@ struct shape *shape_create(const int *group_of_rank, int ranks)
     return shape;
 }
 
-static void sizes_text(const int *sizes, int count, char *text, size_t size)
-{
-    size_t used = 0;
-    for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, i ? "+%d" : "%d", sizes[i]);
-}
-
 struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size)
 {
     long sum = 0;
@@ -88,11 +83,13 @@ struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, 
         return NULL;
     }
     if (count > 1 && sum != ranks) {
-        char text[80];
-        sizes_text(sizes, count, text, sizeof text);
+        char buffer[80];
+        struct text text = text_in(buffer, sizeof buffer);
+        for (int i = 0; i < count; i++)
+            text_add(&text, i ? "+%d" : "%d", sizes[i]);
         snprintf(why, size,
-                 "groups of %s ranks add up to %ld, but there are %d ranks: change the sizes", text,
-                 sum, ranks);
+                 "groups of %s ranks add up to %ld, but there are %d ranks: change the sizes",
+                 buffer, sum, ranks);
         return NULL;
     }
     int *group = malloc((size_t)ranks * sizeof *group);

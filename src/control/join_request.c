@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/text.h"
 
 _Static_assert(sizeof(struct join_request) + 64 <= HANDSHAKE_HELLO_MOST,
                "a hello fits the handshake");
@@ -109,24 +110,24 @@ static bool option_among(const char *option, size_t length, const char *text)
  * if it is long: what a human wants to compare. */
 static const char *difference(const char *text, const char *other, char *part, size_t size)
 {
-    size_t end = 0, same = 0;
+    struct text differing = text_in(part, size);
+    size_t same = 0;
     while (text[same] && text[same] == other[same])
         same++;
     const char *differs = text + same;
-    part[0] = '\0';
-    for (size_t length; *text && end + 4 < size; text += length + (text[length] == ' ')) {
+    for (size_t length; *text; text += length + (text[length] == ' ')) {
         length = option_length(text);
         if (option_among(text, length, other))
             continue;
         const char *begin = text;
         if (differs > text + 60 && differs < text + length)
             begin = differs - 30;
-        end += (size_t)snprintf(part + end, size - end, "%s%s%.*s", end ? " " : "",
-                                begin > text ? "..." : "", (int)(text + length - begin), begin);
+        text_add(&differing, "%s%s%.*s", differing.used ? " " : "", begin > text ? "..." : "",
+                 (int)(text + length - begin), begin);
     }
-    if (end >= size)
+    if (differing.used == size - 1)
         memcpy(part + size - 4, "...", 4);
-    return end ? part : "nothing";
+    return differing.used ? part : "nothing";
 }
 
 enum status join_request_check(const struct join_request *root, const struct join_request *pending,

@@ -58,8 +58,8 @@ bool address_of(const struct sockaddr *socket_address, struct address *address)
 const char *address_text(const struct address *address, char text[ADDRESS_TEXT])
 {
     inet_ntop(address->family, address->bytes, text, ADDRESS_TEXT);
-    size_t end = strlen(text);
-    snprintf(text + end, ADDRESS_TEXT - end, " port %u", ntohs(address->port));
+    struct text end = text_after(text, ADDRESS_TEXT);
+    text_add(&end, " port %u", ntohs(address->port));
     return text;
 }
 

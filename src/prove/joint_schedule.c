@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OUT_OF_MEMORY "out of memory while putting the ranks' schedules side by side"
+#include "base/text.h"
 
 bool joint_fail(struct joint_schedule *joint, const char *format, ...)
 {
@@ -464,8 +464,8 @@ bool joint_fail_deadlock(struct joint_schedule *joint, const char *how,
                          holds_back_function *holds_back, void *context)
 {
     uint32_t *order = take(joint, joint->count, sizeof(*order)), length = 0, g = 0;
-    char text[512];
-    size_t used = 0;
+    char circle_text[512];
+    struct text text = text_in(circle_text, sizeof(circle_text));
 
     if (!order)
         return joint_fail(joint, OUT_OF_MEMORY);
@@ -480,13 +480,13 @@ bool joint_fail_deadlock(struct joint_schedule *joint, const char *how,
     /* Every operation waits for another one, so the walk ends in a circle; g is on it. */
     uint32_t circle = length - order[g], at = g;
     for (uint32_t i = 0; i < circle && i < CIRCLE_SHOWN; i++, at = holds_back(context, at))
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-                                 i == 0   ? ""
-                                 : i == 1 ? " waits for "
-                                          : ", which waits for ",
-                                 joint_title(joint, at).text);
+        text_add(&text, "%s%s",
+                 i == 0   ? ""
+                 : i == 1 ? " waits for "
+                          : ", which waits for ",
+                 joint_title(joint, at).text);
     if (circle > CIRCLE_SHOWN)
-        return joint_fail(joint, "%s: %s, and so on in a circle of %u operations", how, text,
+        return joint_fail(joint, "%s: %s, and so on in a circle of %u operations", how, circle_text,
                           circle);
-    return joint_fail(joint, "%s: %s, which waits for the first", how, text);
+    return joint_fail(joint, "%s: %s, which waits for the first", how, circle_text);
 }

@@ -13,6 +13,8 @@
 
 #define NO_OPERATION UINT32_MAX /* no operation */
 
+#define OUT_OF_MEMORY "out of memory to prove the schedules: use fewer ranks"
+
 /* Lists of numbers: list i is items[start[i]] .. items[start[i+1]-1]. */
 struct index {
     uint32_t *start, *items;

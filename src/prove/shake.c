@@ -15,8 +15,6 @@
 
 #include "prove/joint_schedule.h"
 
-#define OUT_OF_MEMORY "out of memory while shaking a schedule"
-
 /* The bytes in flight from one rank to another on one lane: a ring of slots. One move of the sender
  * fills a slot; one or more moves of the receiver empty it. */
 struct lane_queue {

@@ -15,8 +15,6 @@
 #include "prove/joint_schedule.h"
 #include "prove/symbol.h"
 
-#define OUT_OF_MEMORY "out of memory while a schedule was verified"
-
 struct verifier {
     struct joint_schedule *joint;
     struct symbols *symbols;

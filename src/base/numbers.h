@@ -1,8 +1,8 @@
 /*
- * numbers.h - the arithmetic that several families of algorithms need.
+ * numbers.h - arithmetic that several rooms need.
  */
-#ifndef CCTEST_ALGORITHMS_COMMON_NUMBERS_H
-#define CCTEST_ALGORITHMS_COMMON_NUMBERS_H
+#ifndef CCTEST_BASE_NUMBERS_H
+#define CCTEST_BASE_NUMBERS_H
 
 /* The greatest common divisor of two numbers that are not negative. */
 static inline long common_divisor(long x, long y)
