@@ -220,99 +220,99 @@ static void barrier_is_a_one_byte_bor(void **state)
     assert_int_equal(job_next_size(&o.job, 1), 0);
 }
 
+static const struct {
+    const char *words, *says;
+} bad_inputs[] = {
+    {"alltaol", "did you mean 'alltoall'?"},
+    {"lst", "did you mean 'list'?"},
+    {"alltoall -a pairwse", "did you mean 'pairwise'? valid are linear, pairwise"},
+    {"alltoall -a ,", "'' is not an algorithm"},
+    {"alltoall -x shmm", "did you mean 'shm'?"},
+    {"alltoall -x tcp,tcp", "twice"},
+    {"alltoall -m hst", "did you mean 'host'?"},
+    {"alltoall -d flot", "did you mean 'float'?"},
+    {"allreduce -o sun", "did you mean 'sum'?"},
+    {"allreduce -o bor",
+     "--op bor does not go with --datatype float: bitwise operators need integers"},
+    {"allreduce -d half -o land", "logical operators need integers: choose one of int8"},
+    {"reduce -o maxloc", "it needs pairs of a value and an index: choose --datatype float_int32"},
+    {"reduce -d 2int", "--op sum does not go with --datatype int32_int32: pairs of a value"},
+    {"plan allreduce -o bxor", "--op bxor does not go with --datatype float"},
+    {"alltoall --itterations 5", "did you mean --iterations?"},
+    {"alltoall --st 3", "--st may be --step-factor or --step-bytes"},
+    {"alltoall -Z", "no option -Z"},
+    {"alltoall -b", "--min-bytes needs a value"},
+    {"alltoall --in-place=1", "takes no value"},
+    {"alltoall -b -1", "is negative"},
+    {"alltoall -b 1X", "has trailing junk"},
+    {"alltoall -e 99999999999G", "is too large"},
+    {"alltoall -e 65T", "is too large"},
+    {"alltoall -b 4M -e 1M", "--min-bytes 4M is more than --max-bytes 1M"},
+    {"alltoall -f 0", "is too small"},
+    {"alltoall -f 1", "is too small"},
+    {"alltoall -i 0", "is too small"},
+    {"alltoall -f 2 -i 8", "give one of them"},
+    {"alltoall --np 0", "is too small"},
+    {"alltoall --np 2.5", "has a fraction"},
+    {"alltoall -n 0 -c 0", "leave nothing to do"},
+    {"alltoall -n 5x", "has trailing junk"},
+    {"alltoall -n -5", "is negative"},
+    {"alltoall -c 99999999999999999999", "is too large"},
+    {"broadcast -r -1", "is negative"},
+    {"broadcast -r any", "or 'all'"},
+    {"alltoall --timeout 0", "is too small"},
+    {"alltoall --timeout nan", "is not a number"},
+    {"alltoall --timeout 1e9", "is too large"},
+    {"alltoall --min-busbw 3GB", "has trailing junk"},
+    {"alltoall --min-busbw 3 -n 0", "needs timed iterations"},
+    {"barrier --min-busbw 3", "moves no data"},
+    {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
+    {"alltoall --start never", "valid are barrier, back-to-back"},
+    {"alltoall --chunk 1.5K", "has a fraction"},
+    {"alltoall --channels 65", "is too large"},
+    {"alltoall --rendezvous host", "is not HOST:PORT"},
+    {"alltoall --rendezvous host:0", "no valid port"},
+    {"alltoall --json -v", "looks like an option"},
+    {"alltoall --interface=", "is empty"},
+    {"alltoall --json=", "is empty"},
+    {"alltoall -a "
+     "bruck:radix="
+     "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "4",
+     "is longer than"},
+    {"alltoall --json - --csv -", "cannot both"},
+    {"alltoall --json f --csv f", "same file"},
+    {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
+    {"alltoall -a bruck:radix=x", "is not a number"},
+    {"alltoall -a bruck:radx=2", "did you mean 'radix'?"},
+    {"alltoall -a bruck:radix", "is not KEY=VALUE"},
+    {"alltoall -a pairwise:radix=2", "has no option 'radix'"},
+    {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop"},
+    {"alltoall --inject kill:rank=1", "needs two keys"},
+    {"alltoall --inject kill:rank=1:rank=2", "of --inject kill is given twice"},
+    {"alltoall --inject delay:rank=1:iteration=2", "is not one of its keys"},
+    {"alltoall --inject drop:rank=-1:iteration=2", "is negative"},
+    {"alltoall --inject kill:rank=1:iteration=2 --ranks-as threads", "use processes"},
+    {"alltoall pairwise", "write -a pairwise"},
+    {"alltoall two words", "one word too many"},
+    {"list alltaol", "did you mean 'alltoall'?"},
+    {"list -n 3", "has no option --iterations"},
+    {"plan", "which collective?"},
+    {"info --warmup 3", "has no option --warmup"},
+};
+
 static void bad_input_is_one_sentence(void **state)
 {
     (void)state;
-    static const struct {
-        const char *words, *says;
-    } cases[] = {
-        {"alltaol", "did you mean 'alltoall'?"},
-        {"lst", "did you mean 'list'?"},
-        {"alltoall -a pairwse", "did you mean 'pairwise'? valid are linear, pairwise"},
-        {"alltoall -a ,", "'' is not an algorithm"},
-        {"alltoall -x shmm", "did you mean 'shm'?"},
-        {"alltoall -x tcp,tcp", "twice"},
-        {"alltoall -m hst", "did you mean 'host'?"},
-        {"alltoall -d flot", "did you mean 'float'?"},
-        {"allreduce -o sun", "did you mean 'sum'?"},
-        {"allreduce -o bor",
-         "--op bor does not go with --datatype float: bitwise operators need integers"},
-        {"allreduce -d half -o land", "logical operators need integers: choose one of int8"},
-        {"reduce -o maxloc",
-         "it needs pairs of a value and an index: choose --datatype float_int32"},
-        {"reduce -d 2int", "--op sum does not go with --datatype int32_int32: pairs of a value"},
-        {"plan allreduce -o bxor", "--op bxor does not go with --datatype float"},
-        {"alltoall --itterations 5", "did you mean --iterations?"},
-        {"alltoall --st 3", "--st may be --step-factor or --step-bytes"},
-        {"alltoall -Z", "no option -Z"},
-        {"alltoall -b", "--min-bytes needs a value"},
-        {"alltoall --in-place=1", "takes no value"},
-        {"alltoall -b -1", "is negative"},
-        {"alltoall -b 1X", "has trailing junk"},
-        {"alltoall -e 99999999999G", "is too large"},
-        {"alltoall -e 65T", "is too large"},
-        {"alltoall -b 4M -e 1M", "--min-bytes 4M is more than --max-bytes 1M"},
-        {"alltoall -f 0", "is too small"},
-        {"alltoall -f 1", "is too small"},
-        {"alltoall -i 0", "is too small"},
-        {"alltoall -f 2 -i 8", "give one of them"},
-        {"alltoall --np 0", "is too small"},
-        {"alltoall --np 2.5", "has a fraction"},
-        {"alltoall -n 0 -c 0", "leave nothing to do"},
-        {"alltoall -n 5x", "has trailing junk"},
-        {"alltoall -n -5", "is negative"},
-        {"alltoall -c 99999999999999999999", "is too large"},
-        {"broadcast -r -1", "is negative"},
-        {"broadcast -r any", "or 'all'"},
-        {"alltoall --timeout 0", "is too small"},
-        {"alltoall --timeout nan", "is not a number"},
-        {"alltoall --timeout 1e9", "is too large"},
-        {"alltoall --min-busbw 3GB", "has trailing junk"},
-        {"alltoall --min-busbw 3 -n 0", "needs timed iterations"},
-        {"barrier --min-busbw 3", "moves no data"},
-        {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
-        {"alltoall --start never", "valid are barrier, back-to-back"},
-        {"alltoall --chunk 1.5K", "has a fraction"},
-        {"alltoall --channels 65", "is too large"},
-        {"alltoall --rendezvous host", "is not HOST:PORT"},
-        {"alltoall --rendezvous host:0", "no valid port"},
-        {"alltoall --json -v", "looks like an option"},
-        {"alltoall --interface=", "is empty"},
-        {"alltoall --json=", "is empty"},
-        {"alltoall -a "
-         "bruck:radix="
-         "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
-         "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
-         "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
-         "4",
-         "is longer than"},
-        {"alltoall --json - --csv -", "cannot both"},
-        {"alltoall --json f --csv f", "same file"},
-        {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
-        {"alltoall -a bruck:radix=x", "is not a number"},
-        {"alltoall -a bruck:radx=2", "did you mean 'radix'?"},
-        {"alltoall -a bruck:radix", "is not KEY=VALUE"},
-        {"alltoall -a pairwise:radix=2", "has no option 'radix'"},
-        {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop"},
-        {"alltoall --inject kill:rank=1", "needs two keys"},
-        {"alltoall --inject kill:rank=1:rank=2", "of --inject kill is given twice"},
-        {"alltoall --inject delay:rank=1:iteration=2", "is not one of its keys"},
-        {"alltoall --inject drop:rank=-1:iteration=2", "is negative"},
-        {"alltoall --inject kill:rank=1:iteration=2 --ranks-as threads", "use processes"},
-        {"alltoall pairwise", "write -a pairwise"},
-        {"alltoall two words", "one word too many"},
-        {"list alltaol", "did you mean 'alltoall'?"},
-        {"list -n 3", "has no option --iterations"},
-        {"plan", "which collective?"},
-        {"info --warmup 3", "has no option --warmup"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof bad_inputs / sizeof *bad_inputs; i++) {
         struct outcome o;
-        resolve(&o, cases[i].words, NULL);
-        if (o.status != STATUS_USAGE || !strstr(o.message, cases[i].says))
-            print_error("cctest %s: status %d: %s\n", cases[i].words, o.status, o.message);
+        resolve(&o, bad_inputs[i].words, NULL);
+        if (o.status != STATUS_USAGE || !strstr(o.message, bad_inputs[i].says))
+            print_error("cctest %s: status %d: %s\n", bad_inputs[i].words, o.status, o.message);
         assert_int_equal(o.status, STATUS_USAGE);
-        assert_non_null(strstr(o.message, cases[i].says));
+        assert_non_null(strstr(o.message, bad_inputs[i].says));
         assert_null(strchr(o.message, '\n'));
     }
 }

@@ -1,6 +1,6 @@
 /*
  * test_shake.c - the shaker says yes to what is right in every order, and names a deadlock or a
- * difference. That it notices each missing wait is shown in test_wait_graph_live.c.
+ * difference. That it notices each missing wait is shown in test_conflict_shaken.c.
  */
 #include "schedules.h"
 

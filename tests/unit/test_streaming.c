@@ -1,6 +1,6 @@
 /*
  * test_streaming.c - what makes streaming free of deadlock: flow control for every lane, and all
- * operations open at once. (That conflicts are exact is shown in test_wait_graph.c.)
+ * operations open at once. (That conflicts are exact is shown in test_conflict.c.)
  *
  * The schedule: rank 0 sends MESSAGES messages on one lane, then one on another. Rank 1 receives
  * that one first, because all of them land in one area. So the last message must overtake all
