@@ -143,11 +143,11 @@ static enum status pmi_broadcast(struct process_manager *manager, double seconds
     if (end == 0)
         return STATUS_OK;
     if (end == ETIMEDOUT && manager->rank > 0)
-        return fail(
-            STATUS_TIMEOUT,
-            "rank %d could not reach rank 0 within %.3g s through mpiexec (PMI): check that "
-            "rank 0 was started and runs cctest",
-            manager->rank, seconds);
+        return fail(STATUS_TIMEOUT,
+                    "rank 0 could not be reached by rank %d within %.3g s through mpiexec (PMI): "
+                    "check that "
+                    "rank 0 was started and runs cctest",
+                    manager->rank, seconds);
     return fail(end < 0 ? STATUS_INTERRUPTED : STATUS_ERROR,
                 "rank %d could not meet the others through mpiexec (PMI): %s", manager->rank,
                 timed_call_text(end, why, sizeof why));

@@ -301,11 +301,11 @@ static enum status pmix_broadcast(struct process_manager *manager, double second
                     "were started and run cctest, and that all hosts have libpmix",
                     manager->rank, seconds, manager->ranks);
     if (status == STATUS_TIMEOUT)
-        return fail(
-            status,
-            "rank %d could not reach rank 0 within %.3g s through PMIx: check that rank 0 was "
-            "started and runs cctest, and that its host has libpmix",
-            manager->rank, seconds);
+        return fail(status,
+                    "rank 0 could not be reached by rank %d within %.3g s through PMIx: check that "
+                    "rank 0 was "
+                    "started and runs cctest, and that its host has libpmix",
+                    manager->rank, seconds);
     if (status != STATUS_OK)
         return fail(status, "rank %d could not meet the others through PMIx: %s", manager->rank,
                     why);

@@ -47,7 +47,9 @@ STATUSES = {0: "ok", 1: "error", 2: "usage", 5: "timeout", 77: "unavailable", 13
 
 def messages(case, process):
     """The failure messages of a process, without notes and without the further lines of a report."""
-    lines = process.text(1).splitlines()
+    text = re.sub(r"\b(\d+)\.\.(\d+)\b", lambda run: ", ".join(map(str, range(int(run[1]), int(run[2]) + 1))),
+                  process.text(1)) # ranks 5..7: each by its number
+    lines = text.splitlines()
     if case.launched(): # the launcher prints lines of its own
         lines = [line for line in lines if line.startswith("cctest: ")]
     lines = [line.removeprefix("cctest: ") for line in lines]

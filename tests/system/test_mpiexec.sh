@@ -32,11 +32,11 @@ check "mpiexec fails" test $status != 0
 check_says "1 of 4 ranks did not join within 1 s: rank 1;"
 run mpiexec.hydra -n 1 sleep 4 : -n 2 "$CCTEST" "${small[@]}" --timeout 1
 check "mpiexec fails" test $status != 0
-check_says "rank [12] could not reach rank 0 within 1 s through mpiexec"
+check_says "rank 0 could not be reached by rank [12] within 1 s through mpiexec"
 # shellcheck disable=SC2016
 run mpiexec.hydra -n 3 sh -c 'sleep $((2 * (2 - PMI_RANK))) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
 check "rank 0 comes last, behind the deadline of rank 2" test $status != 0
-check_says "rank 2 could not reach rank 0"
+check_says "rank 0 could not be reached by rank 2"
 # shellcheck disable=SC2016
 run mpiexec.hydra -n 3 sh -c 'sleep $((2 * PMI_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
 check_status 0 "ranks that come one behind the other"

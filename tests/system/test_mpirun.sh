@@ -189,7 +189,7 @@ check_says "1 of 4 ranks did not join within 1 s: rank 1;"
 check "it is said once" test "$(grep -c '^cctest: ' "$err")" = 1
 run "${mpirun[@]}" -np 1 sleep 20 : -np 2 "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
-check_says "rank [12] could not reach rank 0 within 1 s through PMIx: check that rank 0 was started"
+check_says "rank 0 could not be reached by rank [12] within 1 s through PMIx: check that rank 0 was started"
 # The deadline is for each missing rank, not for all ranks together.
 # shellcheck disable=SC2016
 run "${mpirun[@]}" -np 3 sh -c 'sleep $((2 * OMPI_COMM_WORLD_RANK)) && exec "$@"' - "$CCTEST" "${small[@]}" --timeout 3
