@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
+enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGES };
+
 /* One rank's share of an exchange each, in rank order. Freed with blobs_free(). */
 struct blobs {
     int count;

@@ -332,18 +332,17 @@ enum status control_finish(struct control *control, enum status status)
     return status;
 }
 
-/* One exchange: this rank's share goes out, the result comes back. */
-static enum status exchange(struct control *control, enum exchange kind, const void *data,
-                            size_t size, struct queued_frame **result)
+/* This rank's share goes out, the result comes back. */
+static enum status share_exchange(struct control *control, enum exchange kind,
+                                  const struct bytes *own, struct queued_frame **result)
 {
-    *result = NULL;
-    if (size > FRAME_MOST / 2)
+    if (own->size > FRAME_MOST / 2)
         return fail(STATUS_ERROR,
                     "%zu bytes are more than the control plane carries at once "
                     "(%zu)",
-                    size, FRAME_MOST / 2);
+                    own->size, FRAME_MOST / 2);
     struct bytes bytes = {0};
-    const struct share share = {kind, control->exchanges++, data, size};
+    const struct share share = {kind, control->exchanges++, own->data, own->size};
     share_encode(&share, &bytes);
     struct queued_frame *queued = frame_of_bytes(FRAME_SHARE, &bytes);
     progress_count(control);
@@ -370,13 +369,17 @@ static enum status exchange(struct control *control, enum exchange kind, const v
     return status;
 }
 
-static enum status exchange_blobs(struct control *control, enum exchange kind, const void *data,
-                                  size_t size, bool wanted, struct blobs *blobs)
+enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
+                             const char *what, struct blobs *blobs)
 {
-    struct queued_frame *result;
+    struct queued_frame *result = NULL;
     *blobs = (struct blobs){0};
-    enum status status = exchange(control, kind, data, size, &result);
-    if (status == STATUS_OK && wanted &&
+    enum status status = share->failed
+                             ? fail(STATUS_ERROR, "out of memory for this rank's %s data", what)
+                             : share_exchange(control, kind, share, &result);
+    bytes_free(share);
+    bool is_wanted = kind == EXCHANGE_ALLGATHER || control_rank(control) == 0;
+    if (status == STATUS_OK && is_wanted &&
         !blobs_decode(result->data, result->size, control_ranks(control), blobs)) {
         blobs_free(blobs);
         status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
@@ -384,18 +387,6 @@ static enum status exchange_blobs(struct control *control, enum exchange kind, c
     }
     free(result);
     return status;
-}
-
-enum status control_allgather(struct control *control, const void *data, size_t size,
-                              struct blobs *blobs)
-{
-    return exchange_blobs(control, EXCHANGE_ALLGATHER, data, size, true, blobs);
-}
-
-enum status control_gather(struct control *control, const void *data, size_t size,
-                           struct blobs *blobs)
-{
-    return exchange_blobs(control, EXCHANGE_GATHER, data, size, control_rank(control) == 0, blobs);
 }
 
 void control_close(struct control *control)

@@ -42,12 +42,11 @@ int control_rank(const struct control *control);
 int control_ranks(const struct control *control);
 const struct member *control_members(const struct control *control); /* control_ranks() of them */
 
-/* All ranks call the same ones in the same order. They block; each returns the verdict's status
- * when the job ends meanwhile. */
-enum status control_allgather(struct control *control, const void *data, size_t size,
-                              struct blobs *blobs);
-enum status control_gather(struct control *control, const void *data, size_t size,
-                           struct blobs *blobs); /* filled at rank 0 only, else empty */
+/* Sends `share`, this rank's <what> data, to all ranks, or (EXCHANGE_GATHER) to rank 0. `blobs` is
+ * empty at the others then. Frees the bytes of `share`. All ranks call it in the same order. It
+ * blocks, and returns the verdict's status when the job ends meanwhile. */
+enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
+                             const char *what, struct blobs *blobs);
 
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);

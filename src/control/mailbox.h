@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "control/blobs.h"
 #include "control/membership.h"
 #include "control/messages.h"
 #include "net/address.h"
@@ -58,8 +59,6 @@ struct queued_frame {
     size_t size;
     unsigned char data[];
 };
-
-enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGES };
 
 /* Both threads', all of it under `lock`. */
 struct mailbox {

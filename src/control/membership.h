@@ -41,7 +41,6 @@ struct membership {
 struct control_config {
     double timeout;      /* seconds without progress of any rank, at most */
     const char *options; /* canonical text of everything that all ranks must agree on */
-    int verbosity;
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
     const char *_Atomic const
         *writing; /* what rank 0 writes results to just now; NULL at the others */

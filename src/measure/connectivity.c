@@ -169,7 +169,8 @@ enum status connectivity_gather(struct control *control, struct links *links,
     *connectivity = (struct connectivity){.ranks = ranks,
                                           .node_barriers = start->node_barriers,
                                           .node_barrier_of = start->node_barrier_of};
-    enum status status = exchange_root(control, &share, "link", share_decode, connectivity);
+    enum status status =
+        exchange_decode(control, EXCHANGE_GATHER, &share, "link", share_decode, connectivity);
     return status == STATUS_OK && rank == 0
                ? connectivity_note(connectivity, control_members(control))
                : status;

@@ -57,7 +57,6 @@ enum status session_run(const struct membership *membership, void *argument)
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
-                                    .verbosity = job->bootstrap.verbosity,
                                     .writing = session->report ? &session->report->writing : NULL};
     enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {

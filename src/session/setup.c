@@ -113,7 +113,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
-    enum status status = exchange_all(session->control, &share, "set-up", host_needs_decode, host);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
+                                         host_needs_decode, host);
     if (status != STATUS_OK)
         return status;
     session_bind(session, host->cpus);
@@ -161,7 +162,8 @@ static enum status session_exchange_places(struct session *session, bool *shares
     struct places places = {.session = session, .shares = shares};
     cpu_binding_encode(&session->bindings[session->runner.rank], &share);
     bytes_put_u32(&share, session->runner.start_barrier.memory != NULL);
-    return exchange_all(session->control, &share, "place", places_decode, &places);
+    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
+                           &places);
 }
 
 /* Buffers share the third-level cache with those of the other ranks below it, and with all else.
@@ -271,7 +273,8 @@ static enum status session_exchange_offers(struct session *session)
     if (status != STATUS_OK)
         return status;
     links_encode_offers(session->runner.links, &share);
-    return exchange_all(session->control, &share, "address", offers_decode, session->runner.links);
+    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
+                           session->runner.links);
 }
 
 /* 4. Wishes. */
@@ -308,8 +311,8 @@ static enum status session_connect(struct session *session)
     links_attach(runner->links);
     links_encode_wishes(runner->links, wishes, session->needs.lanes, &share);
     free(wishes);
-    enum status status =
-        exchange_all(session->control, &share, "connection", wishes_decode, runner->links);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "connection",
+                                         wishes_decode, runner->links);
     if (status == STATUS_OK)
         status = links_connect(runner->links, control_members(session->control));
     if (status != STATUS_OK)

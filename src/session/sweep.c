@@ -49,19 +49,18 @@ static enum status test_case_agree(struct session *session, struct test_case *te
     if (session->checker.set_count == 1)
         return STATUS_OK;
     bytes_put_u32(&share, (uint32_t)test_case->sets);
-    return exchange_all(session->control, &share, "buffer", sets_decode, test_case);
+    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "buffer", sets_decode,
+                           test_case);
 }
 
 /* Rank 0 adds the line to its results, and reports it. */
 static enum status session_gather(struct session *session, struct rank_result *rank_result)
 {
     struct bytes bytes = {0};
-    struct blobs blobs = {0};
+    struct blobs blobs;
     rank_summary_encode(rank_result, &session->job, &bytes);
     enum status status =
-        bytes.failed ? fail(STATUS_ERROR, "out of memory for %ld samples", session->job.iterations)
-                     : control_gather(session->control, bytes.data, bytes.size, &blobs);
-    bytes_free(&bytes);
+        control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
     if (status == STATUS_OK && blobs.count && session->report)
         status = results_add_line(&session->results, rank_result, &session->job,
                                   control_members(session->control), &blobs, session->report);

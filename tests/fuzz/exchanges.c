@@ -69,27 +69,24 @@ static void edits_apply(struct reader edits, unsigned exchange, struct blobs *bl
     }
 }
 
-enum status control_allgather(struct control *control, const void *data, size_t size,
-                              struct blobs *blobs)
+enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
+                             const char *what, struct blobs *blobs)
 {
+    (void)kind;
+    (void)what;
     *blobs = (struct blobs){.count = control->ranks,
                             .data = calloc((size_t)control->ranks, sizeof *blobs->data),
                             .size = calloc((size_t)control->ranks, sizeof *blobs->size)};
     for (int r = 0; r < control->ranks; r++) {
-        blobs->size[r] = size;
-        blobs->data[r] = size ? malloc(size) : NULL;
-        if (size)
-            memcpy(blobs->data[r], data, size);
+        blobs->size[r] = share->size;
+        blobs->data[r] = share->size ? malloc(share->size) : NULL;
+        if (share->size)
+            memcpy(blobs->data[r], share->data, share->size);
     }
+    bytes_free(share);
     edits_apply(control->edits, control->exchanges++, blobs);
     control->ended = control->ranks > 1 && control->exchanges > WISHES;
     return STATUS_OK;
-}
-
-enum status control_gather(struct control *control, const void *data, size_t size,
-                           struct blobs *blobs)
-{
-    return control_allgather(control, data, size, blobs);
 }
 
 /* The next job. */

@@ -154,11 +154,19 @@ static inline void job_expect(struct job_of_ranks *job, enum status status)
     threads_expect(job, 0, job->ranks, status);
 }
 
+static inline enum status data_exchange(struct control *control, enum exchange kind,
+                                        const void *data, size_t size, struct blobs *blobs)
+{
+    struct bytes share = {0};
+    bytes_put(&share, data, size);
+    return control_exchange(control, kind, &share, "test", blobs);
+}
+
 /* Goes on when all ranks are here. */
 static inline enum status all_meet(struct control *control)
 {
     struct blobs none;
-    enum status status = control_allgather(control, NULL, 0, &none);
+    enum status status = data_exchange(control, EXCHANGE_ALLGATHER, NULL, 0, &none);
     blobs_free(&none);
     return status;
 }
@@ -178,7 +186,8 @@ static inline enum status exchange_all(struct control *control, int round)
     struct blobs blobs;
     char data[64];
     memset(data, rank + round, sizeof data);
-    enum status status = control_allgather(control, data, (size_t)(rank * round % 64), &blobs);
+    enum status status =
+        data_exchange(control, EXCHANGE_ALLGATHER, data, (size_t)(rank * round % 64), &blobs);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < ranks; i++)
@@ -187,7 +196,7 @@ static inline enum status exchange_all(struct control *control, int round)
             status = STATUS_WRONG_DATA;
     blobs_free(&blobs);
     if (status == STATUS_OK)
-        status = control_gather(control, &rank, sizeof rank, &blobs);
+        status = data_exchange(control, EXCHANGE_GATHER, &rank, sizeof rank, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < blobs.count; i++)

@@ -122,7 +122,8 @@ static bool life_join(struct life *life)
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
     start_barrier_open(&runner->start_barrier, &runner->node);
     barrier_offer_encode(&runner->start_barrier.offer, &share);
-    require(life, exchange_all(runner->control, &share, "offer", offer_decode, life) == STATUS_OK);
+    require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "offer",
+                                  offer_decode, life) == STATUS_OK);
     start_barrier_join(&runner->start_barrier, &runner->node, &life->offer);
     require(life, setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(life, fchdir(root) == 0 && chroot(".") == 0 && close(root) == 0);
@@ -138,7 +139,8 @@ static bool life_open(struct life *life)
     if (!life_join(life))
         return false;
     bytes_put_u32(&share, runner->start_barrier.memory != NULL);
-    require(life, exchange_all(runner->control, &share, "share", shares_decode, life) == STATUS_OK);
+    require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "share",
+                                  shares_decode, life) == STATUS_OK);
     const struct barrier_ranks all = {.ranks = runner->ranks,
                                       .rank = runner->rank,
                                       .members = control_members(runner->control),
@@ -201,12 +203,12 @@ static bool life_link(struct life *life)
     struct bytes share = {0};
     require(life, links_open(transports, &config, &runner->links) == STATUS_OK);
     links_encode_offers(runner->links, &share);
-    require(life, exchange_all(runner->control, &share, "address", link_offers_decode,
-                               runner->links) == STATUS_OK);
+    require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "address",
+                                  link_offers_decode, runner->links) == STATUS_OK);
     links_attach(runner->links);
     links_encode_wishes(runner->links, wishes, 1, &share);
-    require(life, exchange_all(runner->control, &share, "wish", wishes_decode, runner->links) ==
-                      STATUS_OK);
+    require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "wish",
+                                  wishes_decode, runner->links) == STATUS_OK);
     require(life, links_connect(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
     struct executor_config shared = runner_executor_config(runner);

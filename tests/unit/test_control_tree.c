@@ -72,7 +72,7 @@ static enum status short_life(struct control *control, struct job_of_ranks *job)
     (void)job;
     struct blobs blobs;
     int rank = control_rank(control);
-    enum status status = control_allgather(control, &rank, sizeof rank, &blobs);
+    enum status status = data_exchange(control, EXCHANGE_ALLGATHER, &rank, sizeof rank, &blobs);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < blobs.count; i++)

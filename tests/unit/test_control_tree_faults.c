@@ -27,7 +27,7 @@ static enum status loop_life(struct control *control, struct job_of_ranks *job)
     for (int round = 0; status == STATUS_OK; round++) {
         int pace = atomic_load(&job->pace);
         struct blobs paces;
-        status = control_allgather(control, &pace, sizeof pace, &paces);
+        status = data_exchange(control, EXCHANGE_ALLGATHER, &pace, sizeof pace, &paces);
         if (status == STATUS_OK)
             memcpy(&pace, paces.data[0], sizeof pace);
         blobs_free(&paces);
