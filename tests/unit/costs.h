@@ -1,6 +1,6 @@
 /*
- * costs.h - what the formulas of costs.def are made of: powers and logarithms, and what costs too
- * much room for a row.
+ * costs.h - functions in the formulas of costs.def: powers, logarithms, and costs too long for a
+ * row.
  */
 #ifndef CCTEST_TEST_COSTS_H
 #define CCTEST_TEST_COSTS_H

@@ -47,7 +47,7 @@ struct world_config {
 };
 
 /* The eager messages between a sender and its receiver. */
-struct wire {
+struct in_flight {
     size_t count, taken; /* cells; bytes of the first that were taken */
     size_t length[CELLS_MOST];
     char (*bytes)[CELL_BYTES];
@@ -55,7 +55,7 @@ struct wire {
 
 struct stepped_channel {
     struct channel channel; /* first: a channel is its stepped one */
-    struct wire wire;       /* of what it sends */
+    struct in_flight wire;  /* of what it sends */
     size_t came;            /* bytes of an eager message that it received from a posted one */
     long eager, awaited;    /* calls of eager_move(), of eager_await() */
     bool stuck, fails;      /* eager_move() moves nothing; returns an error */
@@ -100,7 +100,7 @@ static inline size_t stepped_eager_most(const struct channel *channel)
 
 static inline bool stepped_send(struct stepped_channel *out, const struct transfer *transfer)
 {
-    struct wire *wire = &out->wire;
+    struct in_flight *wire = &out->wire;
     if (wire->count == links_of(&out->channel)->config->cells)
         return false;
     struct cursor from;
@@ -110,7 +110,7 @@ static inline bool stepped_send(struct stepped_channel *out, const struct transf
     return true;
 }
 
-static inline void wire_take(struct wire *wire)
+static inline void wire_take(struct in_flight *wire)
 {
     wire->count--;
     wire->taken = 0;
@@ -130,7 +130,7 @@ static inline void posted_advance(struct channel *channel, size_t bytes)
 static inline bool stepped_receive(struct stepped_channel *in, struct stepped_channel *out,
                                    const struct transfer *transfer)
 {
-    struct wire *wire = &out->wire;
+    struct in_flight *wire = &out->wire;
     struct transfer *from = out->channel.first;
     if (wire->count > 0 && in->came == 0) {
         assert_int_equal(wire->length[0], transfer->length);
@@ -202,7 +202,7 @@ static inline void stepped_move(struct links *links, struct stepped_channel *in,
 {
     char bytes[64];
     struct transfer *to = in->channel.first, *from = out->channel.first;
-    struct wire *wire = &out->wire;
+    struct in_flight *wire = &out->wire;
     if (!to || (!from && wire->count == 0))
         return;
     size_t room = to->limit - to->done;
@@ -268,23 +268,23 @@ static inline const char *world_reduction(const struct problem *problem)
 
 static inline void world_open_rank(struct world *world, int r, const struct choice *choice)
 {
-    const struct world_config *told = &world->links_config;
+    const struct world_config *shared = &world->links_config;
     struct executor_config *config = &world->config[r];
     struct links *links = &world->links[r];
-    links->endpoint.transport = told->eager_most ? &transport_eager : &transport_stepped;
-    links->config = told;
+    links->endpoint.transport = shared->eager_most ? &transport_eager : &transport_stepped;
+    links->config = shared;
     links->rank = r;
     links->ranks = world->ranks;
-    links->random = told->random + (uint64_t)r;
+    links->random = shared->random + (uint64_t)r;
     links->world = world->links;
     for (int peer = 0; peer < world->ranks; peer++)
         for (int lane = 0; lane < LANES_MOST; lane++)
             links->sends[peer][lane].wire.bytes = links->cells[peer][lane];
     assert_int_equal(
-        schedule_build(choice, &world->problem, r, told->channels, true, &world->schedule[r]),
+        schedule_build(choice, &world->problem, r, shared->channels, true, &world->schedule[r]),
         STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
-    assert_int_equal(told->memory->engine_open(&world->engine[r]), STATUS_OK);
+    assert_int_equal(shared->memory->engine_open(&world->engine[r]), STATUS_OK);
     *config = (struct executor_config){
         .schedule = world->schedule[r],
         .element = sizeof(int32_t),
@@ -292,8 +292,8 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
             reduce_kernel(datatype_find("int32"), reduction_find(world_reduction(&world->problem))),
         .finish =
             finish_kernel(datatype_find("int32"), reduction_find(world_reduction(&world->problem))),
-        .chunk = told->odd_chunk && r % 2 ? told->odd_chunk : told->chunk,
-        .memory = told->memory,
+        .chunk = shared->odd_chunk && r % 2 ? shared->odd_chunk : shared->chunk,
+        .memory = shared->memory,
         .engine = world->engine[r],
         .links = links,
     };

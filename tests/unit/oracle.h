@@ -1,7 +1,7 @@
 /*
- * oracle.h - what the small floats are, told by their definition: a table of formats, the number
+ * oracle.h - the small floats by their definition: a table of formats, the number
  * that a code stands for, and the code that is nearest to a number. It shares nothing with
- * small_float.h, which it is there to test.
+ * small_float.h, which it tests.
  */
 #ifndef CCTEST_TEST_ORACLE_H
 #define CCTEST_TEST_ORACLE_H

@@ -1,5 +1,5 @@
 /*
- * schedules.h - what the tests of schedules share: the schedules of all ranks, from an algorithm or
+ * schedules.h - base of the tests of schedules: the schedules of all ranks, from an algorithm or
  * written by hand, and ways to break them.
  */
 #ifndef CCTEST_TEST_SCHEDULES_H

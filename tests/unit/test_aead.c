@@ -1,6 +1,6 @@
 /*
- * test_aead.c - what two ranks say to each other behind the handshake, and somebody between them:
- * a frame that was not said so, then and there is never taken for one.
+ * test_aead.c - sealed frames behind the handshake, with a man in the middle: a frame that is
+ * changed, repeated, moved or redirected is never accepted.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 
 enum { MOST = 65536, TEXT = 8, FRAME = 4 + 5 + TEXT + 16 };
 
-/* Two ranks that have proved themselves to each other through somebody who carried their words. */
+/* Two ranks after a handshake that the man in the middle carried unchanged. */
 struct meeting {
-    int between[2]; /* his sockets to each of them */
+    int between[2]; /* its sockets to each of them */
     struct wire wires[2];
 };
 

@@ -80,13 +80,13 @@ static void graph_draw(struct graph *graph, struct places *places, struct places
 #define SEEDS_TO_FIND  4000
 #define SEEDS_TO_TRUST 100
 
-struct rank_result {
+struct tally {
     int waits, implied, noticed, worst;
 };
 
 static void take_away(struct program *program, struct graph *graph, const struct places *places,
                       int rank, struct operation *operation, uint32_t place, size_t index,
-                      uint32_t edge, struct rank_result *rank_result)
+                      uint32_t edge, struct tally *tally)
 {
     struct operation whole = *operation;
     const struct wait *wait = &whole.waits[index];
@@ -109,16 +109,16 @@ static void take_away(struct program *program, struct graph *graph, const struct
     *operation = whole;
     free(fewer);
 
-    rank_result->waits++;
+    tally->waits++;
     if (implied && seed >= 0)
         fail_msg("a wait of %s on operation %u of rank %d says nothing new, but without it: %s",
                  operation_name(whole.kind), wait->operation, rank, error);
     if (!implied && seed < 0)
         fail_msg("a wait of %s on operation %u of rank %d is gone, and %d seeds did not notice",
                  operation_name(whole.kind), wait->operation, rank, SEEDS_TO_FIND);
-    rank_result->implied += implied;
-    rank_result->noticed += !implied;
-    rank_result->worst = seed > rank_result->worst ? seed : rank_result->worst;
+    tally->implied += implied;
+    tally->noticed += !implied;
+    tally->worst = seed > tally->worst ? seed : tally->worst;
 }
 
 static const struct sample samples[] = {
@@ -148,7 +148,7 @@ static void each_wait_is_noticed(void **state)
     for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++) {
         struct program program;
         struct graph graph;
-        struct rank_result rank_result = {0};
+        struct tally tally = {0};
 
         sample_build(&program, &samples[s]);
         graph_draw(&graph, &places, &first_wait, &program);
@@ -160,7 +160,7 @@ static void each_wait_is_noticed(void **state)
 
                 for (size_t w = 0; w < operations[i].wait_count; w++) {
                     take_away(&program, &graph, &places, r, &operations[i], places.of[r][i], w,
-                              edge, &rank_result);
+                              edge, &tally);
                     edge += (uint32_t)operations[i].waits[w].length;
                 }
             }
@@ -168,9 +168,9 @@ static void each_wait_is_noticed(void **state)
         print_message("    %s %s, %d ranks%s: of %d waits %d say nothing new; the shaker noticed "
                       "each of the other %d when it was gone, by seed number %d at the latest\n",
                       collective_of(samples[s].collective)->name, samples[s].algorithm,
-                      samples[s].ranks, samples[s].in_place ? ", in place" : "", rank_result.waits,
-                      rank_result.implied, rank_result.noticed, rank_result.worst + 1);
-        assert_true(rank_result.noticed > 0);
+                      samples[s].ranks, samples[s].in_place ? ", in place" : "", tally.waits,
+                      tally.implied, tally.noticed, tally.worst + 1);
+        assert_true(tally.noticed > 0);
         graph_close(&graph);
         program_free(&program);
     }

@@ -171,16 +171,16 @@ static struct wire join_as_pending(const struct job_of_ranks *job, const char *o
     return pending_call(job, &request, &job->home.list[0]);
 }
 
-struct saying {
+struct sent_frame {
     int rank, type;
     const char *data;
     size_t size;
 };
 
-/* A job in which a guest that is one of it says these `count` things, then sends `raw` bytes, and
- * hangs up, which ends all so. */
-static struct job_of_ranks *say_as_member(const struct saying *sayings, int count, const void *raw,
-                                          size_t size, enum status status)
+/* A job in which one member sends these `count` frames, then `raw` bytes, and closes its connection:
+ * all other ranks end with `status`. */
+static struct job_of_ranks *send_as_member(const struct sent_frame *frames, int count,
+                                           const void *raw, size_t size, enum status status)
 {
     struct job_of_ranks *job = job_create(RANKS, 0, 1);
     job->life = many_exchanges_life;
@@ -190,10 +190,10 @@ static struct job_of_ranks *say_as_member(const struct saying *sayings, int coun
     pending_await(&wire, FRAME_WELCOME, &frame);
     for (int i = 0; i < count; i++)
         assert_true(
-            wire_put(&wire, sayings[i].rank, sayings[i].type, sayings[i].data, sayings[i].size));
+            wire_put(&wire, frames[i].rank, frames[i].type, frames[i].data, frames[i].size));
     assert_true(wire_flush(&wire) && !wire_pending(&wire));
     assert_int_equal(size, write(wire.fd, raw, size));
-    shutdown(wire.fd, SHUT_WR); /* and not close(): what it has not read would undo it */
+    shutdown(wire.fd, SHUT_WR); /* not close(): unread bytes would reset the connection */
     threads_expect(job, 0, RANKS - 1, status);
     assert_int_equal(1, job->outcome[0].errors);
     wire_close(&wire);
@@ -203,7 +203,7 @@ static struct job_of_ranks *say_as_member(const struct saying *sayings, int coun
 static void test_invalid_frames_of_a_member(void **state)
 {
     (void)state;
-    static const struct saying invalid[] = {
+    static const struct sent_frame invalid[] = {
         {3, 99, "", 0},                                        /* of no type */
         {4, FRAME_HEARTBEAT, "", 0},                           /* from no rank */
         {-1, FRAME_HEARTBEAT, "", 0},                          /* likewise */
@@ -211,10 +211,10 @@ static void test_invalid_frames_of_a_member(void **state)
         {3, FRAME_HEARTBEAT, "abc", 3},                        /* a pulse that is too short */
         {3, FRAME_SHARE, "\11\0\0\0\0\0\0\0", 8},              /* a share of no exchange */
         {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
-        {3, FRAME_REFUSED, "", 0},                             /* what only rank 0 says */
+        {3, FRAME_REFUSED, "", 0},                             /* only rank 0 sends it */
     };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++)
-        job_free(say_as_member(&invalid[i], 1, "", 0, STATUS_ERROR));
+        job_free(send_as_member(&invalid[i], 1, "", 0, STATUS_ERROR));
 }
 
 /* Data on a member's connection that fails authentication is not the member's fault, and has no
@@ -234,7 +234,7 @@ static void test_forged_frames(void **state)
     };
     for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
         struct job_of_ranks *job =
-            say_as_member(NULL, 0, forged[i].bytes, forged[i].size, STATUS_TIMEOUT);
+            send_as_member(NULL, 0, forged[i].bytes, forged[i].size, STATUS_TIMEOUT);
         assert_int_equal(3, job->outcome[0].bottleneck);
         assert_null(strstr(job->outcome[0].message, "invalid"));
         job_free(job);
@@ -245,8 +245,8 @@ static void test_forged_frames(void **state)
 static void test_goodbye_before_the_end(void **state)
 {
     (void)state;
-    const struct saying goodbye = {3, FRAME_GOODBYE, "", 0};
-    job_free(say_as_member(&goodbye, 1, "", 0, STATUS_TIMEOUT));
+    const struct sent_frame goodbye = {3, FRAME_GOODBYE, "", 0};
+    job_free(send_as_member(&goodbye, 1, "", 0, STATUS_TIMEOUT));
 }
 
 static void refused(const char *options, const char *version, const char *words)

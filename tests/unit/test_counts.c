@@ -1,5 +1,5 @@
 /*
- * test_counts.c - who has how much for whom: distributions add up exactly and have the form that
+ * test_counts.c - counts per sender and receiver: distributions add up exactly and have the form that
  * their names promise; files are read as they are written, or refused by name and line.
  */
 #include <setjmp.h>
@@ -308,7 +308,8 @@ static void bad_files_say_where(void **state)
         {"\n\n1 2 99999999999999999999\n", ", line 3: '99999999999999999999' is too large",
          COUNTS_VECTOR},
         {"1 2 288230376151711745\n", "is too large", COUNTS_VECTOR},
-        {"1 2 3\n# 4 5\n6 7\n", ", line 3: it has 2 numbers, but earlier lines have 3", COUNTS_MATRIX},
+        {"1 2 3\n# 4 5\n6 7\n", ", line 3: it has 2 numbers, but earlier lines have 3",
+         COUNTS_MATRIX},
         {"1 2 3\n4 5 6\n", "holds 2 lines of 3 numbers, but 3 ranks", COUNTS_MATRIX},
         {"1 2\n3 4\n5 6\n", "holds 3 lines of 2 numbers, but 3 ranks", COUNTS_MATRIX},
         {"1 2 3\n", "holds 1 line of 3 numbers, but 3 ranks", COUNTS_MATRIX},

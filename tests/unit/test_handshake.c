@@ -1,5 +1,6 @@
 /*
- * test_handshake.c - who knows the secret gets in; everybody else is turned away, and told apart.
+ * test_handshake.c - an end that knows the secret is accepted. Any other is refused, with the
+ * reason.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,54 +52,56 @@ static void run(struct handshake *a, struct handshake *b, enum handshake_state *
     }
 }
 
-/* Two ends that know the secret, and somebody between them. All is by who speaks: 0 connects. */
-struct relay {
+/* Two ends that know the secret, and a man in the middle. The index is the sending end: 0
+ * connects. */
+struct middle {
     struct pair ends[2];
     struct handshake *handshakes[2];
     enum handshake_state states[2];
     unsigned char said[2][4096];
     size_t said_size[2];
-    int from;            /* whose words are carried now, */
-    size_t carried, bit; /* and how many were; which one is to be changed */
+    int from;            /* the end whose bytes are carried now */
+    size_t carried, bit; /* its bytes before these; the bit to be changed */
 };
 
-static struct relay relay_open(const char *purpose, const char *hello, const char *answer)
+static struct middle middle_open(const char *purpose, const char *hello, const char *answer)
 {
-    struct relay relay = {.ends = {pair_open(), pair_open()}};
+    struct middle middle = {.ends = {pair_open(), pair_open()}};
     const char *hellos[] = {hello, answer};
     for (int end = 0; end < 2; end++)
-        relay.handshakes[end] = handshake_create(relay.ends[end].fd[0], end == 1, secret, purpose,
-                                                 hellos[end], strlen(hellos[end]));
-    return relay;
+        middle.handshakes[end] = handshake_create(middle.ends[end].fd[0], end == 1, secret, purpose,
+                                                  hellos[end], strlen(hellos[end]));
+    return middle;
 }
 
-/* Carries all from one to the other until both have ended, or nobody says anything; `change` looks
- * at what passes. */
-static void relay_run(struct relay *relay, void (*change)(struct relay *, unsigned char *, size_t))
+/* Carries all bytes between the ends until both have ended, or neither sends. `change` may change
+ * them. */
+static void middle_run(struct middle *middle,
+                       void (*change)(struct middle *, unsigned char *, size_t))
 {
     for (int round = 0; round < 10; round++) {
         for (int from = 0; from < 2; from++) {
-            if (relay->states[from] == HANDSHAKE_PENDING)
-                relay->states[from] = handshake_step(relay->handshakes[from]);
-            unsigned char *said = relay->said[from] + relay->said_size[from];
-            ssize_t size = recv(relay->ends[from].fd[1], said, 4096 - relay->said_size[from], 0);
+            if (middle->states[from] == HANDSHAKE_PENDING)
+                middle->states[from] = handshake_step(middle->handshakes[from]);
+            unsigned char *said = middle->said[from] + middle->said_size[from];
+            ssize_t size = recv(middle->ends[from].fd[1], said, 4096 - middle->said_size[from], 0);
             if (size <= 0)
                 continue;
-            relay->from = from;
-            relay->carried = relay->said_size[from];
-            relay->said_size[from] += (size_t)size;
+            middle->from = from;
+            middle->carried = middle->said_size[from];
+            middle->said_size[from] += (size_t)size;
             if (change)
-                change(relay, said, (size_t)size);
-            assert_int_equal(size, send(relay->ends[!from].fd[1], said, (size_t)size, 0));
+                change(middle, said, (size_t)size);
+            assert_int_equal(size, send(middle->ends[!from].fd[1], said, (size_t)size, 0));
         }
     }
 }
 
-static void relay_close(struct relay *relay)
+static void middle_close(struct middle *middle)
 {
     for (int end = 0; end < 2; end++) {
-        handshake_free(relay->handshakes[end]);
-        pair_close(&relay->ends[end]);
+        handshake_free(middle->handshakes[end]);
+        pair_close(&middle->ends[end]);
     }
 }
 
@@ -130,19 +133,18 @@ static void test_hello_is_private(void **state)
 {
     (void)state;
     static const char *const hellos[] = {"a host's name", "another host's"};
-    struct relay relay = relay_open("control", hellos[0], hellos[1]);
-    relay_run(&relay, NULL);
+    struct middle middle = middle_open("control", hellos[0], hellos[1]);
+    middle_run(&middle, NULL);
     for (int end = 0; end < 2; end++) {
-        assert_int_equal(HANDSHAKE_DONE, relay.states[end]);
-        assert_int_equal(OPENING + CLAIM + strlen(hellos[end]), relay.said_size[end]);
-        assert_null(memmem(relay.said[end], relay.said_size[end], "host", 4));
+        assert_int_equal(HANDSHAKE_DONE, middle.states[end]);
+        assert_int_equal(OPENING + CLAIM + strlen(hellos[end]), middle.said_size[end]);
+        assert_null(memmem(middle.said[end], middle.said_size[end], "host", 4));
     }
-    relay_close(&relay);
+    middle_close(&middle);
 }
 
-/* What a stranger hears who connects to an end that has this secret, and claims that it knows
- * it. */
-static size_t heard_by_stranger(const unsigned char *known, unsigned char heard[4096])
+/* The answer to a client that connects to an end with this secret and falsely claims to know it. */
+static size_t refusal_read(const unsigned char *known, unsigned char heard[4096])
 {
     struct pair pair = pair_open();
     unsigned char said[OPENING + CLAIM + 5] = "cctest\3";
@@ -171,17 +173,17 @@ static void same_bytes(void *bytes, size_t size)
     memset(bytes, 7, size);
 }
 
-/* What who does not know the secret gets to see does not depend on it: where all that is random is
- * the same, two secrets look the same. So there is nothing against which to try guesses. */
-static void test_stranger_learns_nothing(void **state)
+/* The answer to a client without the secret does not depend on the secret: with the same random
+ * numbers, two secrets give the same answer. So the client cannot test guesses against it. */
+static void test_refusal_reveals_nothing(void **state)
 {
     (void)state;
     static struct randombytes_implementation same = {
         .implementation_name = same_name, .random = same_number, .buf = same_bytes};
     unsigned char heard[2][4096];
     randombytes_set_implementation(&same);
-    size_t size = heard_by_stranger(secret, heard[0]);
-    assert_int_equal(size, heard_by_stranger(other_secret, heard[1]));
+    size_t size = refusal_read(secret, heard[0]);
+    assert_int_equal(size, refusal_read(other_secret, heard[1]));
     randombytes_set_implementation(&randombytes_sysrandom_implementation);
     assert_int_equal(OPENING + 1, size); /* the opening, and a no */
     assert_memory_equal(heard[0], heard[1], size);
@@ -299,24 +301,24 @@ static void test_reflection(void **state)
     pair_close(&pair);
 }
 
-static void flip(struct relay *relay, unsigned char *bytes, size_t size)
+static void flip(struct middle *middle, unsigned char *bytes, size_t size)
 {
-    if (relay->from == 0 && relay->bit / 8 >= relay->carried &&
-        relay->bit / 8 < relay->carried + size)
-        bytes[relay->bit / 8 - relay->carried] ^= (unsigned char)(1 << relay->bit % 8);
+    if (middle->from == 0 && middle->bit / 8 >= middle->carried &&
+        middle->bit / 8 < middle->carried + size)
+        bytes[middle->bit / 8 - middle->carried] ^= (unsigned char)(1 << middle->bit % 8);
 }
 
-/* Any single bit that changes on the way is noticed by somebody. */
+/* One of the ends notices any single bit that changes on the way. */
 static void test_every_bit_counts(void **state)
 {
     (void)state;
     for (size_t bit = 0; bit < 8 * (OPENING + CLAIM + 3); bit++) {
-        struct relay relay = relay_open("control", "abc", "xyz");
-        relay.bit = bit;
-        relay_run(&relay, flip);
+        struct middle middle = middle_open("control", "abc", "xyz");
+        middle.bit = bit;
+        middle_run(&middle, flip);
         for (int end = 0; end < 2; end++)
-            assert_int_not_equal(HANDSHAKE_DONE, relay.states[end]);
-        relay_close(&relay);
+            assert_int_not_equal(HANDSHAKE_DONE, middle.states[end]);
+        middle_close(&middle);
     }
 }
 
@@ -325,7 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agree),
         cmocka_unit_test(test_hello_is_private),
-        cmocka_unit_test(test_stranger_learns_nothing),
+        cmocka_unit_test(test_refusal_reveals_nothing),
         cmocka_unit_test(test_leaves_what_follows),
         cmocka_unit_test(test_other_secret),
         cmocka_unit_test(test_other_purpose),

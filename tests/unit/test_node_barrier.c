@@ -165,29 +165,29 @@ struct party {
     _Atomic int wrong; /* 1 + the rank that read a wrong value */
 };
 
-struct pending {
+struct participant {
     struct party *party;
     int rank;
     pthread_t thread;
 };
 
-static void *pending_run(void *argument)
+static void *participant_run(void *argument)
 {
-    struct pending *pending = argument;
-    struct party *party = pending->party;
-    struct node_barrier *node_barrier = &party->ranks.node_barrier[pending->rank];
-    uint64_t random = (uint64_t)pending->rank;
+    struct participant *participant = argument;
+    struct party *party = participant->party;
+    struct node_barrier *node_barrier = &party->ranks.node_barrier[participant->rank];
+    uint64_t random = (uint64_t)participant->rank;
     for (long meeting = 1; meeting <= MEETINGS; meeting++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         for (uint64_t naps = random >> 33 & 3; naps == 3; naps = 0)
             sched_yield();
-        party->slots[pending->rank][meeting % 2].value = meeting;
+        party->slots[participant->rank][meeting % 2].value = meeting;
         node_barrier_arrive(node_barrier);
         while (!node_barrier_passed(node_barrier))
             sched_yield();
         for (int r = 0; r < party->ranks.count; r++)
             if (party->slots[r][meeting % 2].value != meeting)
-                party->wrong = 1 + pending->rank;
+                party->wrong = 1 + participant->rank;
     }
     return NULL;
 }
@@ -198,14 +198,16 @@ static void threads_meet(void **state)
     static const int counts[] = {1, 2, 3, 5, 8};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct party party = {.wrong = 0};
-        struct pending pending[RANKS_MOST];
+        struct participant participants[RANKS_MOST];
         ranks_open(&party.ranks, counts[i], UINT32_MAX - MEETINGS / 2);
         for (int r = 0; r < counts[i]; r++) {
-            pending[r] = (struct pending){.party = &party, .rank = r};
-            assert_int_equal(pthread_create(&pending[r].thread, NULL, pending_run, &pending[r]), 0);
+            participants[r] = (struct participant){.party = &party, .rank = r};
+            assert_int_equal(
+                pthread_create(&participants[r].thread, NULL, participant_run, &participants[r]),
+                0);
         }
         for (int r = 0; r < counts[i]; r++)
-            pthread_join(pending[r].thread, NULL);
+            pthread_join(participants[r].thread, NULL);
         assert_int_equal(party.wrong, 0);
         free(party.ranks.memory);
     }

@@ -1,7 +1,7 @@
 /*
- * test_tree_shapes.c - the shapes of trees are those that they are called after, for which there
- * are worked examples; and reduces that say so combine in the order of the ranks, which the
- * verifier does not look at, since all operators of today commute.
+ * test_tree_shapes.c - the shapes of trees match worked examples of their namesakes. Reduces that
+ * claim it combine in the order of the ranks; the verifier does not check this, since all operators
+ * of today commute.
  */
 #include "schedules.h"
 
@@ -9,7 +9,7 @@
 
 #define ORDERED_MOST 33 /* ranks */
 
-/* Parents of the relative ranks 0, 1, ... and the rounds in which they hear from them, as digits;
+/* Parents of the relative ranks 0, 1, ... and the rounds in which they receive from them, as digits;
  * '-' is the root's. */
 static const struct example {
     const char *name;

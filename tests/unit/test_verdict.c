@@ -58,7 +58,7 @@ static void test_start_barrier(void **state)
                         verdict.lines[1]);
 }
 
-/* Between two heartbeats everybody is silent, which is no longer than the deadline by chance. */
+/* Between two heartbeats every rank is silent, which is no longer than the deadline by chance. */
 static void test_short_deadline(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void test_many_silent(void **state)
     assert_string_equal("and 14 more", verdict.lines[VERDICT_LINES_MOST]);
 }
 
-/* A whole host, and the host of rank 0, which hears nobody. */
+/* All ranks of a host are silent. Then all are silent except those on the host of rank 0. */
 static void test_silent_hosts(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_silent_hosts(void **state)
     memset(members, 0, sizeof members);
 }
 
-/* Who waited for a silent rank and lost patience first is not to blame. */
+/* A rank that gave up waiting for a silent rank is not the cause. */
 static void test_silent_before_impatient(void **state)
 {
     (void)state;
@@ -130,8 +130,8 @@ static void test_silent_before_impatient(void **state)
     reach(STATUS_ERROR, 2);
 }
 
-/* Nor is who keeps the others waiting hidden behind what they say of each other, if nobody
- * progresses: a connection may break in a job that does. */
+/* Reports of unreachable ranks do not hide the busy rank that all wait for, if no rank progresses.
+ * In a job that progresses a connection may break. */
 static void test_busy_before_impatient(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void test_busy_before_impatient(void **state)
     says("stuck in phase setup");
     assert_string_equal("rank 2 (host host0, pid 102): rank 3 is not here", verdict.lines[2]);
     waits(3, OPERATION_RECV, 2);
-    reach(STATUS_TIMEOUT, 2); /* nobody is busy: what they say is all that there is */
+    reach(STATUS_TIMEOUT, 2); /* no rank is busy: their reports are all there is */
     says("rank 2 (host host0, pid 102): rank 3 is not here");
 }
 
@@ -188,7 +188,7 @@ static void test_unheard(void **state)
         verdict.lines[1]);
 }
 
-/* Of many ranks those are told that have to do with it. */
+/* Of many ranks the lines name the ones near the cause. */
 static void test_nearest(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_circle_with_tails(void **state)
     says("rank 8 (host host2, pid 108) keeps 1 other waiting and waits for none");
 }
 
-/* Rank 0 hears nobody while it looks for whose fault it is. */
+/* Rank 0 reads no frames while it searches for the cause. */
 static void test_very_many(void **state)
 {
     (void)state;
@@ -330,7 +330,7 @@ static void test_went_ahead(void **state)
     says("has finished while ranks 0, 2 still wait for its messages");
 }
 
-static void test_nobody_waits(void **state)
+static void test_no_rank_waits(void **state)
 {
     (void)state;
     begin(3);
@@ -378,7 +378,7 @@ int main(void)
         cmocka_unit_test(test_circle_with_tails),
         cmocka_unit_test(test_very_many),
         cmocka_unit_test(test_went_ahead),
-        cmocka_unit_test(test_nobody_waits),
+        cmocka_unit_test(test_no_rank_waits),
         cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_view.c - messages and views against lists of their elements, and scratch that moves
- * together without any element changing its neighbours.
+ * test_view.c - compares messages and views with lists of their elements. Checks that packed
+ * scratch keeps the order of its elements.
  */
 #include "schedule/builder_internal.h"
 #include "schedule/builder_memory.h"

@@ -1,7 +1,7 @@
 /*
- * trials.h - what the tests of all algorithms share: an algorithm with its options, the problem
- * that it is given and how that is cut, as one thing that can be named, built and proved. Nothing
- * here fails the test: it writes a sentence, since it may run in a process that is not the test's.
+ * trials.h - a trial of the tests of all algorithms: an algorithm with its options, its problem and
+ * the channels. A trial can be named, built and proved. It never fails the test but writes a
+ * sentence, since it may run in another process.
  */
 #ifndef CCTEST_TEST_TRIALS_H
 #define CCTEST_TEST_TRIALS_H
