@@ -298,8 +298,8 @@ static void json_end(struct report *report, const struct job *job, const struct 
     struct json_report *json = json_report_of(report);
     (void)job;
     json_object_set_new(json->document, "status", json_string(status_word(end->status)));
-    if (end->strangers >= 0)
-        json_object_set_new(json->document, "strangers", json_integer(end->strangers));
+    if (end->rejected >= 0)
+        json_object_set_new(json->document, "strangers", json_integer(end->rejected));
     json_t *list = json_object_get(json->document, "errors");
     for (int i = 0; i < end->error_count; i++) {
         const struct job_error *error = &end->errors[i];

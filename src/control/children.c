@@ -72,7 +72,7 @@ static void child_serve(struct child_link *child, double now, const struct child
         child->heard = now;
         if (child->state == LINK_NEW)
             child->state = LINK_KNOWN;
-        if (!ops->hear(argument, child, &frame)) {
+        if (!ops->received(argument, child, &frame)) {
             state = FRAME_BAD;
             break;
         }
@@ -82,7 +82,7 @@ static void child_serve(struct child_link *child, double now, const struct child
             child->rank);
     if (child->wire.fd < 0 || (open && state == FRAME_PART && !child->broken))
         return;
-    ops->lose(argument, child, state == FRAME_BAD);
+    ops->lost(argument, child, state == FRAME_BAD);
     wire_close(&child->wire);
 }
 

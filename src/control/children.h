@@ -44,9 +44,9 @@ void child_links_flush(struct child_links *children);
 
 struct child_link_ops {
     /* A frame came; false: it is invalid. */
-    bool (*hear)(void *argument, struct child_link *child, const struct frame *frame);
+    bool (*received)(void *argument, struct child_link *child, const struct frame *frame);
     /* The connection is broken, or a frame was invalid. It is closed after this. */
-    void (*lose)(void *argument, struct child_link *child, bool invalid);
+    void (*lost)(void *argument, struct child_link *child, bool invalid);
 };
 /* Reads the frames of those that were watched, after poll(). */
 void child_links_serve(struct child_links *children, const struct pollfd *set, double now,

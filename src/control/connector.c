@@ -123,7 +123,7 @@ enum connector_state connector_step(struct connector *call, short events)
 
 void connector_take(struct connector *call, struct wire *wire)
 {
-    wire_connect(wire, call->fd, handshake_seals(call->handshake));
+    wire_connect(wire, call->fd, handshake_keys(call->handshake));
     call->fd = -1;
     connector_drop(call);
 }

@@ -12,9 +12,9 @@
 /* That all frames have besides their content. */
 #define FRAME_BYTES (LENGTH_BYTES + HEAD_BYTES + AEAD_TAG_BYTES)
 /* Bytes received from one peer before the others have their turn. */
-#define FILL_MOST  ((size_t)4 << 20)
-#define FILL_PIECE ((size_t)64 << 10)
-#define SEAL_PIECE ((size_t)64 << 10) /* sealed at a time, or one frame: it is work */
+#define FILL_MOST     ((size_t)4 << 20)
+#define FILL_PIECE    ((size_t)64 << 10)
+#define ENCRYPT_PIECE ((size_t)64 << 10) /* encrypted at a time, or one frame: it is work */
 
 static size_t frame_length(const unsigned char *bytes)
 {
@@ -22,13 +22,13 @@ static size_t frame_length(const unsigned char *bytes)
     return read_u32(&reader);
 }
 
-void wire_connect(struct wire *wire, int fd, const struct aead_keys *seals)
+void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys)
 {
-    if (wire->sealed > 0)
-        bytes_drop(&wire->out, wire->sealed);
-    wire->in.size = wire->taken = wire->sent = wire->sealed = 0;
+    if (wire->encrypted > 0)
+        bytes_drop(&wire->out, wire->encrypted);
+    wire->in.size = wire->taken = wire->sent = wire->encrypted = 0;
     wire->fd = fd;
-    wire->seals = *seals;
+    wire->keys = *keys;
 }
 
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size)
@@ -36,7 +36,7 @@ bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t si
     static const unsigned char room[AEAD_TAG_BYTES];
     if (wire->sent > wire->out.size / 2) {
         bytes_drop(&wire->out, wire->sent);
-        wire->sealed -= wire->sent;
+        wire->encrypted -= wire->sent;
         wire->sent = 0;
     }
     if (size > FRAME_MOST || !bytes_reserve(&wire->out, FRAME_BYTES + size))
@@ -50,14 +50,14 @@ bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t si
     return true;
 }
 
-/* Seals what is to leave next. */
-static void wire_seal(struct wire *wire)
+/* Encrypts what is to leave next. */
+static void wire_encrypt(struct wire *wire)
 {
-    while (wire->sealed < wire->out.size && wire->sealed - wire->sent < SEAL_PIECE) {
-        unsigned char *frame = wire->out.data + wire->sealed;
+    while (wire->encrypted < wire->out.size && wire->encrypted - wire->sent < ENCRYPT_PIECE) {
+        unsigned char *frame = wire->out.data + wire->encrypted;
         size_t size = frame_length(frame);
-        aead_seal(&wire->seals.out, frame + LENGTH_BYTES, HEAD_BYTES + size);
-        wire->sealed += FRAME_BYTES + size;
+        aead_encrypt(&wire->keys.out, frame + LENGTH_BYTES, HEAD_BYTES + size);
+        wire->encrypted += FRAME_BYTES + size;
     }
 }
 
@@ -69,9 +69,9 @@ bool wire_pending(const struct wire *wire)
 bool wire_flush(struct wire *wire)
 {
     while (wire_pending(wire)) {
-        wire_seal(wire);
+        wire_encrypt(wire);
         ssize_t count =
-            send(wire->fd, wire->out.data + wire->sent, wire->sealed - wire->sent, MSG_NOSIGNAL);
+            send(wire->fd, wire->out.data + wire->sent, wire->encrypted - wire->sent, MSG_NOSIGNAL);
         if (count > 0)
             wire->sent += (size_t)count;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -79,7 +79,7 @@ bool wire_flush(struct wire *wire)
         else if (errno != EINTR)
             return false;
     }
-    wire->out.size = wire->sealed = wire->sent = 0;
+    wire->out.size = wire->encrypted = wire->sent = 0;
     return true;
 }
 
@@ -116,7 +116,7 @@ enum frame_state wire_take(struct wire *wire, struct frame *frame)
         return FRAME_FORGED;
     if (have < FRAME_BYTES + size)
         return FRAME_PART;
-    if (!aead_open(&wire->seals.in, bytes + LENGTH_BYTES, HEAD_BYTES + size))
+    if (!aead_decrypt(&wire->keys.in, bytes + LENGTH_BYTES, HEAD_BYTES + size))
         return FRAME_FORGED;
     wire->taken += FRAME_BYTES + size;
     struct reader reader = {.at = bytes + LENGTH_BYTES, .left = HEAD_BYTES + size};

@@ -49,16 +49,16 @@ enum frame_state {
 
 struct wire {
     int fd;
-    struct aead_keys seals;
+    struct aead_keys keys;
     struct bytes in, out;
-    size_t sealed; /* bytes of `out` that are; those behind them wait as they were put */
-    size_t sent;   /* bytes of `out` that have left */
-    size_t taken;  /* bytes of `in` that were given out as frames */
+    size_t encrypted; /* bytes of `out` that are; those behind them wait as they were put */
+    size_t sent;      /* bytes of `out` that have left */
+    size_t taken;     /* bytes of `in` that were given out as frames */
 };
 
-/* From now on it goes over this socket, with the seals that the handshake there gave; what was put
+/* From now on it goes over this socket, with the keys that the handshake there gave; what was put
  * before, and was not under way elsewhere, goes first. Takes the socket. */
-void wire_connect(struct wire *wire, int fd, const struct aead_keys *seals);
+void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys);
 /* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
 /* Is there anything that has not been sent? */

@@ -17,7 +17,7 @@ static const char *rank_acceptor_admit_pending(void *argument, int fd,
     const void *bytes = handshake_hello(handshake, &size);
     if (!join_request_decode(bytes, size, &request))
         return "sent an invalid join request";
-    wire_connect(&wire, fd, handshake_seals(handshake));
+    wire_connect(&wire, fd, handshake_keys(handshake));
     rank_acceptor->admit(rank_acceptor->argument, &wire, &request);
     return NULL;
 }
@@ -39,7 +39,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
         .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,
         .admit = rank_acceptor_admit_pending,
         .argument = rank_acceptor,
-        .strangers = &control->rejected,
+        .rejected = &control->rejected,
     };
     rank_acceptor->acceptor.hello_size =
         join_request_encode(&request, rank_acceptor->acceptor.hello);

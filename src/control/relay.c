@@ -200,7 +200,7 @@ static void relay_admit(void *argument, struct wire *wire, const struct join_req
     }
 }
 
-static bool relay_hear(void *argument, struct child_link *child, const struct frame *frame)
+static bool relay_received(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct relay *relay = argument;
     const struct membership *membership = &relay->control->membership;
@@ -212,7 +212,7 @@ static bool relay_hear(void *argument, struct child_link *child, const struct fr
     return true;
 }
 
-static void relay_lose(void *argument, struct child_link *child, bool invalid)
+static void relay_lost(void *argument, struct child_link *child, bool invalid)
 {
     struct relay *relay = argument;
     if (invalid) {
@@ -225,7 +225,8 @@ static void relay_lose(void *argument, struct child_link *child, bool invalid)
         relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
 }
 
-static const struct child_link_ops relay_link_ops = {.hear = relay_hear, .lose = relay_lose};
+static const struct child_link_ops relay_link_ops = {.received = relay_received,
+                                                     .lost = relay_lost};
 
 /* Once all ranks have joined, or the job has ended, no child is to come. */
 static void relay_tend_rank_acceptor(struct relay *relay)

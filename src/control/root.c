@@ -20,9 +20,9 @@ static void peer_heard(struct root *root, struct peer *peer,
 {
     if (snapshot->progress < peer->standing.snapshot.progress)
         return; /* an old one, from a parent that was stopped */
-    if (snapshot->progress > peer->standing.snapshot.progress && !peer->unheard)
+    if (snapshot->progress > peer->standing.snapshot.progress && !peer->catches_up)
         root->progressed = root->control->helper.now;
-    peer->unheard = false;
+    peer->catches_up = false;
     peer->standing.snapshot = *snapshot;
 }
 
@@ -102,7 +102,7 @@ static void peer_return(struct peer *peer)
 }
 
 /* A frame of the child, or of a rank behind it. */
-static bool root_hear(void *argument, struct child_link *child, const struct frame *frame)
+static bool root_received(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct root *root = argument;
     int rank = frame->rank;
@@ -130,7 +130,7 @@ static bool root_hear(void *argument, struct child_link *child, const struct fra
     return child->rank != rank;
 }
 
-static void root_lose(void *argument, struct child_link *child, bool invalid)
+static void root_lost(void *argument, struct child_link *child, bool invalid)
 {
     struct root *root = argument;
     if (invalid) {
@@ -144,7 +144,7 @@ static void root_lose(void *argument, struct child_link *child, bool invalid)
     peer_lost(root, child->rank);
 }
 
-static const struct child_link_ops root_link_ops = {.hear = root_hear, .lose = root_lose};
+static const struct child_link_ops root_link_ops = {.received = root_received, .lost = root_lost};
 
 /* ---- the end ---- */
 

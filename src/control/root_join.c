@@ -246,7 +246,7 @@ static void pending_take_direct(struct root *root, struct wire *wire,
         peer_set_joined(root, peer, rank);
     peer->state = PEER_DIRECT;
     for (int other = 1; other < root->ranks; other++)
-        root->peers[other].unheard |= peer_is_below(root, other, rank);
+        root->peers[other].catches_up |= peer_is_below(root, other, rank);
     peer->heard = root->control->helper.now;
     child_links_drop(&root->children, rank);
     if (!child_links_add(&root->children, &child))
@@ -345,7 +345,7 @@ static int text_add_missing(struct text *text, const struct root *root)
     if (rejected > 0)
         text_add(text, " (%llu connection%s dropped, the last from %s)",
                  (unsigned long long)rejected, rejected == 1 ? " was" : "s were",
-                 root->rank_acceptor.acceptor.last_stranger);
+                 root->rank_acceptor.acceptor.last_rejected);
     return first;
 }
 

@@ -29,7 +29,7 @@ struct peer {
     int children;     /* ranks that were sent to it */
     int misses;       /* parents that it could not reach */
     bool unreachable; /* a rank that was sent to it could not reach it */
-    bool unheard;     /* its next progress was made while rank 0 did not hear it */
+    bool catches_up;  /* its next progress was made while rank 0 did not hear it */
     bool has_cause;   /* one of root.causes is this rank's */
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */

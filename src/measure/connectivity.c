@@ -110,7 +110,7 @@ static enum status connectivity_note(struct connectivity *connectivity,
 /* A rank's share of the exchange: rejected connections, then its classes of links. */
 static void share_encode(const struct connectivity *own, struct bytes *share)
 {
-    bytes_put_u64(share, own->strangers);
+    bytes_put_u64(share, own->rejected);
     bytes_put_u32(share, (uint32_t)own->class_count);
     for (int i = 0; i < own->class_count; i++) {
         const struct link_class *class = &own->classes[i];
@@ -144,7 +144,7 @@ static bool share_decode(void *argument, int rank, struct reader *reader)
     struct connectivity *connectivity = argument;
     struct link_class class;
     (void)rank;
-    connectivity->strangers += read_u64(reader);
+    connectivity->rejected += read_u64(reader);
     uint32_t count = read_u32(reader);
     bool good = count <= LINK_CLASSES_MOST + 1;
     for (uint32_t i = 0; good && i < count; i++) {
@@ -160,10 +160,10 @@ enum status connectivity_gather(struct control *control, struct links *links,
                                 struct connectivity *connectivity)
 {
     int ranks = control_ranks(control), rank = control_rank(control);
-    struct connectivity own = {.strangers = links_strangers(links)};
+    struct connectivity own = {.rejected = links_rejected(links)};
     struct bytes share = {0};
     if (rank > 0) /* rank 0 goes on counting */
-        own.strangers += control_rejected(control);
+        own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, &share);
     *connectivity = (struct connectivity){.ranks = ranks,

@@ -31,10 +31,9 @@ struct connectivity {
     int class_count;
     int ranks, node_barriers;
     const int *node_barrier_of; /* of each rank, 0 .. node_barriers - 1 */
-    uint64_t
-        strangers;  /* connections that the links rejected as not the job's, and that the control
+    uint64_t rejected; /* connections that the links rejected as not the job's, and that the control
                            plane of all ranks but 0 did */
-    char note[256]; /* a sentence about ranks that fell back to the links; "" */
+    char note[256];    /* a sentence about ranks that fell back to the links; "" */
 };
 
 /* Adds links to their class. */

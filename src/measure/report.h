@@ -62,7 +62,7 @@ struct job_end {
     enum status status;
     const struct job_error *errors;
     int error_count;
-    long long strangers; /* connections from outside the job that were dropped; -1: not known */
+    long long rejected; /* connections from outside the job that were dropped; -1: not known */
 };
 
 /* All calls come from rank 0's main thread. */

@@ -61,12 +61,12 @@ static struct pending acceptor_take(struct acceptor *acceptor, int index)
 
 static void pending_drop(struct acceptor *acceptor, const struct pending *pending, const char *why)
 {
-    atomic_fetch_add(acceptor->strangers, 1);
+    atomic_fetch_add(acceptor->rejected, 1);
     char from[ADDRESS_TEXT];
     bool mapped = !strncmp(address_text(&pending->from, from), "::ffff:", 7);
-    snprintf(acceptor->last_stranger, sizeof acceptor->last_stranger, "%s, which %s",
+    snprintf(acceptor->last_rejected, sizeof acceptor->last_rejected, "%s, which %s",
              mapped ? from + 7 : from, why);
-    say_verbose(2, "dropped a connection from %s", acceptor->last_stranger);
+    say_verbose(2, "dropped a connection from %s", acceptor->last_rejected);
     close(pending->fd);
 }
 

@@ -30,13 +30,13 @@ struct acceptor {
     int spare;      /* a descriptor to close when none are left, for one last connection; or -1 */
     acceptor_admit *admit;
     void *argument;
-    _Atomic uint64_t *strangers; /* counts dropped connections */
+    _Atomic uint64_t *rejected; /* counts dropped connections */
 
     struct pending *pending; /* the oldest first */
     int count;
     bool exhausted; /* a connection found no descriptor, and none was pending to be dropped */
     double pause_until;
-    char last_stranger[160]; /* the last one dropped, for the user; "": none */
+    char last_rejected[160]; /* the last one dropped, for the user; "": none */
 };
 
 /* The fields above `pending` are set; `most` may be lowered later. May be called again after a

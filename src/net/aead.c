@@ -17,7 +17,7 @@ static void make_nonce(const struct aead_key *key, unsigned char nonce[NONCE_BYT
         nonce[i] = i < sizeof key->count ? (unsigned char)(key->count >> (8 * i)) : 0;
 }
 
-void aead_seal(struct aead_key *key, unsigned char *message, size_t size)
+void aead_encrypt(struct aead_key *key, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
     make_nonce(key, nonce);
@@ -26,7 +26,7 @@ void aead_seal(struct aead_key *key, unsigned char *message, size_t size)
     key->count++;
 }
 
-bool aead_open(struct aead_key *key, unsigned char *message, size_t size)
+bool aead_decrypt(struct aead_key *key, unsigned char *message, size_t size)
 {
     unsigned char nonce[NONCE_BYTES];
     make_nonce(key, nonce);

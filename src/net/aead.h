@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define AEAD_KEY_BYTES 32
-#define AEAD_TAG_BYTES 16 /* behind a sealed message */
+#define AEAD_TAG_BYTES 16 /* behind an encrypted message */
 
 /* Of one direction. */
 struct aead_key {
@@ -27,8 +27,8 @@ struct aead_keys {
 };
 
 /* Enciphers `size` bytes in place and writes AEAD_TAG_BYTES behind them. */
-void aead_seal(struct aead_key *key, unsigned char *message, size_t size);
+void aead_encrypt(struct aead_key *key, unsigned char *message, size_t size);
 /* Deciphers in place; false: this is not the other end's next message. */
-bool aead_open(struct aead_key *key, unsigned char *message, size_t size);
+bool aead_decrypt(struct aead_key *key, unsigned char *message, size_t size);
 
 #endif

@@ -62,7 +62,7 @@ struct handshake {
     size_t out_size, out_sent;
     enum stage stage;
     bool proved; /* the peer has */
-    struct aead_keys seals;
+    struct aead_keys keys;
     const char *reason;
 };
 
@@ -113,7 +113,7 @@ static size_t hello_size(const struct claim *claim)
 }
 
 /* What is derived from the secret, for each role. */
-enum use { USE_HELLO, USE_PROOF, USE_SEAL };
+enum use { USE_HELLO, USE_PROOF, USE_KEY };
 
 /* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent
  * before the hello of `role`, before its proof, or in all. The nonces make it unique. */
@@ -208,8 +208,8 @@ static void check_claim(struct handshake *handshake)
     derive(handshake, USE_HELLO, role, key);
     if (handshake->role == ACCEPTING)
         queue_claim(handshake); /* its proof covers the peer's hello as it came, */
-    derive(handshake, USE_SEAL, handshake->role, handshake->seals.out.key); /* and so do these */
-    derive(handshake, USE_SEAL, role, handshake->seals.in.key);
+    derive(handshake, USE_KEY, handshake->role, handshake->keys.out.key); /* and so do these */
+    derive(handshake, USE_KEY, role, handshake->keys.in.key);
     hello_cipher(handshake, role, key);
     sodium_memzero(key, sizeof key);
 }
@@ -323,9 +323,9 @@ const void *handshake_hello(const struct handshake *handshake, size_t *size)
     return theirs->bytes + HEAD_BYTES;
 }
 
-const struct aead_keys *handshake_seals(const struct handshake *handshake)
+const struct aead_keys *handshake_keys(const struct handshake *handshake)
 {
-    return &handshake->seals;
+    return &handshake->keys;
 }
 
 const char *handshake_reason(const struct handshake *handshake)

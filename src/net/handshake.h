@@ -40,8 +40,8 @@ short handshake_events(const struct handshake *handshake); /* POLLIN or POLLOUT 
 /* The peer's hello, once DONE. */
 const void *handshake_hello(const struct handshake *handshake, size_t *size);
 /* The keys of the connection, once DONE. The proof does not exclude a process in between, so
- * bytes that are not sealed (the tcp transport's data) may have been changed. */
-const struct aead_keys *handshake_seals(const struct handshake *handshake);
+ * bytes that are not encrypted (the tcp transport's data) may have been changed. */
+const struct aead_keys *handshake_keys(const struct handshake *handshake);
 /* Why it was refused, for a human: "did not speak cctest", "does not know this job's secret",
  * "closed the connection", "is another version of cctest's protocol". */
 const char *handshake_reason(const struct handshake *handshake);

@@ -38,11 +38,11 @@ static void session_report(struct session *session, enum status status)
     struct job_end end = {.status = status,
                           .errors = session->results.errors,
                           .error_count = session->results.error_count,
-                          .strangers = (long long)session->strangers};
+                          .rejected = (long long)session->rejected};
     if (session->control)
-        end.strangers += (long long)control_rejected(session->control);
-    if (end.strangers > 0)
-        say_verbose(1, "rejected %lld connections that did not belong to this job", end.strangers);
+        end.rejected += (long long)control_rejected(session->control);
+    if (end.rejected > 0)
+        say_verbose(1, "rejected %lld connections that did not belong to this job", end.rejected);
     session->report->end(session->report, &session->job, &end);
 }
 

@@ -22,7 +22,7 @@ struct session {
     struct needs needs;           /* of all test cases */
     struct cpu_binding *bindings; /* by rank */
     bool has_core;                /* that no other rank runs on */
-    uint64_t strangers; /* rank 0: connections that were rejected while all ranks connected */
+    uint64_t rejected; /* rank 0: connections that were rejected while all ranks connected */
 };
 
 #endif

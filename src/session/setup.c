@@ -329,7 +329,7 @@ static enum status session_connected(struct session *session)
     struct connectivity connectivity;
     enum status status = connectivity_gather(session->control, session->runner.links,
                                              &session->runner.start_barrier, &connectivity);
-    session->strangers = connectivity.strangers;
+    session->rejected = connectivity.rejected;
     if (status == STATUS_OK && session->report)
         session->report->connected(session->report, &session->job, &connectivity);
     return status;

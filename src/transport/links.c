@@ -34,7 +34,7 @@ struct links {
     int rank, ranks;
     struct link link[LINKS_TRANSPORTS_MOST];
     int count;
-    uint64_t strangers;    /* of endpoints that are closed */
+    uint64_t rejected;     /* of endpoints that are closed */
     int lanes;             /* the most that any rank asks for */
     signed char *serves;   /* for each peer: which link; -1: none (this rank itself) */
     unsigned char *here;   /* for each peer: a bit for each transport that reaches it from here */
@@ -237,7 +237,7 @@ static void links_settle(struct links *links)
     for (int i = 0; i < links->count; i++) {
         struct link *link = &links->link[i];
         if (!link->used) {
-            links->strangers += link->endpoint ? link->endpoint->strangers : 0;
+            links->rejected += link->endpoint ? link->endpoint->rejected : 0;
             link->transport->close(link->endpoint);
             link->endpoint = NULL;
         } else if (link->transport->settle) {
@@ -333,12 +333,12 @@ struct endpoint *links_endpoint(struct links *links, int index)
     return NULL;
 }
 
-uint64_t links_strangers(const struct links *links)
+uint64_t links_rejected(const struct links *links)
 {
-    uint64_t strangers = links->strangers;
+    uint64_t rejected = links->rejected;
     for (int i = 0; i < links->count; i++)
-        strangers += links->link[i].endpoint ? links->link[i].endpoint->strangers : 0;
-    return strangers;
+        rejected += links->link[i].endpoint ? links->link[i].endpoint->rejected : 0;
+    return rejected;
 }
 
 void links_watch(struct links *links, bool watched)

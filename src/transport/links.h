@@ -64,7 +64,7 @@ const struct transport *links_transport(const struct links *links, int peer);
 struct endpoint *links_endpoint(struct links *links, int index);
 
 /* Connections that were rejected as not the job's, by all endpoints that there were. */
-uint64_t links_strangers(const struct links *links);
+uint64_t links_rejected(const struct links *links);
 
 /* Makes the endpoints note what their channels wait for, or not. */
 void links_watch(struct links *links, bool watched);

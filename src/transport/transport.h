@@ -96,9 +96,9 @@ struct endpoint {
     const struct transport *transport;
     struct transport_config config;
     struct traffic traffic;
-    _Atomic uint64_t strangers; /* connections from outside the job, which were rejected */
-    bool watched;               /* its channels count what they wait for */
-    bool exhausted;             /* attach() failed for lack of file descriptors */
+    _Atomic uint64_t rejected; /* connections from outside the job, which were rejected */
+    bool watched;              /* its channels count what they wait for */
+    bool exhausted;            /* attach() failed for lack of file descriptors */
 };
 
 /* A one-way ordered channel: the first member of a transport's own struct. */

@@ -38,11 +38,11 @@ static void open_pair(int pair[2])
 /* Reads the frames, and the stream that they become. */
 static void speech_read(struct speech *speech, struct reader *input)
 {
-    const struct aead_keys seals = {0};
+    const struct aead_keys keys = {0};
     struct wire wire = {0};
     int pair[2];
     open_pair(pair);
-    wire_connect(&wire, pair[0], &seals);
+    wire_connect(&wire, pair[0], &keys);
     while (input->left > 0 && speech->count < FRAMES_MOST) {
         struct saying *saying = &speech->sayings[speech->count++];
         struct frame *frame = &saying->frame;
@@ -95,12 +95,12 @@ static enum frame_state take_all(struct wire *wire, const struct speech *speech,
 static void hear(const struct speech *speech, const struct bytes *stream, size_t piece,
                  size_t changed)
 {
-    const struct aead_keys seals = {0};
+    const struct aead_keys keys = {0};
     struct wire wire = {0};
     enum frame_state last = FRAME_PART;
     int pair[2], taken = 0, expected = 0;
     open_pair(pair);
-    wire_connect(&wire, pair[0], &seals);
+    wire_connect(&wire, pair[0], &keys);
     for (size_t at = 0; at < stream->size && last == FRAME_PART; at += piece) {
         size_t length = piece < stream->size - at ? piece : stream->size - at;
         require(send(pair[1], stream->data + at, length, 0) == (ssize_t)length);

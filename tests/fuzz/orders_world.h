@@ -63,13 +63,13 @@ static struct world {
 
 /* ---- lines ---- */
 
-static const struct aead_keys no_seals;
+static const struct aead_keys no_keys;
 
 /* With room for what comes at once: growing costs most of an input's time. */
 static void wire_begin(struct wire *wire, int fd)
 {
     bytes_reserve(&wire->in, (size_t)3 << 15);
-    wire_connect(wire, fd, &no_seals);
+    wire_connect(wire, fd, &no_keys);
 }
 
 /* Returns the helper's end; -1: there are enough. */

@@ -434,7 +434,7 @@ static void ahead_of_another(struct rank *me)
     require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
     require(me, rank_connect(me, &peer, 1, 2) == STATUS_OK);
     pthread_barrier_wait(&me->world->barrier);
-    require(me, me->endpoint->strangers == 0);
+    require(me, me->endpoint->rejected == 0);
     if (me->number == 0) {
         usleep(100000);
         flood = flood_begin(me);
@@ -443,7 +443,7 @@ static void ahead_of_another(struct rank *me)
     rank_settle(me);
     rank_try(me, peer);
     if (flood > 0) {
-        require(me, me->endpoint->strangers > 0);
+        require(me, me->endpoint->rejected > 0);
         kill(flood, SIGKILL);
         waitpid(flood, NULL, 0);
     }

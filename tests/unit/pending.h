@@ -42,7 +42,7 @@ static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bo
     }
     assert_int_equal(HANDSHAKE_DONE, state);
     struct wire wire = {0};
-    wire_connect(&wire, fd, handshake_seals(handshake));
+    wire_connect(&wire, fd, handshake_keys(handshake));
     handshake_free(handshake);
     return wire;
 }

@@ -58,7 +58,7 @@ static void meeting_open(struct meeting *meeting)
     for (int end = 0; end < 2; end++) {
         assert_int_equal(HANDSHAKE_DONE, states[end]);
         meeting->wires[end] = (struct wire){0};
-        wire_connect(&meeting->wires[end], fd[end], handshake_seals(handshakes[end]));
+        wire_connect(&meeting->wires[end], fd[end], handshake_keys(handshakes[end]));
         handshake_free(handshakes[end]);
     }
 }
@@ -119,20 +119,20 @@ static void test_whole(void **state)
     meeting_close(&meeting);
 }
 
-/* Who carried the handshake cannot speak in their stead, be it with a seal of his making. */
+/* A relay that carried the handshake cannot send in the name of either end. */
 static void test_words_of_a_relay(void **state)
 {
     (void)state;
     static const char verdict[] = "\x0c\0\0\0\0\0\0\0\x08\x03\0\0\0\0\0\0\0\0\0\0\0";
     struct aead_keys zero = {0};
-    for (int sealed = 0; sealed < 2; sealed++) {
+    for (int encrypted = 0; encrypted < 2; encrypted++) {
         struct meeting meeting;
         unsigned char words[100] = {0};
         size_t size = sizeof verdict - 1;
         int taken;
         memcpy(words, verdict, size);
-        if (sealed)
-            aead_seal(&zero.out, words + 4, size - 4);
+        if (encrypted)
+            aead_encrypt(&zero.out, words + 4, size - 4);
         meeting_open(&meeting);
         assert_int_equal(FRAME_FORGED, hear(&meeting, 0, words, size + AEAD_TAG_BYTES, &taken));
         assert_int_equal(0, taken);
@@ -217,7 +217,7 @@ static void test_another_way(void **state)
     meeting_open(&first);
     meeting_open(&second);
     assert_true(wire_put(&wire, 0, FRAME_SHARE, "word   0", TEXT));
-    wire_connect(&wire, first.wires[0].fd, &first.wires[0].seals);
+    wire_connect(&wire, first.wires[0].fd, &first.wires[0].keys);
     assert_true(wire_flush(&wire) && !wire_pending(&wire));
     assert_int_equal(FRAME, recv(first.between[0], said, sizeof said, 0));
     assert_int_equal(FRAME_PART, hear(&first, 1, said, FRAME, &taken));
@@ -227,7 +227,7 @@ static void test_another_way(void **state)
     assert_true(wire_put(&wire, 0, FRAME_SHARE, large, sizeof large));
     assert_true(wire_flush(&wire) && wire_pending(&wire));
     assert_true(wire_put(&wire, 0, FRAME_SHARE, "word   0", TEXT));
-    wire_connect(&wire, second.wires[0].fd, &second.wires[0].seals);
+    wire_connect(&wire, second.wires[0].fd, &second.wires[0].keys);
     assert_true(wire_flush(&wire) && !wire_pending(&wire));
     assert_int_equal(FRAME, recv(second.between[0], said, sizeof said, 0));
     assert_int_equal(FRAME_PART, hear(&second, 1, said, FRAME, &taken));

@@ -228,7 +228,7 @@ static void test_forged_frames(void **state)
     } forged[] = {
         {"\0\0\0\0\3\0\0\0\3", 9},         /* a part of a frame */
         {"\377\377\377\377\3\0\0\0\3", 9}, /* of one that is too long */
-        {"\0\0\0\0\3\0\0\0\7"              /* one that is not sealed: FINISHED */
+        {"\0\0\0\0\3\0\0\0\7"              /* one that is not encrypted: FINISHED */
          "0123456789abcdef",
          25},
     };

@@ -141,7 +141,7 @@ static enum status attempt_begin(struct round *round, struct attempt *attempt)
         attempt->fd = socket_connect(&routes[attempt->route]);
     while (attempt->fd < 0 && lacks_descriptors() &&
            acceptor_drop_oldest(&round->endpoint->acceptor,
-                             "had not proved itself when its place was needed"));
+                                "had not proved itself when its place was needed"));
     if (attempt->fd < 0 && lacks_descriptors())
         return out_of_descriptors();
     attempt->state = ATTEMPT_CONNECTS;
@@ -200,7 +200,7 @@ static enum status attempt_confirm(struct round *round, struct attempt *attempt)
             attempt->fd = -1;
         tick_on(round->endpoint->base.config.tick);
     } else if (incoming) {
-        round->endpoint->base.strangers++;
+        round->endpoint->base.rejected++;
         say_verbose(2, "dropped a connection that rank %d has given up", attempt->peer);
     } else {
         attempt_retry(round, attempt, "closed the connection before it was confirmed");
@@ -375,7 +375,7 @@ static enum status round_late(const struct round *round)
             "stands "
             "between the hosts",
             peer, config->rank, lane, config->timeout,
-            (unsigned long long)round->endpoint->base.strangers);
+            (unsigned long long)round->endpoint->base.rejected);
     char tried[600] = "";
     for (size_t i = 0; i < round->count; i++) {
         struct address routes[ADDRESSES_MOST];
@@ -426,7 +426,7 @@ void tcp_prepare(struct tcp_endpoint *endpoint)
         .seconds = PENDING_SECONDS,
         .spare = -1,
         .admit = round_admit,
-        .strangers = &endpoint->base.strangers,
+        .rejected = &endpoint->base.rejected,
     };
     memcpy(endpoint->acceptor.hello, &hello, sizeof(hello));
 }
@@ -455,7 +455,7 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     if (status == STATUS_OK)
         status = round_run(&round);
     for (size_t i = 0; i < round.count; i++) {
-        base->strangers += round.attempts[i].state == ATTEMPT_INCOMING;
+        base->rejected += round.attempts[i].state == ATTEMPT_INCOMING;
         attempt_close(&round.attempts[i], ATTEMPT_OVER);
     }
     free(round.attempts);
@@ -468,7 +468,7 @@ void tcp_settle(struct endpoint *base)
 {
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     while (acceptor_drop_oldest(&endpoint->acceptor,
-                             "had not proved itself when all ranks were connected"))
+                                "had not proved itself when all ranks were connected"))
         ;
     acceptor_close(&endpoint->acceptor);
     listeners_close(&endpoint->listeners);
