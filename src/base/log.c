@@ -63,9 +63,9 @@ static void line_write(struct log *log, const char *text)
     }
     int dropped = atomic_exchange(&log->dropped, 0);
     if (dropped > 0) {
-        char told[64];
-        snprintf(told, sizeof told, "(%d lines before this one found no reader)", dropped);
-        line_put(log, told);
+        char notice[64];
+        snprintf(notice, sizeof notice, "(%d lines before this one found no reader)", dropped);
+        line_put(log, notice);
     }
     line_put(log, text);
 }

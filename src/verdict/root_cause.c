@@ -15,7 +15,6 @@
 #include "verdict/root_cause.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/rank_list.h"
 #include "schedule/schedule.h"
@@ -46,35 +45,24 @@ static void put_wait(const struct standing *standing, struct text *text)
         text_add(text, "waits for no other rank");
 }
 
-static bool graph_silent(const struct wait_graph *graph, int rank)
-{
-    return graph->silent[rank];
-}
-
 /* Silent, and not only because its parent is. */
 static bool begins_silence(const struct wait_graph *graph, int rank)
 {
     int parent = graph->situation->standings[rank].parent;
-    return graph_silent(graph, rank) && (parent == 0 || !graph_silent(graph, parent));
-}
-
-/* The rank that it waits for; NO_RANK: none, or not one alone. */
-static int waits_for(const struct wait_graph *graph, int rank)
-{
-    return graph->awaited[rank];
+    return graph->silent[rank] && (parent == 0 || !graph->silent[parent]);
 }
 
 /* It waits for no rank, and has not finished either. */
 static bool is_busy(const struct wait_graph *graph, int rank)
 {
-    return !graph_silent(graph, rank) && !standing_is_ahead(&graph->situation->standings[rank]) &&
-           waits_for(graph, rank) == NO_RANK;
+    return !graph->silent[rank] && !standing_is_ahead(&graph->situation->standings[rank]) &&
+           graph->awaited[rank] == NO_RANK;
 }
 
 /* Is a message under way between the two, or a connection, for which both wait? */
 static bool is_link(const struct wait_graph *graph, int from, int to)
 {
-    if (from == NO_RANK || to == NO_RANK || waits_for(graph, from) != to)
+    if (from == NO_RANK || to == NO_RANK || graph->awaited[from] != to)
         return false;
     const struct progress_snapshot *a = &graph->situation->standings[from].snapshot;
     const struct progress_snapshot *b = &graph->situation->standings[to].snapshot;
@@ -82,7 +70,7 @@ static bool is_link(const struct wait_graph *graph, int from, int to)
         return false;
     if (a->step == STEP_UNHEARD)
         return true;
-    if (waits_for(graph, to) != from || b->peer != from)
+    if (graph->awaited[to] != from || b->peer != from)
         return false;
     if (a->phase == PHASE_CONNECT && b->phase == PHASE_CONNECT)
         return true;
@@ -103,7 +91,7 @@ static int most_awaited(const struct wait_graph *graph,
 
 static bool begins_link(const struct wait_graph *graph, int rank)
 {
-    return is_link(graph, rank, waits_for(graph, rank));
+    return is_link(graph, rank, graph->awaited[rank]);
 }
 
 static bool went_ahead(const struct wait_graph *graph, int rank)
@@ -121,7 +109,7 @@ static int list_silent(struct wait_graph *graph, int rank, char list[RANK_LIST_M
 {
     int count = 0;
     for (int other = 0; other < graph->situation->ranks; other++) {
-        graph->listed[other] = other != rank && graph_silent(graph, other);
+        graph->listed[other] = other != rank && graph->silent[other];
         count += graph->listed[other];
     }
     rank_list_text(graph->listed, graph->situation->ranks, list, RANK_LIST_MOST);
@@ -137,7 +125,7 @@ static bool node_silent(const struct wait_graph *graph, int node)
     for (int rank = 0; rank < s->ranks; rank++) {
         bool counts = node == OTHER_NODES ? s->members[rank].node != s->members[0].node
                                           : s->members[rank].node == node;
-        if (counts && !graph_silent(graph, rank))
+        if (counts && !graph->silent[rank])
             return false;
     }
     return true;
@@ -157,7 +145,7 @@ static bool is_cut_off(const struct wait_graph *graph, int rank)
     return rank == 0 && nodes_of(graph->situation) > 2 && node_silent(graph, OTHER_NODES);
 }
 
-static void tell_cut_off(struct wait_graph *graph, int rank, struct text *text)
+static void word_cut_off(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
     text_add(text,
@@ -167,7 +155,7 @@ static void tell_cut_off(struct wait_graph *graph, int rank, struct text *text)
     put_place(s, rank, text);
 }
 
-static void tell_silent(struct wait_graph *graph, int rank, struct text *text)
+static void word_silent(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
     const struct member *member = &s->members[rank];
@@ -187,7 +175,7 @@ static void tell_silent(struct wait_graph *graph, int rank, struct text *text)
         text_add(text, "; also silent: %s", list);
 }
 
-static void tell_busy(struct wait_graph *graph, int rank, struct text *text)
+static void word_busy(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
     put_name(s, rank, text);
@@ -196,10 +184,10 @@ static void tell_busy(struct wait_graph *graph, int rank, struct text *text)
     put_place(s, rank, text);
 }
 
-static void tell_link(struct wait_graph *graph, int rank, struct text *text)
+static void word_link(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
-    int to = waits_for(graph, rank);
+    int to = graph->awaited[rank];
     const struct progress_snapshot *sender = &s->standings[rank].snapshot;
     const struct progress_snapshot *receiver = &s->standings[to].snapshot;
     text_add(text, "the link from ");
@@ -222,7 +210,7 @@ static void tell_link(struct wait_graph *graph, int rank, struct text *text)
     put_place(s, rank, text);
 }
 
-static void tell_ahead(struct wait_graph *graph, int rank, struct text *text)
+static void word_ahead(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
     put_name(s, rank, text);
@@ -230,21 +218,20 @@ static void tell_ahead(struct wait_graph *graph, int rank, struct text *text)
              s->standings[rank].finished ? "has finished"
                                          : "went on to an exchange with all ranks");
     for (int other = 0; other < s->ranks; other++)
-        graph->listed[other] = waits_for(graph, other) == rank;
+        graph->listed[other] = graph->awaited[other] == rank;
     char list[RANK_LIST_MOST];
     rank_list_text(graph->listed, s->ranks, list, sizeof list);
     text_add(text,
              "%s still wait%s for its messages: the messages were lost, or the ranks do not run "
-             "the same "
-             "schedules",
-             list, strncmp(list, "ranks", 5) == 0 ? "" : "s");
+             "the same schedules",
+             list, graph->direct[rank] == 1 ? "s" : "");
 }
 
-static void tell_circle(struct wait_graph *graph, int rank, struct text *text)
+static void word_circle(struct wait_graph *graph, int rank, struct text *text)
 {
     text_add(text, "ranks wait for each other in a circle: %d", rank);
     int shown = 1;
-    for (int at = waits_for(graph, rank);; at = waits_for(graph, at), shown++) {
+    for (int at = graph->awaited[rank];; at = graph->awaited[at], shown++) {
         if (shown < CIRCLE_MOST || at == rank)
             text_add(text, " -> %d", at);
         else if (shown == CIRCLE_MOST)
@@ -259,15 +246,15 @@ static void tell_circle(struct wait_graph *graph, int rank, struct text *text)
 static const struct {
     bool (*is)(const struct wait_graph *graph, int rank);
     bool awaited; /* only if a rank waits for it */
-    void (*tell)(struct wait_graph *graph, int rank, struct text *text);
+    void (*word)(struct wait_graph *graph, int rank, struct text *text);
 } roots[] = {
-    {is_cut_off, false, tell_cut_off}, {begins_silence, false, tell_silent},
-    {is_busy, true, tell_busy},        {begins_link, false, tell_link},
-    {went_ahead, false, tell_ahead},   {in_circle, false, tell_circle},
+    {is_cut_off, false, word_cut_off}, {begins_silence, false, word_silent},
+    {is_busy, true, word_busy},        {begins_link, false, word_link},
+    {went_ahead, false, word_ahead},   {in_circle, false, word_circle},
 };
 
 /* Writes the headline; returns the rank that it names first, or NO_RANK. */
-static int tell_root(struct wait_graph *graph, struct text *text)
+static int word_root(struct wait_graph *graph, struct text *text)
 {
     if (graph->situation->stalled > 0)
         text_add(text, "no rank has progressed for %.3g s: ", graph->situation->stalled);
@@ -275,7 +262,7 @@ static int tell_root(struct wait_graph *graph, struct text *text)
         int rank = most_awaited(graph, roots[i].is);
         if (rank == NO_RANK || (roots[i].awaited && graph->waiters[rank] == 0))
             continue;
-        roots[i].tell(graph, rank, text);
+        roots[i].word(graph, rank, text);
         return rank;
     }
     text_add(
@@ -290,11 +277,11 @@ static void graph_measure(const struct wait_graph *graph, int root, int *distanc
 {
     int ranks = graph->situation->ranks;
     for (int rank = 0; rank < ranks; rank++)
-        distance[rank] = graph_silent(graph, rank) ? 0 : ranks;
-    for (int at = root; at != NO_RANK && distance[at] != 0; at = waits_for(graph, at))
+        distance[rank] = graph->silent[rank] ? 0 : ranks;
+    for (int at = root; at != NO_RANK && distance[at] != 0; at = graph->awaited[at])
         distance[at] = 0;
     for (int i = graph->ordered - 1; i >= 0; i--) {
-        int rank = graph->order[i], awaited = waits_for(graph, rank);
+        int rank = graph->order[i], awaited = graph->awaited[rank];
         if (distance[rank] == ranks && awaited != NO_RANK && distance[awaited] < ranks)
             distance[rank] = distance[awaited] + 1;
     }
@@ -306,10 +293,10 @@ static int distance_most(const int *distance, int ranks)
     int reach = ranks;
     for (int low = 0; low < reach;) {
         int middle = low + (reach - low) / 2;
-        int told = 0;
+        int named = 0;
         for (int rank = 0; rank < ranks; rank++)
-            told += distance[rank] <= middle;
-        if (told >= VERDICT_LINES_MOST)
+            named += distance[rank] <= middle;
+        if (named >= VERDICT_LINES_MOST)
             reach = middle;
         else
             low = middle + 1;
@@ -317,7 +304,7 @@ static int distance_most(const int *distance, int ranks)
     return reach;
 }
 
-static void tell_rank(const struct wait_graph *graph, int rank, struct text *text)
+static void word_rank(const struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
     if (graph->cause[rank]) {
@@ -326,22 +313,22 @@ static void tell_rank(const struct wait_graph *graph, int rank, struct text *tex
     }
     put_place(s, rank, text);
     text_add(text, ", ");
-    if (graph_silent(graph, rank))
+    if (graph->silent[rank])
         text_add(text, "silent; before that: ");
     put_wait(&s->standings[rank], text);
 }
 
 /* One line for each rank; of many, for those that are nearest to the root. */
-static void tell_ranks(const struct wait_graph *graph, int root, struct verdict *verdict)
+static void word_ranks(const struct wait_graph *graph, int root, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;
-    int *distance = malloc((size_t)s->ranks * sizeof *distance), told = 0;
+    int *distance = malloc((size_t)s->ranks * sizeof *distance), named = 0;
     if (!distance)
         return;
     graph_measure(graph, root, distance);
     int reach = distance_most(distance, s->ranks);
     for (int nearer = 1; nearer >= 0; nearer--)
-        for (int rank = 0; rank < s->ranks && told < VERDICT_LINES_MOST; rank++) {
+        for (int rank = 0; rank < s->ranks && named < VERDICT_LINES_MOST; rank++) {
             bool due = s->ranks <= VERDICT_LINES_MOST ? nearer
                        : nearer                       ? distance[rank] < reach
                                                       : distance[rank] == reach;
@@ -351,21 +338,21 @@ static void tell_ranks(const struct wait_graph *graph, int root, struct verdict 
             put_name(s, rank, &text);
             text_add(&text, ": ");
             const char *words = text.at + text.used;
-            tell_rank(graph, rank, &text);
+            word_rank(graph, rank, &text);
             if (rank != root)
                 verdict_add_error(s, verdict, rank, words);
-            told++;
+            named++;
         }
-    if (told < s->ranks) {
+    if (named < s->ranks) {
         struct text text = verdict_add_line(verdict);
-        text_add(&text, "and %d more", s->ranks - told);
+        text_add(&text, "and %d more", s->ranks - named);
     }
     free(distance);
 }
 
 bool graph_has_silent(const struct wait_graph *graph)
 {
-    return graph->situation && most_awaited(graph, graph_silent) != NO_RANK;
+    return graph->situation && most_awaited(graph, begins_silence) != NO_RANK;
 }
 
 bool graph_has_busy(const struct wait_graph *graph)
@@ -380,12 +367,12 @@ void graph_explain(struct wait_graph *graph, const struct situation *s, struct v
     int root = NO_RANK;
     verdict->status = STATUS_TIMEOUT;
     if (graph->situation)
-        root = tell_root(graph, &headline);
+        root = word_root(graph, &headline);
     else
         text_add(&headline,
                  "no rank has progressed for %.3g s, and no memory is left to find out why",
                  s->stalled);
     verdict_add_error(s, verdict, root == NO_RANK ? 0 : root, verdict->headline);
     if (graph->situation)
-        tell_ranks(graph, root, verdict);
+        word_ranks(graph, root, verdict);
 }

@@ -16,7 +16,7 @@
 
 #define ACCUSERS_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
 
-/* Does a cause explain itself? Then the consequences are told last. */
+/* Does a cause explain itself? Then the consequences are named last. */
 static bool any_is_reason(const struct situation *s)
 {
     for (int i = 0; i < s->cause_count; i++)
@@ -37,7 +37,7 @@ static bool cause_follows(const struct wait_graph *graph, const struct cause *ca
 
 #define ORDER_LAST 3 /* a consequence, which does not count for the status */
 
-/* The lower, the earlier it is told. */
+/* The lower, the earlier it is named. */
 static int cause_order(const struct wait_graph *graph, const struct cause *cause, bool has_reason)
 {
     if (cause->kind == CAUSE_INTERRUPTED)
@@ -125,7 +125,7 @@ static int most_accused(const struct wait_graph *graph)
 }
 
 /* The headline for a rank that several others have lost. */
-static void tell_accused(struct wait_graph *graph, int rank, struct verdict *verdict)
+static void word_accused(struct wait_graph *graph, int rank, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;
     bool lost = false;
@@ -149,14 +149,14 @@ static void tell_accused(struct wait_graph *graph, int rank, struct verdict *ver
     verdict_add_error(s, verdict, rank, verdict->headline);
 }
 
-static void tell_causes(const struct situation *s, struct wait_graph *graph,
+static void word_causes(const struct situation *s, struct wait_graph *graph,
                         struct verdict *verdict)
 {
     bool has_reason = any_is_reason(s);
-    int accused = has_reason ? NO_RANK : most_accused(graph), told = 0;
+    int accused = has_reason ? NO_RANK : most_accused(graph), named = 0;
     if (accused != NO_RANK) {
-        tell_accused(graph, accused, verdict);
-        told = 1;
+        word_accused(graph, accused, verdict);
+        named = 1;
     }
     for (int order = 0; order <= ORDER_LAST; order++)
         for (int i = 0; i < s->cause_count; i++) {
@@ -170,15 +170,15 @@ static void tell_causes(const struct situation *s, struct wait_graph *graph,
             cause_describe(s, cause, &text);
             verdict_add_error(s, verdict, cause->rank,
                               cause->kind == CAUSE_FAILED ? cause->failure.text : words);
-            if (cause_is_named(s, graph, cause, has_reason) || told++ > VERDICT_LINES_MOST - 1)
+            if (cause_is_named(s, graph, cause, has_reason) || named++ > VERDICT_LINES_MOST - 1)
                 continue;
             put_alike(s, cause, &text);
-            char *line = told == 1 ? verdict->headline : verdict->lines[verdict->line_count++];
+            char *line = named == 1 ? verdict->headline : verdict->lines[verdict->line_count++];
             memcpy(line, words, sizeof words);
         }
-    if (told > VERDICT_LINES_MOST) {
+    if (named > VERDICT_LINES_MOST) {
         struct text text = verdict_add_line(verdict);
-        text_add(&text, "and %d more", told - VERDICT_LINES_MOST);
+        text_add(&text, "and %d more", named - VERDICT_LINES_MOST);
     }
 }
 
@@ -201,6 +201,6 @@ void verdict_reach(const struct situation *situation, struct verdict *verdict)
     if (situation->cause_count == 0 || graph_explains(situation, &graph))
         graph_explain(&graph, situation, verdict);
     else
-        tell_causes(situation, &graph, verdict);
+        word_causes(situation, &graph, verdict);
     graph_free(&graph);
 }

@@ -70,7 +70,7 @@ static void test_many_causes(void **state)
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
 }
 
-/* Failures because of one peer, and pairs that no transport connects, are told once, whatever their
+/* Failures because of one peer, and pairs that no transport connects, are named once, whatever their
  * sentences. */
 static void test_peers_alike(void **state)
 {
@@ -89,7 +89,7 @@ static void test_peers_alike(void **state)
     assert_int_equal(4, verdict.error_count);
 }
 
-/* Failures of ranks themselves are told once if nothing in their sentences differs. */
+/* Failures of ranks themselves are named once if nothing in their sentences differs. */
 static void test_own_alike(void **state)
 {
     (void)state;
