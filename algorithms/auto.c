@@ -7,7 +7,7 @@
  * nothing about the machine: `-a all` finds the fastest. It never picks `pipeline`, which pays off
  * only if both levels are busy at once.
  *
- * Sizes are those that tables print; for alltoall, gather and scatter they are those of one block.
+ * Sizes are the sizes that tables print: for alltoall, gather and scatter, of one block.
  */
 #include "algorithms/algorithms.h"
 

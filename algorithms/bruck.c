@@ -56,8 +56,8 @@ struct slots {
     const int *filled;          /* or none, if this is 0 for its origin; NULL: all have some */
 };
 
-/* The slots whose digit of weight w is j, ascending: those without a higher digit, for which this
- * is the last hop, come first. Returns how many. */
+/* The slots whose digit of weight w is j, ascending. The slots without a higher digit come first:
+ * this is their last hop. Returns how many. */
 static int slots_of_digit(int p, long w, long j, long radix, int *which)
 {
     int count = 0;

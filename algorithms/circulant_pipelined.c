@@ -6,7 +6,7 @@
  * behind; the skips are 1, ..., p/4, p/2, rounded up, in turn. The root sends a new segment in each
  * round, then repeats the last one. The other ranks pass segments on such that no rank receives one
  * twice, or has to send one that it lacks. The graph alone determines the right segments:
- * pipeline_schedule() computes those that the rank v ranks after the root receives in q =
+ * pipeline_schedule() computes the segments that the rank v ranks after the root receives in q =
  * ceil(log2 p) rounds. The next q rounds are the same, q segments later.
  *
  *      p = 6, m = 3, root 0        round   0  1  2  3  4
@@ -92,7 +92,7 @@ static int round_skip(const struct pipeline *pipeline, int round)
 }
 
 /* The segments that relative rank v receives in its first q rounds, one with each skip. Each has a
- * different base from those before. A number below 0: none in these rounds yet. */
+ * different base from the ones before. A number below 0: none in these rounds yet. */
 static void pipeline_schedule(const struct pipeline *pipeline, int v, int *schedule)
 {
     int p = pipeline->ranks, q = pipeline->log;

@@ -23,7 +23,7 @@
  *
  * Rank r serves its peers in the order r+1, r+2, ..., so that not all ranks hit the same peer
  * first. Operands are combined on arrival, in an order that does not depend on timing. A block
- * begins with its owner's operand, then takes those of lower ranks, then those of higher ones, so
+ * begins with its owner's operand, then takes the operands of lower ranks, then of higher ones, so
  * that operands stay in rank order. Oneshot combines from rank 0 to p-1, so that all ranks get the
  * same bits.
  *

@@ -21,7 +21,7 @@
  * The trees share some links, so each half has its own lane.
  *
  * Used by: NCCL (Tree), UCC. Source: Sanders, Speck, Traff, "Two-tree algorithms for full bandwidth
- * broadcast, reduction and scan", Parallel Computing 35, 2009; the trees are those of NCCL's
+ * broadcast, reduction and scan", Parallel Computing 35, 2009; the trees are the ones of NCCL's
  * graph/trees.cc.
  */
 #include "algorithms/algorithms.h"

@@ -83,8 +83,8 @@ static struct message select_blocks(struct builder *b, const struct view *view, 
     return view_all(b, &some);
 }
 
-/* One step of a reduce_scatter: the blocks that this rank sends, and those that it takes from its
- * peer. */
+/* One step of a reduce_scatter: the blocks that this rank sends, and the blocks that it takes from
+ * its peer. */
 struct swing_step {
     int peer;
     int *sent, *taken;

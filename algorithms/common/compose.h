@@ -33,7 +33,7 @@ typedef void scatter_kernel(struct builder *b, const struct group *g, int root,
 typedef void gather_kernel(struct builder *b, const struct group *g, int root,
                            const struct view *kept);
 
-/* Scratch for a block of every rank, with the lengths of those of `like`; the block of this rank
+/* Scratch for a block of every rank, as long as the blocks of `like`; the block of this rank
  * lies at `own` instead. */
 struct view view_apart(struct builder *b, const struct group *g, const struct view *like,
                        struct message own);

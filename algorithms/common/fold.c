@@ -60,8 +60,8 @@ struct view fold_blocks(struct builder *b, const struct fold *fold, const struct
     return (struct view){messages, messages ? fold->power : 0};
 }
 
-/* The active rank combines its neighbours' data one after the other, from those below, then those
- * above, so that it always holds the combination of a run of ranks. */
+/* The active rank combines its neighbours' data one after the other, from the ranks below, then the
+ * ranks above, so that it always holds the combination of a run of ranks. */
 struct message fold_in(struct builder *b, const struct group *g, const struct fold *fold,
                        struct message own, struct message to)
 {

@@ -36,7 +36,7 @@ struct group nodes_rail(struct builder *b, const struct group *g, const struct n
 
 /* call_part() in every node at the same time. The root in each node has the local rank
  * nodes_rail_member(part->root); part->group is not read. Nodes of different sizes have different
- * numbers of rounds; all ranks count those of the slowest. */
+ * numbers of rounds; all ranks count the rounds of the slowest. */
 void nodes_part(struct builder *b, const struct call *call, const struct nodes *nodes,
                 const char *option, enum collective_id collective, const struct call *part);
 

@@ -59,7 +59,7 @@ static int recursive_block(int radix, int ranks, enum recursive_order order, int
     return last.first + last.digit;
 }
 
-/* Combines from this rank's digit outwards: the digits below, then those above. */
+/* Combines from this rank's digit outwards: the digits below, then the digits above. */
 void recursive_halving(struct builder *b, const struct group *g, int radix,
                        enum recursive_order order, const struct view *source,
                        const struct view *partial)

@@ -12,8 +12,8 @@
  * holds a single block. The way back, from the last level to the first, widens the window. No level
  * receives into memory that it sends from, so one area suffices.
  *
- * Far first, rank v ends with block v. Near first, it ends with the block whose digits are those of
- * v in reverse, and a rank always combines runs of ranks: operands stay in order.
+ * Far first, rank v ends with block v. Near first, it ends with the block whose digits are v's
+ * in reverse, and a rank always combines runs of ranks: operands stay in order.
  *
  * The kernels need a group of k^e ranks, and views of as many blocks (of any lengths). The
  * collectives around them, for any number of ranks and all radixes, are here, too: doubling.c has

@@ -26,7 +26,7 @@ struct ranking {
     int width;                  /* of the longest name */
 };
 
-/* The cell of a choice among those of the size that begins at `first`; NULL: it has none. */
+/* The cell of a choice among the cells of the size that begins at `first`; NULL: it has none. */
 static const struct ranked *cell_find(const struct ranking *ranking, size_t first, int choice)
 {
     size_t asked = ranking->cells[first].asked;

@@ -18,7 +18,7 @@ struct explanation {
     struct hypothesis hypotheses[FINDING_HYPOTHESES]; /* the simplest first */
     uint64_t fitting;                                 /* how many fit */
     bool chance;          /* they may fit by chance: it can be corruption */
-    bool at_least;        /* more ranks than those of the hypothesis may share the fault */
+    bool at_least;        /* more ranks than the hypothesis names may share the fault */
     uint64_t first, last; /* destination elements */
     uint64_t stretches;
     int sources[FINDING_SOURCES]; /* data movement: ranks whose elements belong there, ascending */

@@ -45,8 +45,8 @@
  * that have no common divisor with p, from a start that is drawn for every page of 4096 elements:
  * among any p consecutive elements of a page each rank decides exactly one. So the absence of any
  * rank shows within 2p elements, whatever the hash says. Coins (land, lor) are the same for all
- * ranks, and in the second of two passes through the ranks the opposite of those in the first: the
- * absence of any rank shows within 4p elements of a page.
+ * ranks, and in the second of two passes through the ranks the opposite of the coins in the first:
+ * the absence of any rank shows within 4p elements of a page.
  */
 #include "check/pattern.h"
 

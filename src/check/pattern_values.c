@@ -170,7 +170,7 @@ MAKE_INTEGERS(64)
 /* Random bits with the upper two bits of the exponent 01: normal, finite, of either sign. */
 #define RAW_FLOAT(word)  float_of(((word)&0x9fffffffu) | 0x20000000u)
 #define RAW_DOUBLE(word) double_of((WIDEN_64(word) & ~(3ull << 61)) | 1ull << 61)
-/* Random bits; those of what is not finite lose one. */
+/* Random bits; the bits of a value that is not finite lose one. */
 #define RAW_FINITE(bits, infinite, drop) ((bits) ^ (((bits) & (infinite)) == (infinite) ? drop : 0))
 #define RAW_FLOAT16(word)                (uint16_t) RAW_FINITE(WIDEN_16(word), 0x7c00, 0x4000)
 #define RAW_BFLOAT16(word)               (uint16_t) RAW_FINITE(WIDEN_16(word), 0x7f80, 0x4000)

@@ -1,6 +1,6 @@
 /*
- * rank_set.h - the sets of ranks that a hypothesis is about: those whose partial result may travel
- * as one message.
+ * rank_set.h - the sets of ranks that a hypothesis is about: the partial result of such a set may
+ * travel as one message.
  */
 #ifndef CCTEST_CHECK_RANK_SET_H
 #define CCTEST_CHECK_RANK_SET_H

@@ -87,10 +87,10 @@ size_t collective_block(const struct problem *problem, int rank, enum buffer buf
                         size_t *offset);
 
 /* In-place: the smaller buffer lies inside the larger one. Returns the one that is inside
- * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. The conventions are
- * those of NCCL and MPI: reduce_scatter's and scatter's destination is block `rank` of the source,
- * allgather's and gather's source is block `rank` of the destination; elsewhere both begin at the
- * same place. */
+ * (BUFFER_SOURCE or BUFFER_DESTINATION) and sets its element offset there. NCCL and
+ * MPI have the same conventions: reduce_scatter's and scatter's destination is block `rank` of the
+ * source, allgather's and gather's source is block `rank` of the destination; elsewhere both begin
+ * at the same place. */
 enum buffer collective_alias(const struct problem *problem, int rank, size_t *offset);
 
 /* The contents that a run of destination elements must have. */

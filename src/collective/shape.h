@@ -1,5 +1,5 @@
 /*
- * shape.h - which ranks belong together: those of a node, or of any other group.
+ * shape.h - groups of ranks: the ranks of a node, or any other group.
  *
  * Hierarchical algorithms treat ranks of one group differently from ranks of another. The groups
  * come from where the ranks run, from --shape, or from an algorithm's own groups= option.

@@ -48,7 +48,7 @@ struct child_link_ops {
     /* The connection is broken, or a frame was invalid. It is closed after this. */
     void (*lost)(void *argument, struct child_link *child, bool invalid);
 };
-/* Reads the frames of those that were watched, after poll(). */
+/* Reads the frames of the children that were watched, after poll(). */
 void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
                        const struct child_link_ops *ops, void *argument);
 /* The connection of `rank`; NULL: there is none. */

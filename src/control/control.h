@@ -1,12 +1,12 @@
 /*
  * control.h - the control plane: how the ranks of a job communicate outside of what is measured.
  *
- * The ranks are a tree of authenticated connections with rank 0 at its root, so that no rank holds
- * those of all. Each rank has a helper thread for its connections, so it reports, and forwards the
- * reports of its children, also while its main thread is stuck. Up the tree go shares of exchanges,
- * results, failures and heartbeats, from which rank 0 knows which rank is slow, silent or dead.
- * Down it go the results of exchanges and the end of the job. A rank whose parent is dead or silent
- * connects to rank 0 itself.
+ * The ranks are a tree of authenticated connections with rank 0 at its root, so that no rank is
+ * connected to all. Each rank has a helper thread for its connections, so it reports, and forwards
+ * the reports of its children, also while its main thread is stuck. Up the tree go shares of
+ * exchanges, results, failures and heartbeats, from which rank 0 knows which rank is slow, silent
+ * or dead. Down it go the results of exchanges and the end of the job. A rank whose parent is dead
+ * or silent connects to rank 0 itself.
  *
  * The end. The first failure ends the job: rank 0 waits a moment for further reports, prints the
  * culprit on stderr, and sends all ranks the verdict: one exit status for all survivors. Each call

@@ -51,7 +51,7 @@ struct wire {
     int fd;
     struct aead_keys keys;
     struct bytes in, out;
-    size_t encrypted; /* bytes of `out` that are; those behind them wait as they were put */
+    size_t encrypted; /* bytes of `out` that are encrypted; the ones behind them wait */
     size_t sent;      /* bytes of `out` that have left */
     size_t taken;     /* bytes of `in` that were given out as frames */
 };

@@ -3,8 +3,8 @@
  *
  * The main thread calls control.h. The helper thread owns all sockets (root.c at rank 0, relay.c at
  * the others). The main thread queues its frames in the outbox; the helper delivers at most one
- * answer at a time. At rank 0 the frames of its own main thread are handled as those of any other
- * rank, only without a socket.
+ * answer at a time. At rank 0 the frames of its own main thread are handled like frames of any
+ * other rank, only without a socket.
  */
 #ifndef CCTEST_CONTROL_MAILBOX_H
 #define CCTEST_CONTROL_MAILBOX_H

@@ -22,7 +22,7 @@ struct membership {
     int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
                         listens at the first that is free, and the others look for it at all */
     const char *interface;      /* the only one at which ranks may listen; NULL: any */
-    struct listeners listeners; /* rank 0: those that are there already */
+    struct listeners listeners; /* rank 0: the listeners that are open already */
     unsigned char secret[SECRET_BYTES];
     bool has_secret;       /* false: protects against accidents only */
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
@@ -30,7 +30,7 @@ struct membership {
     bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
-    /* This rank's place among those of its node, and how many they are, as the launcher counts
+    /* This rank's place among the ranks of its node, and how many they are, as the launcher counts
      * them; node_ranks 0: it did not say. */
     int node_rank, node_ranks;
     /* Called at rank 0 when all ranks have joined; NULL: not called. */

@@ -148,7 +148,8 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     }
 }
 
-/* Reads frames from above, and passes on those of rank 0; false: the connection is broken, and why.
+/* Reads frames from above, and passes on frames of rank 0; false: the connection is broken, and
+ * why.
  */
 static bool relay_receive(struct relay *relay, struct wire *wire, const char **why)
 {

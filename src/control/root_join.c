@@ -140,7 +140,7 @@ static enum status pending_check(struct root *root, const struct join_request *r
     return STATUS_USAGE;
 }
 
-/* Has it been counted among those that have joined? */
+/* Is it counted among the ranks that have joined? */
 static bool peer_is_counted(const struct peer *peer)
 {
     return peer_is_joined(peer) || peer->state == PEER_LEFT;

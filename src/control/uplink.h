@@ -70,7 +70,7 @@ struct relay {
     unsigned seed;                               /* of the jitter that shortens it */
     int refusals;                                /* calls in a row at which no process listened */
     const char *outcomes[ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
-    const char *parent_outcomes[ADDRESSES_MOST]; /* and at those of the parent */
+    const char *parent_outcomes[ADDRESSES_MOST]; /* and at the addresses of the parent */
     int spare_port;            /* which of rank 0's spare ports is called; 0: its first */
     char foreign[160];         /* what was found at one of rank 0's possible ports in its place */
     char parent_isolated[120]; /* why the parent is isolated, as it said; "": it is not. One more

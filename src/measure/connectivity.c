@@ -1,7 +1,7 @@
 /*
  * connectivity.c - how the ranks of a job came to be connected.
  *
- * A job may have a million links, so each rank sums up its own, and rank 0 those sums.
+ * A job may have a million links, so each rank sums up its own, and rank 0 adds the sums.
  */
 #include "measure/connectivity.h"
 

@@ -120,7 +120,7 @@ static enum status results_add_faults(struct results *results, const struct line
                   : fail(STATUS_ERROR, "out of memory for the findings of %d ranks", ranks);
 }
 
-/* The traffic of all ranks by transport, and the names of those that carried the line. */
+/* The traffic of all ranks by transport, and the names of the transports that carried the line. */
 static void result_traffic(struct result *result, const struct rank_summaries *summaries)
 {
     int names = 0;

@@ -77,7 +77,8 @@ static bool memory_group_find(char group[PATH_MAX], bool *elsewhere)
     return found;
 }
 
-/* The limits of the control group of this process and of those above it. SIZE_MAX: no limit. */
+/* The limits of the control group of this process and of the groups above it. SIZE_MAX: no limit.
+ */
 struct memory_group {
     bool known; /* false: version 1 counts memory, which is not read */
     size_t most, left;

@@ -1,7 +1,7 @@
 /*
  * nontemporal.c - stores that bypass the cache, for large targets.
  *
- * Measured on a Zen 4: stores of 16 bytes, which every x86-64 has, fill a line as fast as those of
+ * Measured on a Zen 4: stores of 16 bytes, which every x86-64 has, fill a line as fast as stores of
  * 32 and 64 (within 3 %), so there is nothing to choose at run time. To prefetch the source 4 KiB
  * ahead gains 15 to 20 % from memory and 10 % from another core's cache, and loses nothing from the
  * own cache; with two sources it gains nothing.

@@ -30,7 +30,7 @@ struct profile {
     uint64_t last;               /* the last change */
     enum activity now;
     bool starved;              /* in this poll a message found no room on its link */
-    double shares[ACTIVITIES]; /* of an iteration's time, summed over those that were closed */
+    double shares[ACTIVITIES]; /* of an iteration's time, summed over the closed iterations */
 };
 
 /* A counter that runs at one rate on all cores, whatever rate it is. */

@@ -17,7 +17,7 @@
         VECTORIZE UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                            \
         {                                                                                          \
             const word x = left[i], y = right[i], at = left[i + 1], other = right[i + 1];          \
-            /* Numbers, not conditions: of those compilers make branches, or warn. */              \
+            /* Numbers, not conditions: of conditions compilers make branches, or warn. */         \
             const int wins = VALUE(x) better VALUE(y), equal = VALUE(x) == VALUE(y);               \
             const int first = (index)at <= (index)other, take = wins | (equal & first);            \
             out[i] = take ? x : y;                                                                 \

@@ -27,7 +27,7 @@ enum transfer_kind {
 struct transfer {
     /* Set by the executor (or a test) before it is posted; the engine does not change them. */
     enum transfer_kind kind;
-    struct layout to, from, with; /* those that the kind uses */
+    struct layout to, from, with; /* the ones that the kind uses */
     reduce_function *reduce;
     finish_function *finish;  /* TRANSFER_FINISH */
     int ranks;                /* TRANSFER_FINISH: number of contributions */

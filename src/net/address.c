@@ -171,7 +171,7 @@ static enum status interface_unknown(const char *interface, const struct ifaddrs
                 interface, names);
 }
 
-/* All addresses of this host, those that `interface` names, or those of loopback. */
+/* All addresses of this host, the ones that `interface` names, or the loopback addresses. */
 static enum status addresses_explore(const char *interface, bool loopback,
                                      struct address_list *list)
 {

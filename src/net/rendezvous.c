@@ -141,7 +141,7 @@ enum status rendezvous_listen(const char *interface, const char *host, int port,
     return listen_failure(host, port, spare);
 }
 
-/* Puts the addresses of `interface` in the place of those of loopback. */
+/* Puts the addresses of `interface` in the place of the loopback addresses. */
 static enum status routes_leave_loopback(const char *interface, int port,
                                          struct address routes[ADDRESSES_MOST], int *count)
 {

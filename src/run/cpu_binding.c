@@ -40,7 +40,7 @@ struct host_cores {
     int mine;      /* the caller's core; -1: none */
 };
 
-/* Of the cores that `mask` touches, the first of those with the fewest ranks; -1: it touches
+/* Of the cores that `mask` touches, the first core with the fewest ranks; -1: it touches
  * none. */
 static int core_choose(const struct host_cores *host, hwloc_const_bitmap_t mask)
 {

@@ -4,7 +4,7 @@
  * The ends of all runs cut each storage into cells; an operation touches a cell whole or not at
  * all. Neighbouring cells with the same history form an extent, which keeps its last writer and the
  * readers since. The program is walked from the top: an operation that touches an extent waits for
- * those of them that conflict. A write joins all cells that it covers into one extent, so the time
+ * the conflicting ones. A write joins all cells that it covers into one extent, so the time
  * is proportional to the spans of the program and its waits.
  */
 #include "schedule/conflict.h"

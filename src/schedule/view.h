@@ -48,7 +48,7 @@ struct view view_cut(struct builder *builder, const struct view *whole, int bloc
 /* Slice `channel` of `channels` of every block, by the same rule. */
 struct view view_channel(struct builder *builder, const struct view *view, int channel,
                          int channels);
-/* New scratch memory with blocks of the same lengths as those of `like`. */
+/* New scratch memory with blocks as long as the blocks of `like`. */
 struct view view_scratch(struct builder *builder, const struct view *like);
 /* New scratch memory of `elements` elements as one block. */
 struct view view_scratch_block(struct builder *builder, size_t elements);

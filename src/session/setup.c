@@ -166,8 +166,8 @@ static enum status session_exchange_places(struct session *session, bool *shares
                            &places);
 }
 
-/* Buffers share the third-level cache with those of the other ranks below it, and with all else.
- * What is larger than their part goes past the cache. */
+/* Buffers share the third-level cache with the buffers of the other ranks below it, and with all
+ * else. What is larger than their part goes past the cache. */
 static void session_divide_cache(struct session *session)
 {
     struct runner *runner = &session->runner;

@@ -153,7 +153,7 @@ struct transport {
     /* Short messages without posting. All three NULL: not offered.
      * eager_most(): the longest such message, in bytes; 0: none.
      * eager_move(): sends or receives all of `transfer` at once (*moved is set), or nothing yet.
-     *   The bytes travel as those of a posted transfer. None may be posted on the channel.
+     *   The bytes travel as in a posted transfer. None may be posted on the channel.
      * eager_await(): the caller waits for an eager_move() on the channel, on which nothing is
      *   posted; the next check() looks at its peer. */
     size_t (*eager_most)(const struct channel *channel);

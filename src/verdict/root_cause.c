@@ -271,7 +271,7 @@ static int word_root(struct wait_graph *graph, struct text *text)
     return NO_RANK;
 }
 
-/* The distance of each rank from the root: 0 for silent ranks and those on the path that begins
+/* The distance of each rank from the root: 0 for silent ranks and the ranks on the path that begins
  * at the root; else the number of edges to them. Ranks whose path leads elsewhere come last. */
 static void graph_measure(const struct wait_graph *graph, int root, int *distance)
 {
@@ -318,7 +318,7 @@ static void word_rank(const struct wait_graph *graph, int rank, struct text *tex
     put_wait(&s->standings[rank], text);
 }
 
-/* One line for each rank; of many, for those that are nearest to the root. */
+/* One line for each rank; of many, for the ranks nearest to the root. */
 static void word_ranks(const struct wait_graph *graph, int root, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;

@@ -67,7 +67,7 @@ struct round {
     size_t connected; /* so many pairs (peer, lane), the first ones, have their socket */
     struct attempt *attempts;
     size_t count;
-    size_t most;           /* attempts and pending connections, without those of earlier rounds */
+    size_t most; /* attempts and pending connections, without the ones of earlier rounds */
     struct pollfd *polled; /* of the attempts, then of the acceptor */
 };
 
