@@ -40,7 +40,8 @@ for links in shm tcp; do
         diagnosis drop "contribution of rank [013] is missing.*suspect rank [013]" reduce_scatter -a mesh "${on[@]}"
         diagnosis drop "contribution of rank 3 is missing in elements .*suspect rank 3, or the links? from it" \
             reduce -a binomial "${on[@]}"
-        diagnosis drop "data from rank [013] is missing.*(suspect rank [013]|came from rank [013] .*: suspect the link)" allgather -a mesh "${on[@]}"
+        diagnosis drop "data from rank ([013]) is missing.* of rank 2 .*came from rank \\1 .*: suspect the link between the two" \
+            allgather -a mesh "${on[@]}"
     done
 done
 # The hop of a wrong element must not contradict the missing contribution.
