@@ -25,7 +25,7 @@
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
 
 /* The exchanges of a session, in their order. */
-enum exchange { NEEDS, OFFERS, WISHES, LINKS, SETS, RESULTS, EXCHANGES };
+enum exchange_place { NEEDS, OFFERS, WISHES, LINKS, SETS, RESULTS, PLACES };
 
 #define CUT       255
 #define BLOB_MOST ((size_t)1 << 17)
@@ -266,10 +266,10 @@ static void seed_begin(struct bytes *out, unsigned flags)
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};
-    static const char *const names[EXCHANGES] = {"needs", "offers", "wishes",
-                                                 "links", "sets",   "results"};
+    static const char *const names[PLACES] = {"needs", "offers", "wishes",
+                                              "links", "sets",   "results"};
     char name[64];
-    for (unsigned e = 0; e < EXCHANGES; e++) {
+    for (unsigned e = 0; e < PLACES; e++) {
         unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= WISHES ? THREE : 0);
         for (unsigned at = 0; at < 3; at++) {
             seed_begin(out, flags | (at ? TWO_HOSTS : 0));
