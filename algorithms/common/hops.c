@@ -18,21 +18,21 @@ int circulant_hops(int p, struct hop hops[HOPS_MOST])
 }
 
 /* The context of all functions here. */
-struct exchange {
+struct hop_exchange {
     struct builder *b;
     const struct group *g;
     const struct route *route;
 };
 
 /* The rank `distance` ranks ahead of `rank`. */
-static int rank_ahead(const struct exchange *x, int rank, int distance)
+static int rank_ahead(const struct hop_exchange *x, int rank, int distance)
 {
     int ahead = (rank + x->route->direction * distance) % x->g->size;
     return ahead < 0 ? ahead + x->g->size : ahead;
 }
 
 /* Sorts block indices by where the blocks lie in memory. */
-static void blocks_sort(const struct exchange *x, int blocks[], int count)
+static void blocks_sort(const struct hop_exchange *x, int blocks[], int count)
 {
     int p = x->g->size;
     int *order = index_array(x->b, p), *wanted = index_array(x->b, p);
@@ -55,8 +55,8 @@ struct distances {
 
 /* The blocks at these distances from `rank` as one message, ascending, so that neighbours are one
  * span. Sender and receiver name the same blocks, so both use this order. */
-static struct message blocks_message(const struct exchange *x, const struct view *view, int rank,
-                                     struct distances distances)
+static struct message blocks_message(const struct hop_exchange *x, const struct view *view,
+                                     int rank, struct distances distances)
 {
     int count = distances.count, *blocks = index_array(x->b, count);
     if (!blocks)
@@ -77,7 +77,7 @@ struct hop_part {
 };
 
 /* The part of a hop from its block `first` on. */
-static struct hop_part hop_part(const struct exchange *x, const struct hop *hop, int first)
+static struct hop_part hop_part(const struct hop_exchange *x, const struct hop *hop, int first)
 {
     int rest = hop->count - first, most = x->route->most;
     int count = most > 0 && most < rest ? most : rest;
@@ -92,7 +92,7 @@ static struct hop_part hop_part(const struct exchange *x, const struct hop *hop,
 
 /* now[c] is block c as this rank has it: in the source, or in `partial` once something is combined
  * into it. */
-static void hop_reduce(const struct exchange *x, const struct hop *hop, struct message *now,
+static void hop_reduce(const struct hop_exchange *x, const struct hop *hop, struct message *now,
                        const struct view *partial)
 {
     int own = x->g->rank;
@@ -115,7 +115,7 @@ static void hop_reduce(const struct exchange *x, const struct hop *hop, struct m
 /* Block r of the sources, combined, becomes `result` on rank r. partial->messages[c] is where block
  * c lies on its way. The last hop brings this rank's own block alone, and only that one goes to the
  * result: a target must not overlap a part of its own input. */
-static void blocks_reduce(const struct exchange *x, const struct view *source,
+static void blocks_reduce(const struct hop_exchange *x, const struct view *source,
                           const struct view *partial, struct message result)
 {
     struct hop hops[HOPS_MOST];
@@ -133,7 +133,7 @@ static void blocks_reduce(const struct exchange *x, const struct view *source,
 }
 
 /* Before: rank r has block r of `all`. Afterwards every rank has all blocks. */
-static void blocks_gather(const struct exchange *x, const struct view *all)
+static void blocks_gather(const struct hop_exchange *x, const struct view *all)
 {
     struct hop hops[HOPS_MOST];
     int own = x->g->rank;
@@ -158,7 +158,7 @@ static bool hop_takes(const struct hop *hop, int distance)
 
 /* The blocks that rank root + holder sends ahead in hop k of a scatter, and gets back in that of a
  * gather, as distances from the root, where all start. */
-static struct distances branch_blocks(const struct exchange *x, const struct hop *hops, int k,
+static struct distances branch_blocks(const struct hop_exchange *x, const struct hop *hops, int k,
                                       int holder)
 {
     int p = x->g->size;
@@ -178,7 +178,8 @@ static struct distances branch_blocks(const struct exchange *x, const struct hop
 
 /* Before: the root has all blocks of `kept`. Afterwards rank r has block r. A gather is the same
  * backwards. */
-static void blocks_branch(const struct exchange *x, int root, const struct view *kept, bool gather)
+static void blocks_branch(const struct hop_exchange *x, int root, const struct view *kept,
+                          bool gather)
 {
     struct hop hops[HOPS_MOST];
     int p = x->g->size, count = x->route->hops(p, hops);
@@ -204,7 +205,7 @@ static void blocks_branch(const struct exchange *x, int root, const struct view 
 void route_reduce_scatter(struct builder *b, const struct call *call, const struct route *route)
 {
     struct view partial = view_scratch(b, &call->source);
-    blocks_reduce(&(struct exchange){b, call->group, route}, &call->source, &partial,
+    blocks_reduce(&(struct hop_exchange){b, call->group, route}, &call->source, &partial,
                   view_all(b, &call->destination));
 }
 
@@ -212,19 +213,19 @@ void route_allgather(struct builder *b, const struct call *call, const struct ro
 {
     put_copy(b, call->group, view_block(&call->destination, call->group->rank),
              view_all(b, &call->source));
-    blocks_gather(&(struct exchange){b, call->group, route}, &call->destination);
+    blocks_gather(&(struct hop_exchange){b, call->group, route}, &call->destination);
 }
 
 void route_scatter(struct builder *b, const struct call *call, const struct route *route)
 {
     struct view kept = compose_scatter_begin(b, call);
-    blocks_branch(&(struct exchange){b, call->group, route}, call->root, &kept, false);
+    blocks_branch(&(struct hop_exchange){b, call->group, route}, call->root, &kept, false);
 }
 
 void route_gather(struct builder *b, const struct call *call, const struct route *route)
 {
     struct view kept = compose_gather_begin(b, call);
-    blocks_branch(&(struct exchange){b, call->group, route}, call->root, &kept, true);
+    blocks_branch(&(struct hop_exchange){b, call->group, route}, call->root, &kept, true);
 }
 
 /* `whole`, cut into a block for each rank. */
@@ -247,9 +248,9 @@ void route_allreduce(struct builder *b, const struct call *call, const struct ro
     const struct group *g = call->group;
     struct view source = route_cut(b, first, &call->source, g->size);
     struct view all = route_cut(b, first, &call->destination, g->size);
-    blocks_reduce(&(struct exchange){b, call->group, first}, &source, &all,
+    blocks_reduce(&(struct hop_exchange){b, call->group, first}, &source, &all,
                   view_block(&all, g->rank));
-    blocks_gather(&(struct exchange){b, call->group, second}, &all);
+    blocks_gather(&(struct hop_exchange){b, call->group, second}, &all);
 }
 
 void route_broadcast(struct builder *b, const struct call *call, const struct route *first,
@@ -262,8 +263,8 @@ void route_broadcast(struct builder *b, const struct call *call, const struct ro
         kept = route_cut(b, first, &call->source, g->size);
         put_copy(b, g, view_block(&all, g->rank), view_block(&kept, g->rank));
     }
-    blocks_branch(&(struct exchange){b, call->group, first}, call->root, &kept, false);
-    blocks_gather(&(struct exchange){b, call->group, second}, &all);
+    blocks_branch(&(struct hop_exchange){b, call->group, first}, call->root, &kept, false);
+    blocks_gather(&(struct hop_exchange){b, call->group, second}, &all);
 }
 
 void route_reduce(struct builder *b, const struct call *call, const struct route *route)
@@ -273,7 +274,7 @@ void route_reduce(struct builder *b, const struct call *call, const struct route
     struct view source = route_cut(b, route, &call->source, g->size);
     struct view partial =
         is_root ? route_cut(b, route, &call->destination, g->size) : view_scratch(b, &source);
-    blocks_reduce(&(struct exchange){b, call->group, route}, &source, &partial,
+    blocks_reduce(&(struct hop_exchange){b, call->group, route}, &source, &partial,
                   view_block(&partial, g->rank));
-    blocks_branch(&(struct exchange){b, call->group, route}, call->root, &partial, true);
+    blocks_branch(&(struct hop_exchange){b, call->group, route}, call->root, &partial, true);
 }

@@ -40,7 +40,14 @@
 enum { CONNECTING, ACCEPTING };
 
 /* What is expected next from the peer. */
-enum stage { STAGE_PREFIX, STAGE_NONCE, STAGE_ANSWER, STAGE_HEAD, STAGE_REST, STAGE_OVER };
+enum handshake_stage {
+    STAGE_PREFIX,
+    STAGE_NONCE,
+    STAGE_ANSWER,
+    STAGE_HEAD,
+    STAGE_REST,
+    STAGE_OVER
+};
 
 struct opening {
     unsigned char bytes[OPENING_BYTES];
@@ -60,7 +67,7 @@ struct handshake {
     struct claim claim[2];     /* by role */
     unsigned char out[OPENING_BYTES + CLAIM_MOST];
     size_t out_size, out_sent;
-    enum stage stage;
+    enum handshake_stage stage;
     bool proved; /* the peer has */
     struct aead_keys keys;
     const char *reason;
@@ -113,11 +120,11 @@ static size_t hello_size(const struct claim *claim)
 }
 
 /* What is derived from the secret, for each role. */
-enum use { USE_HELLO, USE_PROOF, USE_KEY };
+enum key_use { USE_HELLO, USE_PROOF, USE_KEY };
 
 /* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent
  * before the hello of `role`, before its proof, or in all. The nonces make it unique. */
-static void derive(const struct handshake *handshake, enum use use, int role,
+static void derive(const struct handshake *handshake, enum key_use use, int role,
                    unsigned char key[PROOF_BYTES])
 {
     crypto_generichash_state state;

@@ -25,7 +25,7 @@
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
 
 /* The exchanges of a session, in their order. */
-enum exchange_place { NEEDS, OFFERS, WISHES, LINKS, SETS, RESULTS, PLACES };
+enum { NEEDS, PLACES, OFFERS, WISHES, LINKS, SETS, RESULTS, SESSION_EXCHANGES };
 
 #define CUT       255
 #define BLOB_MOST ((size_t)1 << 17)
@@ -266,10 +266,10 @@ static void seed_begin(struct bytes *out, unsigned flags)
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};
-    static const char *const names[PLACES] = {"needs", "offers", "wishes",
-                                              "links", "sets",   "results"};
+    static const char *const names[SESSION_EXCHANGES] = {"needs", "places", "offers", "wishes",
+                                                         "links", "sets",   "results"};
     char name[64];
-    for (unsigned e = 0; e < PLACES; e++) {
+    for (unsigned e = 0; e < SESSION_EXCHANGES; e++) {
         unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= WISHES ? THREE : 0);
         for (unsigned at = 0; at < 3; at++) {
             seed_begin(out, flags | (at ? TWO_HOSTS : 0));
@@ -375,8 +375,8 @@ static void seed_offers(struct bytes *out)
     bytes_put_u32(&share, 1);
     bytes_put_u32(&share, TRANSPORT_ADDRESS_MOST + 1);
     seed_begin(out, THREE);
-    edit_put(out, OFFERS, 1, 28, share.data, share.size); /* behind the binding and `shares` */
-    edit_fill(out, OFFERS, 1, 28 + share.size, 2 * TRANSPORT_ADDRESS_MOST);
+    edit_put(out, OFFERS, 1, 0, share.data, share.size);
+    edit_fill(out, OFFERS, 1, share.size, 2 * TRANSPORT_ADDRESS_MOST);
     fuzz_seed("offer-endless", out->data, out->size);
     bytes_free(&share);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rooms include only rooms below them. The check sees an include that goes up, one that names no file, a circle,
-# and a room without a floor. The map, src/README.md, has a line for each room and names only files that exist.
+# a room without a floor, a function away from its header, and two types of one name. The map, src/README.md, has a line for each room and names only files that exist.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
@@ -31,6 +31,22 @@ echo >"$scratch/src/base/d.h"
 echo >"$scratch/src/attic/d.c"
 run "$repository/tests/layers" "$scratch"
 check_status 1 "a room without a floor"
+rm "$scratch/src/attic/d.c"
+echo 'int d_size(void);' >"$scratch/src/base/d.h"
+printf '/* int d_size(void) { } */\nstatic int d_more(void)\n{\n    return d_size();\n}\n' >"$scratch/src/base/d.c"
+echo 'int d_size(void) { return 1; }' >"$scratch/src/base/e.c"
+run "$repository/tests/layers" "$scratch"
+check_status 1 "a function that another file than its header's defines"
+check "it is named" grep -qxF 'src/base/d.h: d_size() is not defined in src/base/d.c' "$out"
+check "it alone" test "$(wc -l <"$out")" = 1
+mv "$scratch/src/base/e.c" "$scratch/src/base/d.c"
+run "$repository/tests/layers" "$scratch"
+check_status 0 "a function in its header's file"
+echo 'struct parcel { int size; };' >"$scratch/src/base/e.c"
+echo 'enum parcel { PARCEL };' >"$scratch/src/check/b.c"
+run "$repository/tests/layers" "$scratch"
+check_status 1 "two types of one name"
+check "both files are named" grep -qE '(base/e|check/b).c: parcel is also .* in src/(base/e|check/b).c' "$out"
 
 # The map: paths are those of include lines, from src/ or from the root.
 map=$repository/src/README.md
