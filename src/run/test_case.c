@@ -98,7 +98,7 @@ static enum status test_case_open_executor(struct runner *runner, const struct s
 }
 
 /* The messages of all timed iterations: the roots take turns. */
-static void test_case_add_peers(struct test_case *test_case, int iterations)
+static void test_case_add_peers(struct test_case *test_case, long iterations)
 {
     int count = test_case->schedule_count;
     for (int i = 0; i < count; i++)

@@ -22,8 +22,8 @@ struct test_case {
  * first. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
-/* The schedules alone, which cannot run: what they need can be read from them. On success the caller
- * calls test_case_close(). */
+/* The schedules alone, which cannot run: what they need can be read from them. On success the
+ * caller calls test_case_close(). */
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,
                               size_t bytes, struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
