@@ -299,13 +299,11 @@ enum status rendezvous_warn(const char *interface, const char *host, int port, i
     int count = end == 0 ? lookup_addresses(lookup, named) : 0;
     if (end == 0 && lookup->result != 0)
         say("the rendezvous host '%s' is unknown on this host (%s): check that the other ranks' "
-            "hosts "
-            "know it; this rank listens at %s",
+            "hosts know it; this rank listens at %s",
             host, lookup_error(lookup), places);
     else if (count > 0 && !leads_here(named, count, &here))
         say("on this host, the rendezvous host '%s' leads to %s, which is not an address of %s: "
-            "check "
-            "that the other ranks reach this one by it; this rank listens at %s",
+            "check that the other ranks reach this one by it; this rank listens at %s",
             host, address_text(&named[0], first), interface ? interface : "this host", places);
     lookup_free(lookup);
     return end < 0 ? lookup_unfinished(host, end, WARN_SECONDS) : STATUS_OK;

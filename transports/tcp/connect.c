@@ -372,8 +372,7 @@ static enum status round_late(const struct round *round)
             REASON_PEER_LATE, peer,
             "rank %d has not connected to rank %d (tcp, lane %d) within %g s, and %llu "
             "other connections were rejected; see what that rank says, or whether a firewall "
-            "stands "
-            "between the hosts",
+            "stands between the hosts",
             peer, config->rank, lane, config->timeout,
             (unsigned long long)round->endpoint->base.rejected);
     char tried[600] = "";

@@ -74,8 +74,7 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
         return "its address is invalid: check that all ranks run the same version of cctest";
     if (peer < base->config.rank && addresses_routes(&endpoint->home, to->home, routes) == 0)
         return "none of its addresses is reachable from here (on the same host the network "
-               "namespaces "
-               "differ); choose an --interface";
+               "namespaces differ); choose an --interface";
     return NULL;
 }
 
