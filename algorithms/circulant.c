@@ -19,7 +19,7 @@
  *   allreduce, scatter-circulant    2ceil(log2 p)   2(p-1)b                 0
  *   circulant-rsg                   2ceil(log2 p)   (p-1)b + floor(p/2) b   floor(p/2) b
  *
- * In reduce_scatter the large messages go far; those of nhr (nonuniform.c) stay near. Scatter and
+ * In reduce_scatter the large messages go far; in nhr (nonuniform.c) they stay near. Scatter and
  * gather use the same hops: the root sends the farther half first.
  *
  * Source: Traff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024. The same

@@ -17,7 +17,7 @@
  *
  * The kernels need a group of k^e ranks, and views of as many blocks (of any lengths). The
  * collectives around them, for any number of ranks and all radixes, are here, too: doubling.c has
- * those of radix 2, knomial.c those with the radix as an option.
+ * the ones of radix 2, knomial.c has the radix as an option.
  */
 #ifndef CCTEST_ALGORITHMS_COMMON_RECURSIVE_H
 #define CCTEST_ALGORITHMS_COMMON_RECURSIVE_H

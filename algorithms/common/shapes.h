@@ -81,7 +81,7 @@ void tree_broadcast(struct builder *b, const struct group *g, const struct tree 
                     struct message from, struct message to);
 /* Combines `from` of all ranks into `to` of the root. On inner ranks `to` holds partial results.
  * Children of one round are combined nearest first: so if subtrees are runs of ranks, partial
- * results are always those of runs of ranks. */
+ * results are always over runs of ranks. */
 void tree_reduce(struct builder *b, const struct group *g, const struct tree *tree,
                  struct message from, struct message to);
 

@@ -58,8 +58,8 @@ struct counts_spec {
  * spec->numbers is the caller's, to be freed with free(). */
 enum status counts_read(const char *text, struct counts_spec *spec);
 
-/* Counts for `ranks` ranks, with `total` elements in all blocks together (vector), or in those of
- * each sender (matrix); a file has its own totals. Zipf draws the popular ranks from the seed.
+/* Counts for `ranks` ranks, with `total` elements in all blocks together (vector), or in the blocks
+ * of each sender (matrix); a file has its own totals. Zipf draws the popular ranks from the seed.
  * STATUS_USAGE if the file does not fit the number of ranks. Free with counts_free(). */
 enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
                           size_t total, uint64_t seed, struct counts **counts);

@@ -40,9 +40,9 @@ struct group {
 /* All ranks of the problem. */
 struct group builder_group(struct builder *builder);
 
-/* A copy of `group` on a lane, and so a scope, of its own: its messages are not ordered with those
- * of `group`, and its fences are its own. Every rank must ask for the same lanes in the same
- * order. */
+/* A copy of `group` on a lane, and so a scope, of its own: its messages are not ordered with the
+ * messages of `group`, and its fences are its own. Every rank must ask for the same lanes in the
+ * same order. */
 struct group group_on_lane(struct builder *builder, const struct group *group);
 
 /* The group of members[0], members[1], ... (group ranks of `group`), on the same lane and in the
