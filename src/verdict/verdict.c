@@ -2,8 +2,8 @@
  * verdict.c - which fault is the first, where ranks were lost or have failed.
  *
  * Failures are compared by kind, status, reason and peer; by their sentences only where a failure
- * has no peer. Ranks that have failed because of a peer come after the rank that is the reason. If no cause explains the others,
- * the wait-for graph does: root_cause.c.
+ * has no peer. Ranks that have failed because of a peer come after the rank that is the reason. If
+ * no cause explains the others, the wait-for graph does: root_cause.c.
  */
 #include "verdict/verdict.h"
 

@@ -23,7 +23,7 @@ enum step {
     QUEUED,  /* which of queued_types, length (16 bits), content: from this rank's main thread */
     INTERRUPT,
     DIED,     /* a rank: the supervisor says so */
-    ANSWERED, /* enum connector_state: what becomes of this rank's own call; if it is DONE: a line */
+    ANSWERED, /* enum connector_state: what becomes of this rank's own call; if DONE: a line */
     STEPS,
     AT_ONCE = 0x80 /* nothing is served between this step and the next */
 };

@@ -177,8 +177,8 @@ struct sent_frame {
     size_t size;
 };
 
-/* A job in which one member sends these `count` frames, then `raw` bytes, and closes its connection:
- * all other ranks end with `status`. */
+/* A job in which one member sends these `count` frames, then `raw` bytes, and closes its
+ * connection: all other ranks end with `status`. */
 static struct job_of_ranks *send_as_member(const struct sent_frame *frames, int count,
                                            const void *raw, size_t size, enum status status)
 {

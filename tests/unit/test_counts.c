@@ -1,6 +1,6 @@
 /*
- * test_counts.c - counts per sender and receiver: distributions add up exactly and have the form that
- * their names promise; files are read as they are written, or refused by name and line.
+ * test_counts.c - counts per sender and receiver: distributions add up exactly and have the form
+ * that their names promise; files are read as they are written, or refused by name and line.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 
 #define ORDERED_MOST 33 /* ranks */
 
-/* Parents of the relative ranks 0, 1, ... and the rounds in which they receive from them, as digits;
- * '-' is the root's. */
+/* Parents of the relative ranks 0, 1, ... and the rounds in which they receive from them, as
+ * digits; '-' is the root's. */
 static const struct example {
     const char *name;
     tree_shape *shape;

@@ -70,8 +70,8 @@ static void test_many_causes(void **state)
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
 }
 
-/* Failures because of one peer, and pairs that no transport connects, are named once, whatever their
- * sentences. */
+/* Failures because of one peer, and pairs that no transport connects, are named once, whatever
+ * their sentences. */
 static void test_peers_alike(void **state)
 {
     (void)state;
