@@ -4,14 +4,16 @@
  * The ranks exchange five times. Each exchange needs what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
- * the barrier of its host, which the host's first rank makes. Then each rank binds itself to a core
- * and maps the barrier's memory. 2. places: where a rank is bound, and whether it maps the
- * barrier's memory. Then the report begins: it names each rank's core also where the job fails in
- * the next step. That step finds out whether a host has memory for all of its ranks, writes the
- * schedule of the barrier between hosts, and allocates the buffers. 3. offers: the addresses of a
- * rank's transports. They name its buffers, so they cannot travel before. Then each rank tries to
- * reach its peers. 4. wishes: which transports reach each peer, and the peers to connect. Then all
- * ranks connect. 5. links, to rank 0 only: how they came to be connected, for the report.
+ *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
+ *    core and maps the barrier's memory.
+ * 2. places: where a rank is bound, and whether it maps the barrier's memory. Then the report
+ *    begins: it names each rank's core even if the job fails in the next step. That step checks that
+ *    a host has memory for all of its ranks, writes the schedule of the barrier between hosts, and
+ *    allocates the buffers.
+ * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
+ *    before. Then each rank tries to reach its peers.
+ * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect.
+ * 5. links, to rank 0 only: how they came to be connected, for the report.
  */
 #include "session/setup.h"
 
