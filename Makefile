@@ -4,6 +4,7 @@
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
+#   make against        OLD=PATH: side by side with an older cctest (AGAINST: options of tests/bench/against.py)
 #   make fuzz           fuzz all input from outside (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
@@ -130,6 +131,9 @@ bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
 	    --kernels $(abspath $(BUILD))/tests/bench/kernels $(BENCH)
 
+against: $(binary)
+	$(Q)tests/bench/against.py $(or $(OLD),$(error give OLD=PATH, the binary to compare with)) $(abspath $(binary)) $(AGAINST)
+
 grain: $(binary)
 	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)
 
@@ -156,4 +160,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check culprit fuzzers fuzz campaign bench grain scale install uninstall clean
+.PHONY: FORCE all tests check culprit fuzzers fuzz campaign bench against grain scale install uninstall clean

@@ -9,7 +9,7 @@
  * or silent connects to rank 0 itself.
  *
  * The end. The first failure ends the job: rank 0 waits a moment for further reports, prints the
- * culprit on stderr, and sends all ranks the verdict: one exit status for all survivors. Each call
+ * cause on stderr, and sends all ranks the verdict: one exit status for all survivors. Each call
  * below returns the verdict's status as soon as there is one. No call waits for ever: the deadline
  * limits the time in which no rank progresses, a rank that cannot reach rank 0 any more ends by
  * itself, and the helper thread ends a process whose main thread does not react to the end (it may

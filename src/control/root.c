@@ -165,7 +165,7 @@ static void root_drop_own_timeout(struct root *root)
     }
 }
 
-/* Finds the culprit, and ends the job. */
+/* Finds the cause, and ends the job. */
 static void root_judge(struct root *root)
 {
     struct control *control = root->control;
