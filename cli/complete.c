@@ -13,6 +13,7 @@
 #include "cli/options/choices.h"
 #include "cli/options/inject.h"
 #include "cli/options/names.h"
+#include "cli/options/transports.h"
 #include "cli/options/values.h"
 
 #define FILES_TOO ":files"

@@ -1,6 +1,5 @@
 /*
- * choices.c - option values that are lists: algorithms with their own options, transports, counts
- * and groups.
+ * choices.c - option values that are algorithms with their own options, counts, or groups.
  */
 #include "cli/options/choices.h"
 
@@ -9,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/options/names.h"
+#include "cli/options/parameters.h"
 #include "cli/options/values.h"
 
 #define GROUP_MOST 65536 /* ranks of a group */
@@ -37,44 +37,21 @@ enum status choices_default(struct job *job)
     return choice_add(job, &(struct choice){.algorithm = NULL}, "auto");
 }
 
+/* An option of an algorithm as the user wrote it. */
+static struct parameter parameter_of(const struct algorithm *algorithm, const char *key,
+                                     const char *value)
+{
+    return (struct parameter){
+        .kind = "algorithm", .owner = algorithm->name, .key = key, .value = value};
+}
+
 static enum status option_unknown(const struct algorithm *algorithm, const char *key)
 {
-    const char *names[ALGORITHM_OPTIONS_MOST + 1];
-    int count = 0;
-    while (count < ALGORITHM_OPTIONS_MOST && algorithm->options[count].name) {
-        names[count] = algorithm->options[count].name;
-        count++;
-    }
-    names[count] = NULL;
-    if (count == 0)
-        return fail(STATUS_USAGE, "algorithm %s has no option '%s': it takes none, leave it out",
-                    algorithm->name, key);
-    char what[96];
-    snprintf(what, sizeof what, "option of algorithm %s", algorithm->name);
-    return unknown_name(key, what, names, NULL);
-}
-
-static enum status number_read(const struct algorithm *algorithm,
-                               const struct algorithm_option *option, const char *text, long *to)
-{
-    long long value;
-    const char *why = whole_parse(text, option->least, option->most, &value);
-    if (why)
-        return fail(STATUS_USAGE, "%s '%s' of algorithm %s %s: give a whole number from %ld to %ld",
-                    option->name, text, algorithm->name, why, option->least, option->most);
-    *to = (long)value;
-    return STATUS_OK;
-}
-
-static enum status word_read(const struct algorithm *algorithm,
-                             const struct algorithm_option *option, const char *text, long *to)
-{
-    for (*to = 0; option->words[*to]; ++*to)
-        if (strcmp(option->words[*to], text) == 0)
-            return STATUS_OK;
-    char what[96];
-    snprintf(what, sizeof what, "value of %s of algorithm %s", option->name, algorithm->name);
-    return unknown_name(text, what, option->words, NULL);
+    const struct parameter parameter = parameter_of(algorithm, key, NULL);
+    const char *names[ALGORITHM_OPTIONS_MOST + 1] = {NULL};
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
+        names[i] = algorithm->options[i].name;
+    return parameter_unknown(&parameter, names);
 }
 
 static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
@@ -119,17 +96,6 @@ struct choice_reader {
     unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST]; /* bits of the options that were given */
 };
 
-/* Refuses an option that is given twice. */
-static enum status option_once(unsigned *seen, int index, const char *key,
-                               const struct algorithm *algorithm)
-{
-    if (*seen >> index & 1)
-        return fail(STATUS_USAGE, "option %s of algorithm %s is given twice: give it once", key,
-                    algorithm->name);
-    *seen |= 1u << index;
-    return STATUS_OK;
-}
-
 /* "inter.radix=4": an option of a part's algorithm. */
 static enum status part_option_read(struct choice_reader *reader, const char *key,
                                     const char *value)
@@ -144,13 +110,15 @@ static enum status part_option_read(struct choice_reader *reader, const char *ke
     int index = choice_option_index(part->algorithm, name, strlen(name));
     if (index < 0)
         return option_unknown(part->algorithm, name);
-    enum status status = option_once(&reader->part_seen[part_index], index, key, choice->algorithm);
+    struct parameter parameter = parameter_of(choice->algorithm, key, value);
+    enum status status = parameter_once(&parameter, &reader->part_seen[part_index], index);
     if (status != STATUS_OK)
         return status;
     const struct algorithm_option *option = &part->algorithm->options[index];
+    parameter = parameter_of(part->algorithm, name, value);
     if (option->kind == OPTION_WORD)
-        return word_read(part->algorithm, option, value, &part->options[index]);
-    return number_read(part->algorithm, option, value, &part->options[index]);
+        return parameter_word(&parameter, option->words, &part->options[index]);
+    return parameter_number(&parameter, option->least, option->most, &part->options[index]);
 }
 
 static enum status own_option_read(struct choice_reader *reader, const char *key, const char *value)
@@ -160,15 +128,16 @@ static enum status own_option_read(struct choice_reader *reader, const char *key
     int i = choice_option_index(algorithm, key, strlen(key));
     if (i < 0)
         return option_unknown(algorithm, key);
-    enum status status = option_once(&reader->seen, i, key, algorithm);
+    const struct parameter parameter = parameter_of(algorithm, key, value);
+    enum status status = parameter_once(&parameter, &reader->seen, i);
     if (status != STATUS_OK)
         return status;
     const struct algorithm_option *option = &algorithm->options[i];
     switch (option->kind) {
     case OPTION_NUMBER:
-        return number_read(algorithm, option, value, &choice->options[i]);
+        return parameter_number(&parameter, option->least, option->most, &choice->options[i]);
     case OPTION_WORD:
-        return word_read(algorithm, option, value, &choice->options[i]);
+        return parameter_word(&parameter, option->words, &choice->options[i]);
     case OPTION_PART:
         return part_read(choice, option, value, &choice->parts[i]);
     case OPTION_GROUPS:
@@ -187,11 +156,10 @@ static enum status options_read(struct choice_reader *reader, const char *text)
         char key[ITEM_MOST];
         while (list_next(&rest, ':', key)) {
             char *equals = strchr(key, '=');
-            if (!equals)
-                return fail(STATUS_USAGE,
-                            "'%s' behind algorithm %s is not KEY=VALUE: write %s:%s=VALUE", key,
-                            algorithm->name, algorithm->name,
-                            algorithm->options[0].name ? algorithm->options[0].name : "key");
+            if (!equals) {
+                const struct parameter parameter = parameter_of(algorithm, key, NULL);
+                return parameter_incomplete(&parameter, algorithm->options[0].name);
+            }
             *equals = '\0';
             if ((strchr(key, '.') != NULL) != of_parts)
                 continue;
@@ -266,61 +234,6 @@ static json_t *algorithm_show(const struct option_row *option, const struct job 
     return names;
 }
 
-/* Transports. */
-
-static enum status transport_add(const struct argument *argument, struct job *job, const char *name,
-                                 int *count)
-{
-    const struct transport *transport = transport_find(name);
-    if (!transport)
-        return unknown_transport(name);
-    for (int i = 0; i < *count; i++)
-        if (job->transports[i] == transport)
-            return argument_refuse(argument, "names a transport twice", "name each once");
-    const char *why = transport->unavailable ? transport->unavailable() : NULL;
-    if (why)
-        return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", name, why);
-    job->transports[(*count)++] = transport;
-    return STATUS_OK;
-}
-
-static enum status transport_read(const struct argument *argument, struct job *job)
-{
-    int count = 0;
-    job->transports_auto = strcmp(argument->text, "auto") == 0;
-    for (int i = 0; job->transports_auto && transports[i] && count < TRANSPORTS_MOST; i++)
-        job->transports[count++] = transports[i];
-    const char *list = job->transports_auto ? NULL : argument->text;
-    if (list && strstr(list, "auto"))
-        return argument_refuse(argument, "names others beside auto, which allows any",
-                               "write auto alone, or leave it out");
-    char item[ITEM_MOST];
-    while (list_next(&list, ',', item)) {
-        enum status status = count < TRANSPORTS_MOST
-                                 ? transport_add(argument, job, item, &count)
-                                 : argument_refuse(argument, "is too long", "name fewer");
-        if (status != STATUS_OK)
-            return status;
-    }
-    job->transports[count] = NULL;
-    return STATUS_OK;
-}
-
-/* `auto` allows the same as a list of all transports, so the names are compared. */
-static json_t *transport_compare(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    json_t *names = json_array();
-    for (int i = 0; job->transports[i]; i++)
-        json_array_append_new(names, json_string(job->transports[i]->name));
-    return names;
-}
-
-static json_t *transport_show(const struct option_row *option, const struct job *job)
-{
-    return job->transports_auto ? json_string("auto") : transport_compare(option, job);
-}
-
 /* Counts and groups. */
 
 static enum status counts_parse(const struct argument *argument, struct job *job)
@@ -373,5 +286,3 @@ const struct option_kind kind_counts = {
     .parse = counts_parse, .show = counts_show, .compare = counts_compare};
 const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
 const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
-const struct option_kind kind_transport = {
-    .parse = transport_read, .show = transport_show, .compare = transport_compare};

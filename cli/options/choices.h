@@ -1,12 +1,12 @@
 /*
- * choices.h - option values that are lists of algorithms or transports, counts, and groups.
+ * choices.h - option values that are algorithms with their own options, counts, or groups.
  */
 #ifndef CCTEST_CLI_OPTIONS_CHOICES_H
 #define CCTEST_CLI_OPTIONS_CHOICES_H
 
 #include "cli/options/option.h"
 
-extern const struct option_kind kind_algorithm, kind_transport, kind_counts, kind_shape;
+extern const struct option_kind kind_algorithm, kind_counts, kind_shape;
 
 /* Adds "auto", which picks an algorithm for each size once the ranks are known. */
 enum status choices_default(struct job *job);

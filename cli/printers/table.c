@@ -150,11 +150,9 @@ static void table_begin(struct report *report, const struct job *job,
     fputs("\n# ", out);
     print_picks(out, job);
     print_hosts(table, participants);
-    fprintf(out, " (%s%s); memory %s; transport ", participants->bootstrap,
-            job->bootstrap.as_threads ? ", as threads" : "", job->memory->name);
-    for (int i = 0; !job->transports_auto && job->transports[i]; i++)
-        fprintf(out, "%s%s", i ? "," : "", job->transports[i]->name);
-    fprintf(out, "%s", job->transports_auto ? "auto" : "");
+    fprintf(out, " (%s%s); memory %s; transport %s", participants->bootstrap,
+            job->bootstrap.as_threads ? ", as threads" : "", job->memory->name,
+            job->transports_text);
     if (collective->sized)
         fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
                 job->reduction ? job->reduction->name : "",

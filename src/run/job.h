@@ -43,6 +43,7 @@ struct injection {
 #define CANDIDATES_MOST     64
 #define CANDIDATE_TEXT_MOST 256
 #define TRANSPORTS_MOST     8
+#define TRANSPORT_LIST_MOST 1024 /* bytes of -x */
 #define ROOT_ALL            (-1)
 
 /* An algorithm that the job is to run. */
@@ -58,8 +59,10 @@ struct job {
     struct candidate candidates[CANDIDATES_MOST];
     int candidate_count;
     bool choices_all; /* `-a all`: leave out algorithms that refuse the ranks */
-    const struct transport *transports[TRANSPORTS_MOST + 1]; /* ended by NULL */
-    bool transports_auto;
+    struct transport_choice transports[TRANSPORTS_MOST + 1]; /* ended by a NULL transport */
+    const char *transports_text;                             /* as the user wrote it; "auto" */
+    char transport_values[TRANSPORT_LIST_MOST]; /* texts that settings of `transports` point to: a
+                                                   copy of a job refers to those of the original */
     const struct memory_kind *memory;
     size_t smallest, largest; /* bytes */
     size_t factor, increment; /* one of them is 0 */

@@ -15,19 +15,28 @@
 #include "base/text.h"
 
 #define LINKS_TRANSPORTS_MOST 8 /* a byte holds one bit for each */
-#define REASON_MOST           TRANSPORT_ADDRESS_MOST
+#define OFFER_MOST            TRANSPORT_ADDRESS_MOST
+#define REASON_MOST           (OFFER_MOST + 64)
+_Static_assert(TRANSPORT_REASON_MOST <= OFFER_MOST, "a reason fits into an offer");
 
 struct link {
     const struct transport *transport;
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
     struct endpoint *endpoint; /* NULL: not usable on this rank */
     bool used;                 /* it connects at least one peer */
 };
 
 /* What a rank says of one of its transports. */
 struct transport_offer {
-    enum { OFFER_NONE, OFFER_ADDRESS, OFFER_REASON } kind; /* a reason says why it is unusable */
-    size_t size;
-    char data[REASON_MOST];
+    enum {
+        OFFER_NONE,
+        OFFER_ADDRESS,
+        OFFER_ABSENT,  /* the reason of unavailable() */
+        OFFER_REFUSED, /* that of open() */
+        OFFERS
+    } kind;
+    size_t size; /* of a reason: without a 0 */
+    char data[OFFER_MOST];
 };
 
 struct links {
@@ -41,6 +50,7 @@ struct links {
     unsigned char *back;   /* and for each that reaches this rank from there */
     unsigned char *wanted; /* for each peer: the wishes of both ends */
     struct transport_offer *offers; /* `count` of each rank, until all are connected */
+    struct fallbacks fallbacks;     /* those that this rank reports, once all are connected */
 };
 
 static struct transport_offer *offers_of(const struct links *links, int rank)
@@ -48,26 +58,38 @@ static struct transport_offer *offers_of(const struct links *links, int rank)
     return &links->offers[(size_t)rank * (size_t)links->count];
 }
 
-/* Opens the endpoint of a transport. One that this machine cannot use is no failure. */
-static enum status link_open(struct link *link, const struct transport_config *config,
+/* Opens the endpoint of a transport. One that this rank cannot use is no failure, unless the user
+ * named it. */
+static enum status link_open(struct link *link, const struct transport_config *shared, bool named,
                              struct transport_offer *offer)
 {
-    const char *reason = link->transport->unavailable();
-    if (reason) {
-        offer->kind = OFFER_REASON;
-        snprintf(offer->data, sizeof offer->data, "%s", reason);
-        offer->size = strlen(offer->data);
+    const struct transport *transport = link->transport;
+    const char *absent = transport->unavailable ? transport->unavailable() : NULL;
+    struct transport_config config = *shared;
+    char reason[TRANSPORT_REASON_MOST] = "";
+    enum status status = STATUS_UNAVAILABLE;
+    config.settings = link->settings;
+    if (!absent)
+        status = transport->open(&config, &link->endpoint, reason);
+    if (status == STATUS_UNAVAILABLE) {
+        if (absent)
+            snprintf(reason, sizeof reason, "%s", absent);
+        if (named)
+            return fail(STATUS_UNAVAILABLE, "transport %s cannot be used on rank %d: %s",
+                        transport->name, config.rank, reason);
+        offer->kind = absent ? OFFER_ABSENT : OFFER_REFUSED;
+        offer->size = strlen(reason);
+        memcpy(offer->data, reason, offer->size);
         return STATUS_OK;
     }
-    enum status status = link->transport->open(config, &link->endpoint);
     if (status == STATUS_OK) {
         offer->kind = OFFER_ADDRESS;
-        offer->size = link->transport->address(link->endpoint, offer->data);
+        offer->size = transport->address(link->endpoint, offer->data);
     }
     return status;
 }
 
-enum status links_open(const struct transport *const *allowed,
+enum status links_open(const struct transport_choice *allowed,
                        const struct transport_config *config, struct links **result)
 {
     struct links *links = calloc(1, sizeof *links);
@@ -77,8 +99,10 @@ enum status links_open(const struct transport *const *allowed,
         return fail(STATUS_ERROR, "out of memory for links");
     links->rank = config->rank;
     links->ranks = config->ranks;
-    while (allowed[links->count] && links->count < LINKS_TRANSPORTS_MOST) {
-        links->link[links->count].transport = allowed[links->count];
+    while (allowed[links->count].transport && links->count < LINKS_TRANSPORTS_MOST) {
+        struct link *link = &links->link[links->count];
+        link->transport = allowed[links->count].transport;
+        memcpy(link->settings, allowed[links->count].settings, sizeof link->settings);
         links->count++;
     }
     links->serves = malloc(ranks);
@@ -91,7 +115,8 @@ enum status links_open(const struct transport *const *allowed,
     memset(links->serves, -1, ranks);
     enum status status = STATUS_OK;
     for (int i = 0; i < links->count && status == STATUS_OK; i++)
-        status = link_open(&links->link[i], config, &offers_of(links, links->rank)[i]);
+        status =
+            link_open(&links->link[i], config, allowed[i].named, &offers_of(links, links->rank)[i]);
     return status;
 }
 
@@ -112,9 +137,9 @@ static bool offer_decode(struct transport_offer *offer, struct reader *reader)
 {
     uint32_t kind = read_u32(reader), size = read_u32(reader);
     const unsigned char *data = read_bytes(reader, size);
-    if (!data || size > sizeof offer->data || (kind != OFFER_ADDRESS && kind != OFFER_REASON))
+    if (!data || size > sizeof offer->data || kind == OFFER_NONE || kind >= OFFERS)
         return false;
-    offer->kind = kind == OFFER_ADDRESS ? OFFER_ADDRESS : OFFER_REASON;
+    offer->kind = kind;
     offer->size = size;
     memcpy(offer->data, data, size);
     return true;
@@ -136,27 +161,26 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 /* Wishes. */
 
 /* Can this rank reach `peer` by link `i`? NULL: yes; else why not, valid until the next call. */
-static const char *link_attach(struct links *links, int i, int peer, char text[REASON_MOST + 64])
+static const char *link_attach(struct links *links, int i, int peer, char text[REASON_MOST])
 {
     const struct transport_offer *mine = &offers_of(links, links->rank)[i];
     const struct transport_offer *offer = &offers_of(links, peer)[i];
     const struct link *link = &links->link[i];
     if (!link->endpoint) {
-        snprintf(text, REASON_MOST + 64, "%.*s", (int)mine->size, mine->data);
+        snprintf(text, REASON_MOST, "%.*s", (int)mine->size, mine->data);
         return text;
     }
     if (offer->kind == OFFER_NONE)
         return "it allows other transports";
     if (offer->kind == OFFER_ADDRESS)
         return link->transport->attach(link->endpoint, peer, offer->data, offer->size);
-    snprintf(text, REASON_MOST + 64, "rank %d cannot use it: %.*s", peer, (int)offer->size,
-             offer->data);
+    snprintf(text, REASON_MOST, "rank %d cannot use it: %.*s", peer, (int)offer->size, offer->data);
     return text;
 }
 
 void links_attach(struct links *links)
 {
-    char text[REASON_MOST + 64];
+    char text[REASON_MOST];
     for (int peer = 0; peer < links->ranks; peer++)
         for (int i = 0; i < links->count && peer != links->rank; i++)
             if (!link_attach(links, i, peer, text))
@@ -192,7 +216,7 @@ bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
 /* No transport connects this rank and `peer` both ways: says why not, for each. */
 static enum status links_unreachable(struct links *links, int peer, const struct member *members)
 {
-    char reasons[900], text[REASON_MOST + 64];
+    char reasons[900], text[REASON_MOST];
     struct text list = text_in(reasons, sizeof reasons);
     bool exhausted = false;
     for (int i = 0; i < links->count; i++) {
@@ -214,6 +238,50 @@ static enum status links_unreachable(struct links *links, int peer, const struct
     return fail_peer(REASON_PEER_UNREACHABLE, peer,
                      "no transport that is allowed (-x) connects rank %d on %s and rank %d on %s%s",
                      links->rank, here, peer, there, reasons);
+}
+
+/* Why link `i` does not serve `peer` although it is preferred to the one that does. */
+static void link_explain(struct links *links, int i, int peer)
+{
+    const struct transport_offer *mine = &offers_of(links, links->rank)[i];
+    const struct transport_offer *theirs = &offers_of(links, peer)[i];
+    bool is_mine = mine->kind != OFFER_ADDRESS;
+    const struct transport_offer *offer = is_mine ? mine : theirs;
+    struct fallback fallback = {.cause = FALLBACK_UNREACHABLE,
+                                .pairs = 1,
+                                .low = peer < links->rank ? peer : links->rank,
+                                .high = peer < links->rank ? links->rank : peer,
+                                .rank = is_mine ? links->rank : peer};
+    char text[REASON_MOST];
+    if (offer->kind == OFFER_ABSENT || offer->kind == OFFER_REFUSED) {
+        fallback.cause = offer->kind == OFFER_ABSENT ? FALLBACK_ABSENT : FALLBACK_REFUSED;
+        snprintf(fallback.reason, sizeof fallback.reason, "%.*s", (int)offer->size, offer->data);
+    } else {
+        const char *reason = link_attach(links, i, peer, text);
+        snprintf(fallback.reason, sizeof fallback.reason, "%s",
+                 reason ? reason : "it could not before");
+    }
+    snprintf(fallback.preferred, sizeof fallback.preferred, "%s", links->link[i].transport->name);
+    snprintf(fallback.taken, sizeof fallback.taken, "%s", links_transport(links, peer)->name);
+    fallbacks_add(&links->fallbacks, &fallback);
+}
+
+/* One end of each pair reports: the lower rank if it knows the reason, else the higher one. Local
+ * transports are as good as any on a host, and expected to fail between hosts. */
+static void links_explain(struct links *links, const struct member *members)
+{
+    for (int peer = 0; peer < links->ranks; peer++) {
+        int serves = links->serves[peer];
+        bool remote = members[peer].node != members[links->rank].node;
+        if (serves < 0 || !links->wanted[peer] || links->link[serves].transport->local)
+            continue;
+        for (int i = 0; i < serves; i++) {
+            bool here = links->here[peer] >> i & 1, back = links->back[peer] >> i & 1;
+            if (!here && (links->rank < peer || back) &&
+                !(remote && links->link[i].transport->local))
+                link_explain(links, i, peer);
+        }
+    }
 }
 
 /* Connects the peers that link `i` serves and for which one of `wishes` is set. */
@@ -266,6 +334,8 @@ enum status links_connect(struct links *links, const struct member *members)
         status = link_connect(links, i, LINKS_WISHED | LINKS_ONE_MORE, peers, links->lanes);
     for (int i = 0; status == STATUS_OK && i < links->count; i++)
         status = link_connect(links, i, LINKS_ONE_MORE, peers, links->lanes + 1);
+    if (status == STATUS_OK)
+        links_explain(links, members);
     links_settle(links);
     free(peers);
     return status;
@@ -317,6 +387,11 @@ const char *links_describe(struct links *links, int peer, uint64_t *ns)
         return NULL;
     const struct link *link = &links->link[i];
     return link->transport->describe ? link->transport->describe(link->endpoint, peer, ns) : "";
+}
+
+const struct fallbacks *links_fallbacks(const struct links *links)
+{
+    return &links->fallbacks;
 }
 
 const struct transport *links_transport(const struct links *links, int peer)

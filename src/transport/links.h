@@ -11,14 +11,17 @@
 #define CCTEST_TRANSPORT_LINKS_H
 
 #include "base/bytes.h"
+#include "transport/fallback.h"
 #include "transport/transport.h"
 #include "verdict/rank_state.h"
 
 struct links;
 
-/* `allowed`: transports in the order of preference, ended by NULL. One that cannot be used here is
- * no error. *links is to be closed even after an error; NULL if memory ran out. */
-enum status links_open(const struct transport *const *allowed,
+/* `allowed`: transports in the order of preference, ended by a NULL transport; the texts of their
+ * settings are valid until links_close(). STATUS_UNAVAILABLE if one that the user named cannot be
+ * used here; another is no error. *links is to be closed even after an error; NULL if memory ran
+ * out. */
+enum status links_open(const struct transport_choice *allowed,
                        const struct transport_config *config, struct links **links);
 
 /* For each allowed transport, its address or the reason why it cannot be used. */
@@ -56,6 +59,10 @@ struct idle_report links_idle_report(const struct links *links);
 /* The words of the transport's describe() for the link to `peer`; "" if it has none; NULL: the peer
  * is not connected. */
 const char *links_describe(struct links *links, int peer, uint64_t *ns);
+
+/* Why peers that are connected are served by another transport than the one that comes first. Of
+ * the two ends of a pair, one has it. Empty before links_connect(). */
+const struct fallbacks *links_fallbacks(const struct links *links);
 
 /* The transport that serves `peer`; NULL for this rank itself. */
 const struct transport *links_transport(const struct links *links, int peer);

@@ -70,6 +70,32 @@ struct idle_report {
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
 void traffic_add(struct traffic *sum, const struct traffic *more, int sign);
 
+enum transport_option_kind {
+    TRANSPORT_OPTION_NUMBER,
+    TRANSPORT_OPTION_WORD, /* one of `words` */
+    TRANSPORT_OPTION_TEXT, /* any text without a comma; the transport reads it in open() */
+};
+
+/* An option of one transport, which the user writes behind its name: "tcp:name=value". */
+struct transport_option {
+    const char *name; /* "gid" */
+    enum transport_option_kind kind;
+    const char *values;       /* as help shows them: "0..255", "memory|cq", "NAME[:PORT]+..." */
+    const char *help;         /* one line */
+    long least, most;         /* NUMBER: bounds */
+    const char *const *words; /* WORD: ended by NULL */
+    bool per_rank;            /* each rank may have a value of its own; else all must agree */
+};
+
+#define TRANSPORT_OPTIONS_MOST 16
+
+/* The value of an option. */
+struct transport_setting {
+    bool given;
+    long number;      /* NUMBER: the value; WORD: its index in `words` */
+    const char *text; /* TEXT: as the user wrote it, never empty */
+};
+
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
@@ -83,9 +109,11 @@ struct transport_config {
     const struct region *regions; /* the buffers of this rank, which peers may read in place; valid
                                      during open() only */
     int region_count;
-    const char *interface;       /* address or device name to listen on; NULL: any */
-    bool watches;                /* wait_stats() will be called */
-    const unsigned char *secret; /* 32 bytes that peers must prove to know */
+    const char *interface;                    /* address or device name to listen on; NULL: any */
+    const struct transport_setting *settings; /* by index in transport->options; NULL: none is
+                                                 given; valid until close() */
+    bool watches;                             /* wait_stats() will be called */
+    const unsigned char *secret;              /* 32 bytes that peers must prove to know */
     double timeout;          /* seconds without progress that end the job. The transport does not
                                     count them, but fits its retries into them. */
     const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
@@ -110,21 +138,27 @@ struct channel {
 };
 
 struct transport {
-    const char *name;    /* "shm" */
-    const char *summary; /* one line for `cctest info` */
+    const char *name;                       /* "shm" */
+    const char *summary;                    /* one line for `cctest info` */
+    const struct transport_option *options; /* ended by a NULL name; NULL: it has none */
+    bool local; /* it connects ranks of one host alone, so it is not missed between hosts */
 
     /* NULL if this machine can use the transport, else why not, and which package is missing.
      * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */
     const char *(*unavailable)(void);
 
-    /* Makes an endpoint; keeps a copy of the config. */
-    enum status (*open)(const struct transport_config *config, struct endpoint **endpoint);
+    /* Makes an endpoint; keeps a copy of the config. STATUS_UNAVAILABLE: it cannot be used here:
+     * writes why into `reason` (TRANSPORT_REASON_MOST bytes; one clause, with what to do), and
+     * records no failure. Other errors are recorded with fail(). */
+    enum status (*open)(const struct transport_config *config, struct endpoint **endpoint,
+                        char *reason);
 
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
     size_t (*address)(struct endpoint *endpoint, void *blob);
 
     /* NULL if this endpoint can reach `peer`, whose address is `blob` (checked as input from
-     * outside). Else the reason, valid until the next attach. Keeps what it needs of `blob`. */
+     * outside). Else the reason, valid until the next attach. Keeps what it needs of `blob`. Asked
+     * again about a peer that it did not reach. */
     const char *(*attach)(struct endpoint *endpoint, int peer, const void *blob, size_t size);
 
     /* Makes channels in both directions to `peers`, which are attached, on lanes 0 .. lanes - 1.
@@ -179,10 +213,18 @@ struct transport {
 };
 
 #define TRANSPORT_ADDRESS_MOST 512
+#define TRANSPORT_REASON_MOST  512
 
 /* Ended by NULL, in the order of preference for `-x auto`; transports/list.c names them. */
 extern const struct transport *const transports[];
 const struct transport *transport_find(const char *name);
+
+/* A transport that the user allows. */
+struct transport_choice {
+    const struct transport *transport; /* NULL ends a list */
+    bool named; /* by the user: if it cannot be used, the job ends; else another is taken */
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
+};
 
 /* Posts a transfer (kind, layouts, length, grain, limit, moved set; done 0) and starts its cursors:
  * `cursor` on what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete

@@ -69,7 +69,7 @@ static bool wishes_accepted(struct links *links, enum spoil spoil)
 static void test_invalid_data(void **state)
 {
     (void)state;
-    const struct transport *const allowed[] = {transport_find("tcp"), NULL};
+    const struct transport_choice allowed[] = {{.transport = transport_find("tcp")}, {0}};
     const struct transport_config config = {
         .ranks = 2, .local_ranks = 2, .secret = world_secret, .timeout = 1};
     for (enum spoil spoil = 0; spoil < SPOILS; spoil++) {
@@ -88,7 +88,7 @@ static void test_other_transports(void **state)
 {
     (void)state;
     static const struct member members[2] = {{.host = "here"}, {.host = "there"}};
-    const struct transport *const allowed[] = {transport_find("tcp"), NULL};
+    const struct transport_choice allowed[] = {{.transport = transport_find("tcp")}, {0}};
     const struct transport_config config = {
         .ranks = 2, .local_ranks = 2, .secret = world_secret, .timeout = 1};
     const unsigned char wishes[] = {0, LINKS_WISHED};

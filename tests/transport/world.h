@@ -266,6 +266,7 @@ static inline void rank_open(struct rank *rank)
 {
     struct world *world = rank->world;
     struct transport_config config = world->config;
+    char reason[TRANSPORT_REASON_MOST];
     config.rank = rank->number;
     config.ranks = config.local_ranks = world->ranks;
     config.has_core = !(world->coreless >> rank->number & 1);
@@ -278,7 +279,7 @@ static inline void rank_open(struct rank *rank)
     rank->tick = (struct tick){.call = world->tick ? world->tick : rank_tick, .argument = rank};
     config.tick = &rank->tick;
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
-    require(rank, world->transport->open(&config, &rank->endpoint) == STATUS_OK);
+    require(rank, world->transport->open(&config, &rank->endpoint, reason) == STATUS_OK);
     world->blob_size[rank->number] =
         world->transport->address(rank->endpoint, world->blob[rank->number]);
     require(rank, world->blob_size[rank->number] <= TRANSPORT_ADDRESS_MOST);

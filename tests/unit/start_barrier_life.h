@@ -201,7 +201,10 @@ static bool life_link(struct life *life)
             wishes[schedule->operations[i].peer] =
                 life->scenario->lane ? LINKS_ONE_MORE : LINKS_WISHED;
     struct bytes share = {0};
-    require(life, links_open(transports, &config, &runner->links) == STATUS_OK);
+    struct transport_choice allowed[TRANSPORTS_MOST + 1] = {{.transport = NULL}};
+    for (int i = 0; transports[i]; i++)
+        allowed[i].transport = transports[i];
+    require(life, links_open(allowed, &config, &runner->links) == STATUS_OK);
     links_encode_offers(runner->links, &share);
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "address",
                                   link_offers_decode, runner->links) == STATUS_OK);

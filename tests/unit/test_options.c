@@ -70,8 +70,9 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.candidate_count, 1);
     assert_string_equal(o.job.candidates[0].text, "auto");
     assert_string_equal(o.job.memory->name, "host");
-    assert_true(o.job.transports_auto);
-    assert_non_null(o.job.transports[0]);
+    assert_string_equal(o.job.transports_text, "auto");
+    assert_non_null(o.job.transports[0].transport);
+    assert_false(o.job.transports[0].named);
     assert_int_equal(o.job.smallest, 1024);
     assert_int_equal(o.job.largest, 16 << 20);
     assert_int_equal(o.job.factor, 4);
@@ -108,9 +109,9 @@ static void flags_reach_the_job(void **state)
     assert_string_equal(o.job.collective->name, "broadcast");
     assert_int_equal(o.job.candidate_count, 2);
     assert_string_equal(o.job.candidates[1].text, "chain");
-    assert_string_equal(o.job.transports[0]->name, "tcp");
-    assert_string_equal(o.job.transports[1]->name, "shm");
-    assert_null(o.job.transports[2]);
+    assert_string_equal(o.job.transports[0].transport->name, "tcp");
+    assert_string_equal(o.job.transports[1].transport->name, "shm");
+    assert_null(o.job.transports[2].transport);
     assert_string_equal(o.job.memory->name, "shared");
     assert_int_equal(o.job.smallest, 8);
     assert_int_equal(o.job.largest, 1 << 30);

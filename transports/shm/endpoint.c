@@ -48,8 +48,10 @@ static void shm_endpoint_size(struct shm_endpoint *endpoint)
     endpoint->budget = share < SEGMENT_BYTES ? share : SEGMENT_BYTES;
 }
 
-static enum status shm_open(const struct transport_config *config, struct endpoint **opened)
+static enum status shm_open(const struct transport_config *config, struct endpoint **opened,
+                            char *reason)
 {
+    (void)reason;
     struct shm_endpoint *endpoint = calloc(1, sizeof(*endpoint));
     if (!endpoint)
         return fail(STATUS_ERROR, "out of memory for the shm transport");
@@ -212,6 +214,7 @@ static void shm_close(struct endpoint *base)
 const struct transport transport_shm = {
     .name = "shm",
     .summary = "ranks of one node, through shared memory",
+    .local = true,
     .unavailable = shm_unavailable,
     .open = shm_open,
     .address = shm_address,

@@ -25,8 +25,10 @@
 
 static void tcp_close(struct endpoint *base);
 
-static enum status tcp_open(const struct transport_config *config, struct endpoint **result)
+static enum status tcp_open(const struct transport_config *config, struct endpoint **result,
+                            char *reason)
 {
+    (void)reason;
     struct tcp_endpoint *endpoint = calloc(1, sizeof(*endpoint));
     if (!endpoint)
         return fail(STATUS_ERROR, "out of memory for a tcp endpoint");
