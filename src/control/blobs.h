@@ -10,9 +10,15 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-enum exchange { EXCHANGE_ALLGATHER, EXCHANGE_GATHER, EXCHANGES };
+enum exchange {
+    EXCHANGE_ALLGATHER,
+    EXCHANGE_GATHER,
+    EXCHANGE_PEERS, /* each rank gets what is addressed to it, and nothing else */
+    EXCHANGES
+};
 
-/* One rank's share of an exchange each, in rank order. Freed with blobs_free(). */
+/* One rank's share of an exchange each, in rank order; of EXCHANGE_PEERS one blob, this rank's
+ * parcels (messages.h). Freed with blobs_free(). */
 struct blobs {
     int count;
     void **data; /* NULL where the size is 0 */

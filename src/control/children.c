@@ -41,16 +41,19 @@ void child_links_watch(struct child_links *children, struct pollfd *set)
     children->watched = children->count;
 }
 
+void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size)
+{
+    if (child->wire.fd < 0 || wire_put(&child->wire, rank, type, data, size))
+        return;
+    say("out of memory for a message of %zu bytes to rank %d", size, child->rank);
+    child->broken = true;
+}
+
 void child_links_send(struct child_links *children, int rank, int type, const void *data,
                       size_t size)
 {
-    for (int i = 0; i < children->count; i++) {
-        struct child_link *child = &children->list[i];
-        if (child->wire.fd >= 0 && !wire_put(&child->wire, rank, type, data, size)) {
-            say("out of memory for a message of %zu bytes to rank %d", size, child->rank);
-            child->broken = true;
-        }
-    }
+    for (int i = 0; i < children->count; i++)
+        child_link_send(&children->list[i], rank, type, data, size);
 }
 
 void child_links_flush(struct child_links *children)

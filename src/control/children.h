@@ -37,7 +37,8 @@ struct child_links {
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
 /* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
 void child_links_watch(struct child_links *children, struct pollfd *set);
-/* To all of them, in the name of `rank`. */
+/* To one, or to all of them, in the name of `rank`. */
+void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size);
 void child_links_send(struct child_links *children, int rank, int type, const void *data,
                       size_t size);
 void child_links_flush(struct child_links *children);

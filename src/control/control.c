@@ -134,6 +134,7 @@ static struct control *control_create(const struct membership *membership,
     control_set_pace(control);
     control->options = strdup(config->options ? config->options : "");
     control->members = calloc((size_t)membership->ranks, sizeof *control->members);
+    control->lost = calloc((size_t)membership->ranks, sizeof *control->lost);
     control->log = log_current();
     control->wake = control->signals = control->helper.lost = -1;
     control->helper.listeners = membership->listeners;
@@ -143,10 +144,11 @@ static struct control *control_create(const struct membership *membership,
     atomic_store(&control->progress.operation, -1);
     atomic_store(&control->progress.peer, -1);
     atomic_store(&control->progress.phase, PHASE_JOIN);
-    if (control->options && control->members && sodium_init() >= 0)
+    if (control->options && control->members && control->lost && sodium_init() >= 0)
         return control;
     free(control->options);
     free(control->members);
+    free(control->lost);
     free(control);
     return NULL;
 }
@@ -232,6 +234,11 @@ bool control_ended(const struct control *control)
 bool control_is_late(const struct control *control)
 {
     return atomic_load_explicit(&control->state, memory_order_relaxed) == JOB_LATE;
+}
+
+bool control_lost(const struct control *control, int peer)
+{
+    return atomic_load_explicit(&control->lost[peer], memory_order_relaxed);
 }
 
 struct progress *control_progress(struct control *control)
@@ -378,9 +385,10 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
                              ? fail(STATUS_ERROR, "out of memory for this rank's %s data", what)
                              : share_exchange(control, kind, share, &result);
     bytes_free(share);
-    bool is_wanted = kind == EXCHANGE_ALLGATHER || control_rank(control) == 0;
+    bool is_wanted = kind != EXCHANGE_GATHER || control_rank(control) == 0;
+    int count = kind == EXCHANGE_PEERS ? 1 : control_ranks(control);
     if (status == STATUS_OK && is_wanted &&
-        !blobs_decode(result->data, result->size, control_ranks(control), blobs)) {
+        !blobs_decode(result->data, result->size, count, blobs)) {
         blobs_free(blobs);
         status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
                                     "rank 0 sent what it should not");
@@ -418,6 +426,7 @@ void control_close(struct control *control)
         free(control->mailbox.algorithms[i]);
     free(control->mailbox.algorithms);
     free(control->members);
+    free(control->lost);
     free(control->errors);
     free(control->options);
     sodium_memzero(&control->membership, sizeof control->membership);

@@ -43,8 +43,9 @@ int control_ranks(const struct control *control);
 const struct member *control_members(const struct control *control); /* control_ranks() of them */
 
 /* Sends `share`, this rank's <what> data, to all ranks, or (EXCHANGE_GATHER) to rank 0. `blobs` is
- * empty at the others then. Frees the bytes of `share`. All ranks call it in the same order. It
- * blocks, and returns the verdict's status when the job ends meanwhile. */
+ * empty at the others then. EXCHANGE_PEERS: see exchange_with_peers(). Frees the bytes of `share`.
+ * All ranks call it in the same order. It blocks, and returns the verdict's status when the job
+ * ends meanwhile. */
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
                              const char *what, struct blobs *blobs);
 
@@ -54,6 +55,11 @@ bool control_ended(const struct control *control);
 /* Has no rank of the job progressed for the timeout? A rank that waits outside of a schedule then
  * fails, and names the rank that it waits for: rank 0 gives the verdict in a moment. */
 bool control_is_late(const struct control *control);
+
+/* Is `peer` known to be dead? Cheap: one relaxed load. Rank 0 knows it of every rank, another rank
+ * of its parent and its children, and of all that its supervisor reports. The other ranks learn it
+ * with the verdict, GRACE_SECONDS later. */
+bool control_lost(const struct control *control, int peer);
 struct progress *control_progress(struct control *control);
 /* Enters a phase, and reports it to rank 0 at once: the rank may die in it. */
 void control_enter(struct control *control, enum phase phase);

@@ -3,6 +3,12 @@
  */
 #include "control/exchange.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "control/messages.h"
+
 enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
                             const char *what,
                             bool (*decode)(void *argument, int rank, struct reader *reader),
@@ -13,5 +19,94 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
     if (status == STATUS_OK)
         status = blobs_read(&blobs, control_rank(control), what, decode, argument);
     blobs_free(&blobs);
+    return status;
+}
+
+/* A peer, and its place in the caller's list. */
+struct addressee {
+    int peer, place;
+};
+
+static int addressee_compare(const void *a, const void *b)
+{
+    return ((const struct addressee *)a)->peer - ((const struct addressee *)b)->peer;
+}
+
+/* The parcels that a rank sends and receives, as its caller lays them out. */
+struct parcel_exchange {
+    struct addressee *addressees; /* ascending */
+    int count;
+    const char *mine;
+    char *theirs;
+    size_t each;
+    const char *what;
+};
+
+static void parcels_encode(const struct parcel_exchange *exchange, struct bytes *share)
+{
+    if (exchange->count > 0)
+        parcels_encode_size(exchange->each, share);
+    for (int i = 0; i < exchange->count; i++) {
+        const struct addressee *to = &exchange->addressees[i];
+        parcels_encode_next(to->peer, exchange->mine + (size_t)to->place * exchange->each,
+                            exchange->each, share);
+    }
+}
+
+#define RUN_SAME "check that all ranks run the same version of cctest"
+
+/* The parcels have come from the peers to which this rank sent its own, and no others. */
+static enum status parcels_take(const struct parcel_exchange *exchange,
+                                const struct parcels *parcels, int rank)
+{
+    for (int i = 0; i < exchange->count || i < parcels->count; i++) {
+        const struct addressee *from = &exchange->addressees[i];
+        int peer = -1;
+        const unsigned char *parcel = i < parcels->count ? parcels_at(parcels, i, &peer) : NULL;
+        if (i < exchange->count && (!parcel || from->peer < peer))
+            return fail_peer(REASON_PEER_INVALID, from->peer,
+                             "rank %d sent no %s data to rank %d, which sent it some: " RUN_SAME,
+                             from->peer, exchange->what, rank);
+        if (i == exchange->count || peer < from->peer)
+            return fail_peer(REASON_PEER_INVALID, peer,
+                             "rank %d sent %s data to rank %d, which sent it none: " RUN_SAME, peer,
+                             exchange->what, rank);
+        memcpy(exchange->theirs + (size_t)from->place * exchange->each, parcel, exchange->each);
+    }
+    return STATUS_OK;
+}
+
+static enum status parcels_exchange(struct control *control, const struct parcel_exchange *exchange)
+{
+    struct bytes share = {0};
+    struct blobs blobs;
+    struct parcels parcels;
+    int rank = control_rank(control);
+    parcels_encode(exchange, &share);
+    enum status status = control_exchange(control, EXCHANGE_PEERS, &share, exchange->what, &blobs);
+    if (status == STATUS_OK) {
+        bool valid =
+            parcels_decode(blobs.data[0], blobs.size[0], rank, control_ranks(control), &parcels) &&
+            (exchange->count == 0 || parcels.count == 0 || parcels.each == exchange->each);
+        status = valid ? parcels_take(exchange, &parcels, rank)
+                       : fail(STATUS_ERROR, "rank 0 delivered invalid %s data: " RUN_SAME,
+                              exchange->what);
+    }
+    blobs_free(&blobs);
+    return status;
+}
+
+enum status exchange_with_peers(struct control *control, const int *peers, int count,
+                                const void *mine, size_t each, void *theirs, const char *what)
+{
+    struct addressee *addressees = calloc((size_t)count + 1, sizeof *addressees);
+    if (!addressees)
+        return fail(STATUS_ERROR, "out of memory for the %s data of %d peers", what, count);
+    for (int i = 0; i < count; i++)
+        addressees[i] = (struct addressee){peers[i], i};
+    qsort(addressees, (size_t)count, sizeof *addressees, addressee_compare);
+    const struct parcel_exchange exchange = {addressees, count, mine, theirs, each, what};
+    enum status status = parcels_exchange(control, &exchange);
+    free(addressees);
     return status;
 }

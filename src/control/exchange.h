@@ -14,4 +14,12 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
                             bool (*decode)(void *argument, int rank, struct reader *reader),
                             void *argument);
 
+/* Sends `each` bytes of <what> data to each of `peers`, in their order in `mine`, and receives as
+ * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank cost
+ * little in jobs of any size. All ranks call it in the same order as their other exchanges, if need
+ * be with no peers. Errors: a peer that does not exchange with this rank, naming it; else as
+ * control_exchange(). */
+enum status exchange_with_peers(struct control *control, const int *peers, int count,
+                                const void *mine, size_t each, void *theirs, const char *what);
+
 #endif

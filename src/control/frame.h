@@ -31,6 +31,7 @@ enum frame_type {
     FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_LATE = 16, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
+    FRAME_DELIVERY,  /* from rank 0, to one rank: what the exchange gave for it alone */
     FRAME_TYPES
 };
 

@@ -47,9 +47,10 @@ void control_read_events(struct control *control)
     eventfd_t count;
     eventfd_read(control->wake, &count);
     int lost, signal = signals_read(control->signals, &lost);
-    if (signal == SIGNAL_LOST)
+    if (signal == SIGNAL_LOST) {
         control->helper.lost = lost;
-    else if (signal)
+        control_set_lost(control, lost);
+    } else if (signal)
         control->helper.signal = signal;
     else if (control->membership.supervisor && getppid() != control->membership.supervisor)
         control->helper.signal = SIGNAL_ORPHANED;
@@ -133,6 +134,12 @@ void control_set_late(struct control *control)
     if (atomic_load(&control->state) == JOB_RUNNING)
         atomic_store(&control->state, JOB_LATE);
     pthread_mutex_unlock(&control->mailbox.lock);
+}
+
+void control_set_lost(struct control *control, int rank)
+{
+    if (rank >= 0 && rank < control->membership.ranks && !job_ended(control))
+        atomic_store_explicit(&control->lost[rank], true, memory_order_relaxed);
 }
 
 void control_conclude(struct control *control, enum status status)

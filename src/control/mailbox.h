@@ -111,6 +111,7 @@ struct control {
     struct helper helper;
     _Atomic enum job_state state; /* written under mailbox.lock */
     _Atomic uint64_t rejected;    /* connections that were none of the job's, so far */
+    _Atomic bool *lost;           /* by rank: it is known to be dead; written by the helper */
 
     /* Written by the helper before `state` says RUNNING (members) or REFUSED or ENDED (errors),
      * then read only. */
@@ -141,6 +142,8 @@ void control_deliver(struct control *control, const struct share *result);
 /* JOINING becomes RUNNING, and the main thread goes on. */
 void control_set_joined(struct control *control);
 void control_set_late(struct control *control); /* RUNNING becomes LATE */
+/* The rank has died, or the connection to it broke; does nothing once the job has ended. */
+void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);

@@ -111,6 +111,24 @@ static void relay_parent_isolated(struct relay *relay, const struct notice *noti
     }
 }
 
+/* For this rank, or for one behind a child. A child that has left since has a way of its own to
+ * rank 0, by which the same comes. */
+static bool relay_delivery(struct relay *relay, const struct frame *frame)
+{
+    const struct membership *membership = &relay->control->membership;
+    struct share result;
+    int to;
+    if (frame->rank != 0 ||
+        !delivery_decode(frame->data, frame->size, membership->ranks, &to, &result))
+        return false;
+    struct child_link *child = child_links_find(&relay->children, relay->behind[to]);
+    if (to == membership->rank)
+        control_deliver(relay->control, &result);
+    else if (child)
+        child_link_send(child, 0, frame->type, frame->data, frame->size);
+    return true;
+}
+
 /* False: neither the parent nor rank 0 sends this. */
 static bool relay_handle(struct relay *relay, const struct frame *frame)
 {
@@ -130,6 +148,8 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
             return false;
         control_deliver(relay->control, &result);
         return true;
+    case FRAME_DELIVERY:
+        return relay_delivery(relay, frame);
     case FRAME_VERDICT:
         if (!notice_decode(frame->data, frame->size, &notice))
             return false;
@@ -161,7 +181,7 @@ static bool relay_receive(struct relay *relay, struct wire *wire, const char **w
             relay->heard = relay->control->helper.now;
         if (frame.rank == 0 && wire == &relay->up)
             relay->parent_heard = relay->control->helper.now;
-        if (frame.rank == 0 && frame.type != FRAME_REDIRECT)
+        if (frame.rank == 0 && frame.type != FRAME_REDIRECT && frame.type != FRAME_DELIVERY)
             child_links_send(&relay->children, 0, frame.type, frame.data, frame.size);
         if (!relay_handle(relay, &frame)) {
             state = FRAME_BAD;
@@ -209,6 +229,8 @@ static bool relay_received(void *argument, struct child_link *child, const struc
         return false;
     if (frame->type == FRAME_GOODBYE && frame->rank == child->rank)
         child->state = LINK_THROUGH;
+    if (frame->type == FRAME_SHARE)
+        relay->behind[frame->rank] = child->rank;
     relay_send(relay, frame->rank, frame->type, frame->data, frame->size);
     return true;
 }
@@ -222,8 +244,10 @@ static void relay_lost(void *argument, struct child_link *child, bool invalid)
                     relay->control->membership.rank);
         relay_send_failure(relay, child->rank, &failure);
     }
-    if (child->state == LINK_KNOWN)
-        relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
+    if (child->state != LINK_KNOWN)
+        return;
+    control_set_lost(relay->control, child->rank);
+    relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
 }
 
 static const struct child_link_ops relay_link_ops = {.received = relay_received,
@@ -396,9 +420,10 @@ void relay_run(struct control *control)
     struct relay relay = {.control = control, .up.fd = -1, .direct.fd = -1};
     relay.polls = calloc(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
                          sizeof *relay.polls);
+    relay.behind = calloc((size_t)control->membership.ranks, sizeof *relay.behind);
     bool open = rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
     control_advance_clock(control);
-    if (!open || !relay.polls) {
+    if (!open || !relay.polls || !relay.behind) {
         fail(STATUS_ERROR, "out of memory for the control plane");
         control_conclude(control, STATUS_ERROR);
     } else {
@@ -417,4 +442,5 @@ void relay_run(struct control *control)
     bytes_free(&relay.failure);
     rank_acceptor_close(&relay.rank_acceptor);
     free(relay.polls);
+    free(relay.behind);
 }

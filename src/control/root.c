@@ -46,8 +46,10 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
 static void peer_lost(struct root *root, int rank)
 {
     struct peer *peer = &root->peers[rank];
-    if (peer_is_joined(peer))
+    if (peer_is_joined(peer)) {
+        control_set_lost(root->control, rank);
         root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+    }
     peer->state = PEER_LEFT;
 }
 

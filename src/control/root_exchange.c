@@ -2,7 +2,8 @@
  * root_exchange.c - exchanges between all ranks, through rank 0.
  *
  * Each rank sends its share and waits; when rank 0 has the shares of all, it sends all what the
- * exchange gives. A rank is in one exchange at a time, so there is one share of each at most.
+ * exchange gives, or (EXCHANGE_PEERS) each rank what is addressed to it. A rank is in one exchange
+ * at a time, so there is one share of each at most.
  */
 #include "control/root_exchange.h"
 
@@ -15,6 +16,7 @@
 static const char *const exchange_names[EXCHANGES] = {
     [EXCHANGE_ALLGATHER] = "an allgather of the control plane",
     [EXCHANGE_GATHER] = "a gather of the control plane",
+    [EXCHANGE_PEERS] = "an exchange with its peers over the control plane",
 };
 
 static void share_drop(struct peer *peer)
@@ -51,6 +53,85 @@ static void send_result(struct root *root, bool all, const void *data, size_t si
     bytes_free(&bytes);
 }
 
+/* The parcels of all ranks have one size, or the ranks do not mean the same exchange. */
+static bool parcels_agree(struct root *root, size_t *each)
+{
+    int first = -1;
+    for (int rank = 0; rank < root->ranks; rank++) {
+        struct parcels parcels;
+        const struct peer *peer = &root->peers[rank];
+        parcels_decode(peer->share, peer->share_size, rank, root->ranks, &parcels);
+        if (parcels.count == 0)
+            continue;
+        if (first < 0) {
+            first = rank;
+            *each = parcels.each;
+        } else if (parcels.each != *each) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "it exchanges %zu bytes with each of its peers, and rank %d exchanges %zu: "
+                     "check that all ranks run the same version of cctest",
+                     parcels.each, first, *each);
+            root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Moves each rank's parcels to those that it addresses. The ranks are read in ascending order, so
+ * what each gets has it, too. */
+static void parcels_sort(struct root *root, size_t each)
+{
+    for (int rank = 0; rank < root->ranks; rank++) {
+        struct parcels parcels;
+        struct peer *peer = &root->peers[rank];
+        parcels_decode(peer->share, peer->share_size, rank, root->ranks, &parcels);
+        for (int i = 0; i < parcels.count; i++) {
+            int to;
+            const unsigned char *parcel = parcels_at(&parcels, i, &to);
+            struct bytes *parcels_to = &root->peers[to].parcels;
+            if (parcels_to->size == 0)
+                parcels_encode_size(each, parcels_to);
+            parcels_encode_next(rank, parcel, each, parcels_to);
+        }
+        share_drop(peer); /* all together may be large */
+    }
+}
+
+static void send_delivery(struct root *root, int rank, const struct bytes *parcels)
+{
+    const struct peer *self = &root->peers[0];
+    struct bytes result = {0}, bytes = {0};
+    blobs_encode_count(1, &result);
+    blobs_encode_next(parcels->data, parcels->size, &result);
+    struct share share = {self->share_kind, self->share_number, result.data, result.size};
+    delivery_encode(rank, &share, &bytes);
+    if (parcels->failed || result.failed || bytes.failed)
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
+    else if (bytes.size > FRAME_MOST)
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+                   "its peers send it more at once than the control plane carries");
+    else if (rank == 0)
+        control_deliver(root->control, &share);
+    else
+        root_send_to(root, rank, FRAME_DELIVERY, bytes.data, bytes.size);
+    bytes_free(&result);
+    bytes_free(&bytes);
+}
+
+static void send_parcels(struct root *root)
+{
+    size_t each = 0;
+    if (!parcels_agree(root, &each))
+        return;
+    parcels_sort(root, each);
+    for (int rank = 0; rank < root->ranks; rank++) {
+        send_delivery(root, rank, &root->peers[rank].parcels);
+        bytes_free(&root->peers[rank].parcels);
+    }
+}
+
 static void send_results(struct root *root, uint32_t kind)
 {
     struct bytes all = {0};
@@ -83,8 +164,12 @@ static bool shares_agree(struct root *root)
 
 static void exchange_complete(struct root *root)
 {
-    if (shares_agree(root))
-        send_results(root, root->peers[0].share_kind);
+    uint32_t kind = root->peers[0].share_kind;
+    bool agree = shares_agree(root);
+    if (agree && kind == EXCHANGE_PEERS)
+        send_parcels(root);
+    else if (agree)
+        send_results(root, kind);
     root->shares = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         share_drop(&root->peers[rank]);
@@ -96,7 +181,11 @@ bool root_take_share(struct root *root, int rank, const unsigned char *data, siz
 {
     struct peer *peer = &root->peers[rank];
     struct share share;
+    struct parcels parcels;
     if (!share_decode(data, size, &share) || share.kind >= EXCHANGES)
+        return false;
+    if (share.kind == EXCHANGE_PEERS &&
+        !parcels_decode(share.data, share.size, rank, root->ranks, &parcels))
         return false;
     if (share.number < peer->shares_taken)
         return true; /* it came on two ways */

@@ -13,6 +13,17 @@ void root_send_all(struct root *root, int type, const void *data, size_t size)
     child_links_send(&root->children, 0, type, data, size);
 }
 
+/* A rank whose parent is silent has a connection of its own; what came to the parent before is
+ * still in it. */
+void root_send_to(struct root *root, int rank, int type, const void *data, size_t size)
+{
+    for (int on_way = rank; on_way > 0; on_way = root->peers[on_way].parent) {
+        struct child_link *child = child_links_find(&root->children, on_way);
+        if (child)
+            child_link_send(child, 0, type, data, size);
+    }
+}
+
 void root_add_cause(struct root *root, int rank, enum cause_kind kind,
                     const struct failure *failure)
 {

@@ -34,6 +34,7 @@ struct peer {
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */
     size_t share_size;
+    struct bytes parcels; /* of EXCHANGE_PEERS, to this rank; empty but while they are sorted */
     uint32_t share_kind, share_number, shares_taken;
 };
 
@@ -74,6 +75,8 @@ struct root {
 
 /* To all other ranks. */
 void root_send_all(struct root *root, int type, const void *data, size_t size);
+/* To one other rank, on each connection that leads to it. */
+void root_send_to(struct root *root, int rank, int type, const void *data, size_t size);
 /* Remembers what is wrong with a rank; the verdict follows after a moment. The first cause of each
  * rank counts. */
 void root_add_cause(struct root *root, int rank, enum cause_kind kind,

@@ -59,6 +59,7 @@ struct relay {
     struct child_links children;
     struct rank_acceptor rank_acceptor;
     struct pollfd *polls;
+    int *behind; /* by rank: the child through which its last share came; 0: none did */
 
     enum uplink_state uplink;
     struct wire up;                              /* fd -1: what is sent waits until there is one */

@@ -19,9 +19,11 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct needs needs;           /* of all test cases */
-    struct cpu_binding *bindings; /* by rank */
-    bool has_core;                /* that no other rank runs on */
+    struct needs needs;            /* of all test cases */
+    struct cpu_binding *bindings;  /* by rank */
+    bool has_core;                 /* that no other rank runs on */
+    struct peer_exchange exchange; /* its transports' */
+    struct peer_witness witness;
     uint64_t rejected; /* rank 0: connections that were rejected while all ranks connected */
 };
 

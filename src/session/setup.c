@@ -12,7 +12,8 @@
  *    allocates the buffers.
  * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
  *    before. Then each rank tries to reach its peers.
- * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect.
+ * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect; a
+ *    transport may exchange parcels with its peers in it.
  * 5. links, to rank 0 only: how they came to be connected, for the report.
  */
 #include "session/setup.h"
@@ -232,6 +233,18 @@ static enum status session_place(struct session *session)
 
 /* 3. Offers. */
 
+static enum status session_exchange_peers(void *session, const int *peers, int count,
+                                          const void *mine, size_t each, void *theirs)
+{
+    return exchange_with_peers(((struct session *)session)->control, peers, count, mine, each,
+                               theirs, "link");
+}
+
+static bool session_peer_lost(void *session, int peer)
+{
+    return control_lost(((struct session *)session)->control, peer);
+}
+
 static enum status session_open_links(struct session *session)
 {
     const struct job *job = &session->job;
@@ -240,6 +253,8 @@ static enum status session_open_links(struct session *session)
     struct region regions[BUFFER_SETS_MOST + 1] = {runner->start_barrier.region};
     for (int i = 0; i < session->checker.set_count; i++)
         regions[i + 1] = session->checker.sets[i].region;
+    session->exchange = (struct peer_exchange){.call = session_exchange_peers, .argument = session};
+    session->witness = (struct peer_witness){.lost = session_peer_lost, .argument = session};
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
@@ -258,6 +273,8 @@ static enum status session_open_links(struct session *session)
         .secret = session->membership->secret,
         .timeout = job->bootstrap.timeout,
         .tick = &runner->tick,
+        .exchange = &session->exchange,
+        .witness = &session->witness,
     };
     return links_open(job->transports, &config, &runner->links);
 }

@@ -43,8 +43,10 @@ struct links {
     int rank, ranks;
     struct link link[LINKS_TRANSPORTS_MOST];
     int count;
-    uint64_t rejected;     /* of endpoints that are closed */
-    int lanes;             /* the most that any rank asks for */
+    uint64_t rejected; /* of endpoints that are closed */
+    int lanes;         /* the most that any rank asks for */
+    unsigned wishes;   /* of any rank of any other: the bits together */
+    const struct peer_exchange *exchange;
     signed char *serves;   /* for each peer: which link; -1: none (this rank itself) */
     unsigned char *here;   /* for each peer: a bit for each transport that reaches it from here */
     unsigned char *back;   /* and for each that reaches this rank from there */
@@ -99,6 +101,7 @@ enum status links_open(const struct transport_choice *allowed,
         return fail(STATUS_ERROR, "out of memory for links");
     links->rank = config->rank;
     links->ranks = config->ranks;
+    links->exchange = config->exchange;
     while (allowed[links->count].transport && links->count < LINKS_TRANSPORTS_MOST) {
         struct link *link = &links->link[links->count];
         link->transport = allowed[links->count].transport;
@@ -206,8 +209,11 @@ bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
         links->lanes = (int)lanes;
     links->back[rank] = reaches[links->rank];
     links->wanted[rank] |= wishes[links->rank];
-    for (int peer = 0; rank == links->rank && peer < links->ranks; peer++)
-        links->wanted[peer] |= wishes[peer];
+    for (int peer = 0; peer < links->ranks; peer++) {
+        links->wishes |= wishes[peer];
+        if (rank == links->rank)
+            links->wanted[peer] |= wishes[peer];
+    }
     return true;
 }
 
@@ -284,7 +290,17 @@ static void links_explain(struct links *links, const struct member *members)
     }
 }
 
-/* Connects the peers that link `i` serves and for which one of `wishes` is set. */
+/* Do two ranks have an endpoint of this transport? All ranks know the same of that. */
+static bool link_is_offered(const struct links *links, int i)
+{
+    int count = 0;
+    for (int rank = 0; rank < links->ranks && count < 2; rank++)
+        count += offers_of(links, rank)[i].kind == OFFER_ADDRESS;
+    return count == 2;
+}
+
+/* Connects the peers that link `i` serves and for which one of `wishes` is set. A rank without them
+ * takes part in the exchange of those that have some. */
 static enum status link_connect(struct links *links, int i, int wishes, int *peers, int lanes)
 {
     struct link *link = &links->link[i];
@@ -293,9 +309,12 @@ static enum status link_connect(struct links *links, int i, int wishes, int *pee
         if (links->wanted[peer] & wishes && links->serves[peer] == i)
             peers[count++] = peer;
     }
-    if (count == 0)
+    bool exchanges = link->transport->exchanges && link_is_offered(links, i);
+    if (count == 0 && !exchanges)
         return STATUS_OK;
-    link->used = true;
+    if (!link->endpoint)
+        return links->exchange->call(links->exchange->argument, peers, 0, NULL, 0, NULL);
+    link->used |= count > 0;
     return link->transport->connect(link->endpoint, peers, count, lanes);
 }
 
@@ -330,9 +349,10 @@ enum status links_connect(struct links *links, const struct member *members)
             status = links_unreachable(links, peer, members);
     }
     /* All ranks take the transports in the same order, so no two ranks wait for each other. */
-    for (int i = 0; status == STATUS_OK && i < links->count; i++)
+    for (int i = 0; links->wishes && status == STATUS_OK && i < links->count; i++)
         status = link_connect(links, i, LINKS_WISHED | LINKS_ONE_MORE, peers, links->lanes);
-    for (int i = 0; status == STATUS_OK && i < links->count; i++)
+    bool more = links->wishes & LINKS_ONE_MORE;
+    for (int i = 0; more && status == STATUS_OK && i < links->count; i++)
         status = link_connect(links, i, LINKS_ONE_MORE, peers, links->lanes + 1);
     if (status == STATUS_OK)
         links_explain(links, members);

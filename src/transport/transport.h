@@ -96,6 +96,28 @@ struct transport_setting {
     const char *text; /* TEXT: as the user wrote it, never empty */
 };
 
+/* How a transport talks to its peers while it connects. Called by all ranks together, with mutual
+ * peers: sends `each` bytes to each of `peers` (`mine`: count * each bytes, in their order) and
+ * receives as many from each (`theirs`). The bytes go over the control plane, encrypted; `theirs`
+ * come from ranks of this job, and are to be checked. Blocks; the job's end and its deadline end
+ * it. */
+struct peer_exchange {
+    enum status (*call)(void *argument, const int *peers, int count, const void *mine, size_t each,
+                        void *theirs);
+    void *argument;
+};
+
+/* Whether a peer is known to be dead, for links that cannot know. Cheap. */
+struct peer_witness {
+    bool (*lost)(void *argument, int peer);
+    void *argument;
+};
+
+static inline bool witness_lost(const struct peer_witness *witness, int peer)
+{
+    return witness && witness->lost(witness->argument, peer);
+}
+
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
@@ -118,6 +140,9 @@ struct transport_config {
                                     count them, but fits its retries into them. */
     const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
                                 waits inside a call; NULL: it waits as long as it takes */
+    const struct peer_exchange *exchange; /* valid until close(); NULL: only for transports that do
+                                             not exchange */
+    const struct peer_witness *witness;   /* valid until close(); NULL: there is none */
 };
 
 struct endpoint {
@@ -142,6 +167,9 @@ struct transport {
     const char *summary;                    /* one line for `cctest info` */
     const struct transport_option *options; /* ended by a NULL name; NULL: it has none */
     bool local; /* it connects ranks of one host alone, so it is not missed between hosts */
+    /* connect() calls config.exchange, once. Therefore each rank that has an endpoint calls
+     * connect(), if need be with no peers. */
+    bool exchanges;
 
     /* NULL if this machine can use the transport, else why not, and which package is missing.
      * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */

@@ -138,6 +138,12 @@ bool control_ended(const struct control *control)
     return control->ended;
 }
 
+bool control_lost(const struct control *control, int peer)
+{
+    require(peer >= 0 && peer < control->ranks);
+    return false;
+}
+
 struct progress *control_progress(struct control *control)
 {
     return &control->progress;

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "control/control.h"
+#include "control/exchange.h"
 #include "control/mailbox.h"
 #include "control/rank_acceptor.h"
 
@@ -179,6 +180,45 @@ static inline enum status failing_life(struct control *control, struct job_of_ra
     return all_meet(control);
 }
 
+/* Do these two exchange parcels in this round? In some rounds few do, or none. */
+static inline bool ranks_are_peers(int one, int other, int ranks, int round)
+{
+    int apart = (one - other + ranks) % ranks;
+    int least = apart < ranks - apart ? apart : ranks - apart;
+    return (least == 1 || least == 1 + round % 5) && (round % 3 || (one + other) % 2) &&
+           round % 7 != 6;
+}
+
+static inline void parcel_write(char *parcel, size_t each, int from, int to, int round)
+{
+    for (size_t i = 0; i < each; i++)
+        parcel[i] = (char)(17 * from + 5 * to + round + (int)i);
+}
+
+/* An exchange with some peers, in any order. Each peer's parcel comes, and is the one for this
+ * rank. */
+static inline enum status exchange_parcels(struct control *control, int round)
+{
+    enum { EACH_MOST = 50, PEERS_MOST = 8 };
+    int rank = control_rank(control), ranks = control_ranks(control), peers[PEERS_MOST], count = 0;
+    char mine[PEERS_MOST * EACH_MOST], theirs[PEERS_MOST * EACH_MOST], expected[EACH_MOST];
+    size_t each = (size_t)(round * 11 % EACH_MOST);
+    for (int i = 0; i < ranks; i++) {
+        int peer = (rank + i * (ranks > 3 ? ranks - 1 : 1)) % ranks; /* not in ascending order */
+        if (!ranks_are_peers(rank, peer, ranks, round))
+            continue;
+        parcel_write(mine + (size_t)count * each, each, rank, peer, round);
+        peers[count++] = peer;
+    }
+    enum status status = exchange_with_peers(control, peers, count, mine, each, theirs, "test");
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        parcel_write(expected, each, peers[i], rank, round);
+        if (memcmp(theirs + (size_t)i * each, expected, each) != 0)
+            status = STATUS_WRONG_DATA;
+    }
+    return status;
+}
+
 /* One of each exchange, with shares of different sizes. */
 static inline enum status exchange_all(struct control *control, int round)
 {
@@ -205,7 +245,7 @@ static inline enum status exchange_all(struct control *control, int round)
     if (blobs.count != (rank == 0 ? ranks : 0))
         status = STATUS_WRONG_DATA;
     blobs_free(&blobs);
-    return status;
+    return status == STATUS_OK ? exchange_parcels(control, round) : status;
 }
 
 static inline enum status exchange_life(struct control *control, struct job_of_ranks *job)
