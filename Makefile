@@ -1,6 +1,7 @@
 # cctest - build, test, install.
 #
 #   make                build ./cctest                       make check     run the tests
+#   make check-rdma     the tests that need RDMA devices, in virtual machines (scripts/setup --rdma)
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
@@ -101,6 +102,10 @@ tests: $(tests) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
+# Boots machines with RDMA devices in software; 10 minutes at most.
+check-rdma: tests
+	$(Q)CCTEST=$(abspath $(binary)) tests/run $(wildcard tests/rdma/test_*.sh)
+
 # About 20 minutes for 300 runs.
 RUNS ?= 300
 SEED ?= 1
@@ -160,4 +165,4 @@ clean:
 -include $(objects:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check culprit fuzzers fuzz campaign bench against grain scale install uninstall clean
+.PHONY: FORCE all tests check check-rdma culprit fuzzers fuzz campaign bench against grain scale install uninstall clean
