@@ -70,8 +70,7 @@ static void line_write(struct log *log, const char *text)
     line_put(log, text);
 }
 
-/* Records a failure that is put into words already. */
-static enum status fail_with(const struct failure *failure)
+enum status fail_again(const struct failure *failure)
 {
     struct log *log = log_current();
     pthread_mutex_lock(&log->lock);
@@ -90,7 +89,7 @@ enum status fail(enum status status, const char *format, ...)
     va_start(arguments, format);
     struct failure failure = failure_make(status, REASON_OWN, NO_RANK, format, arguments);
     va_end(arguments);
-    return fail_with(&failure);
+    return fail_again(&failure);
 }
 
 enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
@@ -100,7 +99,7 @@ enum status fail_peer(enum failure_reason reason, int peer, const char *format, 
     struct failure failure =
         failure_make(failure_peer_status(reason), reason, peer, format, arguments);
     va_end(arguments);
-    return fail_with(&failure);
+    return fail_again(&failure);
 }
 
 bool log_failure(struct log *log, struct failure *failure)

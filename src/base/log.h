@@ -40,6 +40,9 @@ enum status fail(enum status status, const char *format, ...) __attribute__((for
 enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Records one that another log holds, in the same way. */
+enum status fail_again(const struct failure *failure);
+
 /* Copies the recorded failure; false: there is none. */
 bool log_failure(struct log *log, struct failure *failure);
 
