@@ -1,0 +1,152 @@
+/*
+ * pci.c - where a device stands in the PCI hierarchy, and how fast its link is.
+ *
+ * The kernel's path of a device names all bridges above it:
+ *
+ *     /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0
+ *                  host bridge     root port    device
+ */
+#include "device/pci.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_NVIDIA 0x10de
+#define CLASS_VGA     0x0300
+#define CLASS_3D      0x0302
+
+const char *const pci_distance_names[PCI_DISTANCES] = {"same", "PIX", "PXB",    "PHB",
+                                                       "NODE", "SYS", "unknown"};
+
+/* Is this the address of a PCI function, "0000:3b:00.0"? */
+static bool bus_is_valid(const char *text, size_t length)
+{
+    unsigned domain, bus, device, function;
+    char copy[16], trailing;
+    if (length < 12 || length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return sscanf(copy, "%4x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &trailing) == 4;
+}
+
+bool pci_of_path(const char *path, char *bus)
+{
+    char real[PATH_MAX];
+    bus[0] = 0;
+    if (!realpath(path, real))
+        return false;
+    for (char *slash; (slash = strrchr(real, '/')); *slash = 0) {
+        size_t length = strlen(slash + 1);
+        if (!bus_is_valid(slash + 1, length))
+            continue;
+        memcpy(bus, slash + 1, length + 1);
+        return true;
+    }
+    return false;
+}
+
+/* The real path from the host bridge on: "pci0000:3a/0000:3a:00.0/0000:3b:00.0". */
+static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_MAX])
+{
+    char path[SYSFS_PATH_MOST];
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sysfs, bus);
+    if (!bus[0] || !realpath(path, real))
+        return NULL;
+    char *host = strstr(real, "/pci");
+    return host ? host + 1 : NULL;
+}
+
+static int parts_of(const char *path)
+{
+    int parts = *path != 0;
+    for (; *path; path++)
+        parts += *path == '/';
+    return parts;
+}
+
+/* -1: unknown. */
+static int pci_numa_node(const char *sysfs, const char *bus)
+{
+    uint64_t node;
+    return sysfs_number(&node, "%s/bus/pci/devices/%s/numa_node", sysfs, bus) && node < INT_MAX
+               ? (int)node
+               : -1;
+}
+
+enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other)
+{
+    char real[PATH_MAX], other_real[PATH_MAX];
+    const char *a = pci_path(sysfs, bus, real), *b = pci_path(sysfs, other, other_real);
+    if (!a || !b)
+        return PCI_UNKNOWN;
+    if (strcmp(a, b) == 0)
+        return PCI_SAME;
+    int shared = 0;
+    for (;;) {
+        size_t length = strcspn(a, "/"), other_length = strcspn(b, "/");
+        if (length != other_length || memcmp(a, b, length) != 0 || !a[length] || !b[length])
+            break;
+        a += length + 1;
+        b += length + 1;
+        shared++;
+    }
+    if (shared >= 2) /* the host bridge, and a bridge below it: a device and its port are left */
+        return parts_of(a) <= 2 && parts_of(b) <= 2 ? PCI_PIX : PCI_PXB;
+    if (shared == 1)
+        return PCI_PHB;
+    int node = pci_numa_node(sysfs, bus);
+    return node >= 0 && node == pci_numa_node(sysfs, other) ? PCI_NODE : PCI_SYS;
+}
+
+/* "x16 at 32.0 GT/s", from current_link_width and current_link_speed; false: unknown. */
+static bool link_text(char *text, size_t size, const char *sysfs, const char *bus, const char *when)
+{
+    char speed[32];
+    uint64_t width;
+    if (!sysfs_number(&width, "%s/bus/pci/devices/%s/%s_link_width", sysfs, bus, when) ||
+        width == 0 || width > 64 ||
+        !sysfs_text(speed, sizeof speed, "%s/bus/pci/devices/%s/%s_link_speed", sysfs, bus, when) ||
+        !strstr(speed, "GT/s"))
+        return false;
+    *strstr(speed, "GT/s") = 0; /* " PCIe" follows, by some kernels */
+    snprintf(text, size, "x%d at %sGT/s", (int)width, speed);
+    return true;
+}
+
+void pci_describe(const char *sysfs, struct device_list *list, struct device *device)
+{
+    char text[64];
+    if (!device->bus[0])
+        return;
+    device->numa_node = pci_numa_node(sysfs, device->bus);
+    if (link_text(text, sizeof text, sysfs, device->bus, "current"))
+        device_fact(list, device, FACT_ALL, "PCIe link", "%s", text);
+    if (link_text(text, sizeof text, sysfs, device->bus, "max"))
+        device_fact(list, device, FACT_SHOWN, "PCIe link at most", "%s", text);
+}
+
+void pci_gpus(const char *sysfs, struct device_list *list)
+{
+    char **names;
+    int count = sysfs_names(&names, "%s/bus/pci/devices", sysfs);
+    for (int i = 0; i < count; i++) {
+        uint64_t vendor, class, id;
+        bool known = sysfs_number(&vendor, "%s/bus/pci/devices/%s/vendor", sysfs, names[i]) &&
+                     sysfs_number(&class, "%s/bus/pci/devices/%s/class", sysfs, names[i]);
+        if (!known || vendor != VENDOR_NVIDIA ||
+            (class >> 8 != CLASS_VGA && class >> 8 != CLASS_3D))
+            continue;
+        struct device *gpu = device_add(list, "GPU", names[i]);
+        if (!gpu)
+            break;
+        if (bus_is_valid(names[i], strlen(names[i])))
+            memcpy(gpu->bus, names[i], strlen(names[i]) + 1);
+        if (sysfs_number(&id, "%s/bus/pci/devices/%s/device", sysfs, names[i]))
+            snprintf(gpu->model, sizeof gpu->model, "10de:%04x", (unsigned)id);
+        pci_describe(sysfs, list, gpu);
+    }
+    sysfs_names_free(names, count);
+}

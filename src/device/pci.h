@@ -1,0 +1,35 @@
+/*
+ * pci.h - where a device stands in the PCI hierarchy, and how fast its link is.
+ */
+#ifndef CCTEST_DEVICE_PCI_H
+#define CCTEST_DEVICE_PCI_H
+
+#include "device/device.h"
+#include "device/sysfs.h"
+
+/* The PCI device behind a path of sysfs, which may be a link: of `path` itself, or the nearest one
+ * above it (above virtio0 stands the PCI function). Its address goes to `bus`, at least 16 bytes;
+ * false, and "": there is none. */
+bool pci_of_path(const char *path, char *bus);
+
+/* How far two PCI devices are apart, nearest first; the words of `nvidia-smi topo -m`. */
+enum pci_distance {
+    PCI_SAME,    /* one device */
+    PCI_PIX,     /* at most one bridge between the two */
+    PCI_PXB,     /* several bridges */
+    PCI_PHB,     /* the host bridge of a processor */
+    PCI_NODE,    /* two host bridges of a NUMA node */
+    PCI_SYS,     /* the connection between NUMA nodes */
+    PCI_UNKNOWN, /* one of them is not there */
+    PCI_DISTANCES
+};
+extern const char *const pci_distance_names[PCI_DISTANCES]; /* "same", "PIX", ... "unknown" */
+enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other);
+
+/* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
+void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
+
+/* Adds the NVIDIA GPUs of this host, found by vendor and class: no driver is needed. */
+void pci_gpus(const char *sysfs, struct device_list *list);
+
+#endif

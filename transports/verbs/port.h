@@ -1,0 +1,42 @@
+/*
+ * port.h - the facts of RDMA ports, read from sysfs.
+ *
+ * Needs no verbs library and no permission, so that `cctest info` can say what is missing. A port
+ * is named "mlx5_0:1": the NIC, and the port's number there.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_PORT_H
+#define CCTEST_TRANSPORTS_VERBS_PORT_H
+
+#include <sched.h>
+
+#include "device/device.h"
+
+#define PORT_NIC_MOST 64 /* bytes of a NIC's name, with its 0: the kernel's IB_DEVICE_NAME_MAX */
+
+/* Where the facts come from. */
+struct port_source {
+    const char *sysfs;   /* "/sys" */
+    const char *dev;     /* "/dev/infiniband" */
+    const char *library; /* why the verbs library cannot be loaded; NULL: it can */
+    /* The active MTU in bytes, by ibv_query_port(); 0: unknown. NULL: it stays unknown. */
+    int (*mtu)(const char *nic, int port);
+};
+
+/* Adds all ports of this machine to the list, with facts, usable or not and why not. */
+void ports_add(const struct port_source *source, struct device_list *list);
+
+/* Adds one port. A port that is not there is not usable. NULL: out of memory, which the list
+ * remembers. */
+struct device *port_add(const struct port_source *source, const char *nic, int port,
+                        struct device_list *list);
+
+/* Takes "mlx5_0:1" apart; false: it is no name of a port. */
+bool port_parse(const char *name, char nic[PORT_NIC_MOST], int *port);
+
+/* Fills `order` with 0 .. count - 1: the NIC nearest to `cpus` (NULL: those that the calling thread
+ * may run on) first; ties keep their order. `distances`: of each NIC, equal where they tie. A
+ * virtual NIC stands where its network device stands, or behind all others. */
+void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const cpu_set_t *cpus,
+                       int *order, uint64_t *distances);
+
+#endif
