@@ -22,6 +22,8 @@
 
 #include "base/status.h"
 #include "base/tick.h"
+#include "device/counters.h"
+#include "device/device.h"
 #include "memory/memory.h"
 #include "memory/transfer.h"
 
@@ -235,6 +237,15 @@ struct transport {
     /* Called when nothing has moved for a while: adds to *idle. NULL: the transport does not
      * know. */
     void (*idle_report)(const struct endpoint *endpoint, struct idle_report *idle);
+
+    /* The NICs that carry the bytes. NULL: none is known.
+     * devices(): adds all that this machine has, usable or not; without an endpoint.
+     * endpoint_devices(): adds those that the endpoint uses, from open() on always the same.
+     * device_counters(): adds the counters of one, by its name; without an endpoint. Reads files,
+     *   so it is called between measurements only. */
+    void (*devices)(struct device_list *list);
+    void (*endpoint_devices)(const struct endpoint *endpoint, struct device_list *list);
+    void (*device_counters)(const char *device, struct counter_list *list);
 
     /* Drops posted transfers and frees everything. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);
