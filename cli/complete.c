@@ -118,10 +118,35 @@ static void offer_algorithms(struct word word, const struct collective *collecti
 
 /* ---- values of options ---- */
 
+/* Behind "name:": the transport's options, or a word of one. */
+static void offer_settings(struct word word, const struct transport *transport)
+{
+    const struct transport_option *options = transport->options;
+    word = word_behind(word, ":");
+    const char *key = word.text + word.done, *equals = strchr(key, '=');
+    for (int i = 0; options && !equals && options[i].name; i++)
+        offer(&word, options[i].name, "=");
+    if (!equals)
+        return;
+    int index = transport_option_index(transport, key, (size_t)(equals - key));
+    word.done += (size_t)(equals - key) + 1;
+    if (index >= 0 && options[index].kind == TRANSPORT_OPTION_WORD)
+        offer_all(&word, options[index].words, "");
+}
+
 static void offer_transports(struct word word)
 {
     bool first = !strchr(word.text + word.done, ',');
     word = word_behind(word, ",");
+    const char *item = word.text + word.done, *colon = strchr(item, ':');
+    char name[64];
+    if (colon) {
+        snprintf(name, sizeof name, "%.*s", (int)(colon - item), item);
+        const struct transport *transport = transport_find(name);
+        if (transport)
+            offer_settings(word, transport);
+        return;
+    }
     for (int i = 0; transports[i]; i++)
         offer(&word, transports[i]->name, "");
     if (first)

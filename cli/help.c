@@ -1,5 +1,6 @@
 /*
- * help.c - `--help` and `cctest help`, printed from the tables of options and algorithms.
+ * help.c - `--help` and `cctest help`, printed from the tables of options, algorithms and
+ * transports.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/printers/text.h"
+#include "cli/printers/transports.h"
 
 #define HELP_COLUMN 30
 
@@ -73,6 +75,8 @@ static void print_overview(void)
     putchar('\n');
     print_collectives();
     print_values();
+    putchar('\n');
+    transports_print(HELP_COLUMN);
     print_options(FOR_RUN);
     puts("\nK, M, G, T are powers of 1024. Each option can also be set in the environment: "
          "CCTEST_MIN_BYTES=4K.\n"
@@ -96,6 +100,8 @@ static void print_collective(const struct collective *collective)
             text_print(algorithms[i]->summary, printf("  %s", algorithms[i]->name), HELP_COLUMN);
     putchar('\n');
     print_values();
+    putchar('\n');
+    transports_print(HELP_COLUMN);
     print_options(FOR_RUN);
 }
 

@@ -1,5 +1,6 @@
 /*
- * list.c - `cctest list`: the collectives and their algorithms, from their own tables.
+ * list.c - `cctest list`: the collectives, their algorithms, and the transports, from their own
+ * tables.
  *
  * Only an algorithm's refuses() knows which ranks it accepts. So it is called for many numbers of
  * ranks and shapes of groups, and the answers are summarised in words.
@@ -13,6 +14,7 @@
 #include "cli/options/names.h"
 #include "cli/printers/output.h"
 #include "cli/printers/text.h"
+#include "cli/printers/transports.h"
 #include "collective/shape.h"
 
 #define PROBED_MOST 128
@@ -236,6 +238,8 @@ static void print_overview(void)
         text_print(text_join(names, count, text, sizeof text), 0, 4);
         putchar('\n');
     }
+    transports_print(INDENT);
+    putchar('\n');
     text_print(
         "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "
         "of them. Without -a, or with -a auto, a rule of thumb picks an algorithm for each size, "
@@ -335,6 +339,8 @@ enum status list_command(const struct command_line *line, struct job *job)
         if (!job->collective || job->collective == collectives[i])
             json_array_append_new(list, collective_json(collectives[i], only));
     json_object_set_new(document, "collectives", list);
+    if (!job->collective)
+        json_object_set_new(document, "transports", transports_json());
     enum status status = json_put(document, job->json, -1);
     json_decref(document);
     return status;

@@ -97,8 +97,8 @@ const struct option_row option_table[] = {
      .help = "memory of the buffers: 'host' (private), or 'shared' (peers read it in place)"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_transport, .standard = "auto",
-     .help = "transports to use; each pair of ranks takes the first that connects it; 'auto': "
-             "any"},
+     .help = "transports to use, each with its options; each pair of ranks takes the first that "
+             "connects it; 'auto': any"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_names,
      .standard = "auto",

@@ -1,6 +1,6 @@
 /*
  * words.c - texts of users and launchers: the command line, the environment, files of counts,
- * hosts.
+ * hosts. One transport of its own has options of each kind.
  *
  * Input: the kind of text, then the text. The words of a command line end with a zero byte or a
  * line feed.
@@ -18,6 +18,17 @@
 
 #define WORDS 24
 
+static const char *const ways[] = {"short", "long", NULL};
+static const struct transport_option rail_options[] = {
+    {.name = "nic", .values = "NAME", .kind = TRANSPORT_OPTION_TEXT, .per_rank = true},
+    {.name = "depth", .values = "1..255", .kind = TRANSPORT_OPTION_NUMBER, .least = 1, .most = 255},
+    {.name = "way", .values = "short|long", .kind = TRANSPORT_OPTION_WORD, .words = ways},
+    {.name = NULL},
+};
+static const struct transport rail = {.name = "rail", .options = rail_options};
+static const struct transport shm = {.name = "shm"}, tcp = {.name = "tcp"};
+const struct transport *const transports[] = {&shm, &rail, &tcp, NULL};
+
 /* Ends with a zero byte; the caller's to free. */
 static char *text_of(struct reader *input)
 {
@@ -31,6 +42,15 @@ static char *text_of(struct reader *input)
 
 /* Words that begin with this are variables. */
 #define VARIABLE "CCTEST_"
+
+static void require_settings(const struct transport_choice *choice)
+{
+    const struct transport_setting *nic = choice->settings, *depth = nic + 1, *way = nic + 2;
+    bool has_options = choice->transport == &rail;
+    require(!nic->given || (has_options && nic->text[0]));
+    require(!depth->given || (has_options && depth->number >= 1 && depth->number <= 255));
+    require(!way->given || (has_options && way->number >= 0 && way->number <= 1));
+}
 
 static void try_command_line(char *text, size_t size)
 {
@@ -48,11 +68,17 @@ static void try_command_line(char *text, size_t size)
     }
     static struct command_line line;
     static struct job job;
+    static char compared[COMPARED_TEXT_MOST];
     enum status status = command_line_read(count, words, variables, &line);
     if (status == STATUS_OK && line.command && !line.help)
         status = command_line_resolve(&line, &job);
-    if (status == STATUS_OK && line.command && !line.help)
+    if (status == STATUS_OK && line.command && !line.help) {
+        for (int i = 0; job.transports[i].transport; i++)
+            require_settings(&job.transports[i]);
+        if (line.command->bit == FOR_RUN)
+            options_compared(&job, compared);
         free(job.counts.numbers);
+    }
     require(status == STATUS_OK || log_current()->failure.text[0]);
 }
 
@@ -140,6 +166,7 @@ void fuzz_seeds(void)
          "reduce\n-r\nall\n--inject\ncorrupt:rank=1:iteration=0,delay:rank=2:us=50\n-o\nmax\n");
     seed("rest", COMMAND_LINE,
          "alltoallv\n--counts\nzipf:1.2\n--chunk\nauto\n--timeout\n0.5\n--min-busbw\n1e3\n-vv\n");
+    seed("transports", COMMAND_LINE, "gather\n-x\nshm,rail:nic=a:1+b:depth=7:way=long,tcp\n");
     seed("variables", COMMAND_LINE, "CCTEST_MIN_BYTES=4K\nCCTEST_COPY=zcopy\nplan\nreduce\n");
     seed("matrix", COUNTS, "# a comment\n1 2 3\n4,5 , 6\n7 8 9\n");
     seed("vector", COUNTS, "1\n0\n18446744073709551615\n");

@@ -29,6 +29,16 @@ done
 check "no command has these of the man page: $(grep -vxFf "$scratch/all" "$scratch/man")" \
     test -z "$(grep -vxFf "$scratch/all" "$scratch/man")"
 
+# The page describes the options of each transport, in the order of `cctest list`.
+"$CCTEST" list --json - | python3 -c '
+import json, sys
+for transport in json.load(sys.stdin)["transports"]:
+    for option in transport["options"]:
+        print(transport["name"], option["name"], sep=":")' >"$scratch/listed"
+sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" >"$scratch/described"
+check "options of transports differ: $(diff "$scratch/listed" "$scratch/described")" \
+    cmp -s "$scratch/listed" "$scratch/described"
+
 # Defaults are those of --help, where they are one word; where they are more, both have some.
 ran=(defaults)
 python3 - "$CCTEST" "$page" >"$out" 2>"$err" <<'PYTHON'
