@@ -121,6 +121,9 @@ enum status eager_create(const struct schedule *schedule, struct eager_step *ste
 {
     struct eager *eager = calloc(1, sizeof *eager);
     *made = eager;
+    for (size_t i = 0; i < schedule->count; i++)
+        if (steps[i].channel)
+            channel_require_regions(steps[i].channel, steps[i].transfer);
     if (eager) {
         size_t count = schedule->count + 1;
         *eager = (struct eager){.schedule = schedule, .memory = memory, .steps = steps};

@@ -26,7 +26,8 @@ struct eager;
 bool eager_serves(const struct schedule *schedule, const struct eager_step *steps,
                   const struct memory_kind *memory);
 
-/* Takes `steps`, also on failure. Schedule and memory must outlive it. */
+/* Takes `steps`, also on failure, and requires that they stay inside the regions of their
+ * endpoints. Schedule and memory must outlive it. */
 enum status eager_create(const struct schedule *schedule, struct eager_step *steps,
                          const struct memory_kind *memory, struct eager **eager);
 void eager_destroy(struct eager *eager); /* NULL is allowed */

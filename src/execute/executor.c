@@ -204,7 +204,6 @@ void executor_destroy(struct executor *executor)
 {
     if (!executor)
         return;
-    fault_end(&executor->fault);
     eager_destroy(executor->eager);
     free(executor->tasks);
     free(executor->visible);
@@ -268,9 +267,8 @@ enum status executor_start(struct executor *executor)
             if (fault_strikes(&executor->fault, schedule->operations[i].kind))
                 executor->tasks[i].fault = &executor->fault;
         for (size_t i = 0; i < executor->count; i++)
-            if (executor->tasks[i].fault &&
-                !fault_begin(&executor->fault, &executor->tasks[i].transfer))
-                return fail(STATUS_ERROR, "out of memory for an injected fault");
+            if (executor->tasks[i].fault)
+                fault_begin(&executor->fault, &executor->tasks[i].transfer, executor->config.spare);
     }
     for (size_t e = 0; e < schedule->epoch_count; e++)
         if (schedule->epochs[e].previous < 0)

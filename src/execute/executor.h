@@ -18,6 +18,8 @@ struct executor;
 struct executor_config {
     const struct schedule *schedule; /* must outlive the executor */
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
+    char *spare;                     /* where an injected fault drops a message, of any length that
+                                        comes in; NULL: none is dropped */
     size_t element;                  /* bytes */
     reduce_function *reduce;         /* NULL if the schedule reduces nothing */
     finish_function *finish;         /* NULL if it finishes no result */

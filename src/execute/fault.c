@@ -3,25 +3,21 @@
  */
 #include "execute/fault.h"
 
-#include <stdlib.h>
-
 bool fault_strikes(struct fault *fault, enum operation_kind kind)
 {
     bool incoming = kind == OPERATION_RECV || kind == OPERATION_RECV_REDUCE;
     return incoming && fault->countdown >= 0 && fault->countdown-- == 0;
 }
 
-bool fault_begin(struct fault *fault, struct transfer *transfer)
+void fault_begin(struct fault *fault, struct transfer *transfer, char *spare)
 {
     fault->original = *transfer;
     if (fault->kind != FAULT_DROP)
-        return true;
-    fault->landing = malloc(transfer->length);
-    fault->landing_piece = (struct piece){
-        .base = fault->landing, .run = transfer->length, .stride = transfer->length, .times = 1};
+        return;
+    fault->landing = (struct piece){
+        .base = spare, .run = transfer->length, .stride = transfer->length, .times = 1};
     transfer->kind = TRANSFER_RECV;
-    transfer->to = (struct layout){.pieces = &fault->landing_piece, .count = 1};
-    return fault->landing != NULL;
+    transfer->to = (struct layout){.pieces = &fault->landing, .count = 1};
 }
 
 /* Ends a dropped contribution: to = with, as if no message had arrived. */
@@ -53,11 +49,5 @@ void fault_finish(struct fault *fault, struct transfer *transfer)
         if (fault->original.kind == TRANSFER_RECV_REDUCE)
             drop_finish(&fault->original);
     }
-    fault_end(fault);
-}
-
-void fault_end(struct fault *fault)
-{
-    free(fault->landing);
     *fault = (struct fault){.kind = FAULT_NONE};
 }

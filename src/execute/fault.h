@@ -19,22 +19,18 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    int countdown; /* incoming messages before the chosen one */
-    char *landing; /* where a dropped message lands */
-    struct piece landing_piece;
+    int countdown;            /* incoming messages before the chosen one */
+    struct piece landing;     /* where a dropped message lands */
     struct transfer original; /* the transfer without the fault */
 };
 
 /* Is the next operation, of this kind, the chosen message? Called for each, in program order. */
 bool fault_strikes(struct fault *fault, enum operation_kind kind);
 
-/* Before the chosen transfer is posted. False: out of memory. */
-bool fault_begin(struct fault *fault, struct transfer *transfer);
+/* Before the chosen transfer is posted. A dropped message lands at `spare`. */
+void fault_begin(struct fault *fault, struct transfer *transfer, char *spare);
 
 /* When it is complete: does the damage, restores the transfer, ends the fault. */
 void fault_finish(struct fault *fault, struct transfer *transfer);
-
-/* Drops a fault, pending or under way. */
-void fault_end(struct fault *fault);
 
 #endif

@@ -16,7 +16,7 @@
 #define CANARY 4096u /* bytes; also what buffers are aligned to */
 
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
-                             const struct tick *tick, struct buffers *buffers)
+                             size_t spare, const struct tick *tick, struct buffers *buffers)
 {
     size_t total = 0, offset[BUFFERS];
     *buffers = (struct buffers){.region = {.fd = -1}};
@@ -30,13 +30,19 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                         "smaller sizes (-e)",
                         buffer_names[b], bytes[b]);
     }
-    enum status status = memory->allocate(total, tick, &buffers->region);
+    if (spare > PTRDIFF_MAX - total)
+        return fail(STATUS_ERROR,
+                    "a message of %zu bytes that is dropped (--inject) does not fit "
+                    "into the address space; choose smaller sizes (-e)",
+                    spare);
+    enum status status = memory->allocate(total + spare, tick, &buffers->region);
     if (status != STATUS_OK)
         return status;
     for (int b = 0; b < BUFFERS; b++) {
         buffers->base[b] = buffers->region.base + offset[b];
         buffers->bytes[b] = bytes[b];
     }
+    buffers->spare = buffers->region.base + total;
     return STATUS_OK;
 }
 

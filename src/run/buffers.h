@@ -1,5 +1,6 @@
 /*
- * buffers.h - one rank's source, destination and scratch, with canaries around each.
+ * buffers.h - one rank's source, destination and scratch, with canaries around each, and a spare
+ * area.
  */
 #ifndef CCTEST_RUN_BUFFERS_H
 #define CCTEST_RUN_BUFFERS_H
@@ -8,15 +9,18 @@
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 
-/* One region holds all three, each between two canaries, each beginning at a 4096-byte boundary. */
+/* One region holds all three, each between two canaries, each beginning at a 4096-byte boundary.
+ * The spare area is its end. */
 struct buffers {
     struct region region;
     char *base[BUFFERS];
     size_t bytes[BUFFERS]; /* capacity of each */
+    char *spare;
 };
 
+/* `spare`: bytes of the spare area; 0 is allowed. */
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
-                             const struct tick *tick, struct buffers *buffers);
+                             size_t spare, const struct tick *tick, struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
 /* The address of a schedule's buffer: in place, source and destination share memory. */

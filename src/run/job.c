@@ -85,6 +85,14 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
     return choice_refuses(choice, &problem, why, size);
 }
 
+bool job_drops(const struct job *job, int rank)
+{
+    for (int i = 0; i < job->injection_count; i++)
+        if (job->injections[i].kind == INJECT_DROP && job->injections[i].rank == rank)
+            return true;
+    return false;
+}
+
 bool job_runs_at(const struct job *job, int candidate, size_t bytes)
 {
     return bytes >= job->candidates[candidate].least && bytes <= job->candidates[candidate].most;

@@ -106,6 +106,9 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
  * `-a auto` by its picks. STATUS_USAGE, with the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
 
+/* Does an injected fault drop a message of this rank? */
+bool job_drops(const struct job *job, int rank);
+
 /* Does a candidate run at this size (bytes, as asked)? */
 bool job_runs_at(const struct job *job, int candidate, size_t bytes);
 

@@ -81,11 +81,13 @@ static bool set_is_enough(const struct buffers *set, const struct test_case *tes
 }
 
 static enum status test_case_open_executor(struct runner *runner, const struct schedule *schedule,
-                                           const struct buffers *set, struct executor **executor)
+                                           const struct buffers *set, char *spare,
+                                           struct executor **executor)
 {
     const struct job *job = runner->job;
     struct executor_config config = runner_executor_config(runner);
     config.schedule = schedule;
+    config.spare = spare;
     config.element = job->datatype->size;
     if (job->collective->reduces)
         config.reduce = reduce_kernel(job->datatype, job->reduction);
@@ -119,7 +121,7 @@ static enum status test_case_open_executors(struct runner *runner, const struct 
     test_case_add_peers(test_case, runner->job->iterations);
     for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++)
         status = test_case_open_executor(runner, test_case->schedules[i % count], &sets[i / count],
-                                         &test_case->executors[i]);
+                                         sets[0].spare, &test_case->executors[i]);
     return status;
 }
 

@@ -19,7 +19,7 @@ struct test_case {
 };
 
 /* Makes the executors for as many of the `count` sets as are large enough, but at least for the
- * first. On success the caller calls test_case_close(). */
+ * first, whose spare area serves all. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
 /* The schedules alone, which cannot run: what they need can be read from them. On success the

@@ -25,27 +25,29 @@ static int checker_sets(const struct job *job)
                                              : BUFFER_SETS_MOST;
 }
 
-size_t checker_bytes(const struct job *job, const size_t need[BUFFERS])
+size_t checker_bytes(const struct job *job, const struct needs *needs)
 {
-    size_t all = 0, more = (size_t)(checker_sets(job) - 1);
+    size_t all = needs->dropped, more = (size_t)(checker_sets(job) - 1);
     for (int b = 0; b < BUFFERS; b++)
-        if (__builtin_add_overflow(all, need[b], &all) ||
-            __builtin_add_overflow(all, more * smaller(need[b], SET_BYTES), &all))
+        if (__builtin_add_overflow(all, needs->bytes[b], &all) ||
+            __builtin_add_overflow(all, more * smaller(needs->bytes[b], SET_BYTES), &all))
             return SIZE_MAX;
     return all;
 }
 
-enum status checker_open(struct checker *checker, struct runner *runner, const size_t need[BUFFERS])
+enum status checker_open(struct checker *checker, struct runner *runner, const struct needs *needs)
 {
     const struct job *job = runner->job;
     size_t less[BUFFERS];
     enum status status = STATUS_OK;
     checker->runner = runner;
     for (int b = 0; b < BUFFERS; b++)
-        less[b] = smaller(need[b], SET_BYTES);
+        less[b] = smaller(needs->bytes[b], SET_BYTES);
     while (status == STATUS_OK && checker->set_count < checker_sets(job)) {
-        status = buffers_allocate(job->memory, checker->set_count ? less : need, &runner->tick,
-                                  &checker->sets[checker->set_count]);
+        bool first = checker->set_count == 0;
+        status =
+            buffers_allocate(job->memory, first ? needs->bytes : less, first ? needs->dropped : 0,
+                             &runner->tick, &checker->sets[checker->set_count]);
         if (status == STATUS_OK)
             checker->set_count++;
     }

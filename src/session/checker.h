@@ -11,6 +11,7 @@
 
 #include "measure/rank_result.h"
 #include "run/test_case.h"
+#include "session/survey.h"
 
 struct checker {
     struct runner *runner;
@@ -21,12 +22,11 @@ struct checker {
 };
 
 /* Bytes that checker_open() will allocate. */
-size_t checker_bytes(const struct job *job, const size_t need[BUFFERS]);
+size_t checker_bytes(const struct job *job, const struct needs *needs);
 
-/* Allocates the sets: the first with `need` bytes of each buffer, the others with less if that is
- * much. */
-enum status checker_open(struct checker *checker, struct runner *runner,
-                         const size_t need[BUFFERS]);
+/* Allocates the sets: the first with all that the test cases need, the others with less if that is
+ * much, and without a spare area. */
+enum status checker_open(struct checker *checker, struct runner *runner, const struct needs *needs);
 void checker_close(struct checker *checker);
 
 /* Runs the checked iterations of a test case, and notes in its result what they found. */

@@ -19,10 +19,12 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct needs needs;            /* of all test cases */
-    struct cpu_binding *bindings;  /* by rank */
-    bool has_core;                 /* that no other rank runs on */
-    struct peer_exchange exchange; /* its transports' */
+    struct region regions[BUFFER_SETS_MOST + 1]; /* all that transfers name, until the links close:
+                                                    of the buffers and of the start barrier */
+    struct needs needs;                          /* of all test cases */
+    struct cpu_binding *bindings;                /* by rank */
+    bool has_core;                               /* that no other rank runs on */
+    struct peer_exchange exchange;               /* its transports' */
     struct peer_witness witness;
     uint64_t rejected; /* rank 0: connections that were rejected while all ranks connected */
 };

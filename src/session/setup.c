@@ -110,7 +110,7 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     memory_look(&host->left); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
     struct rank_needs needs = {
-        .memory = {.bytes = checker_bytes(job, session->needs.bytes), .group = host->left.which},
+        .memory = {.bytes = checker_bytes(job, &session->needs), .group = host->left.which},
         .barrier = runner->start_barrier.offer,
         .watches = job->bootstrap.verbosity >= 1 || job->json};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
@@ -202,7 +202,7 @@ static enum status session_take(struct session *session, const struct host_needs
         status = start_barrier_arrange(&runner->start_barrier, &all,
                                        job->watches ? session->needs.lanes : 0, job->memory);
     if (status == STATUS_OK)
-        status = checker_open(&session->checker, runner, session->needs.bytes);
+        status = checker_open(&session->checker, runner, &session->needs);
     return status == STATUS_OK ? job->memory->engine_open(&runner->engine) : status;
 }
 
@@ -245,14 +245,22 @@ static bool session_peer_lost(void *session, int peer)
     return control_lost(((struct session *)session)->control, peer);
 }
 
+/* Lists all memory that transfers will name. Returns how many regions it is. */
+static int session_list_regions(struct session *session)
+{
+    const struct region *barrier = &session->runner.start_barrier.region;
+    int count = 0;
+    for (int i = 0; i < session->checker.set_count; i++)
+        session->regions[count++] = session->checker.sets[i].region;
+    if (barrier->kind)
+        session->regions[count++] = *barrier;
+    return count;
+}
+
 static enum status session_open_links(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    /* All that links may read in place. */
-    struct region regions[BUFFER_SETS_MOST + 1] = {runner->start_barrier.region};
-    for (int i = 0; i < session->checker.set_count; i++)
-        regions[i + 1] = session->checker.sets[i].region;
     session->exchange = (struct peer_exchange){.call = session_exchange_peers, .argument = session};
     session->witness = (struct peer_witness){.lost = session_peer_lost, .argument = session};
     struct transport_config config = {
@@ -266,8 +274,8 @@ static enum status session_open_links(struct session *session)
         .one_way = job->collective->rooted,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
-        .regions = regions,
-        .region_count = session->checker.set_count + 1,
+        .regions = session->regions,
+        .region_count = session_list_regions(session),
         .interface = job->bootstrap.interface,
         .watches = job->watches,
         .secret = session->membership->secret,

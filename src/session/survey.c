@@ -19,6 +19,17 @@ static void needs_add(struct needs *needs, const struct schedule *schedule, size
         needs->lanes = schedule->lanes;
 }
 
+static void needs_add_dropped(struct needs *needs, const struct schedule *schedule, size_t element)
+{
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct operation *operation = &schedule->operations[i];
+        size_t bytes = operation->length * element;
+        if ((operation->kind == OPERATION_RECV || operation->kind == OPERATION_RECV_REDUCE) &&
+            bytes > needs->dropped)
+            needs->dropped = bytes;
+    }
+}
+
 static enum status survey_test_case(const struct runner *runner, const struct choice *choice,
                                     size_t bytes, struct needs *needs)
 {
@@ -26,8 +37,11 @@ static enum status survey_test_case(const struct runner *runner, const struct ch
     enum status status = test_case_outline(runner, choice, bytes, &test_case);
     if (status != STATUS_OK)
         return status;
-    for (int i = 0; i < test_case.schedule_count; i++)
+    for (int i = 0; i < test_case.schedule_count; i++) {
         needs_add(needs, test_case.schedules[i], runner->job->datatype->size);
+        if (job_drops(runner->job, runner->rank))
+            needs_add_dropped(needs, test_case.schedules[i], runner->job->datatype->size);
+    }
     test_case_close(&test_case);
     return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 
 struct needs {
     size_t bytes[BUFFERS];  /* the most of any test case */
+    size_t dropped;         /* bytes of the longest message that --inject may drop; 0: none */
     struct peer_use *peers; /* by rank: of all test cases together */
     int lanes;              /* the most of any test case */
 };

@@ -130,8 +130,10 @@ struct transport_config {
     bool one_way;      /* the collective has a root: ranks mostly either send or receive */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
-    const struct region *regions; /* the buffers of this rank, which peers may read in place; valid
-                                     during open() only */
+    /* All memory that transfers name: every byte of them lies in one of these regions, from open()
+     * to close(), also of messages that an injected fault drops. So a transport may register or
+     * share them once, and needs no cache. The array and the regions are valid until close(). */
+    const struct region *regions;
     int region_count;
     const char *interface;                    /* address or device name to listen on; NULL: any */
     const struct transport_setting *settings; /* by index in transport->options; NULL: none is
@@ -247,7 +249,7 @@ struct transport {
     void (*endpoint_devices)(const struct endpoint *endpoint, struct device_list *list);
     void (*device_counters)(const char *device, struct counter_list *list);
 
-    /* Drops posted transfers and frees everything. NULL is allowed. */
+    /* Drops posted transfers, which may be gone already, and frees everything. NULL is allowed. */
     void (*close)(struct endpoint *endpoint);
 };
 
@@ -265,10 +267,15 @@ struct transport_choice {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
 };
 
+/* Ends the process, with a sentence, if `transfer` names a byte outside of the regions of the
+ * channel's endpoint: a fault of the program, which a link that needs no registered memory would
+ * not notice. Called by channel_post(), and once for each transfer that eager_move() will move. */
+void channel_require_regions(const struct channel *channel, const struct transfer *transfer);
+
 /* Posts a transfer (kind, layouts, length, grain, limit, moved set; done 0) and starts its cursors:
  * `cursor` on what is sent or written, `with_cursor` on `with`. A transfer of no bytes is complete
- * at once. The caller owns the transfer, which must live until done == length or the endpoint is
- * closed. */
+ * at once. The caller owns the transfer, which must live until done == length. After an error
+ * it may go before the endpoint is closed: close() does not look at it. */
 void channel_post(struct channel *channel, struct transfer *transfer);
 
 /* For transports: removes channel->first, which is done. */

@@ -73,8 +73,7 @@ static bool half_turn(struct rank *me, struct half *half)
 {
     struct transfer *transfer = &half->transfer;
     if (half->eager && !half->complete) {
-        const struct transport *transport = me->endpoint->transport;
-        if (transport->eager_move(half->channel, transfer, &half->complete) != STATUS_OK) {
+        if (channel_move(half->channel, transfer, &half->complete) != STATUS_OK) {
             rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
             return false;
         }

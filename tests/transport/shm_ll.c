@@ -87,7 +87,7 @@ static bool message_try(struct rank *me, const struct ll_message *message, bool 
 {
     const struct transport *transport = me->endpoint->transport;
     struct channel *channel = transport->channel(me->endpoint, !me->number, 0, false);
-    if (transport->eager_move(channel, &message->transfer, moved) != STATUS_OK)
+    if (channel_move(channel, &message->transfer, moved) != STATUS_OK)
         rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
     return rank_turn(me);
 }

@@ -182,6 +182,14 @@ static inline void rank_post(struct rank *rank, int peer, int lane, struct trans
     channel_post(channel, transfer);
 }
 
+/* eager_move(), of a transfer that stays inside the regions as a posted one does. */
+static inline enum status channel_move(struct channel *channel, const struct transfer *transfer,
+                                       bool *moved)
+{
+    channel_require_regions(channel, transfer);
+    return channel->endpoint->transport->eager_move(channel, transfer, moved);
+}
+
 /* One call of progress(). False: the test has failed. */
 static inline bool rank_turn(struct rank *rank)
 {

@@ -26,11 +26,12 @@
 #include "schedule/algorithm.h"
 #include "problems.h"
 
-#define RANKS_MOST 9
-#define LANES_MOST 9
-#define CELLS_MOST 4
-#define TURNS      (SANITIZED ? 11 : 3)
-#define CELL_BYTES 4096
+#define RANKS_MOST  9
+#define LANES_MOST  9
+#define CELLS_MOST  4
+#define TURNS       (SANITIZED ? 11 : 3)
+#define CELL_BYTES  4096
+#define SPARE_BYTES 4096 /* of each rank, for a dropped message */
 
 /* The links of a world, and the configuration of its executors. */
 struct world_config {
@@ -256,6 +257,8 @@ struct world {
     struct executor *executor[RANKS_MOST];
     struct engine *engine[RANKS_MOST];
     char *memory[RANKS_MOST][BUFFERS];
+    char spare[RANKS_MOST][SPARE_BYTES];
+    struct region regions[RANKS_MOST][BUFFERS + 1]; /* the same */
     struct executor_config config[RANKS_MOST];
 };
 
@@ -297,8 +300,15 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         .engine = world->engine[r],
         .links = links,
     };
-    for (int b = 0; b < BUFFERS; b++)
-        world->memory[r][b] = calloc(world->schedule[r]->extent[b] + 1, sizeof(int32_t));
+    for (int b = 0; b < BUFFERS; b++) {
+        size_t bytes = world->schedule[r]->extent[b] * sizeof(int32_t);
+        world->memory[r][b] = calloc(1, bytes + sizeof(int32_t));
+        world->regions[r][b] = (struct region){.base = world->memory[r][b], .bytes = bytes};
+    }
+    world->regions[r][BUFFERS] = (struct region){.base = world->spare[r], .bytes = SPARE_BYTES};
+    links->endpoint.config.regions = world->regions[r];
+    links->endpoint.config.region_count = BUFFERS + 1;
+    config->spare = world->spare[r];
     for (int b = 0; b < BUFFERS; b++)
         config->buffer[b] = world->memory[r][world->schedule[r]->storage[b]] +
                             world->schedule[r]->base[b] * sizeof(int32_t);

@@ -19,7 +19,7 @@ static const size_t capacity[BUFFERS] = {
 
 static void open_buffers(struct buffers *buffers, const char *kind)
 {
-    assert_int_equal(buffers_allocate(memory_find(kind), capacity, NULL, buffers), STATUS_OK);
+    assert_int_equal(buffers_allocate(memory_find(kind), capacity, 0, NULL, buffers), STATUS_OK);
 }
 
 static void test_layout(void **state)
@@ -95,6 +95,25 @@ static void test_guards_move(void **state)
     buffers_release(&buffers);
 }
 
+/* The spare area lies behind all canaries, to the region's last byte. */
+static void test_spare(void **state)
+{
+    (void)state;
+    enum { SPARE = 10000 };
+    struct buffers buffers;
+    struct overrun overrun;
+    assert_int_equal(buffers_allocate(memory_find("host"), capacity, SPARE, NULL, &buffers),
+                     STATUS_OK);
+    assert_ptr_equal(buffers.spare + SPARE, buffers.region.base + buffers.region.bytes);
+    buffers_guard(&buffers, capacity);
+    memset(buffers.spare, 1, SPARE);
+    assert_false(buffers_overrun(&buffers, capacity, &overrun));
+    buffers_guard(&buffers, capacity);
+    for (int i = 0; i < SPARE; i++)
+        assert_int_equal(buffers.spare[i], 1);
+    buffers_release(&buffers);
+}
+
 static void test_too_large(void **state)
 {
     (void)state;
@@ -104,9 +123,14 @@ static void test_too_large(void **state)
     log_attach(&log);
     const size_t sizes[BUFFERS] = {SIZE_MAX - 5, 0, 0},
                  halves[BUFFERS] = {SIZE_MAX / 2, SIZE_MAX / 2, 9};
-    assert_int_equal(buffers_allocate(memory_find("host"), sizes, NULL, &buffers), STATUS_ERROR);
+    assert_int_equal(buffers_allocate(memory_find("host"), sizes, 0, NULL, &buffers), STATUS_ERROR);
     assert_non_null(strstr(log.failure.text, "does not fit"));
-    assert_int_equal(buffers_allocate(memory_find("host"), halves, NULL, &buffers), STATUS_ERROR);
+    assert_int_equal(buffers_allocate(memory_find("host"), halves, 0, NULL, &buffers),
+                     STATUS_ERROR);
+    const size_t none[BUFFERS] = {0};
+    assert_int_equal(buffers_allocate(memory_find("host"), none, SIZE_MAX - 5, NULL, &buffers),
+                     STATUS_ERROR);
+    assert_non_null(strstr(log.failure.text, "does not fit"));
     buffers_release(&buffers);
     log_attach(NULL);
 }
@@ -114,9 +138,8 @@ static void test_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_guard),
-        cmocka_unit_test(test_guards_move),
+        cmocka_unit_test(test_layout),      cmocka_unit_test(test_guard),
+        cmocka_unit_test(test_guards_move), cmocka_unit_test(test_spare),
         cmocka_unit_test(test_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
