@@ -17,8 +17,10 @@ struct pair {
     const void *argument;
     struct transfer transfer; /* for the bodies: one that may still be posted when they end */
     struct piece piece;
-    int line;    /* to the other process */
-    pid_t other; /* at rank 0: rank 1; 0: it has been killed */
+    struct peer_exchange exchange; /* over the line */
+    struct peer_witness witness;   /* the test itself: it has killed rank 1, or not */
+    int line;                      /* to the other process */
+    pid_t other;                   /* at rank 0: rank 1; 0: it has been killed */
 };
 
 static inline struct pair *pair_of(const struct rank *me)
@@ -26,10 +28,34 @@ static inline struct pair *pair_of(const struct rank *me)
     return (struct pair *)(void *)me->world;
 }
 
+/* As peer_exchange.call: the other rank is the only peer. */
+static inline enum status pair_exchange(void *argument, const int *peers, int count,
+                                        const void *mine, size_t each, void *theirs)
+{
+    const struct pair *pair = argument;
+    ssize_t size = (ssize_t)each;
+    if (count == 0)
+        return STATUS_OK;
+    if (write(pair->line, mine, each) == size &&
+        recv(pair->line, theirs, each, MSG_WAITALL) == size)
+        return STATUS_OK;
+    return fail_peer(REASON_PEER_LOST, peers[0], "rank %d exchanges nothing", peers[0]);
+}
+
+static inline bool pair_lost(void *argument, int peer)
+{
+    const struct pair *pair = argument;
+    return peer == 1 && pair->other == 0;
+}
+
 static inline void pair_begin(struct rank *me, struct world *world, int number)
 {
     int line = pair_of(me)->line, peer = !number;
     char blob[TRANSPORT_ADDRESS_MOST];
+    pair_of(me)->exchange = (struct peer_exchange){.call = pair_exchange, .argument = pair_of(me)};
+    pair_of(me)->witness = (struct peer_witness){.lost = pair_lost, .argument = pair_of(me)};
+    world->config.exchange = &pair_of(me)->exchange;
+    world->config.witness = &pair_of(me)->witness;
     me->number = number;
     me->region.fd = -1;
     me->deadline = clock_seconds() + WORLD_SECONDS;

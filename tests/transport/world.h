@@ -1,8 +1,8 @@
 /*
  * world.h - several ranks as threads of one process, joined by one transport, for its tests.
  *
- * No control plane, no executor: the endpoints' addresses are exchanged through memory, and a test
- * is a function that every rank runs with its own endpoint. Ranks that have finished wait for the
+ * No control plane, no executor: the endpoints' addresses and what they exchange with peers travel
+ * through memory, and a test is a function that every rank runs with its own endpoint. Ranks that have finished wait for the
  * others without progress(): no other rank may depend on it.
  */
 #ifndef CCTEST_TEST_WORLD_H
@@ -22,12 +22,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "memory/memory.h"
+#include "parcels.h"
 #include "transport/transport.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */
 
 #define MIB              ((size_t)1 << 20)
-#define WORLD_RANKS_MOST 8
+#define WORLD_RANKS_MOST PARCEL_RANKS_MOST
 #define WORLD_SECONDS    20.0 /* longer, and a test has hung */
 
 struct world;
@@ -43,6 +44,7 @@ struct rank {
     uint64_t random;
     double deadline;
     struct tick tick; /* its transport's */
+    struct peer_exchange exchange;
     pthread_t thread;
 };
 
@@ -51,7 +53,7 @@ struct world {
     const struct transport *transport;
     const struct memory_kind *memory;
     int ranks, lanes;
-    struct transport_config config; /* copy, slot_bytes, slots */
+    struct transport_config config; /* copy, slot_bytes, slots; exchange and witness, or NULL */
     size_t grain;                   /* of the transfers */
     size_t bytes;                   /* of each rank's region */
     unsigned coreless;              /* a bit for each rank: it shares its core */
@@ -64,6 +66,7 @@ struct world {
     struct rank rank[WORLD_RANKS_MOST];
     char blob[WORLD_RANKS_MOST][TRANSPORT_ADDRESS_MOST];
     size_t blob_size[WORLD_RANKS_MOST];
+    struct parcel_office parcels;
     pthread_barrier_t barrier;
     pthread_mutex_t lock;
     _Atomic bool failed;
@@ -270,6 +273,14 @@ static inline enum tick_answer rank_tick(void *argument, int peer)
     return clock_seconds() > rank->deadline ? TICK_LATE : TICK_GO_ON;
 }
 
+static inline enum status rank_exchange(void *argument, const int *peers, int count,
+                                        const void *mine, size_t each, void *theirs)
+{
+    struct rank *rank = argument;
+    return parcels_exchange(&rank->world->parcels, &rank->tick, rank->number, peers, count, mine,
+                            each, theirs);
+}
+
 static inline void rank_open(struct rank *rank)
 {
     struct world *world = rank->world;
@@ -286,6 +297,9 @@ static inline void rank_open(struct rank *rank)
         config.timeout = WORLD_SECONDS / 2;
     rank->tick = (struct tick){.call = world->tick ? world->tick : rank_tick, .argument = rank};
     config.tick = &rank->tick;
+    rank->exchange = (struct peer_exchange){.call = rank_exchange, .argument = rank};
+    if (!config.exchange)
+        config.exchange = &rank->exchange;
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint, reason) == STATUS_OK);
     world->blob_size[rank->number] =
@@ -325,6 +339,7 @@ static inline bool world_run(struct world *world)
 {
     pthread_barrier_init(&world->barrier, NULL, (unsigned)world->ranks);
     pthread_mutex_init(&world->lock, NULL);
+    parcel_office_open(&world->parcels);
     for (int i = 0; i < world->ranks; i++) {
         world->rank[i].world = world;
         world->rank[i].number = i;
@@ -335,6 +350,7 @@ static inline bool world_run(struct world *world)
         pthread_join(world->rank[i].thread, NULL);
     pthread_barrier_destroy(&world->barrier);
     pthread_mutex_destroy(&world->lock);
+    parcel_office_close(&world->parcels);
     if (world->failed)
         fail_msg("%s", world->message);
     return !world->refused[0];
