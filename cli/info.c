@@ -17,6 +17,7 @@
 #include "bootstrap/local.h"
 #include "bootstrap/pmix.h"
 #include "cli/commands.h"
+#include "cli/info_devices.h"
 #include "cli/printers/output.h"
 #include "memory/memory_limits.h"
 
@@ -161,6 +162,7 @@ static json_t *limit_facts(void)
     json_object_set_new(facts, "open_files", limit_fact(RLIMIT_NOFILE));
     json_object_set_new(facts, "processes", limit_fact(RLIMIT_NPROC));
     json_object_set_new(facts, "address_space_bytes", limit_fact(RLIMIT_AS));
+    json_object_set_new(facts, "locked_memory_bytes", limit_fact(RLIMIT_MEMLOCK));
     json_object_set_new(facts, "memory_cgroup_bytes", group_fact());
     json_object_set_new(facts, "yama_ptrace_scope",
                         file_fact("/proc/sys/kernel/yama/ptrace_scope"));
@@ -246,6 +248,7 @@ static void print_facts(const json_t *document)
         printf("  %-10s %s%s\n", word(item, "name"),
                available ? "" : "not here: ", word(item, available ? "summary" : "why_not"));
     }
+    devices_print(document);
     puts("memory kinds");
     json_array_foreach(json_object_get(document, "memory_kinds"), index, item)
         printf("  %-10s %s\n", word(item, "name"), word(item, "summary"));
@@ -255,6 +258,8 @@ static void print_facts(const json_t *document)
     print_limit(limits, "open_files", "open files", "tcp needs one per peer, shm one per rank");
     print_limit(limits, "processes", "processes", "one per local rank");
     print_limit(limits, "address_space_bytes", "address space", "bytes");
+    print_limit(limits, "locked_memory_bytes", "locked memory",
+                "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers");
     print_limit(limits, "memory_cgroup_bytes", "memory of the cgroup",
                 "bytes; shared segments (memfd) count too");
     print_limit(limits, "yama_ptrace_scope", "yama ptrace_scope",
@@ -271,6 +276,7 @@ enum status info_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "topology", topology_facts());
     json_object_set_new(document, "bootstrap", bootstrap);
     json_object_set_new(document, "transports", transport_facts());
+    devices_add(document, transports, "/sys");
     json_object_set_new(document, "memory_kinds", memory_facts());
     json_object_set_new(document, "datatypes", datatype_facts());
     json_object_set_new(document, "operations", reduction_facts());

@@ -314,7 +314,7 @@ static void test_roce(void **state)
     assert_why_not("mlx5_1:1", NULL);
     assert_fact("mlx5_1:1", "MTU", NULL); /* the library does not know it */
     assert_fact("mlx5_1:1", "network device", "eth7");
-    assert_fact("mlx5_1:1", "its MTU", "9000");
+    assert_fact("mlx5_1:1", "network device MTU", "9000");
     assert_fact("mlx5_1:1", "GID 0", "fe80::e42:a1ff:fe12:3456, RoCE v1, eth7");
     assert_fact("mlx5_1:1", "GID 3", "::ffff:10.0.0.1, RoCE v2, eth7");
     assert_fact("mlx5_1:1", "PCIe link", NULL); /* "Unknown" */

@@ -1,0 +1,18 @@
+/*
+ * info_devices.h - the NICs and GPUs of this machine, for `cctest info`.
+ */
+#ifndef CCTEST_CLI_INFO_DEVICES_H
+#define CCTEST_CLI_INFO_DEVICES_H
+
+#include <jansson.h>
+
+#include "transport/transport.h"
+
+/* Adds the arrays "ports" (of all these transports, ended by NULL) and "gpus" to the document.
+ * `sysfs`: "/sys". */
+void devices_add(json_t *document, const struct transport *const *list, const char *sysfs);
+
+/* Prints them on standard output. */
+void devices_print(const json_t *document);
+
+#endif
