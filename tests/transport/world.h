@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "chosen.h"
 #include "memory/memory.h"
 #include "parcels.h"
 #include "transport/transport.h"
@@ -361,6 +362,7 @@ static inline bool world_run(struct world *world)
 
 static inline struct world world_make(const struct transport *transport, int combination, int ranks)
 {
+    const struct transport_choice *chosen = transport_chosen();
     return (struct world){
         .transport = transport,
         .memory = memory_kinds[combination / 4],
@@ -368,7 +370,8 @@ static inline struct world world_make(const struct transport *transport, int com
         .lanes = 1,
         .bytes = 4 * MIB,
         .config = {.copy = (enum copy_policy[]){COPY_AUTO, COPY_BCOPY, COPY_ZCOPY,
-                                                COPY_LL}[combination % 4]},
+                                                COPY_LL}[combination % 4],
+                   .settings = chosen ? chosen->settings : NULL},
         .grain = (combination + combination / 4) % 2 ? SIZE_MAX : 100000,
     };
 }
@@ -413,13 +416,16 @@ static inline void test_unavailable(void **state)
     skip();
 }
 
-/* Runs all tests over all transports; returns the exit status. */
+/* Runs all tests over all transports, or the chosen one; returns the exit status. */
 static inline int world_tests(const struct world_test *tests, size_t count)
 {
     struct CMUnitTest list[200] = {{0}}; /* the end has no name */
     char names[200][80];
+    const struct transport_choice *chosen = transport_chosen();
     size_t filled = 0;
     for (const struct transport *const *transport = transports; *transport; transport++) {
+        if (chosen && chosen->transport != *transport)
+            continue;
         for (size_t i = 0; i < count && filled < 200; i++, filled++) {
             snprintf(names[filled], sizeof(names[filled]), "%s: %s", (*transport)->name,
                      tests[i].name);
