@@ -56,9 +56,9 @@ bool control_ended(const struct control *control);
  * fails, and names the rank that it waits for: rank 0 gives the verdict in a moment. */
 bool control_is_late(const struct control *control);
 
-/* Is `peer` known to be dead? Cheap: one relaxed load. Rank 0 knows it of every rank, another rank
- * of its parent and its children, and of all that its supervisor reports. The other ranks learn it
- * with the verdict, GRACE_SECONDS later. */
+/* Is `peer` known to be dead? Cheap: one relaxed load. Rank 0 knows it of every rank, another one
+ * of its children and of what its supervisor reports. All others learn it from the verdict, which
+ * follows within a moment and ends the job. */
 bool control_lost(const struct control *control, int peer);
 struct progress *control_progress(struct control *control);
 /* Enters a phase, and reports it to rank 0 at once: the rank may die in it. */

@@ -72,12 +72,12 @@ static void edits_apply(struct reader edits, unsigned exchange, struct blobs *bl
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
                              const char *what, struct blobs *blobs)
 {
-    (void)kind;
+    int count = kind == EXCHANGE_PEERS ? 1 : control->ranks;
     (void)what;
-    *blobs = (struct blobs){.count = control->ranks,
-                            .data = calloc((size_t)control->ranks, sizeof *blobs->data),
-                            .size = calloc((size_t)control->ranks, sizeof *blobs->size)};
-    for (int r = 0; r < control->ranks; r++) {
+    *blobs = (struct blobs){.count = count,
+                            .data = calloc((size_t)count, sizeof *blobs->data),
+                            .size = calloc((size_t)count, sizeof *blobs->size)};
+    for (int r = 0; r < count; r++) {
         blobs->size[r] = share->size;
         blobs->data[r] = share->size ? malloc(share->size) : NULL;
         if (share->size)

@@ -132,6 +132,40 @@ static void try_blobs(const unsigned char *data, size_t size, int ranks)
     blobs_free(&blobs);
 }
 
+static void try_delivery(const unsigned char *data, size_t size, int ranks)
+{
+    struct share result;
+    struct bytes bytes = {0};
+    int to;
+    if (delivery_decode(data, size, ranks, &to, &result)) {
+        require(to > 0 && to < ranks);
+        delivery_encode(to, &result, &bytes);
+        require(bytes.size == size && memcmp(bytes.data, data, size) == 0);
+    }
+    bytes_free(&bytes);
+}
+
+static void try_parcels(const unsigned char *data, size_t size, int ranks)
+{
+    struct parcels parcels;
+    struct bytes bytes = {0};
+    bool addressed[RANKS_FEW] = {[0] = true}; /* by rank 0, to which none may be */
+    if (!parcels_decode(data, size, 0, ranks, &parcels))
+        return;
+    require(parcels.count < ranks && (parcels.count > 0) == (size > 0));
+    if (parcels.count > 0)
+        parcels_encode_size(parcels.each, &bytes);
+    for (int i = 0; i < parcels.count; i++) {
+        int peer;
+        const unsigned char *parcel = parcels_at(&parcels, i, &peer);
+        require(peer >= 0 && peer < ranks && !addressed[peer]);
+        addressed[peer] = true;
+        parcels_encode_next(peer, parcel, parcels.each, &bytes);
+    }
+    require(bytes.size == size && (size == 0 || memcmp(bytes.data, data, size) == 0));
+    bytes_free(&bytes);
+}
+
 static void try_redirect(const unsigned char *data, size_t size, int ranks)
 {
     struct redirect redirect;
@@ -166,7 +200,19 @@ static void try_hello(const unsigned char *data, size_t size, int ranks)
     }
 }
 
-enum { NOTICE, MEMBERS, READINGS, SHARE, BLOBS, HELLO, REDIRECT, FAILURE, MESSAGES };
+enum {
+    NOTICE,
+    MEMBERS,
+    READINGS,
+    SHARE,
+    BLOBS,
+    HELLO,
+    REDIRECT,
+    FAILURE,
+    DELIVERY,
+    PARCELS,
+    MESSAGES
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -194,6 +240,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case REDIRECT:
         try_redirect(input.at, input.left, ranks);
+        break;
+    case DELIVERY:
+        try_delivery(input.at, input.left, ranks);
+        break;
+    case PARCELS:
+        try_parcels(input.at, input.left, ranks);
         break;
     case FAILURE:
         try_failure(input.at, input.left, ranks);
@@ -267,6 +319,16 @@ void fuzz_seeds(void)
     seed_begin(&other, SHARE, 1);
     share_encode(&share, &other);
     fuzz_seed("share", other.data, other.size);
+
+    seed_begin(&other, DELIVERY, 4);
+    delivery_encode(3, &share, &other);
+    fuzz_seed("delivery", other.data, other.size);
+
+    seed_begin(&bytes, PARCELS, 4);
+    parcels_encode_size(3, &bytes);
+    for (int peer = 1; peer < 4; peer++)
+        parcels_encode_next(peer, "abc", 3, &bytes);
+    fuzz_seed("parcels", bytes.data, bytes.size);
 
     seed_begin(&bytes, BLOBS, 3);
     blobs_encode_count(3, &bytes);
