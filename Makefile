@@ -11,7 +11,7 @@
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
 #   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
-#   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out).
+#   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out); likewise VERBS=yes or VERBS=no.
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -40,8 +40,8 @@ libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
 flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
-sources := $(wildcard $(addsuffix /*.c,src/* algorithms algorithms/* transports transports/* cli cli/*))
-objects := $(sources:%.c=$(BUILD)/%.o)
+sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* algorithms algorithms/* transports transports/* cli cli/*)))
+objects = $(sources:%.c=$(BUILD)/%.o)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a
 # hwloc, jansson and libsodium are linked statically, so that one binary starts on every node of a cluster.
@@ -68,6 +68,22 @@ $(error PMIX=yes, but cannot find pmix.h: run scripts/setup, or install libpmix-
 else ifneq ($(PMIX),no)
 $(info PMIx is left out, so mpirun and srun --mpi=pmix cannot start ranks: no pmix.h (scripts/setup installs it))
 endif
+endif
+
+# libibverbs and librdmacm are loaded at run time, too. Without their headers, absent.c stands for the transport.
+VERBS ?= auto
+ifneq ($(VERBS),no)
+verbs_found := $(shell printf '$(hash)include <infiniband/verbs.h>\n$(hash)include <rdma/rdma_cma.h>\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+endif
+ifeq ($(verbs_found),yes)
+left_out := transports/verbs/absent.c
+else ifeq ($(VERBS),yes)
+$(error VERBS=yes, but cannot find infiniband/verbs.h and rdma/rdma_cma.h: run scripts/setup, or install libibverbs-dev and librdmacm-dev)
+else
+ifneq ($(VERBS),no)
+$(info the verbs transport is left out: no infiniband/verbs.h or rdma/rdma_cma.h (scripts/setup installs them))
+endif
+left_out := $(filter-out transports/verbs/absent.c,$(wildcard transports/verbs/*.c))
 endif
 
 tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c))

@@ -7,6 +7,7 @@
 
 const struct transport *const transports[] = {
     &transport_shm,
+    &transport_verbs,
     &transport_tcp,
     NULL,
 };

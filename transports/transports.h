@@ -6,6 +6,6 @@
 
 #include "transport/transport.h"
 
-extern const struct transport transport_shm, transport_tcp;
+extern const struct transport transport_shm, transport_tcp, transport_verbs;
 
 #endif

@@ -267,6 +267,7 @@ static enum status session_open_links(struct session *session)
         .rank = runner->rank,
         .ranks = runner->ranks,
         .local_ranks = runner->node.count,
+        .local_rank = runner->node.place,
         .has_core = session->has_core,
         .is_bound = session->bindings[runner->rank].core >= 0,
         .copy = job->copy,

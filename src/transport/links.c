@@ -309,13 +309,14 @@ static enum status link_connect(struct links *links, int i, int wishes, int *pee
         if (links->wanted[peer] & wishes && links->serves[peer] == i)
             peers[count++] = peer;
     }
-    bool exchanges = link->transport->exchanges && link_is_offered(links, i);
-    if (count == 0 && !exchanges)
-        return STATUS_OK;
-    if (!link->endpoint)
-        return links->exchange->call(links->exchange->argument, peers, 0, NULL, 0, NULL);
+    int exchanges = link_is_offered(links, i) ? link->transport->exchanges : 0;
     link->used |= count > 0;
-    return link->transport->connect(link->endpoint, peers, count, lanes);
+    if (link->endpoint && (count > 0 || exchanges > 0))
+        return link->transport->connect(link->endpoint, peers, count, lanes);
+    enum status status = STATUS_OK;
+    for (; status == STATUS_OK && exchanges > 0; exchanges--)
+        status = links->exchange->call(links->exchange->argument, peers, 0, NULL, 0, NULL);
+    return status;
 }
 
 /* All ranks are connected: closes what only connecting needs. */

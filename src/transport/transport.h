@@ -123,6 +123,7 @@ static inline bool witness_lost(const struct peer_witness *witness, int peer)
 struct transport_config {
     int rank, ranks;
     int local_ranks; /* ranks on this host, to size what is per peer */
+    int local_rank;  /* this rank's place among them, from 0 */
     bool has_core;   /* this host has a core for each of its ranks; else they share */
     bool is_bound;   /* this rank stays on its core, so that latencies measured once hold */
     enum copy_policy copy;
@@ -171,9 +172,9 @@ struct transport {
     const char *summary;                    /* one line for `cctest info` */
     const struct transport_option *options; /* ended by a NULL name; NULL: it has none */
     bool local; /* it connects ranks of one host alone, so it is not missed between hosts */
-    /* connect() calls config.exchange, once. Therefore each rank that has an endpoint calls
-     * connect(), if need be with no peers. */
-    bool exchanges;
+    /* How often connect() calls config.exchange, the same on every rank; 0: never. Else each rank
+     * that has an endpoint calls connect(), if need be with no peers. */
+    int exchanges;
 
     /* NULL if this machine can use the transport, else why not, and which package is missing.
      * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */

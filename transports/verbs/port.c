@@ -191,7 +191,8 @@ static void mtu_describe(const struct port_look *look, struct device_list *list,
         return;
     device_fact(list, device, FACT_SHOWN, "network device", "%s", netdev);
     if (sysfs_number(&bytes, "%s/class/net/%s/mtu", source->sysfs, netdev))
-        device_fact(list, device, FACT_ALL, "network device MTU", "%llu", (unsigned long long)bytes);
+        device_fact(list, device, FACT_ALL, "network device MTU", "%llu",
+                    (unsigned long long)bytes);
 }
 
 /* The P_Keys that are set. */

@@ -1,0 +1,22 @@
+/*
+ * absent.c - the verbs transport of a cctest that was built without the headers of libibverbs.
+ */
+#include "transports/transports.h"
+
+static const char *absent_unavailable(void)
+{
+    return "this cctest was built without infiniband/verbs.h: build it where libibverbs-dev and "
+           "librdmacm-dev (RHEL: rdma-core-devel) are installed";
+}
+
+static void absent_close(struct endpoint *endpoint)
+{
+    (void)endpoint; /* there is none */
+}
+
+const struct transport transport_verbs = {
+    .name = "verbs",
+    .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
+    .unavailable = absent_unavailable,
+    .close = absent_close,
+};

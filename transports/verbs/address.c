@@ -1,0 +1,302 @@
+/*
+ * address.c - how a rail is addressed, and whether the rails of two ranks reach each other.
+ *
+ * InfiniBand addresses a port by its LID, and by its GID at index 0 where the port or a second
+ * subnet asks for a global route header. RoCE has GIDs only. Of these cctest takes one of version 2
+ * that maps an IPv4 address: it is routable, and the subnet tells which ports belong together.
+ */
+#include "transports/verbs/address.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "transports/verbs/gid_table.h"
+
+static const unsigned char ipv4_mapped[12] = {[10] = 255, [11] = 255};
+
+static bool gid_is_ipv4(const union ibv_gid *gid)
+{
+    return memcmp(gid->raw, ipv4_mapped, sizeof ipv4_mapped) == 0;
+}
+
+/* The length of the subnet prefix of this host's IPv4 address `gid`; 0: not an address of this
+ * network namespace. */
+static uint8_t gid_prefix(const union ibv_gid *gid)
+{
+    struct ifaddrs *list;
+    uint8_t prefix = 0;
+    if (!gid_is_ipv4(gid) || getifaddrs(&list) != 0)
+        return 0;
+    for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !one->ifa_netmask)
+            continue;
+        const struct sockaddr_in *address = (const void *)one->ifa_addr;
+        const struct sockaddr_in *mask = (const void *)one->ifa_netmask;
+        if (memcmp(&address->sin_addr, gid->raw + 12, 4) == 0)
+            prefix = (uint8_t)__builtin_popcount(mask->sin_addr.s_addr);
+    }
+    freeifaddrs(list);
+    return prefix;
+}
+
+/* Sysfs shows GIDs that the library hides in a container. */
+static int gids_read(const struct verbs_rail *rail, struct ibv_gid_entry *entries)
+{
+    struct gid_entry table[GID_TABLE_MOST];
+    int count = gid_table_read("/sys", ibv_get_device_name(rail->context->device),
+                               rail->port_number, table, GID_TABLE_MOST);
+    for (int i = 0; i < count; i++) {
+        entries[i] = (struct ibv_gid_entry){.gid_index = (uint32_t)table[i].index,
+                                            .gid_type = table[i].kind == GID_KIND_ROCE_V2
+                                                            ? IBV_GID_TYPE_ROCE_V2
+                                                            : IBV_GID_TYPE_ROCE_V1};
+        memcpy(entries[i].gid.raw, table[i].raw, sizeof table[i].raw);
+    }
+    return count;
+}
+
+static int gids_list(const struct verbs_rail *rail, struct ibv_gid_entry *entries)
+{
+    ssize_t count = ibv_query_gid_table(rail->context, entries, GID_TABLE_MOST, 0);
+    int kept = 0;
+    for (ssize_t i = 0; i < count; i++)
+        if (entries[i].port_num == rail->port_number)
+            entries[kept++] = entries[i];
+    return kept > 0 ? kept : gids_read(rail, entries);
+}
+
+static bool gid_choose(struct verbs_rail *rail, char *reason)
+{
+    struct ibv_gid_entry entries[GID_TABLE_MOST];
+    int count = gids_list(rail, entries);
+    for (int i = 0; i < count; i++) {
+        if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(&entries[i].gid))
+            continue;
+        rail->gid_index = (uint8_t)entries[i].gid_index;
+        rail->port.gid = entries[i].gid;
+        return true;
+    }
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s has no GID of RoCE v2 that maps an IPv4 address: give its network interface "
+             "an IPv4 address, or choose one of its GIDs with gid=INDEX (cctest info lists them)",
+             rail->port.name);
+    return false;
+}
+
+static bool gid_take(struct verbs_rail *rail, long index, char *reason)
+{
+    if (index < rail->attr.gid_tbl_len &&
+        ibv_query_gid(rail->context, rail->port_number, (int)index, &rail->port.gid) == 0 &&
+        rail->port.gid.global.interface_id != 0) {
+        rail->gid_index = (uint8_t)index;
+        return true;
+    }
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s has no GID at index %ld (gid=): its table has %d entries, and cctest info "
+             "lists the ones in use",
+             rail->port.name, index, rail->attr.gid_tbl_len);
+    return false;
+}
+
+static bool pkey_take(struct verbs_rail *rail, long index, char *reason)
+{
+    __be16 key = 0;
+    if (index < rail->attr.pkey_tbl_len &&
+        ibv_query_pkey(rail->context, rail->port_number, (int)index, &key) == 0 && key != 0) {
+        rail->pkey_index = (uint16_t)index;
+        rail->port.pkey = ntohs(key);
+        return true;
+    }
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s has no P_Key at index %ld (pkey=): its table has %d entries; ask the subnet "
+             "manager's administrator for a partition",
+             rail->port.name, index, rail->attr.pkey_tbl_len);
+    return false;
+}
+
+bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting *settings,
+                        char *reason)
+{
+    struct verbs_port *port = &rail->port;
+    bool roce = rail->attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    bool given = settings[VERBS_GID].given, good = true;
+    port->link_layer = rail->attr.link_layer;
+    port->mtu = (uint8_t)rail->attr.active_mtu;
+    port->lid = rail->attr.lid;
+    if (given || !roce || port->iwarp)
+        good = gid_take(rail, settings[VERBS_GID].number, reason);
+    else
+        good = gid_choose(rail, reason);
+    port->prefix = gid_prefix(&port->gid);
+    /* iWARP has no partitions, and some RoCE drivers an empty table. */
+    if (good && !port->iwarp && (!roce || settings[VERBS_PKEY].given))
+        good = pkey_take(rail, settings[VERBS_PKEY].number, reason);
+    return good;
+}
+
+/* Encoding. */
+
+static void put_fixed(struct bytes *bytes, const char *text, size_t size)
+{
+    char room[VERBS_HOST_MOST] = "";
+    snprintf(room, size, "%s", text);
+    bytes_put(bytes, room, size);
+}
+
+static bool get_fixed(struct reader *reader, char *text, size_t size)
+{
+    const unsigned char *there = read_bytes(reader, size);
+    if (!there)
+        return false;
+    memcpy(text, there, size);
+    text[size - 1] = '\0';
+    for (char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    return true;
+}
+
+size_t verbs_address_encode(const struct verbs_address *address, void *blob)
+{
+    struct bytes bytes = {0};
+    bytes_put_u64(&bytes, address->nonce);
+    put_fixed(&bytes, address->host, VERBS_HOST_MOST);
+    bytes_put_u32(&bytes, (uint32_t)(address->rail_count | address->home << 8));
+    for (int i = 0; i < address->rail_count; i++) {
+        const struct verbs_port *port = &address->ports[i];
+        put_fixed(&bytes, port->name, VERBS_NAME_MOST);
+        bytes_put_u32(&bytes, (uint32_t)(port->link_layer | port->iwarp << 8 | port->mtu << 16 |
+                                         port->prefix << 24));
+        bytes_put_u32(&bytes, (uint32_t)(port->lid | (uint32_t)port->pkey << 16));
+        bytes_put_u32(&bytes, port->cm_port);
+        bytes_put(&bytes, port->gid.raw, sizeof port->gid.raw);
+    }
+    size_t size = bytes.failed || bytes.size > TRANSPORT_ADDRESS_MOST ? 0 : bytes.size;
+    if (size > 0)
+        memcpy(blob, bytes.data, size);
+    bytes_free(&bytes);
+    return size;
+}
+
+static bool port_decode(struct verbs_port *port, struct reader *reader)
+{
+    bool good = get_fixed(reader, port->name, VERBS_NAME_MOST);
+    uint32_t kinds = read_u32(reader), keys = read_u32(reader), cm_port = read_u32(reader);
+    const unsigned char *gid = read_bytes(reader, sizeof port->gid.raw);
+    port->link_layer = (uint8_t)kinds;
+    port->iwarp = kinds >> 8 & 255;
+    port->mtu = kinds >> 16 & 255;
+    port->prefix = (uint8_t)(kinds >> 24);
+    port->lid = (uint16_t)keys;
+    port->pkey = (uint16_t)(keys >> 16);
+    port->cm_port = (uint16_t)cm_port;
+    if (gid)
+        memcpy(port->gid.raw, gid, sizeof port->gid.raw);
+    return good && gid && port->iwarp <= 1 && port->mtu >= IBV_MTU_256 &&
+           port->mtu <= IBV_MTU_4096 && port->prefix <= 32 && cm_port <= UINT16_MAX;
+}
+
+bool verbs_address_decode(const void *blob, size_t size, struct verbs_address *address)
+{
+    struct reader reader = {.at = blob, .left = size};
+    *address = (struct verbs_address){.nonce = read_u64(&reader)};
+    bool good = get_fixed(&reader, address->host, VERBS_HOST_MOST);
+    uint32_t count = read_u32(&reader);
+    address->home = (int)(count >> 8);
+    count &= 255;
+    good = good && count > 0 && count <= VERBS_RAILS_MOST && address->home < (int)count;
+    for (uint32_t i = 0; good && i < count; i++)
+        good = port_decode(&address->ports[i], &reader);
+    address->rail_count = (int)count;
+    return good && !reader.bad && reader.left == 0;
+}
+
+/* Comparing. */
+
+static const char *layer_name(const struct verbs_port *port)
+{
+    return port->iwarp                                   ? "iWARP"
+           : port->link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet (RoCE)"
+                                                         : "InfiniBand";
+}
+
+static unsigned mtu_bytes(uint8_t mtu)
+{
+    return 128u << mtu;
+}
+
+static uint32_t gid_subnet(const struct verbs_port *port)
+{
+    uint32_t address;
+    memcpy(&address, port->gid.raw + 12, sizeof address);
+    return port->prefix ? ntohl(address) >> (32 - port->prefix) : 0;
+}
+
+/* The names of both ends in front of what differs: "NIC mlx5_0:1 here ... and NIC mlx5_1:1 on b". */
+static const char *differ(const struct verbs_port *here, const char *value_here,
+                          const struct verbs_port *there, const char *host, const char *value_there,
+                          const char *advice, char *reason)
+{
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s of this rank has %s, and NIC %s of the other, on %s, has %s: %s", here->name,
+             value_here, there->name, host, value_there, advice);
+    return reason;
+}
+
+const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs_port *port,
+                               const char *host, const struct transport_setting *settings,
+                               char *reason)
+{
+    const struct verbs_port *mine = &rail->port;
+    char here[96], there[96], gid[2][INET6_ADDRSTRLEN];
+    bool roce = mine->link_layer == IBV_LINK_LAYER_ETHERNET;
+    if (mine->link_layer != port->link_layer || mine->iwarp != port->iwarp)
+        return differ(mine, layer_name(mine), port, host, layer_name(port),
+                      "name NICs of one kind with nic=", reason);
+    if (mine->mtu != port->mtu && !settings[VERBS_MTU].given && !mine->iwarp) {
+        snprintf(here, sizeof here, "MTU %u", mtu_bytes(mine->mtu));
+        snprintf(there, sizeof there, "MTU %u", mtu_bytes(port->mtu));
+        return differ(mine, here, port, host, there,
+                      "set both alike, or choose the smaller with mtu=", reason);
+    }
+    if (((mine->pkey ^ port->pkey) & 0x7fff) != 0) {
+        snprintf(here, sizeof here, "P_Key 0x%04x", mine->pkey);
+        snprintf(there, sizeof there, "P_Key 0x%04x", port->pkey);
+        return differ(mine, here, port, host, there, "choose one that both have with pkey=INDEX",
+                      reason);
+    }
+    if (roce && !settings[VERBS_GID].given && mine->prefix && port->prefix &&
+        (mine->prefix != port->prefix || gid_subnet(mine) != gid_subnet(port))) {
+        snprintf(here, sizeof here, "GID %s/%d", gid_text(mine->gid.raw, gid[0], sizeof gid[0]),
+                 mine->prefix);
+        snprintf(there, sizeof there, "GID %s/%d", gid_text(port->gid.raw, gid[1], sizeof gid[1]),
+                 port->prefix);
+        return differ(mine, here, port, host, there,
+                      "the subnets differ; where a router joins them, say so with gid=INDEX",
+                      reason);
+    }
+    return NULL;
+}
+
+void verbs_port_route(const struct verbs_rail *rail, const struct verbs_port *port,
+                      const struct transport_setting *settings, struct ibv_qp_attr *attr)
+{
+    uint8_t mtu = rail->port.mtu < port->mtu ? rail->port.mtu : port->mtu;
+    bool roce = port->link_layer == IBV_LINK_LAYER_ETHERNET;
+    attr->path_mtu = (enum ibv_mtu)mtu;
+    if (settings[VERBS_MTU].given) /* 0: 256 bytes */
+        attr->path_mtu = (enum ibv_mtu)(IBV_MTU_256 + settings[VERBS_MTU].number);
+    attr->ah_attr = (struct ibv_ah_attr){
+        .dlid = port->lid, .sl = (uint8_t)settings[VERBS_SL].number, .port_num = rail->port_number};
+    attr->ah_attr.is_global = roce || rail->attr.flags & IBV_QPF_GRH_REQUIRED ||
+                              rail->port.gid.global.subnet_prefix != port->gid.global.subnet_prefix;
+    if (attr->ah_attr.is_global)
+        attr->ah_attr.grh =
+            (struct ibv_global_route){.dgid = port->gid,
+                                      .sgid_index = rail->gid_index,
+                                      .hop_limit = 64,
+                                      .traffic_class = (uint8_t)settings[VERBS_TCLASS].number};
+}

@@ -1,0 +1,26 @@
+/*
+ * address.h - how a rail is addressed, and whether the rails of two ranks reach each other.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_ADDRESS_H
+#define CCTEST_TRANSPORTS_VERBS_ADDRESS_H
+
+#include "transports/verbs/verbs.h"
+
+/* Chooses the GID and the P_Key of an open rail, and fills rail->port. False: `reason`. */
+bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting *settings,
+                        char *reason);
+
+size_t verbs_address_encode(const struct verbs_address *address, void *blob);
+bool verbs_address_decode(const void *blob, size_t size, struct verbs_address *address);
+
+/* NULL if the rail reaches `port` of a rank on `host`. Else why not, written into `reason` with the
+ * values of both ends. */
+const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs_port *port,
+                               const char *host, const struct transport_setting *settings,
+                               char *reason);
+
+/* The address of the peer's port for a queue pair of the rail, and its MTU. */
+void verbs_port_route(const struct verbs_rail *rail, const struct verbs_port *port,
+                      const struct transport_setting *settings, struct ibv_qp_attr *attr);
+
+#endif

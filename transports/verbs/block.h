@@ -1,0 +1,61 @@
+/*
+ * block.h - the registered memory of a lane: credit line, offers, slots, staging.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_BLOCK_H
+#define CCTEST_TRANSPORTS_VERBS_BLOCK_H
+
+#include "transports/verbs/verbs.h"
+
+/* The end of a slot, where the receiver polls: the number of the slot's use from 1, and the bytes
+ * of the message. */
+struct verbs_trailer {
+    uint64_t word; /* number (32 bits) | bytes (32) */
+};
+
+#define VERBS_ALIGNMENT 16 /* of the bytes in a slot: of an element of any type */
+
+/* Bytes from slot to slot. */
+static inline size_t verbs_slot_stride(const struct verbs_grants *grants)
+{
+    return (grants->slot_bytes + VERBS_ALIGNMENT + sizeof(struct verbs_trailer) + 63) / 64 * 64;
+}
+
+static inline size_t verbs_trailer_at(const struct verbs_grants *grants)
+{
+    return verbs_slot_stride(grants) - sizeof(struct verbs_trailer);
+}
+
+/* Where in a slot `bytes` bytes begin: close in front of the trailer, so that one WRITE carries
+ * both. */
+static inline size_t verbs_payload_at(const struct verbs_grants *grants, size_t bytes)
+{
+    return (verbs_trailer_at(grants) - bytes) / VERBS_ALIGNMENT * VERBS_ALIGNMENT;
+}
+
+static inline size_t verbs_offers_at(void)
+{
+    return VERBS_CREDITS;
+}
+
+static inline size_t verbs_slots_at(const struct verbs_grants *grants)
+{
+    return VERBS_CREDITS + grants->offers * sizeof(struct verbs_offer);
+}
+
+static inline size_t verbs_staging_at(const struct verbs_grants *grants)
+{
+    return verbs_slots_at(grants) + grants->slots * verbs_slot_stride(grants);
+}
+
+static inline size_t verbs_block_bytes(const struct verbs_grants *grants)
+{
+    return verbs_staging_at(grants) + grants->slots * verbs_slot_stride(grants);
+}
+
+/* Reads a word that a NIC writes: what was written before it by the same WRITE is visible. */
+static inline uint64_t verbs_word_read(const void *at)
+{
+    return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+}
+
+#endif

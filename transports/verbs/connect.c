@@ -1,0 +1,410 @@
+/*
+ * connect.c - makes the lanes between this rank and its peers.
+ *
+ * Both ends create the queue pairs of their lanes and register a block for each lane. They exchange
+ * the numbers of the queue pairs, and the addresses and keys of the blocks, over the control plane.
+ * Then each queue pair is made ready to receive and to send. A second exchange tells that, because
+ * a WRITE that arrives at a queue pair that is not ready would be sent again only after a timeout.
+ */
+#include "transports/verbs/connect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "transports/verbs/block.h"
+#include "transports/verbs/failure.h"
+#include "transports/verbs/grants.h"
+#include "transports/verbs/pair.h"
+#include "transports/verbs/queue.h"
+#include "transports/verbs/rail.h"
+
+#define DEPTH_LEAST 16
+
+/* One call of connect(). */
+struct verbs_round {
+    struct verbs_endpoint *endpoint;
+    const int *peers;
+    int count, lanes;
+    size_t each; /* bytes that are exchanged with a peer */
+    unsigned char *mine, *theirs;
+};
+
+/* Paths: the queue pairs of a lane. */
+
+static int most_of(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int paths_of(const struct verbs_endpoint *endpoint, const struct verbs_peer *peer)
+{
+    int each = endpoint->settings[VERBS_QPS].given ? (int)endpoint->settings[VERBS_QPS].number : 1;
+    int paths = each * most_of(endpoint->rail_count, peer->address.rail_count);
+    return endpoint->matches ? each : paths < VERBS_PATHS_MOST ? paths : VERBS_PATHS_MOST;
+}
+
+/* The rails at the two ends of a path. rails=match: the rail that the lower rank is nearest to. */
+static void path_rails(const struct verbs_endpoint *endpoint, const struct verbs_peer *peer,
+                       int lane, int path, int *mine, int *theirs)
+{
+    int home =
+        endpoint->base.config.rank < peer->rank ? endpoint->address.home : peer->address.home;
+    int number = endpoint->matches ? home : lane + path;
+    *mine = number % endpoint->rail_count;
+    *theirs = number % peer->address.rail_count;
+}
+
+/* Lanes. */
+
+static void lane_free(struct verbs_lane *lane)
+{
+    for (int i = 0; lane && i < lane->queue_count; i++)
+        verbs_pair_destroy(&lane->queues[i]);
+    if (!lane)
+        return;
+    free(lane->out.staged);
+    free(lane->out.segments);
+    free(lane->in.slot_lengths);
+    free(lane->in.offered);
+    free(lane->queues);
+    free(lane);
+}
+
+static bool lane_allocate(struct verbs_endpoint *endpoint, struct verbs_lane *lane, int paths)
+{
+    const struct verbs_grants *grants = &endpoint->grants;
+    lane->queues = calloc((size_t)paths, sizeof *lane->queues);
+    lane->out.staged = calloc(grants->slots, sizeof *lane->out.staged);
+    lane->in.slot_lengths = calloc(grants->slots, sizeof *lane->in.slot_lengths);
+    return lane->queues && lane->out.staged && lane->in.slot_lengths;
+}
+
+static void channel_init(struct channel *channel, struct verbs_endpoint *endpoint,
+                         const struct verbs_lane *lane, bool sends)
+{
+    *channel = (struct channel){.endpoint = &endpoint->base,
+                                .peer = lane->peer->rank,
+                                .lane = lane->number,
+                                .sends = sends};
+}
+
+static enum status lane_create(struct verbs_endpoint *endpoint, struct verbs_peer *peer, int number,
+                               char *block, uint32_t depth)
+{
+    struct verbs_lane *lane = calloc(1, sizeof *lane);
+    int paths = paths_of(endpoint, peer);
+    if (!lane || !lane_allocate(endpoint, lane, paths)) {
+        lane_free(lane);
+        return fail(STATUS_ERROR, "out of memory for the lanes to rank %d", peer->rank);
+    }
+    peer->lanes[peer->lane_count++] = lane; /* from here on it is freed with the peer */
+    lane->peer = peer;
+    lane->number = number;
+    lane->block = block;
+    lane->arena = endpoint->arenas;
+    channel_init(&lane->out.base, endpoint, lane, true);
+    channel_init(&lane->in.base, endpoint, lane, false);
+    enum status status = STATUS_OK;
+    for (int path = 0; status == STATUS_OK && path < paths; path++) {
+        struct verbs_queue *queue = &lane->queues[lane->queue_count++];
+        int mine;
+        path_rails(endpoint, peer, number, path, &mine, &queue->remote_rail);
+        queue->lane = lane;
+        queue->path = path;
+        queue->rail = &endpoint->rails[mine];
+        status = verbs_pair_create(queue, depth);
+    }
+    return status;
+}
+
+/* Memory. */
+
+/* Registers `lanes` blocks more; they are those of endpoint->arenas then. */
+static enum status arena_make(struct verbs_endpoint *endpoint, size_t lanes)
+{
+    struct verbs_arena *arena = calloc(1, sizeof *arena);
+    if (!arena)
+        return fail(STATUS_ERROR, "out of memory");
+    arena->bytes = lanes * verbs_block_bytes(&endpoint->grants);
+    arena->base = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (arena->base == MAP_FAILED) {
+        size_t bytes = arena->bytes;
+        free(arena);
+        return fail(STATUS_ERROR, "no memory for %zu bytes of slots: %s", bytes, strerror(errno));
+    }
+    arena->next = endpoint->arenas;
+    endpoint->arenas = arena;
+    for (int i = 0; i < endpoint->rail_count; i++) {
+        arena->mrs[i] = verbs_rail_register_polled(&endpoint->rails[i], arena->base, arena->bytes);
+        if (!arena->mrs[i])
+            return log_current()->failure.status;
+    }
+    return STATUS_OK;
+}
+
+/* Counts. */
+
+/* Queue pairs that the round makes on each rail, and receives that they need. */
+static size_t round_count(const struct verbs_round *round, uint32_t *queues, uint32_t *receives)
+{
+    struct verbs_endpoint *endpoint = round->endpoint;
+    size_t lanes = 0;
+    for (int i = 0; i < round->count; i++) {
+        const struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
+        for (int lane = peer->lane_count; lane < round->lanes; lane++, lanes++)
+            for (int path = 0; path < paths_of(endpoint, peer); path++) {
+                int mine, theirs;
+                path_rails(endpoint, peer, lane, path, &mine, &theirs);
+                queues[mine]++;
+                receives[mine] += verbs_grants_receives(&endpoint->grants, path);
+            }
+    }
+    return lanes;
+}
+
+static enum status rails_prepare(struct verbs_endpoint *endpoint, const uint32_t *queues,
+                                 const uint32_t *receives, uint32_t *depth)
+{
+    enum status status = STATUS_OK;
+    *depth = VERBS_DEPTH;
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
+        struct verbs_rail *rail = &endpoint->rails[i];
+        status = verbs_rail_prepare(rail, receives[i], queues[i]);
+        if (status != STATUS_OK || queues[i] == 0)
+            continue;
+        uint32_t share = (rail->completions_most - rail->completions) / queues[i];
+        if (share < DEPTH_LEAST)
+            return fail(STATUS_UNAVAILABLE,
+                        "NIC %s has room for %u completions, too few for %u queue pairs more: use "
+                        "an algorithm with fewer peers, or fewer --channels",
+                        rail->port.name, rail->completions_most, queues[i]);
+        *depth = share < *depth ? share : *depth;
+        if ((uint32_t)rail->device.max_qp_wr < *depth)
+            *depth = (uint32_t)rail->device.max_qp_wr;
+    }
+    return status;
+}
+
+/* Room for the new lanes and their channels. */
+static bool room_make(struct verbs_endpoint *endpoint, const struct verbs_round *round,
+                      size_t lanes)
+{
+    size_t channels = (size_t)endpoint->channel_count + 2 * lanes;
+    struct channel **active = realloc(endpoint->active, (channels + 1) * sizeof *active);
+    if (!active)
+        return false;
+    endpoint->active = active;
+    endpoint->channel_count = (int)channels;
+    for (int i = 0; i < round->count; i++) {
+        struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
+        size_t most = (size_t)most_of(round->lanes, peer->lane_count);
+        struct verbs_lane **room = realloc(peer->lanes, (most + 1) * sizeof(struct verbs_lane *));
+        if (!room)
+            return false;
+        peer->lanes = room;
+    }
+    return true;
+}
+
+static enum status round_create(struct verbs_round *round)
+{
+    struct verbs_endpoint *endpoint = round->endpoint;
+    uint32_t queues[VERBS_RAILS_MOST] = {0}, receives[VERBS_RAILS_MOST] = {0}, depth;
+    if (endpoint->grants.slots == 0)
+        verbs_grants_choose(endpoint, round->count, round->lanes);
+    size_t lanes = round_count(round, queues, receives);
+    if (!room_make(endpoint, round, lanes))
+        return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
+    if (lanes == 0)
+        return STATUS_OK;
+    enum status status = verbs_rails_register(endpoint);
+    if (status == STATUS_OK)
+        status = rails_prepare(endpoint, queues, receives, &depth);
+    if (status == STATUS_OK)
+        status = arena_make(endpoint, lanes);
+    char *block = status == STATUS_OK ? endpoint->arenas->base : NULL;
+    for (int i = 0; status == STATUS_OK && i < round->count; i++) {
+        struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
+        while (status == STATUS_OK && peer->lane_count < round->lanes) {
+            status = lane_create(endpoint, peer, peer->lane_count, block, depth);
+            block += verbs_block_bytes(&endpoint->grants);
+        }
+        if (!tick_on(endpoint->base.config.tick))
+            return STATUS_INTERRUPTED;
+    }
+    return status;
+}
+
+/* What the ends of a lane tell each other. */
+
+#define PATH_BYTES 8 /* number of a queue pair, and its first packet number */
+#define LANE_HEAD  (8 + 4 * VERBS_RAILS_MOST)
+#define PEER_HEAD  16
+
+static void lane_encode(const struct verbs_lane *lane, struct bytes *bytes)
+{
+    bytes_put_u64(bytes, (uintptr_t)lane->block);
+    for (int i = 0; i < VERBS_RAILS_MOST; i++)
+        bytes_put_u32(bytes, lane->arena->mrs[i] ? lane->arena->mrs[i]->rkey : 0);
+    for (int path = 0; path < VERBS_PATHS_MOST; path++) {
+        const struct verbs_queue *queue = &lane->queues[path];
+        bytes_put_u32(bytes, path < lane->queue_count ? queue->qp->qp_num : 0);
+        bytes_put_u32(bytes, path < lane->queue_count ? queue->first_packet : 0);
+    }
+}
+
+static bool round_encode(struct verbs_round *round, int fresh[])
+{
+    struct bytes bytes = {0};
+    for (int i = 0; i < round->count; i++) {
+        struct verbs_endpoint *endpoint = round->endpoint;
+        const struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
+        const struct verbs_grants *grants = &endpoint->grants;
+        size_t begin = bytes.size;
+        bytes_put_u32(&bytes, grants->slots);
+        bytes_put_u32(&bytes, grants->slot_bytes);
+        bytes_put_u32(&bytes, grants->offers);
+        bytes_put_u32(&bytes, grants->segments);
+        for (int lane = fresh[i]; lane < round->lanes; lane++)
+            lane_encode(peer->lanes[lane], &bytes);
+        while (!bytes.failed && bytes.size < begin + round->each)
+            bytes_put_u32(&bytes, 0);
+    }
+    if (!bytes.failed && bytes.size > 0)
+        memcpy(round->mine, bytes.data, bytes.size);
+    bool good = !bytes.failed;
+    bytes_free(&bytes);
+    return good;
+}
+
+static bool lane_decode(struct verbs_lane *lane, const struct verbs_grants *grants,
+                        struct reader *reader)
+{
+    struct verbs_sender *out = &lane->out;
+    out->grants = *grants;
+    out->remote = read_u64(reader);
+    for (int i = 0; i < VERBS_RAILS_MOST; i++)
+        out->remote_keys[i] = read_u32(reader);
+    for (int path = 0; path < VERBS_PATHS_MOST; path++) {
+        uint32_t number = read_u32(reader), packet = read_u32(reader);
+        if (path < lane->queue_count) {
+            lane->queues[path].remote_number = number;
+            lane->queues[path].remote_packet = packet;
+        }
+    }
+    out->segments = calloc(grants->segments, sizeof *out->segments);
+    lane->in.offered = calloc(grants->offers, sizeof *lane->in.offered);
+    return out->segments && lane->in.offered;
+}
+
+static enum status peer_decode(struct verbs_round *round, int i, const int fresh[])
+{
+    struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
+    struct reader reader = {.at = round->theirs + (size_t)i * round->each, .left = round->each};
+    struct verbs_grants grants = {.slots = read_u32(&reader), .slot_bytes = read_u32(&reader)};
+    grants.offers = read_u32(&reader);
+    grants.segments = read_u32(&reader);
+    bool good = verbs_grants_valid(&grants);
+    for (int lane = fresh[i]; good && lane < round->lanes; lane++)
+        good = lane_decode(peer->lanes[lane], &grants, &reader);
+    return good && !reader.bad
+               ? STATUS_OK
+               : fail_peer(REASON_PEER_INVALID, peer->rank,
+                           "rank %d sent invalid queue pair data: check that all ranks run the "
+                           "same version of cctest",
+                           peer->rank);
+}
+
+static enum status round_connect(struct verbs_round *round, const int fresh[])
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < round->count; i++) {
+        struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
+        status = peer_decode(round, i, fresh);
+        for (int lane = fresh[i]; status == STATUS_OK && lane < round->lanes; lane++)
+            for (int path = 0; status == STATUS_OK && path < peer->lanes[lane]->queue_count; path++)
+                status = verbs_pair_connect(&peer->lanes[lane]->queues[path]);
+        if (!tick_on(round->endpoint->base.config.tick))
+            return STATUS_INTERRUPTED;
+    }
+    return status;
+}
+
+static enum status round_exchange(const struct verbs_round *round)
+{
+    const struct peer_exchange *exchange = round->endpoint->base.config.exchange;
+    return exchange->call(exchange->argument, round->peers, round->count, round->mine, round->each,
+                          round->theirs);
+}
+
+/* Ready to receive; and for each lane, whether this rank polls memory. */
+static enum status round_ready(struct verbs_round *round, const int fresh[])
+{
+    round->each = (size_t)round->lanes;
+    for (int i = 0; i < round->count; i++) {
+        const struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
+        for (int lane = 0; lane < round->lanes; lane++)
+            round->mine[(size_t)i * round->each + (size_t)lane] =
+                lane >= fresh[i] && verbs_pair_polls_memory(&peer->lanes[lane]->queues[0]);
+    }
+    enum status status = round_exchange(round);
+    for (int i = 0; status == STATUS_OK && i < round->count; i++) {
+        struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
+        for (int lane = fresh[i]; lane < round->lanes; lane++) {
+            size_t at = (size_t)i * round->each + (size_t)lane;
+            peer->lanes[lane]->in.polls = round->mine[at] != 0;
+            peer->lanes[lane]->out.peer_polls = round->theirs[at] != 0;
+        }
+    }
+    return status;
+}
+
+static enum status round_run(struct verbs_round *round, int fresh[])
+{
+    for (int i = 0; i < round->count; i++)
+        fresh[i] = round->endpoint->peers[round->peers[i]].lane_count;
+    enum status status = round_create(round);
+    if (status == STATUS_OK && !round_encode(round, fresh))
+        status = fail(STATUS_ERROR, "out of memory");
+    if (status == STATUS_OK)
+        status = round_exchange(round);
+    if (status == STATUS_OK)
+        status = round_connect(round, fresh);
+    return status == STATUS_OK ? round_ready(round, fresh) : status;
+}
+
+enum status verbs_connect(struct endpoint *base, const int *peers, int count, int lanes)
+{
+    struct verbs_round round = {
+        .endpoint = (struct verbs_endpoint *)base, .peers = peers, .count = count, .lanes = lanes};
+    uint64_t begin = clock_ns();
+    round.each = PEER_HEAD + (size_t)lanes * (LANE_HEAD + VERBS_PATHS_MOST * PATH_BYTES);
+    round.mine = calloc((size_t)count + 1, round.each);
+    round.theirs = calloc((size_t)count + 1, round.each);
+    int *fresh = calloc((size_t)count + 1, sizeof *fresh);
+    enum status status = round.mine && round.theirs && fresh
+                             ? round_run(&round, fresh)
+                             : fail(STATUS_ERROR, "out of memory for %d peers", count);
+    free(round.mine);
+    free(round.theirs);
+    free(fresh);
+    round.endpoint->connecting_ns += clock_ns() - begin;
+    return status;
+}
+
+void verbs_disconnect(struct verbs_peer *peer)
+{
+    for (int lane = 0; lane < peer->lane_count; lane++)
+        lane_free(peer->lanes[lane]);
+    free(peer->lanes);
+    peer->lanes = NULL;
+    peer->lane_count = 0;
+}

@@ -1,0 +1,375 @@
+/*
+ * endpoint.c - the verbs transport: RDMA NICs (InfiniBand, RoCE, iWARP) by libibverbs.
+ *
+ * Ranks are forked before any call of the library and never fork again, so ibv_fork_init() is not
+ * needed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transports/transports.h"
+#include "transports/verbs/address.h"
+#include "transports/verbs/channel.h"
+#include "transports/verbs/connect.h"
+#include "transports/verbs/eager.h"
+#include "transports/verbs/failure.h"
+#include "transports/verbs/library.h"
+#include "transports/verbs/nic.h"
+#include "transports/verbs/queue.h"
+#include "transports/verbs/rail.h"
+#include "transports/verbs/stats.h"
+
+#define RETRIES       7
+#define PATIENCE_MOST 31
+#define PATIENCE_UNIT 4.096e-6 /* seconds */
+
+static const char *const rails_words[] = {"own", "match", NULL};
+static const char *const mtu_words[] = {"256", "512", "1024", "2048", "4096", NULL};
+static const char *const poll_words[] = {"memory", "cq", NULL};
+
+static const struct transport_option verbs_options[] = {
+    [VERBS_NIC] = {.name = "nic",
+                   .kind = TRANSPORT_OPTION_TEXT,
+                   .values = "NAME[:PORT]+...",
+                   .help = "the NIC ports that each rank uses; else the nearest one",
+                   .per_rank = true},
+    [VERBS_RAILS] = {.name = "rails",
+                     .kind = TRANSPORT_OPTION_WORD,
+                     .values = "own|match",
+                     .words = rails_words,
+                     .help = "match: use the NIC of the peer's rail, where rails do not meet"},
+    [VERBS_GID] = {.name = "gid",
+                   .kind = TRANSPORT_OPTION_NUMBER,
+                   .values = "INDEX",
+                   .most = 255,
+                   .help = "index of the GID; else the first of RoCE v2 with an IPv4 address"},
+    [VERBS_PKEY] = {.name = "pkey",
+                    .kind = TRANSPORT_OPTION_NUMBER,
+                    .values = "INDEX",
+                    .most = 65535,
+                    .help = "index of the P_Key; else 0"},
+    [VERBS_SL] = {.name = "sl",
+                  .kind = TRANSPORT_OPTION_NUMBER,
+                  .values = "0..15",
+                  .most = 15,
+                  .help = "service level"},
+    [VERBS_TCLASS] = {.name = "tclass",
+                      .kind = TRANSPORT_OPTION_NUMBER,
+                      .values = "0..255",
+                      .most = 255,
+                      .help = "traffic class (RoCE: DSCP in its upper 6 bits)"},
+    [VERBS_MTU] = {.name = "mtu",
+                   .kind = TRANSPORT_OPTION_WORD,
+                   .values = "256|512|1024|2048|4096",
+                   .words = mtu_words,
+                   .help = "bytes of a packet; else that of both ports"},
+    [VERBS_TIMEOUT] = {.name = "timeout",
+                       .kind = TRANSPORT_OPTION_NUMBER,
+                       .values = "1..31",
+                       .least = 1,
+                       .most = PATIENCE_MOST,
+                       .help = "a NIC waits 4.096 us * 2^N for an answer; else by --timeout"},
+    [VERBS_RETRY] = {.name = "retry",
+                     .kind = TRANSPORT_OPTION_NUMBER,
+                     .values = "0..7",
+                     .most = RETRIES,
+                     .help = "how often a NIC sends again without an answer; else 7"},
+    [VERBS_QPS] = {.name = "qps",
+                   .kind = TRANSPORT_OPTION_NUMBER,
+                   .values = "1..8",
+                   .least = 1,
+                   .most = 8,
+                   .help = "queue pairs of a lane on each rail; else 1"},
+    [VERBS_POLL] = {.name = "poll",
+                    .kind = TRANSPORT_OPTION_WORD,
+                    .values = "memory|cq",
+                    .words = poll_words,
+                    .help =
+                        "how a receiver sees a slot arrive; else memory if the NIC keeps order"},
+    [VERBS_OPTIONS] = {.name = NULL},
+};
+
+static const char *verbs_unavailable(void)
+{
+    const char *why = verbs_library_load();
+    if (why)
+        return why;
+    int count = 0;
+    struct ibv_device **devices = ibv_get_device_list(&count);
+    if (devices)
+        ibv_free_device_list(devices);
+    /* Devices that no process here may open are refused in open(), which is always reported. */
+    bool hidden = access("/sys/class/infiniband", F_OK) == 0;
+    return count > 0 || hidden ? NULL : "this host has no RDMA device";
+}
+
+/* A queue pair gives up within a third of --timeout, so that it names the peer before the job's
+ * deadline does. */
+static enum status patience_choose(struct verbs_endpoint *endpoint, char *reason)
+{
+    const struct transport_setting *timeout = &endpoint->settings[VERBS_TIMEOUT];
+    const struct transport_setting *retry = &endpoint->settings[VERBS_RETRY];
+    double most = endpoint->base.config.timeout / 3;
+    endpoint->retries = (uint8_t)(retry->given ? retry->number : RETRIES);
+    int tries = endpoint->retries > 0 ? endpoint->retries : 1;
+    endpoint->patience = timeout->given ? (uint8_t)timeout->number : 1;
+    while (!timeout->given && endpoint->patience < PATIENCE_MOST &&
+           tries * ldexp(PATIENCE_UNIT, endpoint->patience + 1) <= most)
+        endpoint->patience++;
+    double seconds = tries * ldexp(PATIENCE_UNIT, endpoint->patience);
+    if (seconds <= most || (!timeout->given && !retry->given))
+        return STATUS_OK;
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "timeout=%d and retry=%d let a queue pair try for %.1f s, which is more than a third "
+             "of --timeout: choose smaller ones, or a longer --timeout",
+             endpoint->patience, endpoint->retries, seconds);
+    return STATUS_UNAVAILABLE;
+}
+
+static enum status mtu_check(const struct verbs_endpoint *endpoint, char *reason)
+{
+    const struct transport_setting *mtu = &endpoint->settings[VERBS_MTU];
+    for (int i = 0; mtu->given && i < endpoint->rail_count; i++) {
+        const struct verbs_port *port = &endpoint->rails[i].port;
+        if (IBV_MTU_256 + mtu->number <= port->mtu)
+            continue;
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "mtu=%s is more than the MTU of %u bytes that NIC %s has: choose a smaller one",
+                 mtu_words[mtu->number], 128u << port->mtu, port->name);
+        return STATUS_UNAVAILABLE;
+    }
+    return STATUS_OK;
+}
+
+static void verbs_close(struct endpoint *base);
+
+static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    for (int i = 0; config->settings && i < VERBS_OPTIONS; i++)
+        endpoint->settings[i] = config->settings[i];
+    endpoint->matches =
+        endpoint->settings[VERBS_RAILS].given && endpoint->settings[VERBS_RAILS].number == 1;
+    endpoint->peers = calloc((size_t)config->ranks, sizeof *endpoint->peers);
+    if (!endpoint->peers)
+        return fail(STATUS_ERROR, "out of memory for the verbs transport");
+    for (int rank = 0; rank < config->ranks; rank++)
+        endpoint->peers[rank].rank = rank;
+    if (getrandom(&endpoint->address.nonce, sizeof endpoint->address.nonce, 0) < 0)
+        return fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));
+    gethostname(endpoint->address.host, sizeof endpoint->address.host - 1);
+    enum status status = patience_choose(endpoint, reason);
+    if (status == STATUS_OK)
+        status = verbs_nics_open(endpoint, reason);
+    return status == STATUS_OK ? mtu_check(endpoint, reason) : status;
+}
+
+static enum status verbs_open(const struct transport_config *config, struct endpoint **opened,
+                              char *reason)
+{
+    struct verbs_endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint)
+        return fail(STATUS_ERROR, "out of memory for the verbs transport");
+    endpoint->base.transport = &transport_verbs;
+    endpoint->base.config = *config;
+    enum status status = endpoint_open(endpoint, reason);
+    if (status != STATUS_OK)
+        verbs_close(&endpoint->base);
+    else
+        *opened = &endpoint->base;
+    return status;
+}
+
+static size_t verbs_address(struct endpoint *base, void *blob)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
+    endpoint->address.rail_count = endpoint->rail_count;
+    for (int i = 0; i < endpoint->rail_count; i++)
+        endpoint->address.ports[i] = endpoint->rails[i].port;
+    return verbs_address_encode(&endpoint->address, blob);
+}
+
+static const char *verbs_attach(struct endpoint *base, int rank, const void *blob, size_t size)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
+    struct verbs_peer *peer = &endpoint->peers[rank];
+    const char *why = NULL;
+    if (base->config.copy == COPY_LL)
+        return "it has no memory that both ranks share, which --copy ll needs; use -x shm, or "
+               "another --copy";
+    if (!verbs_address_decode(blob, size, &peer->address))
+        return "its address is invalid: check that all ranks run the same version of cctest";
+    if (endpoint->matches && peer->address.rail_count != endpoint->rail_count)
+        return "rails=match needs as many NIC ports on both hosts: name them with nic=";
+    for (int i = 0; !why && i < endpoint->rail_count; i++)
+        for (int k = 0; !why && k < peer->address.rail_count; k++)
+            if (!endpoint->matches || i == k)
+                why = verbs_port_compare(&endpoint->rails[i], &peer->address.ports[k],
+                                         peer->address.host, endpoint->settings, endpoint->reason);
+    return why;
+}
+
+static struct channel *verbs_channel(struct endpoint *base, int rank, int lane, bool sends)
+{
+    const struct verbs_peer *peer = &((const struct verbs_endpoint *)base)->peers[rank];
+    if (lane >= peer->lane_count)
+        return NULL;
+    return sends ? &peer->lanes[lane]->out.base : &peer->lanes[lane]->in.base;
+}
+
+static const char *verbs_describe(const struct endpoint *base, int rank, uint64_t *ns)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
+    const struct verbs_lane *lane = endpoint->peers[rank].lanes[0];
+    const struct verbs_port *port = &lane->queues[0].rail->port;
+    *ns = 0;
+    if (port->iwarp)
+        return "iWARP";
+    if (port->link_layer == IBV_LINK_LAYER_ETHERNET)
+        return lane->in.polls ? "RoCE, slots polled in memory"
+                              : "RoCE, slots polled by completions";
+    return lane->in.polls ? "InfiniBand, slots polled in memory"
+                          : "InfiniBand, slots polled by completions";
+}
+
+static bool *active_flag(struct channel *channel)
+{
+    return channel->sends ? &((struct verbs_sender *)channel)->active
+                          : &((struct verbs_receiver *)channel)->active;
+}
+
+static void verbs_activate(struct channel *base)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base->endpoint;
+    if (*active_flag(base))
+        return;
+    *active_flag(base) = true;
+    endpoint->active[endpoint->active_count++] = base;
+}
+
+/* Takes idle channels off the list. */
+static void active_sweep(struct verbs_endpoint *endpoint)
+{
+    int kept = 0;
+    for (int i = 0; i < endpoint->active_count; i++) {
+        struct channel *channel = endpoint->active[i];
+        *active_flag(channel) = channel->first != NULL;
+        if (channel->first)
+            endpoint->active[kept++] = channel;
+    }
+    endpoint->active_count = kept;
+}
+
+static enum status channel_progress(struct channel *channel)
+{
+    struct profile *profile = channel->first ? channel->first->profile : NULL;
+    enum status status = channel->sends ? verbs_send_progress((struct verbs_sender *)channel)
+                                        : verbs_receive_progress((struct verbs_receiver *)channel);
+    profile_leave(profile);
+    return status;
+}
+
+static enum status verbs_progress(struct endpoint *base)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
+        if (endpoint->rails[i].cq)
+            status = verbs_rail_poll(&endpoint->rails[i]);
+    for (int i = 0; status == STATUS_OK && i < endpoint->active_count; i++)
+        status = channel_progress(endpoint->active[i]);
+    active_sweep(endpoint);
+    return status;
+}
+
+/* A queue pair does not notice that its peer has died before it has sent in vain for long. */
+static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
+{
+    const struct peer_witness *witness = endpoint->base.config.witness;
+    const struct verbs_peer *peer = &endpoint->peers[rank];
+    if (witness && witness->lost(witness->argument, rank))
+        return fail_peer(REASON_PEER_LOST, rank,
+                         "rank %d on %s died or left the job, says the control plane (verbs)", rank,
+                         peer->address.host);
+    for (int lane = 0; lane < peer->lane_count; lane++)
+        for (int path = 0; path < peer->lanes[lane]->queue_count; path++) {
+            const struct verbs_queue *queue = &peer->lanes[lane]->queues[path];
+            if (queue->flushed && !queue->broken)
+                return fail_peer(REASON_PEER_LOST, rank,
+                                 "the queue pair of NIC %s to rank %d on %s was shut down without "
+                                 "an error of its own: see what that rank or its host says",
+                                 queue->rail->port.name, rank, peer->address.host);
+        }
+    return STATUS_OK;
+}
+
+static enum status verbs_check(struct endpoint *base)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
+        status = verbs_rail_check(&endpoint->rails[i]);
+    for (int i = 0; status == STATUS_OK && i < endpoint->active_count; i++)
+        status = peer_check(endpoint, endpoint->active[i]->peer);
+    verbs_stalls_note(endpoint);
+    active_sweep(endpoint); /* eager_await() holds until here */
+    return status;
+}
+
+static void arenas_free(struct verbs_endpoint *endpoint)
+{
+    for (struct verbs_arena *arena = endpoint->arenas, *next; arena; arena = next) {
+        next = arena->next;
+        for (int i = 0; i < endpoint->rail_count; i++)
+            if (arena->mrs[i])
+                ibv_dereg_mr(arena->mrs[i]);
+        munmap(arena->base, arena->bytes);
+        free(arena);
+    }
+}
+
+/* Memory that a thread still registers stays with it. */
+static void verbs_close(struct endpoint *base)
+{
+    struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
+    if (!endpoint)
+        return;
+    for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++)
+        verbs_disconnect(&endpoint->peers[rank]);
+    arenas_free(endpoint);
+    for (int i = 0; i < endpoint->rail_count; i++)
+        verbs_rail_close(&endpoint->rails[i]);
+    free(endpoint->peers);
+    free(endpoint->active);
+    free(endpoint);
+}
+
+const struct transport transport_verbs = {
+    .name = "verbs",
+    .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
+    .options = verbs_options,
+    .exchanges = 2,
+    .unavailable = verbs_unavailable,
+    .open = verbs_open,
+    .address = verbs_address,
+    .attach = verbs_attach,
+    .connect = verbs_connect,
+    .channel = verbs_channel,
+    .describe = verbs_describe,
+    .wait_stats = verbs_wait_stats,
+    .activate = verbs_activate,
+    .eager_most = verbs_eager_most,
+    .eager_move = verbs_eager_move,
+    .eager_await = verbs_activate, /* its peer is that of an active channel, until check() */
+    .progress = verbs_progress,
+    .check = verbs_check,
+    .idle_report = verbs_idle_report,
+    .close = verbs_close,
+};

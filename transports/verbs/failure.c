@@ -1,0 +1,157 @@
+/*
+ * failure.c - failures of the device, of a queue pair or of a port, as sentences for the user.
+ *
+ * The status of a completion says what the NIC saw; the table says what mostly causes it. Only the
+ * first error of a queue pair is told, because all later requests are flushed.
+ */
+#include "transports/verbs/failure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+struct wc_cause {
+    enum ibv_wc_status status;
+    enum failure_reason reason; /* REASON_OWN: a fault of this rank or its NIC */
+    const char *likely;         /* the likely cause, and what to do */
+};
+
+static const struct wc_cause causes[] = {
+    {IBV_WC_RETRY_EXC_ERR, REASON_PEER_LOST,
+     "the peer's NIC does not answer: its process died, its port or cable is down, or the network "
+     "drops packets (RoCE: see PFC and ECN); see what that rank or its host says"},
+    {IBV_WC_RNR_RETRY_EXC_ERR, REASON_PEER_LOST,
+     "the peer has no receive posted: its process hangs, or its NIC lost a completion"},
+    {IBV_WC_REM_ACCESS_ERR, REASON_OWN,
+     "the peer's NIC refuses the address or key: the peer has released its memory, or a NIC or "
+     "switch corrupts packets"},
+    {IBV_WC_REM_INV_REQ_ERR, REASON_OWN,
+     "the peer's NIC finds the request invalid: the two ends run different versions of cctest or "
+     "of firmware"},
+    {IBV_WC_REM_OP_ERR, REASON_PEER_LOST,
+     "the peer's NIC failed while it served the request: see the kernel log of its host"},
+    {IBV_WC_REM_ABORT_ERR, REASON_PEER_LOST, "the peer's NIC aborted the request"},
+    {IBV_WC_LOC_PROT_ERR, REASON_OWN,
+     "this rank's NIC may not access the memory: PCI access control (ACS) or the IOMMU redirects "
+     "it, or the memory was unmapped; see the kernel log"},
+    {IBV_WC_LOC_LEN_ERR, REASON_OWN, "this rank's NIC finds a message of the wrong length"},
+    {IBV_WC_LOC_QP_OP_ERR, REASON_OWN,
+     "this rank's NIC found its queue pair inconsistent: see the kernel log"},
+    {IBV_WC_LOC_ACCESS_ERR, REASON_OWN,
+     "this rank's NIC may not access the memory locally: PCI access control (ACS) or the IOMMU; "
+     "see the kernel log"},
+    {IBV_WC_MW_BIND_ERR, REASON_OWN, "memory windows are not used: this is a fault of the driver"},
+    {IBV_WC_BAD_RESP_ERR, REASON_PEER_LOST,
+     "the peer's NIC answered with an unexpected packet: a switch or NIC corrupts or reorders"},
+    {IBV_WC_FATAL_ERR, REASON_OWN, "this rank's NIC failed: see the kernel log"},
+    {IBV_WC_RESP_TIMEOUT_ERR, REASON_PEER_LOST, "the peer's NIC took too long to answer"},
+    {IBV_WC_GENERAL_ERR, REASON_OWN, "this rank's NIC gives no further cause: see the kernel log"},
+};
+
+static const struct wc_cause *cause_find(enum ibv_wc_status status)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (causes[i].status == status)
+            return &causes[i];
+    return &causes[sizeof causes / sizeof *causes - 1];
+}
+
+enum status verbs_post_failed(const struct verbs_queue *queue, int error)
+{
+    return fail(STATUS_ERROR, "NIC %s refuses a work request for rank %d: %s",
+                queue->rail->port.name, queue->lane->peer->rank,
+                strerror(error < 0 ? -error : error));
+}
+
+enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, int error)
+{
+    return fail(STATUS_ERROR, "NIC %s %s: %s", rail->port.name, what, strerror(error));
+}
+
+static const char *request_name(const struct ibv_wc *completion)
+{
+    /* The opcode of a failed completion is not valid; receives are told by their number. */
+    return completion->wr_id >> 63 ? "receive" : "RDMA WRITE";
+}
+
+enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
+                                    const struct ibv_wc *completion)
+{
+    if (completion->status == IBV_WC_WR_FLUSH_ERR || !queue || queue->broken) {
+        if (queue && !queue->broken)
+            queue->flushed = true; /* check() tells it if no cause comes */
+        return STATUS_OK;
+    }
+    queue->broken = true;
+    const struct verbs_peer *peer = queue->lane->peer;
+    const struct wc_cause *cause = cause_find(completion->status);
+    char text[MESSAGE_MOST], since[64] = "";
+    if (rail->last_success > 0)
+        snprintf(since, sizeof since, " %.1f s after the last success",
+                 (double)(clock_ns() - rail->last_success) / 1e9);
+    snprintf(text, sizeof text,
+             "the %s to rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
+             request_name(completion), peer->rank, peer->address.host, rail->port.name,
+             peer->address.ports[queue->remote_rail].name, since, completion->status,
+             ibv_wc_status_str(completion->status), cause->likely);
+    return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
+                                       : fail_peer(cause->reason, peer->rank, "%s", text);
+}
+
+/* Asynchronous events. */
+
+static const struct event_kind {
+    enum ibv_event_type type;
+    const char *what; /* NULL: harmless */
+} event_kinds[] = {
+    {IBV_EVENT_DEVICE_FATAL, "the device failed: see the kernel log"},
+    {IBV_EVENT_PORT_ERR, "the port went down: see its cable, and the switch"},
+    {IBV_EVENT_LID_CHANGE, "the subnet manager gave the port another LID"},
+    {IBV_EVENT_PKEY_CHANGE, "the table of P_Keys changed"},
+    {IBV_EVENT_GID_CHANGE, "the table of GIDs changed: an IP address was added or removed"},
+    {IBV_EVENT_CQ_ERR, "its completion queue overflowed"},
+    {IBV_EVENT_SRQ_ERR, "its shared receive queue failed"},
+    {IBV_EVENT_QP_FATAL, "a queue pair failed"},
+    {IBV_EVENT_QP_REQ_ERR, "a queue pair got an invalid request"},
+    {IBV_EVENT_QP_ACCESS_ERR, "a peer's request violated the rights of a queue pair"},
+    {IBV_EVENT_PATH_MIG_ERR, "a path of a queue pair failed"},
+};
+
+static const char *event_meaning(enum ibv_event_type type)
+{
+    for (size_t i = 0; i < sizeof event_kinds / sizeof *event_kinds; i++)
+        if (event_kinds[i].type == type)
+            return event_kinds[i].what;
+    return NULL;
+}
+
+static bool event_is_of_port(enum ibv_event_type type)
+{
+    return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_LID_CHANGE ||
+           type == IBV_EVENT_PKEY_CHANGE || type == IBV_EVENT_GID_CHANGE ||
+           type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_SM_CHANGE ||
+           type == IBV_EVENT_CLIENT_REREGISTER;
+}
+
+enum status verbs_rail_check(struct verbs_rail *rail)
+{
+    struct ibv_async_event event;
+    enum status status = STATUS_OK;
+    if (rail->succeeded)
+        rail->last_success = clock_ns();
+    rail->succeeded = false;
+    while (status == STATUS_OK && ibv_get_async_event(rail->context, &event) == 0) {
+        const char *what = event_meaning(event.event_type);
+        bool other_port =
+            event_is_of_port(event.event_type) && event.element.port_num != rail->port_number;
+        if (what && !other_port)
+            status = fail(STATUS_ERROR, "NIC %s of this host reported an event (%s): %s",
+                          rail->port.name, ibv_event_type_str(event.event_type), what);
+        ibv_ack_async_event(&event);
+    }
+    return status;
+}

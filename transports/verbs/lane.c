@@ -1,0 +1,87 @@
+/*
+ * lane.c - what the two ways of a lane share: its queue pairs, credits and staging.
+ */
+#include "transports/verbs/lane.h"
+
+#include "base/log.h"
+#include "transports/verbs/block.h"
+#include "transports/verbs/queue.h"
+
+#define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
+
+bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length)
+{
+    if (endpoint->config.copy == COPY_AUTO)
+        return length > ZCOPY_THRESHOLD;
+    return endpoint->config.copy == COPY_ZCOPY;
+}
+
+struct verbs_lane *verbs_lane_of(const struct channel *channel)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)channel->endpoint;
+    return endpoint->peers[channel->peer].lanes[channel->lane];
+}
+
+struct verbs_queue *verbs_queue_of(const struct channel *channel)
+{
+    return &verbs_lane_of(channel)->queues[0];
+}
+
+bool verbs_has_control_room(const struct channel *channel)
+{
+    return verbs_queue_room(verbs_queue_of(channel)) >= VERBS_RESERVE;
+}
+
+enum status verbs_too_long(const struct channel *channel)
+{
+    return fail_peer(REASON_PEER_INVALID, channel->peer,
+                     "rank %d sent a longer message than this rank expects", channel->peer);
+}
+
+size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)out->base.endpoint;
+    size_t most = out->grants.slot_bytes < endpoint->grants.slot_bytes
+                      ? out->grants.slot_bytes
+                      : endpoint->grants.slot_bytes;
+    return most - most % element;
+}
+
+bool verbs_staging_is_free(const struct verbs_sender *out)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)out->base.endpoint;
+    const struct verbs_staged *staged = &out->staged[out->staging_next % endpoint->grants.slots];
+    return !staged->queue || verbs_queue_is_past(staged->queue, staged->position);
+}
+
+char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
+                         uint32_t position)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    const struct verbs_grants *grants = &queue->rail->endpoint->grants;
+    uint32_t index = out->staging_next % grants->slots;
+    if (!verbs_staging_is_free(out))
+        return NULL;
+    out->staging_next++;
+    out->staged[index] = (struct verbs_staged){.queue = queue, .position = position};
+    return lane->block + verbs_staging_at(grants) + index * verbs_slot_stride(grants);
+}
+
+enum status verbs_credits_return(struct verbs_receiver *in)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&in->base);
+    const struct verbs_grants *grants = &((const struct verbs_endpoint *)in->base.endpoint)->grants;
+    uint32_t slots = in->slots_taken - in->slots_returned;
+    uint32_t segments = in->segments_taken - in->segments_returned;
+    if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
+        return STATUS_OK;
+    uint64_t word = (uint64_t)in->segments_taken << 32 | in->slots_taken;
+    bool posted;
+    enum status status = verbs_queue_write_small(verbs_queue_of(&in->base), &word, sizeof word,
+                                                 lane->out.remote, VERBS_NO_NOTICE, &posted);
+    if (posted) {
+        in->slots_returned = in->slots_taken;
+        in->segments_returned = in->segments_taken;
+    }
+    return status;
+}

@@ -1,0 +1,34 @@
+/*
+ * lane.h - what the two ways of a lane share: its queue pairs, credits and staging.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_LANE_H
+#define CCTEST_TRANSPORTS_VERBS_LANE_H
+
+#include "transports/verbs/verbs.h"
+
+/* By the length and --copy alone, which both ends know. */
+bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length);
+
+/* The lane that a channel belongs to, and the queue pair for slots, credits and offers. */
+struct verbs_lane *verbs_lane_of(const struct channel *channel);
+struct verbs_queue *verbs_queue_of(const struct channel *channel);
+
+/* Is there room to post credits and offers? */
+bool verbs_has_control_room(const struct channel *channel);
+
+/* Tells the sender what has been taken, if that is half of what was granted. There is room. */
+enum status verbs_credits_return(struct verbs_receiver *in);
+
+/* Bytes of a message that fit into a slot at both ends: whole elements. */
+size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element);
+
+/* A staging slot, in use until the queue's requests in front of `position` are complete; NULL: the
+ * next one is in use still. */
+bool verbs_staging_is_free(const struct verbs_sender *out);
+char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
+                         uint32_t position);
+
+/* Fails: the peer sent a longer message than this rank expects. */
+enum status verbs_too_long(const struct channel *channel);
+
+#endif

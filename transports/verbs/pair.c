@@ -1,0 +1,126 @@
+/*
+ * pair.c - a queue pair: creates it, and brings it to the state in which it sends.
+ */
+#include "transports/verbs/pair.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/log.h"
+#include "transports/verbs/address.h"
+#include "transports/verbs/failure.h"
+#include "transports/verbs/queue.h"
+
+#define INLINE_WANTED   256
+#define RNR_MILLISECOND 12 /* min_rnr_timer: 0.64 ms */
+#define RNR_RETRIES     6
+
+/* The most bytes inline that the device accepts, down to what an offer needs. */
+static struct ibv_qp *pair_try(struct verbs_queue *queue, uint32_t depth, uint32_t *inline_most)
+{
+    static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};
+    struct verbs_rail *rail = queue->rail;
+    int pieces =
+        rail->device.max_sge < VERBS_GATHER_MOST ? rail->device.max_sge : VERBS_GATHER_MOST;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct ibv_qp_init_attr attr = {.send_cq = rail->cq,
+                                        .recv_cq = rail->cq,
+                                        .srq = rail->srq,
+                                        .cap = {.max_send_wr = depth,
+                                                .max_send_sge = (uint32_t)pieces,
+                                                .max_inline_data = sizes[i]},
+                                        .qp_type = IBV_QPT_RC};
+        struct ibv_qp *qp = ibv_create_qp(rail->pd, &attr);
+        *inline_most = sizes[i];
+        queue->gather_most =
+            attr.cap.max_send_sge < (uint32_t)pieces ? (int)attr.cap.max_send_sge : pieces;
+        if (qp || (errno != EINVAL && errno != ENOMEM && errno != EOPNOTSUPP))
+            return qp;
+    }
+    return NULL;
+}
+
+static enum status pair_failed(const struct verbs_queue *queue, const char *what, int error)
+{
+    const struct verbs_peer *peer = queue->lane->peer;
+    const char *advice = "";
+    if (error == ETIMEDOUT)
+        advice = ": the address of the peer is not found; the two NICs may be on rails that do not "
+                 "meet (rails=match)";
+    else if (error == EINVAL)
+        advice = ": see gid=, pkey=, mtu= and sl=, and cctest info at both ends";
+    return fail(STATUS_ERROR, "NIC %s cannot %s, for rank %d on %s at its NIC %s (%s)%s",
+                queue->rail->port.name, what, peer->rank, peer->address.host,
+                peer->address.ports[queue->remote_rail].name, strerror(error), advice);
+}
+
+enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth)
+{
+    struct verbs_rail *rail = queue->rail;
+    queue->qp = pair_try(queue, depth, &queue->inline_most);
+    if (!queue->qp)
+        return pair_failed(queue, "create a queue pair", errno);
+    const struct verbs_grants *grants = &rail->endpoint->grants;
+    queue->depth = depth;
+    queue->work = calloc(depth, sizeof *queue->work);
+    queue->arrived = calloc(grants->segments, sizeof *queue->arrived);
+    if (!queue->work || !queue->arrived || !verbs_rail_enter(rail, queue))
+        return fail(STATUS_ERROR, "out of memory for a queue pair");
+    rail->completions += depth;
+    rail->endpoint->queue_count++;
+    if (getrandom(&queue->first_packet, sizeof queue->first_packet, 0) < 0)
+        return fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));
+    queue->first_packet &= 0xffffff;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .pkey_index = rail->pkey_index,
+                               .port_num = rail->port_number,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    int error = ibv_modify_qp(queue->qp, &attr,
+                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    return error ? pair_failed(queue, "initialize a queue pair", error) : STATUS_OK;
+}
+
+enum status verbs_pair_connect(struct verbs_queue *queue)
+{
+    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR,
+                                  .dest_qp_num = queue->remote_number,
+                                  .rq_psn = queue->remote_packet,
+                                  .max_dest_rd_atomic = 1,
+                                  .min_rnr_timer = RNR_MILLISECOND};
+    verbs_port_route(queue->rail, &queue->lane->peer->address.ports[queue->remote_rail],
+                     endpoint->settings, &receive);
+    int error = ibv_modify_qp(queue->qp, &receive,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (error)
+        return pair_failed(queue, "connect a queue pair", error);
+    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
+                               .timeout = endpoint->patience,
+                               .retry_cnt = endpoint->retries,
+                               .rnr_retry = RNR_RETRIES,
+                               .sq_psn = queue->first_packet,
+                               .max_rd_atomic = 1};
+    error = ibv_modify_qp(queue->qp, &send,
+                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    return error ? pair_failed(queue, "start a queue pair", error) : STATUS_OK;
+}
+
+bool verbs_pair_polls_memory(const struct verbs_queue *queue)
+{
+    const struct transport_setting *poll = &queue->rail->endpoint->settings[VERBS_POLL];
+    if (poll->given)
+        return poll->number == VERBS_POLL_MEMORY;
+    return ibv_query_qp_data_in_order(queue->qp, IBV_WR_RDMA_WRITE, 0) == 1;
+}
+
+void verbs_pair_destroy(struct verbs_queue *queue)
+{
+    if (queue->qp)
+        ibv_destroy_qp(queue->qp);
+    free(queue->work);
+    free(queue->arrived);
+}

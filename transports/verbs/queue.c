@@ -1,0 +1,266 @@
+/*
+ * queue.c - queue pairs: posting work requests, and taking completions.
+ *
+ * Most requests ask for no completion. A completion stands for all requests of its queue pair in
+ * front of it, and without one the queue pair never has room again; so at least one in four of
+ * its depth asks.
+ */
+#include "transports/verbs/queue.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "transports/verbs/failure.h"
+#include "transports/verbs/stats.h"
+
+#define BATCH 16 /* completions taken in one call */
+
+/* Numbers of work requests: receives have this bit, and the number of their entry. */
+#define IS_RECEIVE ((uint64_t)1 << 63)
+
+/* Posting. */
+
+struct ibv_send_wr *verbs_chain_add(struct verbs_chain *chain, uint64_t remote, uint32_t key)
+{
+    struct ibv_send_wr *write = &chain->writes[chain->count];
+    *write = (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE,
+                                  .sg_list = chain->pieces[chain->count],
+                                  .wr.rdma = {.remote_addr = remote, .rkey = key}};
+    if (chain->count > 0)
+        write[-1].next = write;
+    chain->count++;
+    return write;
+}
+
+void verbs_chain_gather(struct verbs_chain *chain, const void *address, size_t bytes, uint32_t key)
+{
+    struct ibv_send_wr *write = &chain->writes[chain->count - 1];
+    write->sg_list[write->num_sge++] =
+        (struct ibv_sge){.addr = (uintptr_t)address, .length = (uint32_t)bytes, .lkey = key};
+}
+
+void verbs_chain_drop(struct verbs_chain *chain)
+{
+    if (--chain->count > 0)
+        chain->writes[chain->count - 1].next = NULL;
+}
+
+enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chain,
+                             enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
+                             bool signals)
+{
+    uint32_t word = htonl((uint32_t)notice << 30 | (uint32_t)bytes);
+    struct ibv_sge word_piece = {.addr = (uintptr_t)&word, .length = sizeof word};
+    struct ibv_send_wr *last = &chain->writes[chain->count - 1], *bad;
+    if (notice != VERBS_NO_NOTICE && queue->rail->port.iwarp) {
+        last->next = last + 1;
+        *++last = (struct ibv_send_wr){.opcode = IBV_WR_SEND,
+                                       .sg_list = &word_piece,
+                                       .num_sge = 1,
+                                       .send_flags = IBV_SEND_INLINE};
+        chain->count++;
+    } else if (notice != VERBS_NO_NOTICE) {
+        last->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+        last->imm_data = word;
+    }
+    uint32_t count = (uint32_t)chain->count;
+    for (uint32_t i = 0; i < count; i++) {
+        chain->writes[i].wr_id = queue->posted + i;
+        queue->work[(queue->posted + i) % queue->depth] = (struct verbs_work){0};
+    }
+    if (work)
+        queue->work[(queue->posted + count - 1) % queue->depth] = *work;
+    queue->unsignaled += count;
+    if (work || signals || queue->unsignaled >= queue->depth / 4) {
+        last->send_flags |= IBV_SEND_SIGNALED;
+        queue->unsignaled = 0;
+    }
+    int error = ibv_post_send(queue->qp, chain->writes, &bad);
+    if (error)
+        return verbs_post_failed(queue, error);
+    queue->posted += count;
+    return STATUS_OK;
+}
+
+enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data, size_t bytes,
+                                    uint64_t remote, enum verbs_notice notice, bool *posted)
+{
+    struct verbs_chain chain;
+    const struct verbs_sender *out = &queue->lane->out;
+    chain.count = 0;
+    *posted = verbs_queue_room(queue) >= 2;
+    if (!*posted)
+        return STATUS_OK;
+    struct ibv_send_wr *write =
+        verbs_chain_add(&chain, remote, out->remote_keys[queue->remote_rail]);
+    verbs_chain_gather(&chain, data, bytes, 0);
+    write->send_flags = IBV_SEND_INLINE;
+    return verbs_queue_post(queue, &chain, notice, 0, NULL, false);
+}
+
+/* Receiving. */
+
+static enum status receive_post(struct verbs_rail *rail, uint32_t entry)
+{
+    struct ibv_sge room = {.addr = (uintptr_t)&rail->receive_room[entry],
+                           .length = sizeof *rail->receive_room,
+                           .lkey = rail->receive_mr ? rail->receive_mr->lkey : 0};
+    struct ibv_recv_wr receive = {.wr_id = IS_RECEIVE | entry,
+                                  .sg_list = &room,
+                                  .num_sge = rail->receive_mr ? 1 : 0},
+                       *bad;
+    int error = ibv_post_srq_recv(rail->srq, &receive, &bad);
+    return error ? verbs_rail_failed(rail, "cannot post a receive", error) : STATUS_OK;
+}
+
+enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t count)
+{
+    enum status status = STATUS_OK;
+    for (; status == STATUS_OK && count > 0; count--)
+        status = receive_post(rail, rail->receives++);
+    return status;
+}
+
+/* Completions. */
+
+static uint32_t hash(const struct verbs_rail *rail, uint32_t number)
+{
+    return number * 0x9e3779b1u >> 8 & rail->queues_mask;
+}
+
+static struct verbs_queue *queue_find(const struct verbs_rail *rail, uint32_t number)
+{
+    uint32_t i = hash(rail, number);
+    while (rail->queues[i] && rail->queues[i]->qp->qp_num != number)
+        i = (i + 1) & rail->queues_mask;
+    return rail->queues[i];
+}
+
+/* There is room. */
+static void queue_place(struct verbs_rail *rail, struct verbs_queue *queue)
+{
+    uint32_t i = hash(rail, queue->qp->qp_num);
+    while (rail->queues[i])
+        i = (i + 1) & rail->queues_mask;
+    rail->queues[i] = queue;
+}
+
+/* At most half of the table is used. */
+bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_queue *queue)
+{
+    if (2 * (rail->queue_count + 1) > rail->queues_mask) {
+        struct verbs_queue **old = rail->queues;
+        uint32_t size = old ? rail->queues_mask + 1 : 0, more = size ? 2 * size : 64;
+        rail->queues = calloc(more, sizeof *rail->queues);
+        if (!rail->queues) {
+            rail->queues = old;
+            return false;
+        }
+        rail->queues_mask = more - 1;
+        for (uint32_t i = 0; i < size; i++)
+            if (old[i])
+                queue_place(rail, old[i]);
+        free(old);
+    }
+    queue_place(rail, queue);
+    rail->queue_count++;
+    return true;
+}
+
+/* The memory of a segment is free. Bytes are done in their order, whichever rail they took. */
+static void segment_completed(struct verbs_sender *out, uint32_t number)
+{
+    out->segments[number % out->grants.segments].complete = true;
+    while (out->segments_done != out->segments_sent) {
+        struct verbs_segment *segment = &out->segments[out->segments_done % out->grants.segments];
+        if (!segment->complete)
+            return;
+        transfer_advance(segment->transfer, segment->bytes);
+        out->segments_done++;
+    }
+    verbs_busy_end(out);
+}
+
+/* All requests up to `position` are complete. */
+static void queue_retire(struct verbs_queue *queue, uint32_t position)
+{
+    while (!verbs_queue_is_past(queue, position + 1)) {
+        const struct verbs_work *work = &queue->work[queue->retired++ % queue->depth];
+        if (work->segment_of)
+            segment_completed(work->segment_of, work->segment);
+    }
+}
+
+static enum status notice_invalid(const struct verbs_queue *queue)
+{
+    int peer = queue->lane->peer->rank;
+    return fail_peer(REASON_PEER_INVALID, peer,
+                     "rank %d sent a notice that does not follow the protocol (verbs, lane %d): "
+                     "check that all ranks run the same version of cctest",
+                     peer, queue->lane->number);
+}
+
+/* What a peer has written. Everything is checked against what this rank granted. */
+static enum status notice_take(struct verbs_queue *queue, uint32_t word)
+{
+    struct verbs_lane *lane = queue->lane;
+    struct verbs_receiver *in = &lane->in;
+    const struct verbs_grants *grants = &queue->rail->endpoint->grants;
+    uint32_t bytes = word & VERBS_NOTICE_MOST;
+    switch (word >> 30) {
+    case VERBS_NOTICE_SLOT:
+        if (in->slots_arrived - in->slots_taken >= grants->slots || bytes > grants->slot_bytes)
+            return notice_invalid(queue);
+        in->slot_lengths[in->slots_arrived++ % grants->slots] = bytes;
+        return STATUS_OK;
+    case VERBS_NOTICE_OFFER:
+        if (lane->out.offers_arrived - lane->out.offers_taken >= lane->out.grants.offers)
+            return notice_invalid(queue);
+        lane->out.offers_arrived++;
+        return STATUS_OK;
+    case VERBS_NOTICE_SEGMENT:
+        if (queue->arrived_last - queue->arrived_first >= grants->segments || bytes == 0)
+            return notice_invalid(queue);
+        queue->arrived[queue->arrived_last++ % grants->segments] = bytes;
+        return STATUS_OK;
+    default:
+        return notice_invalid(queue);
+    }
+}
+
+static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc *completion)
+{
+    struct verbs_queue *queue = queue_find(rail, completion->qp_num);
+    if (completion->status != IBV_WC_SUCCESS)
+        return verbs_completion_failed(rail, queue, completion);
+    if (!queue)
+        return STATUS_OK;
+    if (!(completion->wr_id & IS_RECEIVE)) {
+        queue_retire(queue, (uint32_t)completion->wr_id);
+        return STATUS_OK;
+    }
+    uint32_t entry = (uint32_t)completion->wr_id;
+    uint32_t word =
+        completion->wc_flags & IBV_WC_WITH_IMM ? completion->imm_data : rail->receive_room[entry];
+    enum status status = receive_post(rail, entry);
+    return status == STATUS_OK ? notice_take(queue, ntohl(word)) : status;
+}
+
+enum status verbs_rail_poll(struct verbs_rail *rail)
+{
+    struct ibv_wc completions[BATCH];
+    enum status status = STATUS_OK;
+    for (int count = BATCH; status == STATUS_OK && count == BATCH;) {
+        count = ibv_poll_cq(rail->cq, BATCH, completions);
+        if (count < 0)
+            return verbs_rail_failed(rail, "cannot poll its completion queue", -count);
+        for (int i = 0; status == STATUS_OK && i < count; i++)
+            status = completion_take(rail, &completions[i]);
+        if (count > 0)
+            rail->succeeded = true;
+    }
+    return status;
+}

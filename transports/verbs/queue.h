@@ -1,0 +1,71 @@
+/*
+ * queue.h - queue pairs: posting work requests, and taking completions.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_QUEUE_H
+#define CCTEST_TRANSPORTS_VERBS_QUEUE_H
+
+#include "transports/verbs/verbs.h"
+
+/* Requests that data leaves free, so that credits, offers and limits find room. */
+#define VERBS_RESERVE 4
+
+/* What a notification tells the receiver: 2 bits of kind, 30 of a number of bytes. */
+enum verbs_notice {
+    VERBS_NO_NOTICE,
+    VERBS_NOTICE_SLOT,    /* the next slot holds so many bytes */
+    VERBS_NOTICE_OFFER,   /* the next offer has been written */
+    VERBS_NOTICE_SEGMENT, /* a segment of so many bytes has been written */
+};
+#define VERBS_NOTICE_MOST ((1u << 30) - 1) /* bytes of a slot or segment */
+
+#define VERBS_CHAIN_MOST 16 /* WRITEs in one post */
+
+/* WRITEs that are posted together. */
+struct verbs_chain {
+    int count;
+    struct ibv_send_wr writes[VERBS_CHAIN_MOST + 1]; /* and the SEND of a notice */
+    struct ibv_sge pieces[VERBS_CHAIN_MOST][VERBS_GATHER_MOST];
+};
+
+/* Work requests that the queue pair takes now. */
+static inline uint32_t verbs_queue_room(const struct verbs_queue *queue)
+{
+    return queue->depth - (queue->posted - queue->retired);
+}
+
+/* Are all requests in front of `position` complete? */
+static inline bool verbs_queue_is_past(const struct verbs_queue *queue, uint32_t position)
+{
+    return (int32_t)(queue->retired - position) >= 0;
+}
+
+/* Adds a WRITE without pieces yet, to `remote` in memory with the key `key`. */
+struct ibv_send_wr *verbs_chain_add(struct verbs_chain *chain, uint64_t remote, uint32_t key);
+
+/* Adds a piece of local memory to the last WRITE. */
+void verbs_chain_gather(struct verbs_chain *chain, const void *address, size_t bytes, uint32_t key);
+
+/* Takes away the last WRITE. */
+void verbs_chain_drop(struct verbs_chain *chain);
+
+/* Posts a chain, for which there is room (one request more than WRITEs for a notice). A completion
+ * tells when all of it is complete, if `work` is set (copied) or `signals`; and now and then by
+ * itself. Errors: the device refuses the request. */
+enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chain,
+                             enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
+                             bool signals);
+
+/* Posts one WRITE of up to 128 bytes that the caller may overwrite at once. False: no room. */
+enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data, size_t bytes,
+                                    uint64_t remote, enum verbs_notice notice, bool *posted);
+
+/* Takes the completions of a rail. */
+enum status verbs_rail_poll(struct verbs_rail *rail);
+
+/* Posts `count` more entries of the rail's receive queue. */
+enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t count);
+
+/* Enters a queue into the rail's table; false: out of memory. */
+bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_queue *queue);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * rail.c - the NIC ports that a rank uses, and what it registers and creates on each.
+ */
+#include "transports/verbs/rail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/timed_call.h"
+#include "transports/verbs/address.h"
+#include "transports/verbs/failure.h"
+#include "transports/verbs/queue.h"
+
+#define RECEIVES_LEAST   1024 /* entries of a shared receive queue, if the device has so many */
+#define SENDS_LEAST      4096 /* and as many completions of sends */
+#define REGISTER_SECONDS 10.0 /* that a registration may take, and one more for each GiB */
+
+/* Opening. */
+
+static bool rail_usable(struct verbs_rail *rail, char *reason)
+{
+    static const char *const states[] = {"unknown", "down", "initializing", "armed", "active"};
+    int error = ibv_query_port(rail->context, rail->port_number, &rail->attr);
+    if (error) {
+        snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s does not say its state: %s",
+                 rail->port.name, strerror(error));
+        return false;
+    }
+    if (rail->attr.state != IBV_PORT_ACTIVE) {
+        unsigned state = rail->attr.state;
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "the port of NIC %s is %s, not active: see its cable, its switch, and %s",
+                 rail->port.name, state < 5 ? states[state] : "in another state",
+                 rail->attr.link_layer == IBV_LINK_LAYER_ETHERNET ? "its network interface"
+                                                                  : "the subnet manager");
+        return false;
+    }
+    return true;
+}
+
+static bool rail_open_device(struct verbs_rail *rail, struct ibv_device *device, char *reason)
+{
+    rail->context = ibv_open_device(device);
+    int error = rail->context ? ibv_query_device(rail->context, &rail->device) : errno;
+    if (error) {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s cannot be opened (%s): this user or container needs access to "
+                 "/dev/infiniband/uverbs*",
+                 rail->port.name, strerror(error));
+        return false;
+    }
+    rail->port.iwarp = device->transport_type == IBV_TRANSPORT_IWARP;
+    int flags = fcntl(rail->context->async_fd, F_GETFL);
+    fcntl(rail->context->async_fd, F_SETFL, flags | O_NONBLOCK);
+    return true;
+}
+
+bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
+                     const struct verbs_nic *nic, char *reason)
+{
+    *rail = (struct verbs_rail){.endpoint = endpoint, .port_number = (uint8_t)nic->port};
+    snprintf(rail->port.name, sizeof rail->port.name, "%s:%d", nic->name, nic->port);
+    if (!rail_open_device(rail, nic->device, reason) || !rail_usable(rail, reason) ||
+        !verbs_rail_address(rail, endpoint->settings, reason))
+        return false;
+    rail->pd = ibv_alloc_pd(rail->context);
+    if (!rail->pd)
+        snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s gives no protection domain: %s",
+                 rail->port.name, strerror(errno));
+    return rail->pd != NULL;
+}
+
+/* Memory. */
+
+struct registration {
+    struct ibv_pd *pd;
+    void *address;
+    size_t bytes;
+    int access;
+    struct ibv_mr *mr;
+    int error;
+};
+
+static void registration_work(void *argument)
+{
+    struct registration *registration = argument;
+    registration->mr = ibv_reg_mr(registration->pd, registration->address, registration->bytes,
+                                  registration->access);
+    registration->error = registration->mr ? 0 : errno;
+}
+
+static enum status registration_failed(const struct verbs_rail *rail, size_t bytes, int error)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (error != ENOMEM || limit.rlim_cur == RLIM_INFINITY)
+        return fail(STATUS_ERROR, "NIC %s cannot register %zu bytes of memory: %s", rail->port.name,
+                    bytes, strerror(error));
+    return fail(STATUS_UNAVAILABLE,
+                "NIC %s cannot register %zu KiB of memory: the limit of locked memory is %llu KiB; "
+                "raise it (ulimit -l unlimited; /etc/security/limits.conf: * - memlock unlimited; "
+                "or LimitMEMLOCK= of the service that starts ranks)",
+                rail->port.name, (bytes + 1023) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+}
+
+/* To pin many GiB takes long, so that another thread does it and this one ticks. */
+static struct ibv_mr *rail_register(struct verbs_rail *rail, void *address, size_t bytes,
+                                    int access)
+{
+    struct registration *registration = calloc(1, sizeof *registration);
+    struct verbs_endpoint *endpoint = rail->endpoint;
+    if (!registration) {
+        fail(STATUS_ERROR, "out of memory");
+        return NULL;
+    }
+    *registration =
+        (struct registration){.pd = rail->pd, .address = address, .bytes = bytes, .access = access};
+    uint64_t begin = clock_ns();
+    int end = timed_call_ticking(registration_work, registration, endpoint->base.config.tick,
+                                 REGISTER_SECONDS + (double)(bytes >> 30));
+    struct ibv_mr *mr = end ? NULL : registration->mr;
+    int error = end ? end : registration->error;
+    endpoint->registering_ns += clock_ns() - begin;
+    if (!timed_call_is_abandoned(end))
+        free(registration);
+    if (!mr)
+        registration_failed(rail, bytes, error < 0 ? EINTR : error);
+    endpoint->pinned += mr ? bytes : 0;
+    return mr;
+}
+
+struct ibv_mr *verbs_rail_register_polled(struct verbs_rail *rail, void *address, size_t bytes)
+{
+    return rail_register(rail, address, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+}
+
+static enum status rail_register_regions(struct verbs_rail *rail)
+{
+    const struct transport_config *config = &rail->endpoint->base.config;
+    rail->region_mrs = calloc((size_t)config->region_count + 1, sizeof *rail->region_mrs);
+    if (!rail->region_mrs)
+        return fail(STATUS_ERROR, "out of memory");
+    for (int i = 0; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i];
+        if (region->bytes == 0)
+            continue;
+        rail->region_mrs[i] = rail_register(rail, region->base, region->bytes,
+                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                                IBV_ACCESS_RELAXED_ORDERING);
+        if (!rail->region_mrs[i])
+            return log_current()->failure.status;
+    }
+    return STATUS_OK;
+}
+
+enum status verbs_rails_register(struct verbs_endpoint *endpoint)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
+        if (!endpoint->rails[i].region_mrs && endpoint->base.config.copy != COPY_BCOPY)
+            status = rail_register_regions(&endpoint->rails[i]);
+    return status;
+}
+
+const struct ibv_mr *verbs_rail_region(const struct verbs_rail *rail, const void *address)
+{
+    const struct transport_config *config = &rail->endpoint->base.config;
+    for (int i = 0; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i];
+        if ((const char *)address >= region->base &&
+            (const char *)address < region->base + region->bytes)
+            return rail->region_mrs[i];
+    }
+    return NULL;
+}
+
+/* Queues. */
+
+static uint32_t within(uint32_t wanted, int most)
+{
+    return wanted < (uint32_t)most ? wanted : (uint32_t)most;
+}
+
+/* With room for later calls of connect(). */
+static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives, uint32_t queues)
+{
+    uint32_t most = 4 * receives > RECEIVES_LEAST ? 4 * receives : RECEIVES_LEAST;
+    uint32_t sends = 2 * queues * VERBS_DEPTH;
+    most = within(most, rail->device.max_srq_wr);
+    sends = sends > SENDS_LEAST ? sends : SENDS_LEAST;
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = most, .max_sge = 1}};
+    rail->srq = ibv_create_srq(rail->pd, &attr);
+    if (!rail->srq)
+        return verbs_rail_failed(rail, "gives no shared receive queue", errno);
+    rail->receives_most = most;
+    rail->completions_most = within(most + sends, rail->device.max_cqe);
+    rail->completions = most;
+    rail->cq = ibv_create_cq(rail->context, (int)rail->completions_most, NULL, NULL, 0);
+    if (!rail->cq)
+        return verbs_rail_failed(rail, "gives no completion queue", errno);
+    rail->receive_room = calloc(most, sizeof *rail->receive_room);
+    if (!rail->receive_room)
+        return fail(STATUS_ERROR, "out of memory");
+    if (!rail->port.iwarp) /* immediate data needs no room */
+        return STATUS_OK;
+    rail->receive_mr = rail_register(rail, rail->receive_room, most * sizeof *rail->receive_room,
+                                     IBV_ACCESS_LOCAL_WRITE);
+    return rail->receive_mr ? STATUS_OK : log_current()->failure.status;
+}
+
+enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint32_t queues)
+{
+    enum status status = rail->cq ? STATUS_OK : rail_create_queues(rail, receives, queues);
+    if (status != STATUS_OK)
+        return status;
+    if (rail->receives + receives > rail->receives_most)
+        return fail(STATUS_UNAVAILABLE,
+                    "NIC %s has room for %u receives of all peers, and %u more are needed: use an "
+                    "algorithm with fewer peers, fewer --channels, or fewer --slots",
+                    rail->port.name, rail->receives_most - rail->receives, receives);
+    return verbs_rail_post_receives(rail, receives);
+}
+
+void verbs_rail_close(struct verbs_rail *rail)
+{
+    const struct transport_config *config = &rail->endpoint->base.config;
+    for (int i = 0; rail->region_mrs && i < config->region_count; i++)
+        if (rail->region_mrs[i])
+            ibv_dereg_mr(rail->region_mrs[i]);
+    if (rail->srq)
+        ibv_destroy_srq(rail->srq);
+    if (rail->cq)
+        ibv_destroy_cq(rail->cq);
+    if (rail->receive_mr)
+        ibv_dereg_mr(rail->receive_mr);
+    if (rail->pd)
+        ibv_dealloc_pd(rail->pd);
+    if (rail->context)
+        ibv_close_device(rail->context);
+    free(rail->region_mrs);
+    free(rail->receive_room);
+    free(rail->queues);
+    *rail = (struct verbs_rail){0};
+}

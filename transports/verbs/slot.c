@@ -1,0 +1,85 @@
+/*
+ * slot.c - short messages, and messages that are combined: through the receiver's slots.
+ *
+ * A receiver takes a slot only while it can post the credit for it. So one that is done owes its
+ * sender nothing that the sender needs.
+ */
+#include "transports/verbs/slot.h"
+
+#include <string.h>
+
+#include "transports/verbs/block.h"
+#include "transports/verbs/lane.h"
+#include "transports/verbs/queue.h"
+
+#define INLINE_MOST 256 /* bytes that the NIC takes with the request */
+
+bool verbs_slot_is_free(struct verbs_sender *out)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    uint32_t returned = (uint32_t)verbs_word_read(lane->block);
+    return out->slots_sent - returned < out->grants.slots &&
+           verbs_queue_room(&lane->queues[0]) > VERBS_RESERVE + 2 && verbs_staging_is_free(out);
+}
+
+/* The message lies in staging, or inline in the request, as it will lie in the peer's slot. */
+enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_t bytes)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    struct verbs_queue *queue = verbs_queue_of(&out->base);
+    const struct verbs_grants *theirs = &out->grants, *own = &queue->rail->endpoint->grants;
+    struct verbs_chain chain;
+    char inline_room[INLINE_MOST];
+    size_t at = verbs_payload_at(theirs, bytes);
+    size_t whole = out->peer_polls ? verbs_slot_stride(theirs) - at : bytes;
+    bool is_inline = whole <= queue->inline_most && whole <= sizeof inline_room;
+    char *room = is_inline ? inline_room : verbs_staging_take(out, queue, queue->posted + 1);
+    uint64_t slot = out->remote + verbs_slots_at(theirs) +
+                    out->slots_sent % theirs->slots * verbs_slot_stride(theirs);
+    cursor_gather(from, room, bytes);
+    if (out->peer_polls) {
+        struct verbs_trailer trailer = {(uint64_t)bytes << 32 | (out->slots_sent + 1)};
+        memset(room + bytes, 0, whole - sizeof trailer - bytes);
+        memcpy(room + whole - sizeof trailer, &trailer, sizeof trailer);
+    }
+    chain.count = 0;
+    struct ibv_send_wr *write =
+        verbs_chain_add(&chain, slot + at, out->remote_keys[queue->remote_rail]);
+    verbs_chain_gather(&chain, room, whole,
+                       is_inline ? 0 : lane->arena->mrs[queue->rail->index]->lkey);
+    write->send_flags = is_inline ? IBV_SEND_INLINE : 0;
+    out->slots_sent++;
+    queue->rail->bytes += bytes;
+    out->base.endpoint->traffic.copied_sending += bytes;
+    /* So that staging becomes free in time. */
+    bool signals = !is_inline && out->staging_next % ((own->slots + 1) / 2) == 0;
+    return verbs_queue_post(queue, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,
+                            bytes, NULL, signals);
+}
+
+const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&in->base);
+    const struct verbs_grants *grants = &((const struct verbs_endpoint *)in->base.endpoint)->grants;
+    uint32_t index = in->slots_taken % grants->slots;
+    const char *slot = lane->block + verbs_slots_at(grants) + index * verbs_slot_stride(grants);
+    if (in->polls) {
+        uint64_t word = verbs_word_read(slot + verbs_trailer_at(grants));
+        if ((uint32_t)word != in->slots_taken + 1)
+            return NULL;
+        *bytes = word >> 32;
+    } else {
+        if (in->slots_arrived == in->slots_taken)
+            return NULL;
+        *bytes = in->slot_lengths[index];
+    }
+    if (*bytes > grants->slot_bytes)
+        *bytes = SIZE_MAX; /* the caller finds it too long */
+    return *bytes > grants->slot_bytes ? slot : slot + verbs_payload_at(grants, *bytes);
+}
+
+enum status verbs_slot_taken(struct verbs_receiver *in)
+{
+    in->slots_taken++;
+    return verbs_credits_return(in);
+}

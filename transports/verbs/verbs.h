@@ -1,0 +1,279 @@
+/*
+ * verbs.h - the types that the files of the verbs transport share, and the protocol.
+ *
+ * A rank opens one or several NIC ports, its rails. Each has a completion queue and a shared
+ * receive queue for all peers. A lane between two ranks has one reliable queue pair (RC) on each
+ * rail, which serves both directions. Bytes travel by RDMA WRITE only. For each lane a rank owns a
+ * block of registered memory:
+ *
+ *     credit line   the peer writes how many slots and segments it has freed
+ *     offers        the peer, as receiver, writes where a message is to go
+ *     slots         the peer, as sender, writes short messages, and whatever is to be combined
+ *     staging       this rank packs into it what it writes into the peer's slots
+ *
+ *   bcopy   The sender has room if a slot is free, by the credit line. It packs up to a slot of
+ *           bytes and writes them into the peer's next slot.
+ *   zcopy   The receiver offers one strided piece of memory after another: address, keys for all
+ *           rails, and how far it may be written. The sender writes segments, each followed by
+ *           immediate data, which says its length. The segments of a lane go round its queue
+ *           pairs. Both ends count them, so the received prefix is known.
+ *
+ * A WRITE notifies the receiver in one of two ways. If the receiver's NIC places a message in
+ * order (ibv_query_qp_data_in_order()), the receiver polls the last bytes of the slot. Else the
+ * WRITE carries immediate data, which takes an entry of the receive queue and gives a completion.
+ * iWARP has no immediate data, so a SEND of the same 4 bytes follows. Words of 8 aligned bytes
+ * (credits, limits) arrive whole in any case, and are polled always.
+ *
+ * No receive queue runs dry: the owner of a block grants slots, offers and segments, and posts an
+ * entry for each that may be outstanding.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_VERBS_H
+#define CCTEST_TRANSPORTS_VERBS_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <stddef.h>
+
+#include "transport/transport.h"
+
+#define VERBS_RAILS_MOST  8
+#define VERBS_PATHS_MOST  16 /* queue pairs of a lane */
+#define VERBS_LANES_MOST  4096
+#define VERBS_NAME_MOST   24 /* "mlx5_0:1" */
+#define VERBS_HOST_MOST   64
+#define VERBS_GATHER_MOST 16  /* pieces of one WRITE */
+#define VERBS_CREDITS     64  /* bytes of the credit line */
+#define VERBS_DEPTH       256 /* work requests of a queue pair, if its completion queue has room */
+
+/* The values of the options behind the transport's name, by index in verbs_options[]. */
+enum verbs_option {
+    VERBS_NIC,
+    VERBS_RAILS,
+    VERBS_GID,
+    VERBS_PKEY,
+    VERBS_SL,
+    VERBS_TCLASS,
+    VERBS_MTU,
+    VERBS_TIMEOUT,
+    VERBS_RETRY,
+    VERBS_QPS,
+    VERBS_POLL,
+    VERBS_OPTIONS
+};
+enum verbs_poll { VERBS_POLL_MEMORY, VERBS_POLL_CQ };
+
+/* A port of a NIC that this host has. */
+struct verbs_nic {
+    struct ibv_device *device;
+    const char *name; /* "mlx5_0" */
+    int port;
+};
+
+/* A rail as its peers see it. */
+struct verbs_port {
+    char name[VERBS_NAME_MOST];
+    uint8_t link_layer; /* IBV_LINK_LAYER_... */
+    uint8_t iwarp;
+    uint8_t mtu;    /* enum ibv_mtu */
+    uint8_t prefix; /* RoCE: bits of the subnet of the GID's IPv4 address; 0: not known */
+    uint16_t lid, pkey;
+    union ibv_gid gid;
+    uint16_t cm_port; /* connect=rdmacm: where it listens; else 0 */
+};
+
+/* The address of a rank. */
+struct verbs_address {
+    uint64_t nonce;
+    char host[VERBS_HOST_MOST];
+    int rail_count;
+    int home; /* the rail that the rank is nearest to */
+    struct verbs_port ports[VERBS_RAILS_MOST];
+};
+
+/* How many of each the owner of a block grants to the peer of the lane. */
+struct verbs_grants {
+    uint32_t slots, slot_bytes, offers, segments;
+};
+
+struct verbs_queue;
+struct verbs_lane;
+
+struct verbs_rail {
+    struct verbs_endpoint *endpoint;
+    int index;
+    struct ibv_context *context;
+    struct ibv_device_attr device;
+    struct ibv_port_attr attr;
+    uint8_t port_number;
+    uint8_t gid_index;
+    uint16_t pkey_index;
+    struct verbs_port port;
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    uint32_t receives; /* entries that are posted, or whose completion is not taken */
+    uint32_t receives_most;
+    uint32_t *receive_room; /* iWARP: 4 bytes for each entry, where a SEND lands */
+    struct ibv_mr *receive_mr;
+    struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
+    uint32_t completions, completions_most; /* promised to queues, and of the CQ */
+    struct verbs_queue **queues;            /* hash table by the number of the queue pair */
+    uint32_t queues_mask, queue_count;      /* the mask is its size - 1 */
+    uint64_t bytes;                         /* payload sent */
+    bool succeeded;                         /* completions came since the last check(), which */
+    uint64_t last_success;                  /* notes the time, ns */
+};
+
+/* What becomes of a work request when it is complete. */
+struct verbs_work {
+    struct verbs_sender *segment_of; /* a segment of this sender is free then; NULL: none */
+    uint32_t segment;                /* its number */
+};
+
+/* A queue pair. Positions count work requests from the start and wrap. */
+struct verbs_queue {
+    struct ibv_qp *qp;
+    struct verbs_rail *rail;
+    struct verbs_lane *lane;
+    int path;        /* of the lane */
+    int remote_rail; /* of the peer */
+    uint32_t depth;  /* work requests that it holds */
+    uint32_t inline_most;
+    uint32_t posted, retired; /* positions */
+    uint32_t unsignaled;      /* the last requests, that ask for no completion */
+    struct verbs_work *work;  /* ring of `depth` */
+    uint32_t *arrived;        /* receiver: ring of the lengths of segments that have arrived */
+    uint32_t arrived_first, arrived_last;
+    uint32_t seen_retired; /* at the last check() */
+    bool stalled;          /* requests are outstanding and none completed since */
+    bool broken;           /* its first error has been told */
+    bool flushed;          /* requests were flushed, and no cause is known yet */
+    uint32_t first_packet, remote_number, remote_packet;
+    int gather_most;
+    void *cm; /* connect=rdmacm: its struct rdma_cm_id */
+};
+
+/* An offer, as it lies in the block of a lane. Written by its receiver in one WRITE, up to
+ * `sequence`; then `limit` alone. */
+struct verbs_offer {
+    uint64_t address, run, stride, times; /* times 0: the message goes through slots */
+    uint32_t keys[VERBS_RAILS_MOST];      /* of the receiver's rails */
+    uint64_t first_limit; /* bytes of the piece that may be written when the offer is made */
+    uint64_t sequence;    /* from 1 */
+    uint64_t limit;       /* sequence (16 bits) | bytes of the piece that may be written (48) */
+    uint64_t unused[5];
+};
+_Static_assert(sizeof(struct verbs_offer) == 128, "two cache lines");
+#define VERBS_OFFER_BYTES offsetof(struct verbs_offer, limit) /* of the WRITE */
+#define VERBS_LIMIT_MOST  (((uint64_t)1 << 48) - 1)
+
+/* A segment that has been written and not yet credited. */
+struct verbs_segment {
+    struct transfer *transfer;
+    size_t bytes;
+    bool complete; /* its memory is free */
+};
+
+/* The work request that read a staging slot last: it stands in front of `position`. */
+struct verbs_staged {
+    const struct verbs_queue *queue; /* NULL: none */
+    uint32_t position;
+};
+
+struct verbs_sender {
+    struct channel base;
+    bool active;
+    struct verbs_grants grants; /* of the peer */
+    uint64_t remote;            /* address of the peer's block */
+    uint32_t remote_keys[VERBS_RAILS_MOST];
+    bool peer_polls; /* the peer polls memory */
+    /* bcopy */
+    uint32_t slots_sent;
+    uint32_t staging_next;       /* the next staging slot, of own_grants.slots */
+    struct verbs_staged *staged; /* by staging slot: the last use */
+    /* zcopy */
+    uint32_t segments_sent, segments_done; /* done: prefix whose memory is free */
+    struct verbs_segment *segments;        /* ring of grants.segments */
+    uint32_t offers_taken, offers_arrived; /* arrived: by completions */
+    bool has_offer;
+    struct verbs_offer offer; /* the present one */
+    size_t offer_at;          /* bytes of it that were written */
+    uint64_t busy, busy_since;
+};
+
+struct verbs_receiver {
+    struct channel base;
+    bool active;
+    bool polls; /* this rank polls the slots in memory */
+    uint32_t slots_taken, segments_taken;
+    uint32_t slots_returned, segments_returned;
+    uint32_t slots_arrived; /* by completions, */
+    uint32_t *slot_lengths; /* and their bytes: ring of grants.slots */
+    /* The slot that is being taken. */
+    const char *bytes;
+    size_t left;
+    size_t arrived; /* of an eager message that comes in several slots */
+    /* Offers. */
+    struct transfer *offered_last; /* all of it is offered, or takes no offer; NULL: none posted */
+    struct cursor offer_cursor;    /* in the transfer behind it, */
+    size_t offer_begin;            /* at the first byte that is not offered */
+    uint32_t offers_made;
+    struct verbs_offered *offered; /* ring of the peer's grants.offers */
+    uint32_t offers_open;          /* the oldest whose bytes have not all come */
+    uint64_t starved, starved_since;
+};
+
+/* An offer that was made: bytes [begin, end) of the transfer. */
+struct verbs_offered {
+    struct transfer *transfer;
+    size_t begin, end;
+    size_t limit; /* bytes of the piece that were allowed last */
+};
+
+struct verbs_lane {
+    struct verbs_sender out;
+    struct verbs_receiver in;
+    struct verbs_peer *peer;
+    int number;
+    char *block;
+    const struct verbs_arena *arena; /* where the block lies */
+    int queue_count;
+    struct verbs_queue *queues;
+};
+
+/* Registered memory with the blocks of all lanes of one connect(). */
+struct verbs_arena {
+    char *base;
+    size_t bytes;
+    struct ibv_mr *mrs[VERBS_RAILS_MOST];
+    struct verbs_arena *next;
+};
+
+struct verbs_peer {
+    int rank;
+    bool attached;
+    struct verbs_address address;
+    int lane_count;
+    struct verbs_lane **lanes;
+};
+
+struct verbs_endpoint {
+    struct endpoint base;
+    struct transport_setting settings[VERBS_OPTIONS];
+    bool matches; /* rails=match */
+    struct verbs_address address;
+    int rail_count;
+    struct verbs_rail rails[VERBS_RAILS_MOST];
+    struct verbs_peer *peers; /* by rank */
+    struct verbs_arena *arenas;
+    struct verbs_grants grants;
+    uint8_t patience, retries; /* of a queue pair: it tries so often, for 4.096 us * 2^patience */
+    struct channel **active;   /* channels with transfers posted; room for all */
+    int active_count, channel_count;
+    uint64_t arrived; /* bytes */
+    uint64_t registering_ns, connecting_ns;
+    size_t pinned; /* bytes that are registered, on all rails together */
+    int queue_count;
+    char reason[TRANSPORT_REASON_MOST];
+};
+
+#endif

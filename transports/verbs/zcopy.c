@@ -1,0 +1,365 @@
+/*
+ * zcopy.c - long messages: offers by the receiver, and segments that the sender writes into place.
+ *
+ * The receiver knows where its message goes, so it offers: one strided piece after another, ahead
+ * of the data, for transfers that wait behind the present one, too. An offer is 80 bytes, written
+ * into the next entry of the ring in the sender's block. An entry is free again when all bytes of
+ * its piece have come. How far a piece may be written follows the transfer's limit, by a word of
+ * its own behind the offer.
+ *
+ * The sender writes segments of about a grain. A segment is one WRITE, or several where the peer's
+ * runs are short, and its last one notifies. Pieces of the message that are long are gathered by
+ * the NIC; short ones are packed into staging first.
+ */
+#include "transports/verbs/zcopy.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "transports/verbs/block.h"
+#include "transports/verbs/lane.h"
+#include "transports/verbs/queue.h"
+#include "transports/verbs/rail.h"
+#include "transports/verbs/stats.h"
+
+#define RUN_LEAST     4096 /* auto: a shorter run at the receiver goes through slots */
+#define GATHER_LEAST  512  /* a shorter run at the sender is packed */
+#define SEGMENT_LEAST ((size_t)64 << 10)
+#define SEGMENT_MOST  ((size_t)1 << 20)
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static const struct verbs_grants *grants_of(const struct channel *channel)
+{
+    return &((const struct verbs_endpoint *)channel->endpoint)->grants;
+}
+
+/* Entries of the peer's ring, into which this rank writes offers. */
+static uint32_t offers_most(const struct verbs_receiver *in)
+{
+    return verbs_lane_of(&in->base)->out.grants.offers;
+}
+
+static struct verbs_offered *offered_at(const struct verbs_receiver *in, uint32_t number)
+{
+    return &in->offered[number % offers_most(in)];
+}
+
+/* Receiver: offers. */
+
+bool verbs_takes_slots(const struct endpoint *endpoint, const struct transfer *transfer)
+{
+    if (transfer->kind == TRANSFER_RECV_REDUCE)
+        return true;
+    bool is_short = false;
+    for (size_t i = 0; endpoint->config.copy == COPY_AUTO && i < transfer->to.count; i++)
+        is_short |= transfer->to.pieces[i].run < RUN_LEAST;
+    return is_short;
+}
+
+/* How far [begin, end) of the transfer may be written. */
+static size_t offered_limit(const struct verbs_offered *offered)
+{
+    size_t limit = offered->transfer->limit;
+    return limit <= offered->begin ? 0 : smaller(limit, offered->end) - offered->begin;
+}
+
+static uint64_t offer_address(const struct verbs_receiver *in, uint32_t number)
+{
+    return verbs_lane_of(&in->base)->out.remote + verbs_offers_at() +
+           number % offers_most(in) * sizeof(struct verbs_offer);
+}
+
+/* The piece at the cursor, from its byte on: whole runs, or the rest of one. */
+static struct verbs_offer offer_of(const struct cursor *cursor)
+{
+    const struct piece *piece = cursor->piece;
+    char *at = piece->base + cursor->time * piece->stride + cursor->offset;
+    bool whole = cursor->offset == 0;
+    return (struct verbs_offer){.address = (uintptr_t)at,
+                                .run = piece->run - cursor->offset,
+                                .stride = piece->stride,
+                                .times = whole ? piece->times - cursor->time : 1};
+}
+
+static enum status offer_write(struct verbs_receiver *in, struct verbs_offer *offer,
+                               const struct verbs_offered *offered)
+{
+    struct verbs_lane *lane = verbs_lane_of(&in->base);
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)in->base.endpoint;
+    const void *address = (const void *)(uintptr_t)offer->address;
+    for (int i = 0; offer->times > 0 && i < endpoint->rail_count; i++) {
+        const struct ibv_mr *region = verbs_rail_region(&endpoint->rails[i], address);
+        if (!region)
+            return fail(STATUS_ERROR, "a message of rank %d goes to memory that is not registered",
+                        in->base.peer);
+        offer->keys[i] = region->rkey;
+    }
+    uint32_t number = in->offers_made;
+    bool posted;
+    offer->first_limit = offered->limit;
+    offer->sequence = number + 1;
+    enum status status = verbs_queue_write_small(
+        verbs_queue_of(&in->base), offer, VERBS_OFFER_BYTES, offer_address(in, number),
+        lane->out.peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_OFFER, &posted);
+    if (status != STATUS_OK)
+        return status;
+    *offered_at(in, number) = *offered;
+    in->offers_made++;
+    return STATUS_OK;
+}
+
+/* The transfer whose bytes are offered next; NULL: none is posted. */
+static struct transfer *offering(const struct verbs_receiver *in)
+{
+    return in->offered_last ? in->offered_last->next : in->base.first;
+}
+
+/* Offers one piece more of the transfer. */
+static enum status offer_make(struct verbs_receiver *in, struct transfer *transfer)
+{
+    struct verbs_offered offered = {
+        .transfer = transfer, .begin = in->offer_begin, .end = transfer->length};
+    struct verbs_offer offer = {0};
+    if (!verbs_takes_slots(in->base.endpoint, transfer)) {
+        if (in->offer_begin == 0)
+            cursor_start(&in->offer_cursor, transfer->to);
+        offer = offer_of(&in->offer_cursor);
+        offered.end = smaller(offered.begin + offer.run * offer.times, transfer->length);
+        cursor_advance(&in->offer_cursor, offered.end - offered.begin);
+        offered.limit = offered_limit(&offered);
+    }
+    in->offer_begin = offered.end;
+    return offer_write(in, &offer, &offered);
+}
+
+static enum status limit_write(struct verbs_receiver *in, uint32_t number)
+{
+    struct verbs_offered *offered = offered_at(in, number);
+    size_t limit = offered_limit(offered);
+    bool slots = verbs_takes_slots(in->base.endpoint, offered->transfer), posted;
+    if (slots || limit == offered->limit)
+        return STATUS_OK;
+    uint64_t word = (uint64_t)(uint16_t)(number + 1) << 48 | limit;
+    enum status status = verbs_queue_write_small(
+        verbs_queue_of(&in->base), &word, sizeof word,
+        offer_address(in, number) + offsetof(struct verbs_offer, limit), VERBS_NO_NOTICE, &posted);
+    if (posted)
+        offered->limit = limit;
+    return status;
+}
+
+enum status verbs_offers_make(struct verbs_receiver *in)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = in->offers_open; status == STATUS_OK && i != in->offers_made; i++)
+        status = verbs_has_control_room(&in->base) ? limit_write(in, i) : STATUS_OK;
+    for (struct transfer *transfer; status == STATUS_OK && (transfer = offering(in));) {
+        if (verbs_is_zcopy(in->base.endpoint, transfer->length)) {
+            if (in->offers_made - in->offers_open == offers_most(in) ||
+                !verbs_has_control_room(&in->base))
+                return STATUS_OK;
+            status = offer_make(in, transfer);
+            if (in->offer_begin < transfer->length)
+                continue;
+        }
+        in->offered_last = transfer;
+        in->offer_begin = 0;
+    }
+    return status;
+}
+
+/* Offers whose bytes have all come are open no more. */
+static void offers_close(struct verbs_receiver *in, const struct transfer *transfer)
+{
+    while (in->offers_open != in->offers_made) {
+        const struct verbs_offered *offered = offered_at(in, in->offers_open);
+        if (offered->transfer != transfer || offered->end > transfer->issued)
+            return;
+        in->offers_open++;
+    }
+}
+
+void verbs_offers_end(struct verbs_receiver *in, const struct transfer *transfer)
+{
+    offers_close(in, transfer);
+    if (in->offered_last == transfer)
+        in->offered_last = NULL;
+}
+
+enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *transfer,
+                                  size_t *bytes)
+{
+    const struct verbs_grants *grants = grants_of(&in->base);
+    struct verbs_lane *lane = verbs_lane_of(&in->base);
+    struct verbs_queue *queue = &lane->queues[in->segments_taken % (uint32_t)lane->queue_count];
+    *bytes = 0;
+    if (queue->arrived_first == queue->arrived_last || !verbs_has_control_room(&in->base))
+        return STATUS_OK;
+    const struct verbs_offered *offered = offered_at(in, in->offers_open);
+    uint32_t length = queue->arrived[queue->arrived_first % grants->segments];
+    if (in->offers_open == in->offers_made || offered->transfer != transfer ||
+        length > offered->end - transfer->issued || length > transfer->limit - transfer->issued)
+        return verbs_too_long(&in->base);
+    queue->arrived_first++;
+    in->segments_taken++;
+    *bytes = length;
+    transfer->issued += length;
+    transfer_advance(transfer, length);
+    offers_close(in, transfer);
+    return verbs_credits_return(in);
+}
+
+/* Sender. */
+
+static enum status offer_invalid(const struct verbs_sender *out)
+{
+    return fail_peer(REASON_PEER_INVALID, out->base.peer,
+                     "rank %d offered memory in a way that does not follow the protocol (verbs): "
+                     "check that all ranks run the same version of cctest",
+                     out->base.peer);
+}
+
+/* An entry of this rank's ring, into which the peer writes. */
+static struct verbs_offer *offer_entry(const struct verbs_sender *out, uint32_t number)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    struct verbs_offer *ring = (struct verbs_offer *)(lane->block + verbs_offers_at());
+    return &ring[number % grants_of(&out->base)->offers];
+}
+
+bool verbs_offer_take(struct verbs_sender *out, const struct transfer *transfer,
+                      enum status *status)
+{
+    if (out->has_offer &&
+        (out->offer.times == 0 || out->offer_at < out->offer.run * out->offer.times))
+        return true;
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    const struct verbs_offer *next = offer_entry(out, out->offers_taken);
+    out->has_offer = false;
+    if (lane->in.polls ? verbs_word_read(&next->sequence) != out->offers_taken + 1
+                       : out->offers_arrived == out->offers_taken)
+        return false;
+    memcpy(&out->offer, next, VERBS_OFFER_BYTES);
+    const struct verbs_offer *offer = &out->offer;
+    size_t left = transfer->length - transfer->issued;
+    bool whole = offer->times == 0 && transfer->issued == 0;
+    if (!whole && (offer->times == 0 || offer->run == 0 || offer->run > left ||
+                   offer->times > left / offer->run)) {
+        *status = offer_invalid(out);
+        return false;
+    }
+    out->offers_taken++;
+    out->offer_at = 0;
+    out->has_offer = true;
+    return true;
+}
+
+/* Bytes of the present piece that both limits allow. */
+static size_t segment_allowed(const struct verbs_sender *out, const struct transfer *transfer)
+{
+    uint64_t word = verbs_word_read(&offer_entry(out, out->offers_taken - 1)->limit);
+    size_t limit = out->offer.first_limit, whole = out->offer.run * out->offer.times;
+    if ((uint16_t)(word >> 48) == (uint16_t)out->offers_taken)
+        limit = word & VERBS_LIMIT_MOST;
+    limit = smaller(limit, whole);
+    limit = limit > out->offer_at ? limit - out->offer_at : 0;
+    return smaller(limit, transfer->limit - transfer->issued);
+}
+
+/* Adds one WRITE of up to `most` bytes from staging. Returns its bytes; 0: staging is full. */
+static size_t segment_pack(struct verbs_sender *out, struct verbs_queue *queue,
+                           struct verbs_chain *chain, struct cursor *from, size_t most)
+{
+    char *room = verbs_staging_take(out, queue, queue->posted + (uint32_t)chain->count + 1);
+    if (!room)
+        return 0;
+    size_t bytes = smaller(most, verbs_slot_bytes(out, 1));
+    cursor_gather(from, room, bytes);
+    out->base.endpoint->traffic.copied_sending += bytes;
+    const struct ibv_mr *staging = queue->lane->arena->mrs[queue->rail->index];
+    verbs_chain_gather(chain, room, bytes, staging->lkey);
+    return bytes;
+}
+
+/* The region of the next run, if the NIC is to gather it; NULL: it is to be packed. */
+static const struct ibv_mr *segment_region(const struct verbs_queue *queue,
+                                           const struct cursor *from, size_t most, size_t *run)
+{
+    const char *at = cursor_peek(from, most, run);
+    return *run < most && *run < GATHER_LEAST ? NULL : verbs_rail_region(queue->rail, at);
+}
+
+/* Adds one WRITE of up to `most` bytes, into one run of the peer. Returns its bytes; 0: no room. */
+static size_t segment_write(struct verbs_sender *out, struct verbs_queue *queue,
+                            struct verbs_chain *chain, struct cursor *from, size_t most)
+{
+    const struct verbs_offer *offer = &out->offer;
+    size_t in_run = out->offer_at % offer->run, run, bytes = 0;
+    uint64_t remote = offer->address + out->offer_at / offer->run * offer->stride + in_run;
+    most = smaller(most, offer->run - in_run);
+    const struct ibv_mr *region = segment_region(queue, from, most, &run);
+    verbs_chain_add(chain, remote, offer->keys[queue->remote_rail]);
+    if (!region)
+        bytes = segment_pack(out, queue, chain, from, most);
+    for (int i = 0; region && bytes < most && i < queue->gather_most; i++) {
+        verbs_chain_gather(chain, cursor_peek(from, run, &run), run, region->lkey);
+        cursor_advance(from, run);
+        bytes += run;
+        if (bytes < most)
+            region = segment_region(queue, from, most - bytes, &run);
+    }
+    if (bytes == 0)
+        verbs_chain_drop(chain);
+    out->offer_at += bytes;
+    return bytes;
+}
+
+static bool segment_has_room(const struct verbs_sender *out)
+{
+    const struct verbs_lane *lane = verbs_lane_of(&out->base);
+    uint32_t credited = (uint32_t)(verbs_word_read(lane->block) >> 32);
+    return out->segments_sent - out->segments_done < out->grants.segments &&
+           out->segments_sent - credited < out->grants.segments;
+}
+
+enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transfer, size_t *bytes)
+{
+    struct verbs_lane *lane = verbs_lane_of(&out->base);
+    struct verbs_queue *queue = &lane->queues[out->segments_sent % (uint32_t)lane->queue_count];
+    size_t most = smaller(segment_allowed(out, transfer),
+                          transfer_turn(transfer, SEGMENT_LEAST, SEGMENT_MOST));
+    uint32_t room = verbs_queue_room(queue);
+    *bytes = 0;
+    if (most == 0)
+        return STATUS_OK;
+    if (room <= VERBS_RESERVE + 1 || !segment_has_room(out)) {
+        profile_starve(transfer->profile);
+        return STATUS_OK;
+    }
+    room =
+        room - VERBS_RESERVE - 1 < VERBS_CHAIN_MOST ? room - VERBS_RESERVE - 1 : VERBS_CHAIN_MOST;
+    struct verbs_chain chain;
+    chain.count = 0;
+    profile_enter(transfer->profile, PROFILE_COPY);
+    for (size_t more = 1; more > 0 && *bytes < most && (uint32_t)chain.count < room;) {
+        more = segment_write(out, queue, &chain, &transfer->cursor, most - *bytes);
+        *bytes += more;
+    }
+    profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
+    if (*bytes == 0)
+        return STATUS_OK;
+    if (out->offer_at == out->offer.run * out->offer.times)
+        offer_entry(out, out->offers_taken - 1)->limit =
+            0; /* it is not for the entry's next offer */
+    struct verbs_segment *segment = &out->segments[out->segments_sent % out->grants.segments];
+    *segment = (struct verbs_segment){.transfer = transfer, .bytes = *bytes};
+    struct verbs_work work = {.segment_of = out, .segment = out->segments_sent++};
+    transfer->issued += *bytes;
+    queue->rail->bytes += *bytes;
+    verbs_busy_begin(out);
+    return verbs_queue_post(queue, &chain, VERBS_NOTICE_SEGMENT, *bytes, &work, true);
+}
