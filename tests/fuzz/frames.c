@@ -148,6 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* A frame of each type, the first of which may not be one. */
 static void seed(const char *name, int first, const unsigned char change[5])
 {
+    static const char content[] = "some content, of several lengths, up to the longest";
+    _Static_assert(sizeof content >= 2 * FRAME_TYPES, "each type has two bytes more");
     struct bytes bytes = {0};
     const unsigned char cut = 10;
     bytes_put(&bytes, &cut, 1);
@@ -157,7 +159,7 @@ static void seed(const char *name, int first, const unsigned char change[5])
         const unsigned char head[] = {
             (unsigned char)type, (unsigned char)type, 0, 0, 0, (unsigned char)size, 0};
         bytes_put(&bytes, head, sizeof head);
-        bytes_put(&bytes, "some content, of several lengths", size);
+        bytes_put(&bytes, content, size);
     }
     fuzz_seed(name, bytes.data, bytes.size);
     bytes_free(&bytes);
