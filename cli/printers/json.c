@@ -84,6 +84,37 @@ static void json_begin(struct report *report, const struct job *job,
         json_deliver(json);
 }
 
+static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
+{
+    static const char *const causes[FALLBACK_CAUSES] = {
+        [FALLBACK_ABSENT] = "absent",
+        [FALLBACK_REFUSED] = "refused",
+        [FALLBACK_UNREACHABLE] = "unreachable",
+    };
+    char text[FALLBACK_TEXT_MOST];
+    bool told = fallback->reason[0] != '\0';
+    json_t *object =
+        json_pack("{s:I, s:[i, i], s:s}", "pairs", (json_int_t)fallback->pairs, "example",
+                  fallback->low, fallback->high, "text", fallback_text(fallback, members, text));
+    json_object_set_new(object, "cause", told ? json_string(causes[fallback->cause]) : json_null());
+    json_object_set_new(object, "preferred", told ? json_string(fallback->preferred) : json_null());
+    json_object_set_new(object, "taken", told ? json_string(fallback->taken) : json_null());
+    json_object_set_new(object, "reason", told ? json_string(fallback->reason) : json_null());
+    return object;
+}
+
+/* Why pairs of ranks do not run over the transport that they prefer. */
+static json_t *fallbacks_json(const struct connectivity *connectivity)
+{
+    const struct fallbacks *fallbacks = &connectivity->fallbacks;
+    json_t *list = json_array();
+    for (int i = 0; i < fallbacks->count; i++)
+        json_array_append_new(list, fallback_json(&fallbacks->list[i], connectivity->members));
+    if (fallbacks->further.pairs > 0)
+        json_array_append_new(list, fallback_json(&fallbacks->further, connectivity->members));
+    return list;
+}
+
 static void json_connected(struct report *report, const struct job *job,
                            const struct connectivity *connectivity)
 {
@@ -102,6 +133,7 @@ static void json_connected(struct report *report, const struct job *job,
                                                class->count, "one_way_ns", one_way));
     }
     json_object_set_new(json->document, "links", links);
+    json_object_set_new(json->document, "fallbacks", fallbacks_json(connectivity));
     for (int r = 0; r < connectivity->ranks; r++)
         json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
                             json_integer(connectivity->node_barrier_of[r]));

@@ -31,6 +31,8 @@ struct table {
     size_t cell_count, cells_most;
     size_t wrong;
     uint64_t received[PATHS];
+    char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
+    int fallback_count;
 };
 
 #define NAMES_SHOWN 8 /* algorithms in the first line; more are counted */
@@ -200,12 +202,24 @@ static void print_connections(const struct table *table, const struct connectivi
         fprintf(out, "# start barrier: %s\n", connectivity->note);
 }
 
+static void keep_fallback(struct table *table, const struct job *job,
+                          const struct fallback *fallback, const struct member *members)
+{
+    /* That a node lacks a library or a device is no news, unless it was asked for. */
+    if (fallback->pairs > 0 &&
+        (fallback->cause != FALLBACK_ABSENT || job->bootstrap.verbosity >= 1))
+        fallback_text(fallback, members, table->fallbacks[table->fallback_count++]);
+}
+
 static void table_connected(struct report *report, const struct job *job,
                             const struct connectivity *connectivity)
 {
     struct table *table = table_of(report);
     if (job->bootstrap.verbosity >= 1)
         print_connections(table, connectivity);
+    for (int i = 0; i < connectivity->fallbacks.count; i++)
+        keep_fallback(table, job, &connectivity->fallbacks.list[i], connectivity->members);
+    keep_fallback(table, job, &connectivity->fallbacks.further, connectivity->members);
     fputs("#\n", table->out);
     print_columns(table, job);
     table_flush(table);
@@ -345,7 +359,10 @@ static void table_end(struct report *report, const struct job *job, const struct
     if (table->cell_count == 0)
         return;
     ranking_print(table->out, job, table->cells, table->cell_count);
-    fputs("#\n# bytes received by way:", table->out);
+    fputs("#\n", table->out);
+    for (int i = 0; i < table->fallback_count; i++)
+        fprintf(table->out, "# %s\n", table->fallbacks[i]);
+    fputs("# bytes received by way:", table->out);
     for (int p = 0; p < PATHS; p++)
         fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
                 (unsigned long long)table->received[p]);

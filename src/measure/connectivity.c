@@ -107,8 +107,10 @@ static enum status connectivity_note(struct connectivity *connectivity,
     return status;
 }
 
-/* A rank's share of the exchange: rejected connections, then its classes of links. */
-static void share_encode(const struct connectivity *own, struct bytes *share)
+/* A rank's share of the exchange: rejected connections, then its classes of links, then why links
+ * are not of a preferred class. */
+static void share_encode(const struct connectivity *own, const struct fallbacks *fallbacks,
+                         struct bytes *share)
 {
     bytes_put_u64(share, own->rejected);
     bytes_put_u32(share, (uint32_t)own->class_count);
@@ -122,6 +124,7 @@ static void share_encode(const struct connectivity *own, struct bytes *share)
         bytes_put_u32(share, (uint32_t) class->from);
         bytes_put_u32(share, (uint32_t) class->to);
     }
+    fallbacks_encode(fallbacks, share);
 }
 
 static bool class_decode(struct link_class *class, int ranks, struct reader *reader)
@@ -152,7 +155,7 @@ static bool share_decode(void *argument, int rank, struct reader *reader)
         if (good)
             connectivity_add(connectivity, &class);
     }
-    return good;
+    return good && fallbacks_decode(&connectivity->fallbacks, connectivity->ranks, reader);
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
@@ -165,8 +168,9 @@ enum status connectivity_gather(struct control *control, struct links *links,
     if (rank > 0) /* rank 0 goes on counting */
         own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
-    share_encode(&own, &share);
+    share_encode(&own, links_fallbacks(links), &share);
     *connectivity = (struct connectivity){.ranks = ranks,
+                                          .members = control_members(control),
                                           .node_barriers = start->node_barriers,
                                           .node_barrier_of = start->node_barrier_of};
     enum status status =

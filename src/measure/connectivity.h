@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "transport/fallback.h"
 
 struct control;
 struct links;
@@ -33,7 +34,9 @@ struct connectivity {
     const int *node_barrier_of; /* of each rank, 0 .. node_barriers - 1 */
     uint64_t rejected; /* connections that the links rejected as not the job's, and that the control
                            plane of all ranks but 0 did */
-    char note[256];    /* a sentence about ranks that fell back to the links; "" */
+    struct fallbacks fallbacks;   /* why pairs of ranks do not run over the transport they prefer */
+    const struct member *members; /* of the job */
+    char note[256];               /* a sentence about ranks that fell back to the links; "" */
 };
 
 /* Adds links to their class. */

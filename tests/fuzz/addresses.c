@@ -55,7 +55,8 @@ static void shm_pair(struct endpoint *ends[2])
 {
     for (int rank = 0; rank < 2; rank++) {
         const struct transport_config config = config_make(rank);
-        require(transport_shm.open(&config, &ends[rank]) == STATUS_OK);
+        char reason[TRANSPORT_REASON_MOST];
+        require(transport_shm.open(&config, &ends[rank], reason) == STATUS_OK);
     }
 }
 

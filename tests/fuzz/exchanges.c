@@ -6,7 +6,8 @@
  * one rank runs to its end; a job of three ends when its ranks would connect.
  *
  * Input: flags, then edits: the exchange, the rank, the offset (16 bits), the number of bytes (CUT:
- * the rest of the share is cut off), and these bytes.
+ * the rest of the share is cut off), and these bytes. With REASONS: flags, then a rank's reasons for
+ * other transports, alone.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,13 +23,14 @@
 #include "session/session.h"
 #include "fuzz.h"
 
-enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8 };
+enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8, REASONS = 16 };
 
 /* The exchanges of a session, in their order. */
 enum { NEEDS, PLACES, OFFERS, WISHES, LINKS, SETS, RESULTS, SESSION_EXCHANGES };
 
-#define CUT       255
-#define BLOB_MOST ((size_t)1 << 17)
+#define CUT          255
+#define BLOB_MOST    ((size_t)1 << 17)
+#define REASON_RANKS 16
 
 /* ---- the control plane ---- */
 
@@ -208,6 +210,22 @@ static void job_make(struct job *job, bool profile)
     require(command_line_resolve(&line, job) == STATUS_OK);
 }
 
+/* What rank 0 does with another rank's reasons for other transports, of which a job that fits here
+ * has none. */
+static void try_reasons(struct reader *share)
+{
+    struct member members[REASON_RANKS] = {{0}};
+    struct fallbacks fallbacks = {.count = 0};
+    char text[FALLBACK_TEXT_MOST];
+    if (!fallbacks_decode(&fallbacks, REASON_RANKS, share))
+        return;
+    require(fallbacks.count <= FALLBACKS_MOST);
+    for (int i = 0; i < fallbacks.count; i++)
+        fallback_text(&fallbacks.list[i], members, text);
+    if (fallbacks.further.pairs > 0)
+        fallback_text(&fallbacks.further, members, text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct job job;
@@ -215,6 +233,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log;
     next.edits = (struct reader){.at = data, .left = size};
     next.flags = input_u8(&next.edits);
+    if (next.flags & REASONS) {
+        try_reasons(&next.edits);
+        return 0;
+    }
     /* The machine is not tested here, and hwloc takes long to look at it. */
     setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
     job_make(&job, next.flags & PROFILE);
@@ -366,9 +388,38 @@ static void seed_links(struct bytes *out)
             bytes_put_u32(&share, 0);
             bytes_put_u32(&share, 0);
         }
+        bytes_put_u32(&share, 0); /* reasons for other transports */
         seed_begin(out, 0);
         edit_put(out, LINKS, 0, 0, share.data, share.size);
         fuzz_seed(count == 1 ? "link" : "links", out->data, out->size);
+        bytes_free(&share);
+    }
+}
+
+/* As many as there may be, and one more. */
+static void seed_fallbacks(void)
+{
+    struct fallbacks fallbacks = {.count = FALLBACKS_MOST};
+    for (int i = 0; i <= FALLBACKS_MOST; i++) {
+        struct fallback fallback = {.cause = (enum fallback_cause)(i % FALLBACK_CAUSES),
+                                    .preferred = "verbs",
+                                    .taken = "tcp",
+                                    .pairs = 1,
+                                    .low = 1,
+                                    .high = 2,
+                                    .rank = 1 + i % 2,
+                                    .others = i > 4};
+        if (i < FALLBACKS_MOST)
+            snprintf(fallback.reason, sizeof fallback.reason, "reason %d", i);
+        *(i < FALLBACKS_MOST ? &fallbacks.list[i] : &fallbacks.further) = fallback;
+    }
+    for (int more = 0; more < 2; more++) {
+        struct bytes share = {0};
+        const unsigned char flags = REASONS;
+        bytes_put(&share, &flags, 1);
+        fallbacks_encode(&fallbacks, &share);
+        share.data[1] += (unsigned char)more;
+        fuzz_seed(more ? "reasons-many" : "reasons", share.data, share.size);
         bytes_free(&share);
     }
 }
@@ -393,6 +444,7 @@ void fuzz_seeds(void)
     seed_all(&out);
     seed_rank_results(&out);
     seed_links(&out);
+    seed_fallbacks();
     seed_offers(&out);
     bytes_free(&out);
 }

@@ -249,7 +249,7 @@ cctest alltoall "${small[@]}" -x shm -v --json "$json"
 check_status 0
 check_says "^# links: 2 by shm, cores (taken as|shared)" "$out"
 check_says "^# start barrier: in shared memory$" "$out"
-check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm", 2)]' 'd["start_note"] is None' \
+check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm", 2)]' 'd["start_note"] is None' 'd["fallbacks"] == []' \
     'all(l["one_way_ns"] is None or 0 < l["one_way_ns"]["least"] <= l["one_way_ns"]["most"] for l in d["links"])' \
     '[r["gate"] for r in d["ranks"]] == [0, 0]' 'all(l["treated"].startswith("cores ") for l in d["links"])'
 cctest alltoall -a pairwise -b 1K -e 1K --np 17 -n 1 -w 0 -c 0 -x tcp -v --json "$json"

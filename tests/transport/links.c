@@ -1,8 +1,10 @@
 /*
- * links.c - data that other ranks send before ranks connect is checked before it is used.
+ * links.c - the choice of a transport for each pair of ranks. Data of other ranks is checked before
+ * it is used. A transport that refuses is passed over, with its reason, or ends the job.
  */
 #include "transport/links.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "world.h"
@@ -112,9 +114,314 @@ static void test_other_transports(void **state)
     log_attach(NULL);
 }
 
+/* ---- three ranks, and a transport that some of them cannot use ---- */
+
+#define TRIO 3
+
+/* The endings of choosy transports, by rank: a bit for each. They move data as another one does. */
+static struct {
+    const struct transport *real;
+    unsigned absent;     /* unavailable(); of all ranks */
+    unsigned refusing;   /* open() */
+    unsigned unattached; /* attach() to rank 0 */
+    struct transport_setting seen[TRIO];
+} choosy;
+
+static const char *choosy_unavailable(void)
+{
+    return choosy.absent ? "its library is missing" : NULL;
+}
+
+static enum status choosy_open(const struct transport_config *config, struct endpoint **endpoint,
+                               char *reason)
+{
+    choosy.seen[config->rank] = config->settings[1];
+    if (!(choosy.refusing >> config->rank & 1))
+        return choosy.real->open(config, endpoint, reason);
+    snprintf(reason, TRANSPORT_REASON_MOST, "port %d is down", config->rank < 2 ? 1 : 2);
+    return STATUS_UNAVAILABLE;
+}
+
+static const char *choosy_attach(struct endpoint *endpoint, int peer, const void *blob, size_t size)
+{
+    if (peer == 0 && choosy.unattached >> endpoint->config.rank & 1)
+        return "no route";
+    return choosy.real->attach(endpoint, peer, blob, size);
+}
+
+struct trio {
+    struct transport preferred;
+    struct transport_choice allowed[3];
+    struct member members[TRIO];
+    struct links *links[TRIO];
+    enum status opened[TRIO], connected[TRIO];
+    struct log log[TRIO];
+    struct fallbacks fallbacks; /* of all ranks, as rank 0 adds them up */
+    pthread_t thread[TRIO];
+};
+
+struct trio_rank {
+    struct trio *trio;
+    int rank;
+};
+
+static void *trio_connect(void *argument)
+{
+    const struct trio_rank *rank = argument;
+    struct trio *trio = rank->trio;
+    log_attach(&trio->log[rank->rank]);
+    trio->connected[rank->rank] = links_connect(trio->links[rank->rank], trio->members);
+    log_attach(NULL);
+    return NULL;
+}
+
+static void trio_open(struct trio *trio)
+{
+    static const struct region regions[TRIO];
+    for (int r = 0; r < TRIO; r++) {
+        const struct transport_config config = {.rank = r,
+                                                .ranks = TRIO,
+                                                .local_ranks = TRIO,
+                                                .regions = &regions[r],
+                                                .region_count = 1,
+                                                .secret = world_secret,
+                                                .timeout = 5};
+        log_init(&trio->log[r], r, 0);
+        log_attach(&trio->log[r]);
+        trio->opened[r] = links_open(trio->allowed, &config, &trio->links[r]);
+    }
+    log_attach(NULL);
+}
+
+/* Hands the shares of all ranks to all ranks. */
+static void trio_exchange(struct trio *trio, bool offers)
+{
+    const unsigned char wishes[TRIO] = {LINKS_WISHED, LINKS_WISHED, LINKS_WISHED};
+    for (int r = 0; r < TRIO; r++) {
+        struct bytes share = {0};
+        if (offers)
+            links_encode_offers(trio->links[r], &share);
+        else
+            links_encode_wishes(trio->links[r], wishes, 1, &share);
+        for (int to = 0; to < TRIO; to++) {
+            struct reader reader = {.at = share.data, .left = share.size};
+            assert_true(
+                (offers ? links_decode_offers : links_decode_wishes)(trio->links[to], r, &reader));
+        }
+        bytes_free(&share);
+    }
+}
+
+static void trio_run(struct trio *trio)
+{
+    struct trio_rank ranks[TRIO];
+    trio_open(trio);
+    for (int r = 0; r < TRIO; r++)
+        assert_int_equal(trio->opened[r], STATUS_OK);
+    trio_exchange(trio, true);
+    for (int r = 0; r < TRIO; r++)
+        links_attach(trio->links[r]);
+    trio_exchange(trio, false);
+    for (int r = 0; r < TRIO; r++) {
+        ranks[r] = (struct trio_rank){trio, r};
+        pthread_create(&trio->thread[r], NULL, trio_connect, &ranks[r]);
+    }
+    for (int r = 0; r < TRIO; r++)
+        pthread_join(trio->thread[r], NULL);
+    for (int r = 0; r < TRIO; r++) {
+        struct bytes share = {0};
+        assert_int_equal(trio->connected[r], STATUS_OK);
+        fallbacks_encode(links_fallbacks(trio->links[r]), &share);
+        struct reader reader = {.at = share.data, .left = share.size};
+        assert_true(fallbacks_decode(&trio->fallbacks, TRIO, &reader));
+        assert_int_equal(reader.left, 0);
+        bytes_free(&share);
+    }
+}
+
+static void trio_close(struct trio *trio)
+{
+    for (int r = 0; r < TRIO; r++)
+        links_close(trio->links[r]);
+    choosy.absent = choosy.refusing = choosy.unattached = 0;
+}
+
+/* A choosy one that moves data as `real` does, in front of `next`. `nodes`: how many there are. */
+static struct trio trio_of(const char *real, const char *next, int nodes)
+{
+    struct trio trio = {.preferred = *transport_find(real)};
+    static const struct transport_option options[] = {{.name = "a"}, {.name = "b"}, {.name = NULL}};
+    choosy.real = transport_find(real);
+    trio.preferred.name = "choosy";
+    trio.preferred.local = false;
+    trio.preferred.options = options;
+    trio.preferred.unavailable = choosy_unavailable;
+    trio.preferred.open = choosy_open;
+    trio.preferred.attach = choosy_attach;
+    trio.allowed[0].settings[1] = (struct transport_setting){.given = true, .number = 7};
+    trio.allowed[1].transport = transport_find(next);
+    for (int r = 0; r < TRIO; r++) {
+        trio.members[r] = (struct member){.rank = r, .node = r % nodes};
+        snprintf(trio.members[r].host, sizeof trio.members[r].host, "n%d", r % nodes);
+    }
+    return trio;
+}
+
+static void assert_served(const struct trio *trio, int low, int high, const char *name)
+{
+    assert_string_equal(links_transport(trio->links[low], high)->name, name);
+    assert_string_equal(links_transport(trio->links[high], low)->name, name);
+    assert_non_null(links_channel(trio->links[low], high, 0, true));
+}
+
+static void assert_told(const struct trio *trio, int index, const char *wanted)
+{
+    char text[FALLBACK_TEXT_MOST];
+    assert_true(index < trio->fallbacks.count);
+    assert_string_equal(fallback_text(&trio->fallbacks.list[index], trio->members, text), wanted);
+}
+
+static const char *const reals[] = {"tcp", "shm"};
+
+/* Rank 1 cannot use it, the others can. */
+static void test_one_refuses(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trio trio = trio_of(reals[i], "tcp", 2);
+        trio.allowed[0].transport = &trio.preferred;
+        choosy.refusing = 1 << 1;
+        trio_run(&trio);
+        assert_served(&trio, 0, 2, "choosy");
+        assert_served(&trio, 0, 1, "tcp");
+        assert_served(&trio, 1, 2, "tcp");
+        assert_int_equal(trio.fallbacks.count, 1);
+        assert_int_equal(trio.fallbacks.list[0].cause, FALLBACK_REFUSED);
+        assert_told(&trio, 0,
+                    "2 pairs of ranks run over tcp, such as ranks 0 (n0) and 1 (n1), "
+                    "because choosy cannot be used on rank 1: port 1 is down");
+        trio_close(&trio);
+    }
+}
+
+static void test_all_refuse(void **state)
+{
+    (void)state;
+    struct trio trio = trio_of("tcp", "tcp", 3);
+    trio.allowed[0].transport = &trio.preferred;
+    choosy.refusing = 7;
+    trio_run(&trio);
+    assert_int_equal(trio.fallbacks.count, 1); /* the reason of rank 2 is never the first */
+    assert_told(&trio, 0,
+                "3 pairs of ranks run over tcp, such as ranks 0 (n0) and 1 (n1), "
+                "because choosy cannot be used on rank 0 and others: port 1 is down");
+    trio_close(&trio);
+}
+
+static void test_absent(void **state)
+{
+    (void)state;
+    struct trio trio = trio_of("tcp", "tcp", 1);
+    trio.allowed[0].transport = &trio.preferred;
+    choosy.absent = 1;
+    trio_run(&trio);
+    assert_int_equal(trio.fallbacks.count, 1);
+    assert_int_equal(trio.fallbacks.list[0].cause, FALLBACK_ABSENT);
+    assert_int_equal(trio.fallbacks.list[0].pairs, 3);
+    trio_close(&trio);
+}
+
+/* Only one end knows that it does not reach the other. */
+static void test_one_way(void **state)
+{
+    (void)state;
+    struct trio trio = trio_of("tcp", "tcp", 3);
+    trio.allowed[0].transport = &trio.preferred;
+    choosy.unattached = 1 << 2;
+    trio_run(&trio);
+    assert_served(&trio, 0, 1, "choosy");
+    assert_served(&trio, 0, 2, "tcp");
+    assert_int_equal(trio.fallbacks.count, 1);
+    assert_told(&trio, 0,
+                "ranks 0 (n0) and 2 (n2) run over tcp, because choosy does not connect "
+                "them: no route");
+    trio_close(&trio);
+}
+
+/* What shm serves is as good as it gets. What only serves a host is not missed between hosts. */
+static void test_local(void **state)
+{
+    (void)state;
+    struct trio trio = trio_of("tcp", "shm", 1);
+    trio.allowed[0].transport = &trio.preferred;
+    choosy.refusing = 7;
+    trio_run(&trio);
+    assert_served(&trio, 0, 1, "shm");
+    assert_int_equal(trio.fallbacks.count, 0);
+    trio_close(&trio);
+    for (int nodes = 1; nodes <= 3; nodes += 2) {
+        trio = trio_of("shm", "tcp", nodes);
+        trio.preferred.local = true;
+        trio.allowed[0].transport = &trio.preferred;
+        choosy.unattached = 7;
+        trio_run(&trio);
+        assert_served(&trio, 0, 1, "tcp");
+        assert_int_equal(trio.fallbacks.count, nodes == 1);
+        trio_close(&trio);
+    }
+}
+
+/* It ends the job if the user named it. */
+static void test_named(void **state)
+{
+    (void)state;
+    for (int absent = 0; absent < 2; absent++) {
+        struct trio trio = trio_of("tcp", "tcp", 1);
+        trio.allowed[0].transport = &trio.preferred;
+        trio.allowed[0].named = trio.allowed[1].named = true;
+        choosy.refusing = 1 << 2;
+        choosy.absent = (unsigned)absent;
+        trio_open(&trio);
+        for (int r = 0; r < TRIO; r++) {
+            bool refuses = absent || r == 2;
+            assert_int_equal(trio.opened[r], refuses ? STATUS_UNAVAILABLE : STATUS_OK);
+            assert_int_equal(trio.log[r].failure.status, trio.opened[r]);
+        }
+        assert_string_equal(trio.log[2].failure.text,
+                            absent ? "transport choosy cannot be used on rank 2: its library is "
+                                     "missing"
+                                   : "transport choosy cannot be used on rank 2: port 2 is down");
+        trio_close(&trio);
+    }
+}
+
+/* Each endpoint has the settings of its transport. */
+static void test_settings(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trio trio = trio_of(reals[i], "tcp", 1);
+        trio.allowed[0].transport = &trio.preferred;
+        trio_run(&trio);
+        for (int r = 0; r < TRIO; r++) {
+            const struct endpoint *endpoint = links_endpoint(trio.links[r], 0);
+            assert_true(choosy.seen[r].given);
+            assert_int_equal(choosy.seen[r].number, 7);
+            assert_false(endpoint->config.settings[0].given);
+            assert_int_equal(endpoint->config.settings[1].number, 7);
+        }
+        assert_int_equal(trio.fallbacks.count, 0);
+        trio_close(&trio);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_invalid_data),
-                                       cmocka_unit_test(test_other_transports)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_invalid_data), cmocka_unit_test(test_other_transports),
+        cmocka_unit_test(test_one_refuses),  cmocka_unit_test(test_all_refuse),
+        cmocka_unit_test(test_absent),       cmocka_unit_test(test_one_way),
+        cmocka_unit_test(test_local),        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_settings)};
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

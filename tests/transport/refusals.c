@@ -1,0 +1,200 @@
+/*
+ * refusals.c - whole jobs with a transport that a rank cannot use: with `-x auto` another one
+ * serves and the table says why; by name the job ends with status 77 and the reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/options/resolve.h"
+#include "transports/transports.h"
+
+/* ---- transports in place of those of transports/list.c ---- */
+
+static const struct transport_option rail_options[] = {
+    {.name = "refuses",
+     .kind = TRANSPORT_OPTION_NUMBER,
+     .values = "0..9",
+     .help = "the rank that cannot use it",
+     .most = 9,
+     .per_rank = true},
+    {.name = NULL},
+};
+
+/* Moves data over TCP, but not on one rank. */
+static enum status rail_open(const struct transport_config *config, struct endpoint **endpoint,
+                             char *reason)
+{
+    const struct transport_setting *refuses = &config->settings[0];
+    if (config->rank != (refuses->given ? refuses->number : 1))
+        return transport_tcp.open(config, endpoint, reason);
+    snprintf(reason, TRANSPORT_REASON_MOST, "no port is active; see `rail status`");
+    return STATUS_UNAVAILABLE;
+}
+
+static const char *no_library(void)
+{
+    return "its library is missing";
+}
+
+static struct transport rail, missing;
+const struct transport *const transports[] = {&missing, &rail, &transport_tcp, NULL};
+
+static int make_transports(void **state)
+{
+    (void)state;
+    missing = rail = transport_tcp;
+    rail.name = "rail";
+    rail.options = rail_options;
+    rail.open = rail_open;
+    missing.name = "missing";
+    missing.unavailable = no_library;
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+struct printed {
+    int status;
+    char out[65536], err[65536];
+};
+
+/* `cctest allreduce -b 64 -e 64 -n 1 --np 3 MORE`, as cli/main.c runs it. */
+static int job_run(char *more)
+{
+    static char words[] = "cctest allreduce -b 64 -e 64 -n 1 -w 0 --np 3";
+    static struct command_line line;
+    static struct job job;
+    char *argv[32] = {NULL}, *texts[] = {words, more}, *place;
+    int argc = 0;
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    for (int i = 0; i < 2; i++)
+        for (char *word = strtok_r(texts[i], " ", &place); word; word = strtok_r(NULL, " ", &place))
+            argv[argc++] = word;
+    enum status status = command_line_read(argc, argv, NULL, &line);
+    if (status == STATUS_OK)
+        status = command_line_resolve(&line, &job);
+    if (status == STATUS_OK)
+        status = run_command(&line, &job);
+    log_print_failure(&log);
+    fflush(stdout);
+    return (int)status;
+}
+
+static void take(int file, char *text, size_t size)
+{
+    ssize_t got = pread(file, text, size - 1, 0);
+    assert_in_range(got, 0, size - 2);
+    text[got] = '\0';
+    close(file);
+}
+
+static const struct printed *job_printed(const char *more)
+{
+    static struct printed printed;
+    char text[256];
+    int out = memfd_create("out", 0), err = memfd_create("err", 0), how;
+    assert_true(out >= 0 && err >= 0);
+    snprintf(text, sizeof text, "%s", more);
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(out, STDOUT_FILENO);
+        dup2(err, STDERR_FILENO);
+        _exit(job_run(text));
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    printed.status = WEXITSTATUS(how);
+    take(out, printed.out, sizeof printed.out);
+    take(err, printed.err, sizeof printed.err);
+    return &printed;
+}
+
+static void assert_says(const char *text, const char *wanted, bool says)
+{
+    if ((strstr(text, wanted) != NULL) != says)
+        print_error("%s: \"%s\" in:\n%s", says ? "missing" : "unwanted", wanted, text);
+    assert_int_equal(strstr(text, wanted) != NULL, says);
+}
+
+static const char *const ways[] = {"processes", "threads"};
+
+static void auto_passes_over_and_says_why(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++)
+        for (int verbose = 0; verbose < 2; verbose++) {
+            char more[64];
+            snprintf(more, sizeof more, "--ranks-as %s%s", ways[way], verbose ? " -v" : "");
+            const struct printed *printed = job_printed(more);
+            assert_int_equal(printed->status, STATUS_OK);
+            assert_says(printed->out, "# 2 pairs of ranks run over tcp, such as ranks 0 (", true);
+            assert_says(printed->out, "because rail cannot be used on rank 1: no port is active",
+                        true);
+            /* That a node lacks one is no news. */
+            assert_says(printed->out, "because missing cannot be used on rank 0 and others: its",
+                        verbose);
+        }
+}
+
+static void json_has_all_reasons(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "\"cause\": \"refused\"",    "\"cause\": \"absent\"",
+        "\"preferred\": \"rail\"",   "\"taken\": \"tcp\"",
+        "\"taken\": \"rail\"",       "\"reason\": \"no port is active; see",
+        "\"preferred\": \"missing\""};
+    const struct printed *printed = job_printed("--json -");
+    assert_int_equal(printed->status, STATUS_OK);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_says(printed->out, wanted[i], true);
+}
+
+static void by_name_the_job_ends(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        char more[128];
+        for (int rank = 0; rank < 3; rank++) {
+            char wanted[128];
+            snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=%d,tcp", ways[way], rank);
+            const struct printed *printed = job_printed(more);
+            assert_int_equal(printed->status, STATUS_UNAVAILABLE);
+            snprintf(wanted, sizeof wanted,
+                     "transport rail cannot be used on rank %d: no port is active; see", rank);
+            assert_says(printed->err, wanted, true);
+        }
+        snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=9,tcp", ways[way]);
+        const struct printed *printed = job_printed(more);
+        assert_int_equal(printed->status, STATUS_OK);
+        assert_says(printed->out, "transport rail:refuses=9,tcp;", true); /* as given */
+        assert_says(printed->out, "run over", false);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(auto_passes_over_and_says_why),
+        cmocka_unit_test(json_has_all_reasons),
+        cmocka_unit_test(by_name_the_job_ends),
+    };
+    return cmocka_run_group_tests_name("refusals", tests, make_transports, NULL);
+}
