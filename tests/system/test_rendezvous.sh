@@ -151,6 +151,7 @@ if [ -n "$private" ]; then
     check_says "^# start barrier: rank 2 cannot share memory with other ranks of the same host" "$scratch/0.out"
     check_says "^# links: 2 by shm, " "$scratch/0.out"
     check_says "^# links: 4 by tcp$" "$scratch/0.out"
+    check_says "^# 2 pairs of ranks run over tcp, .*, because shm does not connect them: " "$scratch/0.out"
     check_json "$scratch/0.json" '"rank 2" in d["start_note"]' '[r["gate"] for r in d["ranks"]] == [0, 0, 1]' \
         '[r["node"] for r in d["ranks"]] == [0, 0, 0]'
 else
