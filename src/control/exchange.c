@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "control/frame.h"
 #include "control/messages.h"
 
 enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
@@ -99,6 +100,12 @@ static enum status parcels_exchange(struct control *control, const struct parcel
 enum status exchange_with_peers(struct control *control, const int *peers, int count,
                                 const void *mine, size_t each, void *theirs, const char *what)
 {
+    const size_t most = FRAME_MOST / 2;
+    if (count > 0 && each > most / (size_t)count)
+        return fail(STATUS_ERROR,
+                    "%zu bytes of %s data for each of %d peers are more than the control plane "
+                    "carries at once (%zu)",
+                    each, what, count, most);
     struct addressee *addressees = calloc((size_t)count + 1, sizeof *addressees);
     if (!addressees)
         return fail(STATUS_ERROR, "out of memory for the %s data of %d peers", what, count);

@@ -95,7 +95,7 @@ static void test_sizes(void **state)
     (void)state;
     static const char *const words[] = {
         "it exchanges 9 bytes with each of its peers, and rank 0 exchanges 8",
-        "bytes are more than the control plane carries at once"};
+        "bytes of test data for each of 1 peers are more than the control plane carries at once"};
     for (int large = 0; large < 2; large++) {
         struct job_of_ranks *job = job_create(RANKS, 0, 5);
         job->victim = large;
