@@ -27,6 +27,8 @@ static enum status test_case_time(struct session *session, const struct test_cas
         status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
                                 &rank_result->late[i], &rank_result->samples[i]);
     rank_result_end(rank_result, &session->runner);
+    if (status == STATUS_OK) /* what the links noticed while they were busy */
+        status = links_check(session->runner.links);
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 

@@ -6,13 +6,12 @@
  */
 #include "transports/verbs/failure.h"
 
-#include <errno.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
 
 struct wc_cause {
     enum ibv_wc_status status;
@@ -104,53 +103,67 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue 
 
 /* Asynchronous events. */
 
-static const struct event_kind {
-    enum ibv_event_type type;
-    const char *what; /* NULL: harmless */
-} event_kinds[] = {
-    {IBV_EVENT_DEVICE_FATAL, "the device failed: see the kernel log"},
-    {IBV_EVENT_PORT_ERR, "the port went down: see its cable, and the switch"},
-    {IBV_EVENT_LID_CHANGE, "the subnet manager gave the port another LID"},
-    {IBV_EVENT_PKEY_CHANGE, "the table of P_Keys changed"},
-    {IBV_EVENT_GID_CHANGE, "the table of GIDs changed: an IP address was added or removed"},
-    {IBV_EVENT_CQ_ERR, "its completion queue overflowed"},
-    {IBV_EVENT_SRQ_ERR, "its shared receive queue failed"},
-    {IBV_EVENT_QP_FATAL, "a queue pair failed"},
-    {IBV_EVENT_QP_REQ_ERR, "a queue pair got an invalid request"},
-    {IBV_EVENT_QP_ACCESS_ERR, "a peer's request violated the rights of a queue pair"},
-    {IBV_EVENT_PATH_MIG_ERR, "a path of a queue pair failed"},
-};
-
-static const char *event_meaning(enum ibv_event_type type)
+/* Is the address of the rail still what its queue pairs use? Other entries of its tables may come
+ * and go. */
+static bool rail_is_intact(const struct verbs_rail *rail)
 {
-    for (size_t i = 0; i < sizeof event_kinds / sizeof *event_kinds; i++)
-        if (event_kinds[i].type == type)
-            return event_kinds[i].what;
-    return NULL;
+    union ibv_gid gid;
+    struct ibv_port_attr attr;
+    __be16 key = 0;
+    const struct verbs_port *port = &rail->port;
+    if (ibv_query_port(rail->context, rail->port_number, &attr) != 0 || attr.lid != port->lid ||
+        ibv_query_gid(rail->context, rail->port_number, rail->gid_index, &gid) != 0 ||
+        memcmp(gid.raw, port->gid.raw, sizeof gid.raw) != 0)
+        return false;
+    return port->pkey == 0 ||
+           (ibv_query_pkey(rail->context, rail->port_number, rail->pkey_index, &key) == 0 &&
+            ntohs(key) == port->pkey);
 }
 
-static bool event_is_of_port(enum ibv_event_type type)
+enum event_scope { SCOPE_DEVICE, SCOPE_PORT, SCOPE_ADDRESS };
+
+/* The events that end the job; others are harmless. */
+static const struct event_kind {
+    enum ibv_event_type type;
+    enum event_scope scope;
+    const char *what;
+} event_kinds[] = {
+    {IBV_EVENT_DEVICE_FATAL, SCOPE_DEVICE, "the device failed: see the kernel log"},
+    {IBV_EVENT_PORT_ERR, SCOPE_PORT, "its port went down: see its cable, and the switch"},
+    {IBV_EVENT_LID_CHANGE, SCOPE_ADDRESS, "the subnet manager gave the port another LID"},
+    {IBV_EVENT_PKEY_CHANGE, SCOPE_ADDRESS, "the P_Key that this job uses is gone"},
+    {IBV_EVENT_GID_CHANGE, SCOPE_ADDRESS,
+     "the GID that this job uses is gone: its IP address changed"},
+    {IBV_EVENT_CQ_ERR, SCOPE_DEVICE, "its completion queue overflowed"},
+    {IBV_EVENT_SRQ_ERR, SCOPE_DEVICE, "its shared receive queue failed"},
+    {IBV_EVENT_QP_FATAL, SCOPE_DEVICE, "a queue pair failed: see the kernel log"},
+    {IBV_EVENT_QP_REQ_ERR, SCOPE_DEVICE, "a peer sent a queue pair an invalid request"},
+    {IBV_EVENT_QP_ACCESS_ERR, SCOPE_DEVICE, "a peer's request violated the rights of a queue pair"},
+};
+
+static const struct event_kind *event_find(const struct verbs_rail *rail,
+                                           const struct ibv_async_event *event)
 {
-    return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_LID_CHANGE ||
-           type == IBV_EVENT_PKEY_CHANGE || type == IBV_EVENT_GID_CHANGE ||
-           type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_SM_CHANGE ||
-           type == IBV_EVENT_CLIENT_REREGISTER;
+    for (size_t i = 0; i < sizeof event_kinds / sizeof *event_kinds; i++) {
+        const struct event_kind *kind = &event_kinds[i];
+        if (kind->type != event->event_type)
+            continue;
+        bool mine = kind->scope == SCOPE_DEVICE || event->element.port_num == rail->port_number;
+        return mine && !(kind->scope == SCOPE_ADDRESS && rail_is_intact(rail)) ? kind : NULL;
+    }
+    return NULL;
 }
 
 enum status verbs_rail_check(struct verbs_rail *rail)
 {
     struct ibv_async_event event;
     enum status status = STATUS_OK;
-    if (rail->succeeded)
-        rail->last_success = clock_ns();
-    rail->succeeded = false;
     while (status == STATUS_OK && ibv_get_async_event(rail->context, &event) == 0) {
-        const char *what = event_meaning(event.event_type);
-        bool other_port =
-            event_is_of_port(event.event_type) && event.element.port_num != rail->port_number;
-        if (what && !other_port)
-            status = fail(STATUS_ERROR, "NIC %s of this host reported an event (%s): %s",
-                          rail->port.name, ibv_event_type_str(event.event_type), what);
+        const struct event_kind *kind = event_find(rail, &event);
+        if (kind)
+            status = fail(STATUS_ERROR, "NIC %s of host %s reported an event (%s): %s",
+                          rail->port.name, rail->endpoint->address.host,
+                          ibv_event_type_str(event.event_type), kind->what);
         ibv_ack_async_event(&event);
     }
     return status;

@@ -18,7 +18,7 @@ enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, i
 enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
                                     const struct ibv_wc *completion);
 
-/* Reads the asynchronous events of the rail, and notes whether requests succeed; never blocks. */
+/* Reads the asynchronous events of the rail; never blocks. */
 enum status verbs_rail_check(struct verbs_rail *rail);
 
 #endif

@@ -259,8 +259,8 @@ enum status verbs_rail_poll(struct verbs_rail *rail)
             return verbs_rail_failed(rail, "cannot poll its completion queue", -count);
         for (int i = 0; status == STATUS_OK && i < count; i++)
             status = completion_take(rail, &completions[i]);
-        if (count > 0)
-            rail->succeeded = true;
+        if (status == STATUS_OK && count > 0)
+            rail->last_success = clock_ns();
     }
     return status;
 }

@@ -119,8 +119,7 @@ struct verbs_rail {
     struct verbs_queue **queues;            /* hash table by the number of the queue pair */
     uint32_t queues_mask, queue_count;      /* the mask is its size - 1 */
     uint64_t bytes;                         /* payload sent */
-    bool succeeded;                         /* completions came since the last check(), which */
-    uint64_t last_success;                  /* notes the time, ns */
+    uint64_t last_success;                  /* ns: when a completion was last good; 0: never */
 };
 
 /* What becomes of a work request when it is complete. */
