@@ -61,7 +61,7 @@ void devices_add(json_t *document, const struct transport *const *list, const ch
         device_list_free(&found);
     }
     device_list_free(&gpus);
-    json_object_set_new(document, "ports", ports);
+    json_object_set_new(document, "nics", ports);
     json_object_set_new(document, "gpus", cards);
 }
 
@@ -128,7 +128,7 @@ static void port_print(const json_t *port)
 
 void devices_print(const json_t *document)
 {
-    const json_t *ports = json_object_get(document, "ports");
+    const json_t *ports = json_object_get(document, "nics");
     const json_t *gpus = json_object_get(document, "gpus");
     size_t index;
     json_t *item;

@@ -8,7 +8,7 @@
 
 #include "transport/transport.h"
 
-/* Adds the arrays "ports" (of all these transports, ended by NULL) and "gpus" to the document.
+/* Adds the arrays "nics" (of all these transports, ended by NULL) and "gpus" to the document.
  * `sysfs`: "/sys". */
 void devices_add(json_t *document, const struct transport *const *list, const char *sysfs);
 

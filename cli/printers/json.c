@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/options.h"
+#include "cli/printers/json_devices.h"
 
 #define PEERS_MOST   4096 /* of all ranks, in one line */
 #define WRITE_SHARE  0.1  /* of the time, for writing documents before the last */
@@ -137,6 +138,7 @@ static void json_connected(struct report *report, const struct job *job,
     for (int r = 0; r < connectivity->ranks; r++)
         json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
                             json_integer(connectivity->node_barrier_of[r]));
+    devices_put(json->document, connectivity);
     json_object_set_new(json->document, "start_note",
                         connectivity->note[0] ? json_string(connectivity->note) : json_null());
     if (!output_is_stream(json->path))
@@ -321,6 +323,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     }
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
+    json_object_set_new(line, "nics", readings_array(&result->devices));
     json_array_append_new(json_object_get(json->document, "results"), line);
     json_keep(json);
 }
@@ -332,6 +335,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
     json_object_set_new(json->document, "status", json_string(status_word(end->status)));
     if (end->rejected >= 0)
         json_object_set_new(json->document, "strangers", json_integer(end->rejected));
+    json_object_set_new(json->document, "nics_sick", sick_array(&end->sick));
     json_t *list = json_object_get(json->document, "errors");
     for (int i = 0; i < end->error_count; i++) {
         const struct job_error *error = &end->errors[i];
@@ -360,7 +364,9 @@ void json_refuse(const char *path, enum status status)
     struct report *report = json_open(path, &outcome);
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     if (report)
-        json_end(report, NULL, &(struct job_end){status, &error, 1, -1});
+        json_end(report, NULL,
+                 &(struct job_end){
+                     .status = status, .errors = &error, .error_count = 1, .rejected = -1});
     json_close(report);
 }
 
@@ -379,7 +385,9 @@ void json_abandoned(struct report *report, const struct job *job, enum status st
     bool known = failure->status != STATUS_OK;
     struct job_error error =
         job_error_make(0, "", "", known ? failure->text : "rank 0 ended before it could report");
-    json_end(report, job, &(struct job_end){status, &error, 1, -1});
+    json_end(
+        report, job,
+        &(struct job_end){.status = status, .errors = &error, .error_count = 1, .rejected = -1});
 }
 
 struct report *json_open(const char *path, struct outcome *outcome)
@@ -401,9 +409,12 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "ranks", json_array());
     json_object_set_new(document, "links", json_array());
+    json_object_set_new(document, "nics", json_array());
+    json_object_set_new(document, "nic_differences", json_array());
     json_object_set_new(document, "start_note", json_null());
     json_object_set_new(document, "strangers", json_null());
     json_object_set_new(document, "results", json_array());
+    json_object_set_new(document, "nics_sick", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;
 }

@@ -16,8 +16,9 @@
 #include "base/rank_list.h"
 #include "base/size.h"
 #include "bootstrap/launcher.h"
-#include "cli/printers/table_ranking.h"
+#include "cli/printers/table_devices.h"
 #include "cli/printers/table_profile.h"
+#include "cli/printers/table_ranking.h"
 
 struct table {
     struct report report;
@@ -26,6 +27,7 @@ struct table {
     bool colour;
     int name_width;
     struct result held[CANDIDATES_MOST]; /* of one size */
+    char *congested[CANDIDATES_MOST];    /* -v: of each of them; NULL: nothing was */
     int held_count;
     struct ranked *cells;
     size_t cell_count, cells_most;
@@ -220,6 +222,7 @@ static void table_connected(struct report *report, const struct job *job,
     for (int i = 0; i < connectivity->fallbacks.count; i++)
         keep_fallback(table, job, &connectivity->fallbacks.list[i], connectivity->members);
     keep_fallback(table, job, &connectivity->fallbacks.further, connectivity->members);
+    differences_print(table->out, connectivity);
     fputs("#\n", table->out);
     print_columns(table, job);
     table_flush(table);
@@ -307,8 +310,12 @@ static int fastest_held(const struct table *table)
 static void release_held(struct table *table, const struct job *job)
 {
     int best = fastest_held(table);
-    for (int i = 0; i < table->held_count; i++)
+    for (int i = 0; i < table->held_count; i++) {
         print_line(table, job, &table->held[i], i == best);
+        if (table->congested[i])
+            fputs(table->congested[i], table->out);
+        free(table->congested[i]);
+    }
     table->held_count = 0;
     table_flush(table);
 }
@@ -342,8 +349,12 @@ static void table_result(struct report *report, const struct job *job, const str
             table->received[p] += result->by_transport[t].received[p];
     if (table->held_count && table->held[0].bytes != result->bytes)
         release_held(table, job);
-    table->held[table->held_count] = *result;
-    table->held[table->held_count++].samples = NULL; /* they go with the line */
+    table->congested[table->held_count] =
+        job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
+    struct result *held = &table->held[table->held_count++];
+    *held = *result;
+    held->samples = NULL; /* they go with the line */
+    held->devices = (struct device_readings){0};
     remember_cell(table, result);
     int running = 0;
     for (int c = 0; c < job->candidate_count; c++)
@@ -356,8 +367,11 @@ static void table_end(struct report *report, const struct job *job, const struct
 {
     struct table *table = table_of(report);
     release_held(table, job);
-    if (table->cell_count == 0)
+    sick_print(table->out, &end->sick);
+    if (table->cell_count == 0) {
+        table_flush(table);
         return;
+    }
     ranking_print(table->out, job, table->cells, table->cell_count);
     fputs("#\n", table->out);
     for (int i = 0; i < table->fallback_count; i++)

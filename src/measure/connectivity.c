@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/rank_list.h"
 #include "control/exchange.h"
+#include "measure/device_compare.h"
 #include "run/start_barrier.h"
 #include "transport/links.h"
 
@@ -141,12 +142,11 @@ static bool class_decode(struct link_class *class, int ranks, struct reader *rea
            class->from < ranks && class->to >= 0 && class->to < ranks;
 }
 
-/* Adds the share of a rank to the sum. */
+/* Adds the share of a rank to the sums. */
 static bool share_decode(void *argument, int rank, struct reader *reader)
 {
     struct connectivity *connectivity = argument;
     struct link_class class;
-    (void)rank;
     connectivity->rejected += read_u64(reader);
     uint32_t count = read_u32(reader);
     bool good = count <= LINK_CLASSES_MOST + 1;
@@ -155,7 +155,19 @@ static bool share_decode(void *argument, int rank, struct reader *reader)
         if (good)
             connectivity_add(connectivity, &class);
     }
-    return good && fallbacks_decode(&connectivity->fallbacks, connectivity->ranks, reader);
+    return good && fallbacks_decode(&connectivity->fallbacks, connectivity->ranks, reader) &&
+           device_table_decode(&connectivity->devices, rank, reader);
+}
+
+/* What rank 0 makes of the shares of all ranks. */
+static enum status connectivity_conclude(struct connectivity *connectivity,
+                                         const struct member *members)
+{
+    device_table_complete(&connectivity->devices);
+    connectivity->differences = differences_of(&connectivity->devices);
+    if (!connectivity->differences)
+        return fail(STATUS_ERROR, "out of memory for the NICs of %d ranks", connectivity->ranks);
+    return connectivity_note(connectivity, members);
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
@@ -169,13 +181,22 @@ enum status connectivity_gather(struct control *control, struct links *links,
         own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, links_fallbacks(links), &share);
+    device_table_encode(links, &share);
     *connectivity = (struct connectivity){.ranks = ranks,
                                           .members = control_members(control),
                                           .node_barriers = start->node_barriers,
-                                          .node_barrier_of = start->node_barrier_of};
+                                          .node_barrier_of = start->node_barrier_of,
+                                          .devices.members = control_members(control)};
     enum status status =
         exchange_decode(control, EXCHANGE_GATHER, &share, "link", share_decode, connectivity);
     return status == STATUS_OK && rank == 0
-               ? connectivity_note(connectivity, control_members(control))
+               ? connectivity_conclude(connectivity, control_members(control))
                : status;
+}
+
+void connectivity_free(struct connectivity *connectivity)
+{
+    device_table_free(&connectivity->devices);
+    differences_free(connectivity->differences);
+    connectivity->differences = NULL;
 }

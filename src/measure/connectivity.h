@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "measure/device_table.h"
 #include "transport/fallback.h"
 
 struct control;
@@ -37,15 +38,19 @@ struct connectivity {
     struct fallbacks fallbacks;   /* why pairs of ranks do not run over the transport they prefer */
     const struct member *members; /* of the job */
     char note[256];               /* a sentence about ranks that fell back to the links; "" */
+    struct device_table devices;  /* that the ranks use, */
+    char **differences;           /* and sentences about them; ended by NULL */
 };
 
 /* Adds links to their class. */
 void connectivity_add(struct connectivity *connectivity, const struct link_class *more);
 
 /* Called by all ranks together when they are connected. Fills *connectivity at rank 0; it is valid
- * as long as `start` is open. */
+ * as long as `start` and `control` are open. To be freed with connectivity_free(), also after an
+ * error. */
 enum status connectivity_gather(struct control *control, struct links *links,
                                 const struct start_barrier *start,
                                 struct connectivity *connectivity);
+void connectivity_free(struct connectivity *connectivity); /* all zero is allowed */
 
 #endif

@@ -223,7 +223,7 @@ char **differences_of(const struct device_table *table)
     char(*words)[WORDS_MOST] = calloc((size_t)table->row_count + 1, sizeof *words);
     sentences.failed = !sentences.list || !words || !tallies_count(table, &tallies);
     for (int i = 0; i < tallies.count && !sentences.failed; i++)
-        if (!has_majority(&tallies.list[i]))
+        if (tallies.list[i].total > 1 && !has_majority(&tallies.list[i]))
             split_say(&tallies.list[i], &sentences);
     for (int i = 0; i < table->row_count && !sentences.failed; i++)
         device_words(&tallies, table->rows[i].device, words[i], sizeof words[i]);

@@ -67,6 +67,8 @@ bool device_table_decode(struct device_table *table, int rank, struct reader *re
         if (good)
             table->uses[table->use_count++] = (struct device_use){.rank = rank, .row = row};
     }
+    if (table->devices.failed)
+        fail(STATUS_ERROR, "out of memory for the NICs of %d ranks", rank + 1);
     return good;
 }
 

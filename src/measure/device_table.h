@@ -32,8 +32,8 @@ struct device_table {
 /* This rank's share: the devices of the endpoints that serve its peers. */
 void device_table_encode(struct links *links, struct bytes *share);
 
-/* Adds the share of a rank; they come in the order of ranks. False: invalid, or out of memory
- * (table->devices.failed). */
+/* Adds the share of a rank; they come in the order of ranks. False: invalid, or out of memory, which
+ * is recorded. */
 bool device_table_decode(struct device_table *table, int rank, struct reader *reader);
 
 /* After the last share: sets the rows' devices. */

@@ -50,6 +50,7 @@ void rank_result_free(struct rank_result *rank_result)
     free(rank_result->samples);
     free(rank_result->late);
     link_stats_free(rank_result->links);
+    device_changes_free(&rank_result->changes);
     free(rank_result);
 }
 

@@ -5,6 +5,7 @@
 #define CCTEST_MEASURE_RANK_RESULT_H
 
 #include "check/finding.h"
+#include "measure/device_watch.h"
 #include "measure/link_stats.h"
 #include "run/runner.h"
 
@@ -22,8 +23,9 @@ struct rank_result {
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const char *transport[TRANSPORTS_MOST];
     int transports;
-    bool used[TRANSPORTS_MOST]; /* endpoints that serve the line's peers */
-    struct link_stats *links;   /* with each peer; NULL: not asked for */
+    bool used[TRANSPORTS_MOST];    /* endpoints that serve the line's peers */
+    struct link_stats *links;      /* with each peer; NULL: not asked for */
+    struct device_changes changes; /* what NICs have counted; of those that this rank reads */
 };
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,

@@ -74,6 +74,8 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     /* This sorts them, so it comes after them: rank 0 takes the slowest rank of each iteration. */
     bool asked = job->profile || job->watches;
     put_double(bytes, asked ? statistics_of(rank_result->samples, iterations).p50 : 0);
+    device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
+                          bytes);
 }
 
 /* Decoding. */
@@ -159,6 +161,8 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
     summary->samples.left = decoding->iterations * sizeof(uint64_t);
     read_bytes(reader, summary->samples.left);
     summary->duration = read_double(reader);
+    if (!device_changes_decode(&summary->changes, reader))
+        return false;
     return (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE);
 }
 
@@ -175,8 +179,10 @@ enum status rank_summaries_decode(const struct blobs *blobs, const struct job *j
 
 void rank_summaries_free(struct rank_summaries *summaries)
 {
-    for (int r = 0; r < summaries->count; r++)
+    for (int r = 0; r < summaries->count; r++) {
         free(summaries->of[r].peer);
+        device_changes_free(&summaries->of[r].changes);
+    }
     free(summaries->of);
     *summaries = (struct rank_summaries){0};
 }

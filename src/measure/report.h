@@ -6,6 +6,7 @@
 
 #include "measure/bottleneck.h"
 #include "measure/connectivity.h"
+#include "measure/device_report.h"
 #include "measure/link_stats.h"
 #include "measure/statistics.h"
 #include "run/cpu_binding.h"
@@ -43,11 +44,13 @@ struct result {
     int late_rank;       /* -1: none stands out */
     double late_us;      /* its median lateness */
     int ranks;
-    struct bottleneck bottleneck; /* what accounts for the time */
-    char bottleneck_text[320];    /* the same as a sentence; "": none, or not asked for */
-    struct rank_sample *samples;  /* of each rank; the results free them after
+    struct bottleneck bottleneck;   /* what accounts for the time */
+    char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
+    struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
-    struct rank_profile *profile; /* of each rank; the results free it; NULL: not asked for */
+    struct device_readings devices; /* likewise: what NICs have counted. Without -v or JSON only
+                                       what a healthy network does not count */
+    struct rank_profile *profile;   /* of each rank; the results free it; NULL: not asked for */
 };
 
 struct participants {
@@ -63,6 +66,8 @@ struct job_end {
     const struct job_error *errors;
     int error_count;
     long long rejected; /* connections from outside the job that were dropped; -1: not known */
+    struct device_readings sick; /* what NICs have counted in all lines and a healthy network does
+                                    not count */
 };
 
 /* All calls come from rank 0's main thread. */

@@ -204,6 +204,30 @@ static enum status result_profile(struct result *result, const struct job *job,
     return STATUS_OK;
 }
 
+enum status results_watch(struct results *results, const struct device_table *table)
+{
+    if (device_sums_open(&results->devices, table))
+        return STATUS_OK;
+    return fail(STATUS_ERROR, "out of memory for the counters of %d NICs", table->row_count);
+}
+
+/* What the devices of all ranks have counted. */
+static enum status result_devices(struct results *results, struct result *result,
+                                  const struct rank_summaries *summaries)
+{
+    bool memory = true;
+    for (int r = 0; r < summaries->count && memory; r++)
+        memory = device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
+    return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of NICs");
+}
+
+/* What results hold for their report only: as large as all ranks and their peers. */
+static void result_reported(struct result *result)
+{
+    bottleneck_report_free(result);
+    device_readings_free(&result->devices);
+}
+
 static enum status results_add_summaries(struct results *results, const struct line *line,
                                          struct report *report)
 {
@@ -237,12 +261,14 @@ static enum status results_add_summaries(struct results *results, const struct l
         status = bottleneck_report(result, line->members, summaries, duration, time);
     if (status == STATUS_OK)
         status = result_profile(result, job, summaries);
+    if (status == STATUS_OK)
+        status = result_devices(results, result, summaries);
     if (status == STATUS_OK && result->wrong)
         status = results_add_faults(results, line);
     if (status != STATUS_OK)
         return status;
     report->result(report, job, result);
-    bottleneck_report_free(result); /* as large as all ranks and their peers */
+    result_reported(result);
     return STATUS_OK;
 }
 
@@ -305,9 +331,10 @@ enum status results_status(const struct results *results, const struct job *job)
 void results_free(struct results *results)
 {
     for (int i = 0; i < results->result_count; i++) {
-        bottleneck_report_free(&results->results[i]); /* of a line that failed */
+        result_reported(&results->results[i]); /* of a line that failed */
         free(results->results[i].profile);
     }
     free(results->results);
     free(results->errors);
+    device_sums_close(&results->devices);
 }

@@ -17,7 +17,11 @@ struct results {
     struct job_error *errors;
     int error_count;
     size_t wrong;
+    struct device_sums devices; /* what they have counted */
 };
+
+/* From now on the results know the devices that the ranks use. `table` outlives them. */
+enum status results_watch(struct results *results, const struct device_table *table);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's
  * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. */

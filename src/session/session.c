@@ -21,6 +21,8 @@ static void session_close(struct session *session)
         session->job.memory->engine_close(session->runner.engine);
     checker_close(&session->checker);
     results_free(&session->results);
+    connectivity_free(&session->connectivity);
+    device_watch_close(&session->watch);
     needs_free(&session->needs);
     free(session->bindings);
     node_ranks_free(&session->runner.node);
@@ -38,12 +40,14 @@ static void session_report(struct session *session, enum status status)
     struct job_end end = {.status = status,
                           .errors = session->results.errors,
                           .error_count = session->results.error_count,
-                          .rejected = (long long)session->rejected};
+                          .rejected = (long long)session->connectivity.rejected};
     if (session->control)
         end.rejected += (long long)control_rejected(session->control);
     if (end.rejected > 0)
         say_verbose(1, "rejected %lld connections that did not belong to this job", end.rejected);
+    device_sums_of_class(&session->results.devices, COUNTER_SICK, &end.sick); /* best effort */
     session->report->end(session->report, &session->job, &end);
+    device_readings_free(&end.sick);
 }
 
 enum status session_run(const struct membership *membership, void *argument)

@@ -5,6 +5,8 @@
 #define CCTEST_SESSION_SESSION_INTERNAL_H
 
 #include "control/membership.h"
+#include "measure/connectivity.h"
+#include "measure/device_watch.h"
 #include "measure/results.h"
 #include "run/cpu_binding.h"
 #include "run/runner.h"
@@ -26,7 +28,8 @@ struct session {
     bool has_core;                               /* that no other rank runs on */
     struct peer_exchange exchange;               /* its transports' */
     struct peer_witness witness;
-    uint64_t rejected; /* rank 0: connections that were rejected while all ranks connected */
+    struct connectivity connectivity; /* rank 0's, once all ranks are connected */
+    struct device_watch watch;        /* of the NICs that this rank's transports have opened */
 };
 
 #endif

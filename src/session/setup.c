@@ -11,10 +11,12 @@
  *    a host has memory for all of its ranks, writes the schedule of the barrier between hosts, and
  *    allocates the buffers.
  * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
- *    before. Then each rank tries to reach its peers.
+ *    before. With them go the names of its NICs: one rank of a host reads a NIC's counters. Then
+ *    each rank tries to reach its peers.
  * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect; a
  *    transport may exchange parcels with its peers in it.
- * 5. links, to rank 0 only: how they came to be connected, for the report.
+ * 5. links, to rank 0 only: how they came to be connected, and the facts of the NICs that they use,
+ *    for the report.
  */
 #include "session/setup.h"
 
@@ -288,9 +290,14 @@ static enum status session_open_links(struct session *session)
     return links_open(job->transports, &config, &runner->links);
 }
 
-static bool offers_decode(void *links, int rank, struct reader *reader)
+static bool offers_decode(void *argument, int rank, struct reader *reader)
 {
-    return links_decode_offers(links, rank, reader);
+    struct session *session = argument;
+    const struct member *members = control_members(session->control);
+    int own = session->runner.rank;
+    bool precedes = rank < own && members[rank].node == members[own].node;
+    return links_decode_offers(session->runner.links, rank, reader) &&
+           device_watch_decode(&session->watch, precedes, reader);
 }
 
 static enum status session_exchange_offers(struct session *session)
@@ -298,11 +305,14 @@ static enum status session_exchange_offers(struct session *session)
     struct bytes share = {0};
     control_enter(session->control, PHASE_CONNECT);
     enum status status = session_open_links(session);
+    if (status == STATUS_OK)
+        status = device_watch_open(&session->watch, session->runner.links);
     if (status != STATUS_OK)
         return status;
     links_encode_offers(session->runner.links, &share);
+    device_watch_encode(&session->watch, &share);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
-                           session->runner.links);
+                           session);
 }
 
 /* 4. Wishes. */
@@ -354,12 +364,14 @@ static enum status session_connect(struct session *session)
 
 static enum status session_connected(struct session *session)
 {
-    struct connectivity connectivity;
+    struct connectivity *connectivity = &session->connectivity;
     enum status status = connectivity_gather(session->control, session->runner.links,
-                                             &session->runner.start_barrier, &connectivity);
-    session->rejected = connectivity.rejected;
+                                             &session->runner.start_barrier, connectivity);
     if (status == STATUS_OK && session->report)
-        session->report->connected(session->report, &session->job, &connectivity);
+        session->report->connected(session->report, &session->job, connectivity);
+    if (status == STATUS_OK && session->report)
+        status = results_watch(&session->results, &connectivity->devices);
+    device_watch_begin(&session->watch);
     return status;
 }
 

@@ -420,6 +420,14 @@ const struct transport *links_transport(const struct links *links, int peer)
     return links->serves[peer] < 0 ? NULL : links->link[(int)links->serves[peer]].transport;
 }
 
+const struct endpoint *links_open_endpoint(const struct links *links, int index)
+{
+    for (int i = 0; i < links->count; i++)
+        if (links->link[i].endpoint && index-- == 0)
+            return links->link[i].endpoint;
+    return NULL;
+}
+
 struct endpoint *links_endpoint(struct links *links, int index)
 {
     for (int i = 0; i < links->count; i++) {

@@ -67,6 +67,10 @@ const struct fallbacks *links_fallbacks(const struct links *links);
 /* The transport that serves `peer`; NULL for this rank itself. */
 const struct transport *links_transport(const struct links *links, int peer);
 
+/* Endpoints that are open, also before it is known whom they serve: index 0, 1, ...; NULL when there
+ * are no more. */
+const struct endpoint *links_open_endpoint(const struct links *links, int index);
+
 /* Endpoints in use, for their counters: index 0, 1, ...; NULL when there are no more. */
 struct endpoint *links_endpoint(struct links *links, int index);
 

@@ -331,6 +331,11 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
                                  .transports = 1,
                                  .used = {true},
                                  .links = peer ? &links : NULL};
+    struct counter counter = {.name = "symbol_error", .value = 3};
+    struct device_change change = {.name = "mlx5_0:1",
+                                   .counters = {.counters = &counter, .count = 1}};
+    if (peer)
+        result.changes = (struct device_changes){.of = &change, .count = 1};
     const struct job job = {.iterations = 2, .watches = true};
     struct bytes share = {0};
     rank_summary_encode(&result, &job, &share);
@@ -389,6 +394,7 @@ static void seed_links(struct bytes *out)
             bytes_put_u32(&share, 0);
         }
         bytes_put_u32(&share, 0); /* reasons for other transports */
+        bytes_put_u32(&share, 0); /* NICs */
         seed_begin(out, 0);
         edit_put(out, LINKS, 0, 0, share.data, share.size);
         fuzz_seed(count == 1 ? "link" : "links", out->data, out->size);
@@ -424,6 +430,37 @@ static void seed_fallbacks(void)
     }
 }
 
+/* NICs that differ, in the place of none; a fact of the last one has a scope that there is not. */
+static void seed_nics(struct bytes *out)
+{
+    static const char *const rates[] = {"400 Gb/s", "400 Gb/s", "100 Gb/s", "9"};
+    for (int count = 1; count <= 4; count++) {
+        struct device_list list = {0};
+        struct bytes share = {0};
+        char name[] = "mlx5_0:1";
+        for (int i = 0; i < count; i++) {
+            name[5] = (char)('0' + i);
+            struct device *device = device_add(&list, "port", name);
+            device_fact(&list, device, i == 3 ? FACT_SCOPES : FACT_ALL, "rate", "%s", rates[i]);
+            device_fact(&list, device, FACT_MODEL, "firmware", "28.%d", i / 2);
+        }
+        bytes_put_u64(&share, 0);
+        bytes_put_u32(&share, 0); /* links */
+        bytes_put_u32(&share, 0); /* reasons for other transports */
+        device_list_encode(&list, &share);
+        seed_begin(out, count % 2 ? JSON : 0);
+        edit_put(out, LINKS, 0, 0, NULL, CUT);
+        for (size_t at = 0, part; at < share.size; at += part) {
+            part = share.size - at < 200 ? share.size - at : 200;
+            edit_put(out, LINKS, 0, at, share.data + at, part);
+        }
+        snprintf(name, sizeof name, "nics-%d", count);
+        fuzz_seed(name, out->data, out->size);
+        bytes_free(&share);
+        device_list_free(&list);
+    }
+}
+
 /* An offer that is longer than any address, in the place of all. */
 static void seed_offers(struct bytes *out)
 {
@@ -445,6 +482,7 @@ void fuzz_seeds(void)
     seed_rank_results(&out);
     seed_links(&out);
     seed_fallbacks();
+    seed_nics(&out);
     seed_offers(&out);
     bytes_free(&out);
 }

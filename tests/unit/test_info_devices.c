@@ -29,7 +29,7 @@ static const struct transport *const both[] = {&without, &with, NULL};
 
 static json_t *port_at(json_t *document, size_t index)
 {
-    return json_array_get(json_object_get(document, "ports"), index);
+    return json_array_get(json_object_get(document, "nics"), index);
 }
 
 static void test_ports(void **state)
@@ -37,7 +37,7 @@ static void test_ports(void **state)
     json_t *document = json_object();
     (void)state;
     devices_add(document, both, "/nowhere");
-    assert_int_equal(json_array_size(json_object_get(document, "ports")), 2);
+    assert_int_equal(json_array_size(json_object_get(document, "nics")), 2);
     assert_int_equal(json_array_size(json_object_get(document, "gpus")), 0);
     const char *name, *transport, *pci, *rate, *why;
     int node, usable;

@@ -1,0 +1,58 @@
+/*
+ * table_devices.c - what the table says of the NICs that the ranks use.
+ */
+#include "cli/printers/table_devices.h"
+
+#include <stdlib.h>
+
+#define SENTENCES_MOST 16 /* in the head; more are counted */
+#define SICK_MOST      32 /* NICs in the footer; likewise */
+#define WORDS_MOST     1024
+
+void differences_print(FILE *out, const struct connectivity *connectivity)
+{
+    int count = 0;
+    for (char **sentence = connectivity->differences; sentence && *sentence; sentence++)
+        if (++count <= SENTENCES_MOST)
+            fprintf(out, "# %s\n", *sentence);
+    if (count > SENTENCES_MOST)
+        fprintf(out, "# %d more differences between NICs: see --json\n", count - SENTENCES_MOST);
+}
+
+void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class)
+{
+    char words[WORDS_MOST];
+    for (int i = 0; i < readings->count; i++) {
+        const struct device_reading *reading = &readings->of[i];
+        if (counters_of_class(reading->counters, class) > 0)
+            fprintf(out, "#   %s %s of host %s: %s\n", reading->kind, reading->name, reading->host,
+                    counters_text(reading->counters, class, words, sizeof words));
+    }
+}
+
+char *readings_text(const struct device_readings *readings, enum counter_class class)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return NULL;
+    readings_print(stream, readings, class);
+    if (fclose(stream) == 0 && size > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void sick_print(FILE *out, const struct device_readings *sick)
+{
+    char words[WORDS_MOST];
+    if (sick->count > 0)
+        fputs("#\n", out);
+    for (int i = 0; i < sick->count && i < SICK_MOST; i++)
+        fprintf(out, "# %s %s of host %s counted %s\n", sick->of[i].kind, sick->of[i].name,
+                sick->of[i].host,
+                counters_text(sick->of[i].counters, COUNTER_SICK, words, sizeof words));
+    if (sick->count > SICK_MOST)
+        fprintf(out, "# %d more NICs counted errors: see --json\n", sick->count - SICK_MOST);
+}

@@ -1,0 +1,262 @@
+/*
+ * test_nics.c - whole jobs over tcp with NICs that are made up: what the table and the JSON document
+ * say of them.
+ *
+ * Ranks 0 and 1 use nic0:1, ranks 2 and 3 nic1:1, which is slow. Nobody uses spare0:1, which rank 0
+ * has open too. Each reading of a NIC counts 3 symbol errors, so a second reader of one, or a
+ * reading more than one a line, shows.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* of cmocka's and ours, ours is meant */
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/options/resolve.h"
+#include "transports/transports.h"
+
+static struct transport tcp_with_nics, idle;
+const struct transport *const transports[] = {&idle, &tcp_with_nics, NULL};
+
+/* ---- the NICs ---- */
+
+static void nic_add(struct device_list *list, const char *name, int rate)
+{
+    struct device *nic = device_add(list, "port", name);
+    device_fact(list, nic, FACT_SHOWN, "state", "ACTIVE");
+    device_fact(list, nic, FACT_ALL, "rate", "%d Gb/s", rate);
+    device_fact(list, nic, FACT_MODEL, "firmware", "1.2");
+}
+
+static void nics_of_rank(const struct endpoint *endpoint, struct device_list *list)
+{
+    bool slow = endpoint->config.rank >= 2;
+    nic_add(list, slow ? "nic1:1" : "nic0:1", slow ? 100 : 400);
+    if (endpoint->config.rank == 3)
+        nic_add(list, "nic3:1", 400);
+}
+
+/* Of a transport that connects nothing. */
+static void spare_of_rank(const struct endpoint *endpoint, struct device_list *list)
+{
+    (void)endpoint;
+    nic_add(list, "spare0:1", 10);
+}
+
+static void nic_counters(const char *name, struct counter_list *list)
+{
+    static _Atomic uint64_t of_name[8];
+    uint64_t readings = ++of_name[name[3] & 7];
+    counter_add(list, "symbol_error", COUNTER_SICK, strcmp(name, "nic3:1") == 0 ? 7 : 3 * readings);
+    counter_add(list, "np_cnp_sent", COUNTER_CONGESTED, 5 * readings);
+    counter_add(list, "vendor_magic", COUNTER_OTHER, readings);
+    counter_add(list, "link_downed", COUNTER_SICK, 1); /* it does not change */
+}
+
+static enum status nics_open(const struct transport_config *config, struct endpoint **endpoint,
+                             char *reason)
+{
+    enum status status = transport_tcp.open(config, endpoint, reason);
+    if (status == STATUS_OK)
+        (*endpoint)->transport = &tcp_with_nics;
+    return status;
+}
+
+static enum status idle_open(const struct transport_config *config, struct endpoint **endpoint,
+                             char *reason)
+{
+    enum status status = transport_tcp.open(config, endpoint, reason);
+    if (status == STATUS_OK)
+        (*endpoint)->transport = &idle;
+    return status;
+}
+
+static const char *idle_attach(struct endpoint *endpoint, int peer, const void *blob, size_t size)
+{
+    (void)endpoint;
+    (void)peer;
+    (void)blob;
+    (void)size;
+    return "it connects nothing";
+}
+
+/* ---- jobs ---- */
+
+static char folder[] = "/tmp/cctest-nics-XXXXXX";
+static char output[65536];
+static json_t *document;
+
+/* Runs cctest with these words in a process of its own; fills in `output` and `document`. Returns
+ * the exit status. */
+static int run(const char *words)
+{
+    static char text[512], json[64], table[64], *list[32];
+    struct log log;
+    struct command_line line;
+    struct job job;
+    int count = 0, status;
+    snprintf(json, sizeof json, "%s/json", folder);
+    snprintf(table, sizeof table, "%s/table", folder);
+    snprintf(text, sizeof text, "cctest allreduce -b 64 -e 128 -f 2 -n 2 -w 1 --json %s %s", json,
+             words);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        list[count++] = word;
+    list[count] = NULL;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open(table, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        log_init(&log, -1, 0);
+        log_attach(&log);
+        status = command_line_read(count, list, NULL, &line);
+        if (status == STATUS_OK)
+            status = command_line_resolve(&line, &job);
+        if (status == STATUS_OK)
+            status = run_command(&line, &job);
+        log_print_failure(&log);
+        fflush(NULL);
+        _exit(status);
+    }
+    assert_int_equal(pid, waitpid(pid, &status, 0));
+    FILE *file = fopen(table, "r");
+    assert_non_null(file);
+    output[fread(output, 1, sizeof output - 1, file)] = 0;
+    fclose(file);
+    json_decref(document);
+    document = json_load_file(json, 0, NULL);
+    assert_non_null(document);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void assert_said(const char *words, int times)
+{
+    int found = 0;
+    for (const char *at = output; (at = strstr(at, words)); at++)
+        found++;
+    if (found != times)
+        print_error("\"%s\" %d times, not %d:\n%s", words, found, times, output);
+    assert_int_equal(found, times);
+}
+
+static json_t *nic_of_line(size_t line, size_t index)
+{
+    json_t *results = json_object_get(document, "results");
+    return json_array_get(json_object_get(json_array_get(results, line), "nics"), index);
+}
+
+static long long number(json_t *nic, const char *class, const char *counter)
+{
+    json_t *value = json_object_get(json_object_get(nic, class), counter);
+    return value ? json_integer_value(value) : -1;
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    assert_int_equal(0, run("--np 4 --verbose"));
+    assert_said("# port nic1:1 of host ", 1 + 1); /* in the head, and in the footer */
+    assert_said(": rate 100 Gb/s (2 of 3 ports have 400 Gb/s)\n", 1);
+    assert_said("np_cnp_sent 5\n", 3 * 2); /* below each line, of each NIC that counts */
+    assert_said("counted symbol_error 6\n", 2);
+    assert_said("vendor_magic", 0);
+    assert_said("link_downed", 0);
+    assert_said("spare0", 0);
+    assert_int_equal(0, run("--np 4"));
+    assert_said("np_cnp_sent", 0);
+    assert_said("counted symbol_error 6\n", 2);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    assert_int_equal(0, run("--np 4"));
+    const char *words, *first, *third, *second, *rate;
+    assert_int_equal(0, json_unpack(document,
+                                    "{s:[s!], s:[{s:[s!]}, {s:[s!]}, {s:[s!]}, {s:[s, s!]}]}",
+                                    "nic_differences", &words, "ranks", "nics", &first, "nics",
+                                    &first, "nics", &second, "nics", &second, &third));
+    assert_non_null(strstr(words, "rate 100 Gb/s"));
+    assert_string_equal(first, "nic0:1");
+    assert_string_equal(second, "nic1:1");
+    assert_string_equal(third, "nic3:1");
+    assert_int_equal(json_array_size(json_object_get(document, "nics")), 3);
+    assert_int_equal(0, json_unpack(document, "{s:[{s:s, s:n, s:{s:s, s:s!}}, {}, {}]}", "nics",
+                                    "name", &first, "model", "facts", "rate", &rate, "firmware",
+                                    &second));
+    assert_string_equal(rate, "400 Gb/s");
+    for (size_t line = 0; line < 2; line++) {
+        json_t *nic = nic_of_line(line, 0);
+        assert_int_equal(number(nic, "sick", "symbol_error"), 3);
+        assert_int_equal(number(nic, "sick", "link_downed"), -1);
+        assert_int_equal(number(nic, "congested", "np_cnp_sent"), 5);
+        assert_int_equal(number(nic, "other", "vendor_magic"), 1);
+        assert_non_null(nic_of_line(line, 1));
+    }
+    json_t *sick = json_object_get(document, "nics_sick");
+    assert_int_equal(json_array_size(sick), 2);
+    assert_int_equal(number(json_array_get(sick, 1), "counters", "symbol_error"), 6);
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(0, run("--np 4 --ranks-as threads"));
+    assert_said("counted symbol_error", 2);
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    assert_int_equal(0, run("--np 1"));
+    assert_said("symbol_error", 0);
+    assert_int_equal(json_array_size(json_object_get(document, "nics")), 0);
+}
+
+/* ---- all ---- */
+
+static int nics_make(void **state)
+{
+    (void)state;
+    tcp_with_nics = idle = transport_tcp;
+    tcp_with_nics.endpoint_devices = nics_of_rank;
+    idle.endpoint_devices = spare_of_rank;
+    tcp_with_nics.device_counters = idle.device_counters = nic_counters;
+    tcp_with_nics.open = nics_open;
+    idle.open = idle_open;
+    idle.name = "idle";
+    idle.attach = idle_attach;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int nics_remove(void **state)
+{
+    char command[64];
+    (void)state;
+    json_decref(document);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_none),
+    };
+    return cmocka_run_group_tests(tests, nics_make, nics_remove);
+}
