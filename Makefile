@@ -88,6 +88,13 @@ endif
 
 tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c))
 
+# A libibverbs for tests (tests/verbs/provider.h), which takes the place of transports/verbs/library.o in the archive.
+provider := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/verbs/test_%,$(wildcard tests/verbs/*.c)))
+ifeq ($(verbs_found),yes)
+tests += $(BUILD)/tests/verbs/test_provider
+over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers)
+endif
+
 all: $(binary)
 
 $(binary): $(objects)
@@ -112,7 +119,20 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) -lcmocka $(libraries)
 
-tests: $(tests) $(binary)
+$(BUILD)/tests/verbs/%: $(BUILD)/tests/verbs/%.o $(provider) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
+
+# The program and the tests of transports, with their ranks as threads of one process, which the provider joins.
+$(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(provider) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) $(libraries)
+
+$(filter-out %/cctest,$(over_verbs)): $(BUILD)/tests/verbs/%: $(BUILD)/tests/transport/%.o $(provider) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
+
+tests: $(tests) $(over_verbs) $(binary)
 
 # Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
 check: tests
@@ -178,7 +198,7 @@ uninstall:
 clean:
 	rm -rf build build-* cctest
 
--include $(objects:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
+-include $(objects:.o=.d) $(provider:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
 .PHONY: FORCE all tests check check-rdma culprit fuzzers fuzz campaign bench against grain scale install uninstall clean
