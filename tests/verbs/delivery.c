@@ -173,7 +173,7 @@ static bool message_receive(struct strict_qp *pair, struct strict_qp *peer, uint
     }
     bool imm = request->opcode != IBV_WR_SEND;
     struct ibv_wc wc = {.wr_id = receive->id,
-                        .status = (enum ibv_wc_status)fault_strikes(COUNT_RECEIVE),
+                        .status = (enum ibv_wc_status)fails_now(COUNT_RECEIVE),
                         .opcode = is_send(request) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM,
                         .byte_len = (uint32_t)request->length,
                         .imm_data = imm ? request->immediate : 0x55555555,
@@ -307,6 +307,9 @@ static uint64_t pair_step(struct strict_qp *pair, uint64_t now)
         return pair->first ? pair->first->due : NEVER;
     }
     request->since = 0;
+    if (pair->waits && !pair->established)
+        violation("queue pair %u accepted an iWARP connection, and sends before it got a message",
+                  pair->base.qp_num);
     if (!peer->established && peer->base.state == IBV_QPS_RTR)
         event_send(peer->base.context, IBV_EVENT_COMM_EST, peer);
     peer->established = true;

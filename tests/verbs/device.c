@@ -91,10 +91,11 @@ void devices_make(void)
     }
 }
 
-void devices_free(void)
+int device_host(void)
 {
-    free(fabric.devices);
-    fabric.devices = NULL;
+    if (thread_host < 0)
+        thread_host = fabric.hosts_dealt++;
+    return thread_host % (int)fabric.config.hosts;
 }
 
 void provider_host(int host)
@@ -105,9 +106,7 @@ void provider_host(int host)
 struct ibv_device **ibv_get_device_list(int *count)
 {
     fabric_enter();
-    if (thread_host < 0)
-        thread_host = fabric.hosts_dealt++;
-    long host = thread_host % fabric.config.hosts, devices = fabric.config.devices;
+    long host = device_host(), devices = fabric.config.devices;
     struct ibv_device **list = fabric_allocate((size_t)(devices + 1) * sizeof(struct ibv_device *));
     for (long i = 0; i < devices; i++)
         list[i] = &fabric.devices[host * devices + i].base;
@@ -137,7 +136,7 @@ static int context_query_port(struct ibv_context *context, uint8_t number,
                               struct ibv_port_attr *attr, size_t size)
 {
     fabric_enter();
-    int error = fault_strikes(COUNT_QUERY_PORT);
+    int error = fails_now(COUNT_QUERY_PORT);
     if (number < 1 || number > fabric.config.ports)
         error = EINVAL;
     memset(attr, 0, size);
@@ -154,30 +153,63 @@ int ibv_query_port(struct ibv_context *context, uint8_t number, struct _compat_i
                               offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
+static struct strict_context *context_make(struct strict_device *device)
+{
+    struct strict_context *context = fabric_allocate(sizeof(*context));
+    context->device = device;
+    context->verbs.sz = sizeof(context->verbs);
+    context->verbs.query_port = context_query_port;
+    context->verbs.context = (struct ibv_context){
+        .device = &device->base,
+        .ops = {.poll_cq = queue_poll,
+                .req_notify_cq = queue_notify,
+                .post_srq_recv = queue_post_srq,
+                .post_recv = queue_post_recv,
+                .post_send = queue_post_send},
+        .cmd_fd = -1,
+        .async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE),
+        .num_comp_vectors = 1,
+        .abi_compat = __VERBS_ABI_IS_EXTENDED,
+    };
+    pthread_mutex_init(&context->verbs.context.mutex, NULL);
+    return context;
+}
+
+static void context_free(struct strict_context *context)
+{
+    while (context->events) {
+        struct strict_event *event = context->events;
+        context->events = event->next;
+        free(event);
+    }
+    close(context->verbs.context.async_fd);
+    pthread_mutex_destroy(&context->verbs.context.mutex);
+    free(context);
+}
+
+void devices_free(void)
+{
+    for (long i = 0; fabric.devices && i < fabric.config.hosts * fabric.config.devices; i++)
+        if (fabric.devices[i].cm)
+            context_free(fabric.devices[i].cm);
+    free(fabric.devices);
+    fabric.devices = NULL;
+}
+
+struct ibv_context *device_context(struct strict_device *device)
+{
+    if (!device->cm)
+        device->cm = context_make(device);
+    return &device->cm->verbs.context;
+}
+
 struct ibv_context *ibv_open_device(struct ibv_device *base)
 {
     fabric_enter();
     struct strict_device *device = (struct strict_device *)base;
-    int error = device->fatal ? EIO : fault_strikes(COUNT_OPEN);
-    struct strict_context *context = NULL;
-    if (!error) {
-        context = fabric_allocate(sizeof(*context));
-        context->device = device;
-        context->verbs.sz = sizeof(context->verbs);
-        context->verbs.query_port = context_query_port;
-        context->verbs.context = (struct ibv_context){
-            .device = base,
-            .ops = {.poll_cq = queue_poll,
-                    .req_notify_cq = queue_notify,
-                    .post_srq_recv = queue_post_srq,
-                    .post_recv = queue_post_recv,
-                    .post_send = queue_post_send},
-            .cmd_fd = -1,
-            .async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE),
-            .num_comp_vectors = 1,
-            .abi_compat = __VERBS_ABI_IS_EXTENDED,
-        };
-        pthread_mutex_init(&context->verbs.context.mutex, NULL);
+    int error = device->fatal ? EIO : fails_now(COUNT_OPEN);
+    struct strict_context *context = error ? NULL : context_make(device);
+    if (context) {
         context->next = fabric.contexts;
         fabric.contexts = context;
         fabric.counts.contexts++;
@@ -218,15 +250,8 @@ int ibv_close_device(struct ibv_context *base)
         return EINVAL;
     }
     *link = context->next;
-    while (context->events) {
-        struct strict_event *event = context->events;
-        context->events = event->next;
-        free(event);
-    }
     context_count(context, &fabric.counts);
-    close(base->async_fd);
-    pthread_mutex_destroy(&base->mutex);
-    free(context);
+    context_free(context);
     wire_await();
     fabric_leave();
     return 0;

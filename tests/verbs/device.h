@@ -13,6 +13,11 @@ struct provider_counts;
 void devices_make(void);
 void devices_free(void);
 
+/* The host of the calling thread. */
+int device_host(void);
+/* The context that librdmacm has of the device. */
+struct ibv_context *device_context(struct strict_device *device);
+
 /* Appends an event to the context's queue. `element`: a CQ, SRQ or QP; NULL: the device. */
 void event_send(struct ibv_context *context, enum ibv_event_type type, void *element);
 /* Takes back the events of an object that is destroyed. */

@@ -129,6 +129,8 @@ void provider_check(void)
         open++;
     if (open)
         violation("%d contexts are still open at the end", open);
+    if (fabric.ids || fabric.channels)
+        violation("identifiers or event channels of librdmacm are still there at the end");
     fabric_leave();
 }
 

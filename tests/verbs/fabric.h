@@ -30,6 +30,7 @@ struct strict_device {
     int host, number;
     uint64_t guid;
     bool fatal;
+    struct strict_context *cm; /* librdmacm's own */
     struct provider_port ports[PORTS_MOST];
 };
 
@@ -128,7 +129,9 @@ struct strict_qp {
     struct ibv_qp base;
     struct strict_qp *next; /* of those in its bucket */
     struct ibv_qp_cap cap;
-    bool signals_all, established, active;
+    bool signals_all, active;
+    bool established; /* a message has come */
+    bool waits;       /* iWARP: it accepted, and sends only after it got something */
     int unacknowledged;
     struct ibv_qp_attr attr;
     struct receive_queue receives;                 /* without a shared one */
@@ -154,6 +157,8 @@ struct fabric {
     uint32_t pair_number;
     struct strict_qp **active; /* have something to deliver */
     size_t active_count, active_room;
+    struct strict_id *ids; /* of librdmacm */
+    int channels;
     struct strict_mr **regions; /* by key >> 8 */
     uint32_t region_count;
     struct fault_counts faults;

@@ -72,7 +72,7 @@ int fault_find(const char *name)
     return -1;
 }
 
-int fault_strikes(enum fault_count count)
+int fails_now(enum fault_count count)
 {
     uint64_t number = ++fabric.faults.of[count];
     for (int i = 0; i < fabric.config.fault_count; i++) {

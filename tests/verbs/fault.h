@@ -37,7 +37,7 @@ int fault_find(const char *name);
 
 /* Counts one; returns the error of the fault that strikes it (an errno, or a status for requests and
  * receives), or 0. */
-int fault_strikes(enum fault_count count);
+int fails_now(enum fault_count count);
 
 /* Does what faults that are events do at the request that was counted last. */
 void fault_events(struct ibv_qp *qp);

@@ -23,7 +23,7 @@
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
     fabric_enter();
-    int error = fault_strikes(COUNT_ALLOC_PD);
+    int error = fails_now(COUNT_ALLOC_PD);
     struct strict_pd *pd = NULL;
     if (!error) {
         pd = fabric_allocate(sizeof(*pd));
@@ -72,7 +72,7 @@ static struct ibv_mr *region_make(struct ibv_pd *pd, char *data, size_t length, 
 {
     static uint32_t turn;
     struct strict_context *context = context_of(pd->context);
-    int error = fault_strikes(COUNT_REG_MR);
+    int error = fails_now(COUNT_REG_MR);
     bool writes = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     if (!length || access & ~KNOWN_ACCESS || (writes && !(access & IBV_ACCESS_LOCAL_WRITE)))
         error = EINVAL;

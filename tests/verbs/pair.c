@@ -42,7 +42,7 @@ static const char *pair_init_wrong(const struct ibv_pd *pd, const struct ibv_qp_
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     fabric_enter();
-    int error = fault_strikes(COUNT_CREATE_QP);
+    int error = fails_now(COUNT_CREATE_QP);
     const char *wrong = pair_init_wrong(pd, init);
     /* No function tells the most inline bytes, so that programs try. */
     if (wrong || init->cap.max_inline_data > fabric.config.inline_most)
@@ -229,25 +229,29 @@ static int pair_modify(struct strict_qp *pair, const struct ibv_qp_attr *attr, i
         }
         return 0;
     }
-    int error = fault_strikes(COUNT_MODIFY);
+    int error = fails_now(COUNT_MODIFY);
     if (error)
         return error;
     const struct transition *transition = transition_find(from, to);
     int rest = mask & ~IBV_QP_STATE;
+    if (fabric.config.iwarp && !mask) /* rdma_init_qp_attr() gives that for RTR and RTS */
+        return 0;
+    if (fabric.config.iwarp == IWARP_BY_CM && to != IBV_QPS_INIT)
+        return EINVAL;
     if (!transition) {
         violation("ibv_modify_qp() from state %d to %d", (int)from, (int)to);
         return EINVAL;
     }
-    if ((rest & transition->needs) != transition->needs ||
-        rest & ~(transition->needs | transition->allows)) {
+    int needs = transition->needs;
+    if (fabric.config.iwarp) /* it has no partitions, and a port is no choice */
+        needs &= ~(IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+    if ((rest & needs) != needs || rest & ~(transition->needs | transition->allows)) {
         violation("ibv_modify_qp() from state %d to %d with mask 0x%x: 0x%x is needed, and 0x%x "
                   "allowed",
-                  (int)from, (int)to, (unsigned)mask, (unsigned)transition->needs,
+                  (int)from, (int)to, (unsigned)mask, (unsigned)needs,
                   (unsigned)transition->allows);
         return EINVAL;
     }
-    if (to == IBV_QPS_RTR && fabric.config.iwarp == IWARP_BY_CM)
-        return EINVAL;
     error = attr_error(pair, attr, rest);
     if (error)
         return error;
@@ -333,4 +337,18 @@ struct strict_qp *pair_peer(const struct strict_qp *pair)
         violation("the ends of a connection have path MTU %d and %d", 128 << pair->attr.path_mtu,
                   128 << peer->attr.path_mtu);
     return peer;
+}
+
+void pair_establish(uint32_t number, const struct ibv_qp_attr *attr, bool accepts)
+{
+    struct strict_qp *pair = pair_find(number);
+    if (!pair || (pair->base.state != IBV_QPS_RESET && pair->base.state != IBV_QPS_INIT)) {
+        violation("an iWARP connection for queue pair %u, which is not in state INIT", number);
+        return;
+    }
+    unsigned access = pair->attr.qp_access_flags;
+    pair->attr = *attr;
+    pair->attr.qp_access_flags = access;
+    pair->base.state = IBV_QPS_RTS;
+    pair->waits = accepts;
 }

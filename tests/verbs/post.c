@@ -140,7 +140,7 @@ static struct strict_request *request_make(struct strict_qp *pair, const struct 
         request_copy(request, wr);
     else
         request_reach(request, pair->base.pd, wr);
-    int forced = fault_strikes(COUNT_REQUEST);
+    int forced = fails_now(COUNT_REQUEST);
     if (forced)
         request->forced = (enum ibv_wc_status)forced;
     fabric.counts.requests++;
@@ -150,7 +150,7 @@ static struct strict_request *request_make(struct strict_qp *pair, const struct 
 
 static int request_post(struct strict_qp *pair, const struct ibv_send_wr *wr)
 {
-    int error = fault_strikes(COUNT_POST_SEND);
+    int error = fails_now(COUNT_POST_SEND);
     if (error)
         return error;
     if (fabric.config.iwarp &&

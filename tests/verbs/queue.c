@@ -20,7 +20,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *use
                              struct ibv_comp_channel *channel, int vector)
 {
     fabric_enter();
-    int error = fault_strikes(COUNT_CREATE_CQ);
+    int error = fails_now(COUNT_CREATE_CQ);
     struct strict_cq *cq = NULL;
     if (entries < 1 || entries > fabric.config.entries || channel || vector != 0)
         error = EINVAL;
@@ -123,7 +123,7 @@ int queue_poll(struct ibv_cq *base, int most, struct ibv_wc *wc)
     if (none || most < 1)
         return 0;
     fabric_enter();
-    int count = 0, error = fault_strikes(COUNT_POLL_CQ);
+    int count = 0, error = fails_now(COUNT_POLL_CQ);
     uint64_t now = fabric_now();
     if (fabric.config.hold && most > 1)
         most = 1 + (int)fabric_random((uint64_t)most);
@@ -212,7 +212,7 @@ static int receive_post(struct receive_queue *queue, struct ibv_pd *pd, struct i
 {
     int error = 0;
     for (; wr && !error; wr = wr->next) {
-        error = fault_strikes(COUNT_POST_RECV);
+        error = fails_now(COUNT_POST_RECV);
         if (error) {
         } else if (wr->num_sge < 0 || (uint32_t)wr->num_sge > queue->sge_most) {
             violation("a receive has %d entries, and its queue allows %u", wr->num_sge,
@@ -257,7 +257,7 @@ int queue_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
     fabric_enter();
-    int error = fault_strikes(COUNT_CREATE_SRQ);
+    int error = fails_now(COUNT_CREATE_SRQ);
     struct strict_srq *srq = NULL;
     if (init->attr.max_wr < 1 || init->attr.max_wr > fabric.config.receives ||
         init->attr.max_sge > fabric.config.sges)

@@ -74,14 +74,13 @@ static inline void race_acquire(void *at)
 {
     (void)at;
 }
-#define race_fiber_make()         NULL
-#define race_fiber_destroy(f)     (void)(f)
-#define race_fiber_current()      NULL
-#define race_fiber_switch(f)      (void)(f)
-#define race_fiber_acquire(at)    (void)(at)
-#define race_fiber_release(at)    (void)(at)
-#define race_store_word(at, word) __atomic_store_n((uint64_t *)(at), (word), __ATOMIC_RELEASE)
-#define RACE_UNSEEN               __attribute__((noinline))
+#define race_fiber_make()      NULL
+#define race_fiber_destroy(f)  (void)(f)
+#define race_fiber_current()   NULL
+#define race_fiber_switch(f)   (void)(f)
+#define race_fiber_acquire(at) (void)(at)
+#define race_fiber_release(at) (void)(at)
+#define RACE_UNSEEN            __attribute__((noinline))
 #endif
 
 #endif
