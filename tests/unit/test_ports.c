@@ -334,8 +334,8 @@ static void test_unusable(void **state)
     assert_fact("bad_0:1", "physical state", "Polling");
     assert_why_not("bad_0:2", "no subnet manager");
     assert_why_not("bad_0:3",
-                   "no GID of RoCE v2: give its network device an IP address (ip addr add "
-                   "... dev eth9)");
+                   "no GID of RoCE v2 maps an IPv4 address: give its network device one (ip addr "
+                   "add ... dev eth9)");
     assert_why_not("bad_0:4", "ip link set eth9 up");
     assert_why_not("efa_0:1", "its type (<unspecified>) has no reliable connections");
     assert_why_not("hidden_0:1", "uverbs5 is missing: give the container this device");

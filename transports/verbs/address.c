@@ -15,20 +15,13 @@
 #include "base/bytes.h"
 #include "transports/verbs/gid_table.h"
 
-static const unsigned char ipv4_mapped[12] = {[10] = 255, [11] = 255};
-
-static bool gid_is_ipv4(const union ibv_gid *gid)
-{
-    return memcmp(gid->raw, ipv4_mapped, sizeof ipv4_mapped) == 0;
-}
-
 /* The length of the subnet prefix of this host's IPv4 address `gid`; 0: not an address of this
  * network namespace. */
 static uint8_t gid_prefix(const union ibv_gid *gid)
 {
     struct ifaddrs *list;
     uint8_t prefix = 0;
-    if (!gid_is_ipv4(gid) || getifaddrs(&list) != 0)
+    if (!gid_is_ipv4(gid->raw) || getifaddrs(&list) != 0)
         return 0;
     for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
         if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !one->ifa_netmask)
@@ -73,7 +66,7 @@ static bool gid_choose(struct verbs_rail *rail, char *reason)
     struct ibv_gid_entry entries[GID_TABLE_MOST];
     int count = gids_list(rail, entries);
     for (int i = 0; i < count; i++) {
-        if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(&entries[i].gid))
+        if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(entries[i].gid.raw))
             continue;
         rail->gid_index = (uint8_t)entries[i].gid_index;
         rail->port.gid = entries[i].gid;

@@ -18,6 +18,7 @@
 #include "transports/verbs/address.h"
 #include "transports/verbs/channel.h"
 #include "transports/verbs/connect.h"
+#include "transports/verbs/devices.h"
 #include "transports/verbs/eager.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/library.h"
@@ -371,5 +372,8 @@ const struct transport transport_verbs = {
     .progress = verbs_progress,
     .check = verbs_check,
     .idle_report = verbs_idle_report,
+    .devices = verbs_devices,
+    .endpoint_devices = verbs_endpoint_devices,
+    .device_counters = verbs_device_counters,
     .close = verbs_close,
 };

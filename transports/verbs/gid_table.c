@@ -46,6 +46,12 @@ int gid_table_read(const char *sysfs, const char *nic, int port, struct gid_entr
     return filled;
 }
 
+bool gid_is_ipv4(const unsigned char raw[16])
+{
+    static const unsigned char mapped[12] = {[10] = 255, [11] = 255};
+    return memcmp(raw, mapped, sizeof mapped) == 0;
+}
+
 const char *gid_text(const unsigned char raw[16], char *text, size_t size)
 {
     if (!inet_ntop(AF_INET6, raw, text, (socklen_t)size))

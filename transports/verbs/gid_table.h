@@ -4,6 +4,7 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_GID_TABLE_H
 #define CCTEST_TRANSPORTS_VERBS_GID_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define GID_TABLE_MOST 256
@@ -21,6 +22,9 @@ struct gid_entry {
 /* Fills in the entries that are set, at most `most`; returns how many. `sysfs`: "/sys". */
 int gid_table_read(const char *sysfs, const char *nic, int port, struct gid_entry *entries,
                    int most);
+
+/* Does it map an IPv4 address? */
+bool gid_is_ipv4(const unsigned char raw[16]);
 
 /* "fe80::1", "::ffff:10.0.0.1"; returns `text`. */
 const char *gid_text(const unsigned char raw[16], char *text, size_t size);

@@ -136,10 +136,11 @@ static void gids_check(const struct port_look *look, struct text *why)
     if (!is_ethernet(look) || is_iwarp(look))
         return;
     for (int i = 0; i < look->gid_count; i++)
-        if (look->gids[i].kind == GID_KIND_ROCE_V2)
+        if (look->gids[i].kind == GID_KIND_ROCE_V2 && gid_is_ipv4(look->gids[i].raw))
             return;
     text_add(why,
-             "no GID of RoCE v2: give its network device an IP address (ip addr add ... dev %s)",
+             "no GID of RoCE v2 maps an IPv4 address: give its network device one (ip addr add ... "
+             "dev %s), or choose another GID with gid=INDEX",
              netdev[0] ? netdev : "NETDEV");
 }
 

@@ -13,10 +13,13 @@
 
 #define PORT_NIC_MOST 64 /* bytes of a NIC's name, with its 0: the kernel's IB_DEVICE_NAME_MAX */
 
+#define PORT_SYSFS "/sys"
+#define PORT_DEV   "/dev/infiniband"
+
 /* Where the facts come from. */
 struct port_source {
-    const char *sysfs;   /* "/sys" */
-    const char *dev;     /* "/dev/infiniband" */
+    const char *sysfs;   /* PORT_SYSFS, but in tests */
+    const char *dev;     /* PORT_DEV, likewise */
     const char *library; /* why the verbs library cannot be loaded; NULL: it can */
     /* The active MTU in bytes, by ibv_query_port(); 0: unknown. NULL: it stays unknown. */
     int (*mtu)(const char *nic, int port);

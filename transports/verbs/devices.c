@@ -1,0 +1,63 @@
+/*
+ * devices.c - the hooks of the transport that tell of its NICs: their facts and their counters.
+ *
+ * Sysfs has all facts but the active MTU.
+ */
+#include "transports/verbs/devices.h"
+
+#include <string.h>
+
+#include "transports/verbs/library.h"
+#include "transports/verbs/port.h"
+#include "transports/verbs/port_counters.h"
+#include "transports/verbs/verbs.h"
+
+static int mtu_bytes(enum ibv_mtu mtu)
+{
+    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
+}
+
+/* By a look at the device of this name. */
+static int active_mtu(const char *nic, int port)
+{
+    struct ibv_device **devices = ibv_get_device_list(NULL);
+    int mtu = 0;
+    for (int i = 0; devices && devices[i] && !mtu; i++) {
+        struct ibv_context *context =
+            strcmp(ibv_get_device_name(devices[i]), nic) == 0 ? ibv_open_device(devices[i]) : NULL;
+        struct ibv_port_attr attr;
+        if (context && ibv_query_port(context, (uint8_t)port, &attr) == 0)
+            mtu = mtu_bytes(attr.active_mtu);
+        if (context)
+            ibv_close_device(context);
+    }
+    if (devices)
+        ibv_free_device_list(devices);
+    return mtu;
+}
+
+void verbs_devices(struct device_list *list)
+{
+    const struct port_source source = {
+        .sysfs = PORT_SYSFS, .dev = PORT_DEV, .library = verbs_library_load(), .mtu = active_mtu};
+    ports_add(&source, list);
+}
+
+void verbs_endpoint_devices(const struct endpoint *base, struct device_list *list)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
+    const struct port_source source = {.sysfs = PORT_SYSFS, .dev = PORT_DEV};
+    for (int i = 0; i < endpoint->rail_count; i++) {
+        const struct verbs_rail *rail = &endpoint->rails[i];
+        struct device *device =
+            port_add(&source, ibv_get_device_name(rail->context->device), rail->port_number, list);
+        int mtu = mtu_bytes(rail->attr.active_mtu);
+        if (device && mtu > 0)
+            device_fact(list, device, FACT_ALL, "MTU", "%d", mtu);
+    }
+}
+
+void verbs_device_counters(const char *device, struct counter_list *list)
+{
+    port_counters(PORT_SYSFS, device, list);
+}
