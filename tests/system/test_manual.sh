@@ -35,7 +35,9 @@ import json, sys
 for transport in json.load(sys.stdin)["transports"]:
     for option in transport["options"]:
         print(transport["name"], option["name"], sep=":")' >"$scratch/listed"
-sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" >"$scratch/described"
+# A cctest that was built without a transport's headers lists none of its options.
+cut -d : -f 1 "$scratch/listed" | sort -u | sed 's/.*/^&:/' >"$scratch/transports"
+sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" | grep -f "$scratch/transports" >"$scratch/described"
 check "options of transports differ: $(diff "$scratch/listed" "$scratch/described")" \
     cmp -s "$scratch/listed" "$scratch/described"
 
