@@ -33,6 +33,11 @@ enum status status_graver(enum status a, enum status b)
     return gravity_index(a) < gravity_index(b) ? a : b;
 }
 
+bool status_is_whole(enum status status)
+{
+    return status == STATUS_OK || status == STATUS_WRONG_DATA || status == STATUS_SLOW;
+}
+
 enum status status_of(long value)
 {
     for (size_t i = 0; i < sizeof gravity / sizeof gravity[0]; i++)

@@ -8,6 +8,8 @@
 #ifndef CCTEST_BASE_STATUS_H
 #define CCTEST_BASE_STATUS_H
 
+#include <stdbool.h>
+
 enum status {
     STATUS_OK = 0,
     STATUS_ERROR = 1,        /* something failed at run time */
@@ -22,6 +24,9 @@ enum status {
 /* The graver of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a
  * job before it starts and come before 3. */
 enum status status_graver(enum status a, enum status b);
+
+/* Does a job with this status have all its results, be they wrong or slow? */
+bool status_is_whole(enum status status);
 
 /* The status of a number that was received; STATUS_ERROR for unknown numbers. */
 enum status status_of(long value);

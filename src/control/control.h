@@ -44,8 +44,8 @@ const struct member *control_members(const struct control *control); /* control_
 
 /* Sends `share`, this rank's <what> data, to all ranks, or (EXCHANGE_GATHER) to rank 0. `blobs` is
  * empty at the others then. EXCHANGE_PEERS: see exchange_with_peers(). Frees the bytes of `share`.
- * All ranks call it in the same order. It blocks, and returns the verdict's status when the job
- * ends meanwhile. */
+ * All ranks call it in the same order. It blocks until all ranks have called it, whatever the kind,
+ * and returns the verdict's status when the job ends meanwhile. */
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
                              const char *what, struct blobs *blobs);
 
@@ -73,7 +73,8 @@ void control_name_algorithm(struct control *control, int index, const char *text
 enum status control_fail(struct control *control, enum status status);
 
 /* This rank is finished, with its own status (STATUS_OK, WRONG_DATA, SLOW). Waits until all are, or
- * the job ends otherwise. Returns the job's status, the same on every rank: the gravest. */
+ * the job ends otherwise. Returns the job's status, the same on every rank: the gravest. One of
+ * these three says that all ranks have finished. */
 enum status control_finish(struct control *control, enum status status);
 
 /* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(), or after

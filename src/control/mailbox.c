@@ -180,8 +180,7 @@ void control_watch_main(struct control *control)
     bool done = main_is_closing(control) || (informed && !reports);
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
-    bool well = status == STATUS_OK || status == STATUS_SLOW || status == STATUS_WRONG_DATA;
-    double patience = reports && well ? REPORT_SECONDS : STUCK_SECONDS;
+    double patience = reports && status_is_whole(status) ? REPORT_SECONDS : STUCK_SECONDS;
     if (done || control->helper.now - control->helper.ended_at < patience)
         return;
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;

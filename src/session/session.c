@@ -2,7 +2,8 @@
  * session.c - one rank's run of a job.
  *
  * Every rank goes through the same stages at the same time: join; set up (setup.c); for each size
- * and algorithm warm up, check, time, and send the result to rank 0 (sweep.c); end.
+ * and algorithm warm up, check, time, and send the result to rank 0 (sweep.c); close the links;
+ * finish; free the memory.
  */
 #include "session/session.h"
 
@@ -13,9 +14,34 @@
 #include "session/setup.h"
 #include "session/sweep.h"
 
-static void session_close(struct session *session)
+/* The end of a rank that has not failed. No rank closes its links while another moves data: the
+ * sweep ends with a gather, which returns on each rank when all ranks have moved all of theirs. No
+ * rank frees its buffers while another has its links: control_finish() returns when all ranks have
+ * closed them. */
+static enum status session_finish(struct session *session)
+{
+    control_enter(session->control, PHASE_END);
+    links_close(session->runner.links);
+    session->runner.links = NULL;
+    return control_finish(session->control, results_status(&session->results, &session->job));
+}
+
+/* After a bad end, other ranks may be in the middle of a message: a transport may still map, read
+ * or write the regions, also in another thread of this process, or from another host. So the
+ * regions stay until the process ends. It ends soon, as does one whose ranks are threads, when they
+ * all have returned. */
+static void session_keep_regions(struct session *session)
+{
+    session->runner.start_barrier.region = (struct region){.fd = -1};
+    session->checker.set_count = 0;
+}
+
+/* `whole`: all ranks have closed their links. */
+static void session_close(struct session *session, bool whole)
 {
     links_close(session->runner.links); /* first: it may hold transfers of executors */
+    if (!whole)
+        session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
@@ -62,6 +88,7 @@ enum status session_run(const struct membership *membership, void *argument)
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
                                     .writing = session->report ? &session->report->writing : NULL};
+    bool whole = false;
     enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {
         if (membership->joined)
@@ -71,14 +98,15 @@ enum status session_run(const struct membership *membership, void *argument)
             status = session_sweep(session);
         if (status == STATUS_OK)
             status = checker_check_injections(&session->checker);
-        if (status != STATUS_OK)
+        if (status == STATUS_OK) {
+            status = session_finish(session);
+            whole = status_is_whole(status);
+        } else {
             status = control_fail(session->control, status);
-        else
-            status =
-                control_finish(session->control, results_status(&session->results, &session->job));
+        }
     }
     session_report(session, status);
-    session_close(session);
+    session_close(session, whole);
     free(session);
     return status;
 }

@@ -250,7 +250,10 @@ struct transport {
     void (*endpoint_devices)(const struct endpoint *endpoint, struct device_list *list);
     void (*device_counters)(const char *device, struct counter_list *list);
 
-    /* Drops posted transfers, which may be gone already, and frees everything. NULL is allowed. */
+    /* Drops posted transfers, which may be gone already, and frees everything. NULL is allowed.
+     * After a good end all ranks have moved all their data before any of them calls it, and none
+     * frees its regions before all have returned from it. After a bad end neither holds, but the
+     * regions of a rank stay until its process ends. Calls tick_on() where it takes long. */
     void (*close)(struct endpoint *endpoint);
 };
 

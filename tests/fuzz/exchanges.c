@@ -20,6 +20,7 @@
 #include "cli/printers/table.h"
 #include "control/control.h"
 #include "measure/rank_summary.h"
+#include "run/test_case.h"
 #include "session/session.h"
 #include "fuzz.h"
 
@@ -193,6 +194,35 @@ void control_close(struct control *control)
     free(control);
 }
 
+/* ---- the memory ---- */
+
+/* A session that fails leaves its regions to the end of the process. There are too many sessions
+ * here for that. */
+static struct memory_kind kind;
+static struct region kept[BUFFER_SETS_MOST + 1];
+static int kept_count;
+
+static enum status kind_allocate(size_t bytes, const struct tick *tick, struct region *region)
+{
+    enum status status = memory_kinds[0]->allocate(bytes, tick, region);
+    require(status == STATUS_OK && kept_count <= BUFFER_SETS_MOST);
+    kept[kept_count++] = *region;
+    region->kind = &kind;
+    return status;
+}
+
+/* Each region goes in kind_release_all(), whether the session releases it or not. */
+static void kind_release(struct region *region)
+{
+    *region = (struct region){.fd = -1};
+}
+
+static void kind_release_all(void)
+{
+    while (kept_count > 0)
+        memory_kinds[0]->release(&kept[--kept_count]);
+}
+
 /* ---- the job ---- */
 
 static void job_make(struct job *job, bool profile)
@@ -208,6 +238,10 @@ static void job_make(struct job *job, bool profile)
     static struct command_line line;
     require(command_line_read(count, list, NULL, &line) == STATUS_OK);
     require(command_line_resolve(&line, job) == STATUS_OK);
+    kind = *memory_kinds[0];
+    kind.allocate = kind_allocate;
+    kind.release = kind_release;
+    job->memory = &kind;
 }
 
 /* What rank 0 does with another rank's reasons for other transports, of which a job that fits here
@@ -250,6 +284,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_attach(&log);
     struct session_arguments arguments = {.job = &job, .options = "fuzz", .report = report};
     session_run(&membership, &arguments);
+    kind_release_all();
     log_attach(NULL);
     if (json)
         json_close(report);

@@ -1,0 +1,241 @@
+/*
+ * test_session_end.c - the end of a session, over shm and over tcp: after a good one no rank closes
+ * its links while another moves data, and none frees its memory while another has its links; after
+ * a bad one none frees its memory at all.
+ *
+ * The ranks are threads. Transports and memory are the real ones, with hooks of this file in front
+ * of connect, close and release, which note when they are called.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "bootstrap/local.h"
+#include "cli/options/resolve.h"
+#include "run/test_case.h"
+#include "session/session.h"
+
+#include <cmocka.h> /* last: it makes a macro of fail() */
+
+#define RANKS    3
+#define LATE_US  "60000" /* rank 2 begins each iteration so late */
+#define CLOSE_US 60000   /* rank 1 takes so long to close */
+
+enum { HELD_MOST = 16 }; /* regions of all ranks together */
+
+/* What the ranks of a job have done, in ns. */
+static struct {
+    const struct transport *inner;
+    struct transport outer;
+    struct memory_kind kind;
+    bool breaks;                    /* progress() of rank 2 fails */
+    _Atomic uint64_t moved;         /* a rank has last moved something */
+    _Atomic uint64_t first_closing; /* a rank has begun to close its links; 0: none has */
+    _Atomic uint64_t last_closed;
+    _Atomic uint64_t first_released; /* a region; 0: none */
+    _Atomic int closed, released, allocated;
+    _Atomic bool lost_regions; /* an endpoint's regions were not what they had been in open() */
+    struct region held[HELD_MOST];
+    struct region seen[RANKS][BUFFER_SETS_MOST + 1]; /* by open() */
+} noted;
+
+static void note_last(_Atomic uint64_t *at)
+{
+    uint64_t now = clock_ns(), before = atomic_load(at);
+    while (before < now && !atomic_compare_exchange_weak(at, &before, now))
+        continue;
+}
+
+static void note_first(_Atomic uint64_t *at)
+{
+    uint64_t none = 0;
+    atomic_compare_exchange_strong(at, &none, clock_ns());
+}
+
+static enum status outer_open(const struct transport_config *config, struct endpoint **endpoint,
+                              char *reason)
+{
+    for (int i = 0; i < config->region_count; i++)
+        noted.seen[config->rank][i] = config->regions[i];
+    return noted.inner->open(config, endpoint, reason);
+}
+
+/* From open() to close() an endpoint's regions are there, and their memory can be used. */
+static void regions_look(const struct endpoint *endpoint)
+{
+    const struct transport_config *config = &endpoint->config;
+    for (int i = 0; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i];
+        if (memcmp(region, &noted.seen[config->rank][i], sizeof *region))
+            noted.lost_regions = true;
+        else if (region->bytes > 0)
+            (void)*(volatile char *)(region->base + region->bytes - 1);
+    }
+}
+
+static uint64_t bytes_of(const struct endpoint *endpoint)
+{
+    uint64_t bytes = 0;
+    for (int path = 0; path < PATHS; path++)
+        bytes += endpoint->traffic.received[path] + endpoint->traffic.sent[path];
+    return bytes;
+}
+
+static enum status outer_progress(struct endpoint *endpoint)
+{
+    uint64_t before = bytes_of(endpoint);
+    regions_look(endpoint);
+    if (noted.breaks && endpoint->config.rank == 2)
+        return (fail)(STATUS_ERROR, "this link is broken by the test");
+    enum status status = noted.inner->progress(endpoint);
+    if (bytes_of(endpoint) != before)
+        note_last(&noted.moved);
+    return status;
+}
+
+static void outer_close(struct endpoint *endpoint)
+{
+    if (!endpoint)
+        return;
+    note_first(&noted.first_closing);
+    regions_look(endpoint);
+    if (endpoint->config.rank == 1)
+        usleep(CLOSE_US);
+    noted.inner->close(endpoint);
+    note_last(&noted.last_closed);
+    noted.closed++;
+}
+
+static enum status kind_allocate(size_t bytes, const struct tick *tick, struct region *region)
+{
+    enum status status = memory_kinds[0]->allocate(bytes, tick, region);
+    region->kind = &noted.kind;
+    noted.held[noted.allocated++ % HELD_MOST] = *region;
+    return status;
+}
+
+/* The memory goes at the end of the test: what a session frees too early shall be seen, not
+ * felt. */
+static void kind_release(struct region *region)
+{
+    note_first(&noted.first_released);
+    noted.released++;
+    *region = (struct region){.fd = -1};
+}
+
+/* No table. */
+static void begin_ignore(struct report *report, const struct job *job,
+                         const struct participants *participants)
+{
+    (void)report, (void)job, (void)participants;
+}
+static void connected_ignore(struct report *report, const struct job *job,
+                             const struct connectivity *connectivity)
+{
+    (void)report, (void)job, (void)connectivity;
+}
+static void result_ignore(struct report *report, const struct job *job, const struct result *result)
+{
+    (void)report, (void)job, (void)result;
+}
+static void end_ignore(struct report *report, const struct job *job, const struct job_end *end)
+{
+    (void)report, (void)job, (void)end;
+}
+
+/* A broadcast along a chain of three ranks: 0 has sent all when 2 has not begun. */
+static void job_make(struct job *job, const char *transport, bool delays)
+{
+    char words[][40] = {"cctest",    "broadcast",
+                        "-a",        "chain",
+                        "-b",        "64K",
+                        "-e",        "64K",
+                        "-n",        "2",
+                        "-w",        "1",
+                        "-c",        "2",
+                        "--timeout", "10",
+                        "--np",      "3",
+                        "--bind",    "none",
+                        "--start",   "back-to-back",
+                        "-x",        "",
+                        "--inject",  "delay:rank=2:us=" LATE_US};
+    char *list[sizeof words / sizeof words[0] + 1] = {NULL};
+    int count = (int)(sizeof words / sizeof words[0]) - (delays ? 0 : 2);
+    for (int i = 0; i < count; i++)
+        list[i] = words[i];
+    snprintf(words[23], sizeof words[23], "%s", transport);
+    static struct command_line line;
+    assert_int_equal(command_line_read(count, list, NULL, &line), STATUS_OK);
+    assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
+}
+
+static enum status session_live(const char *transport, bool breaks)
+{
+    static struct job job;
+    memset(&noted, 0, sizeof noted);
+    noted.breaks = breaks;
+    noted.inner = transport_find(transport);
+    noted.outer = *noted.inner;
+    noted.outer.open = outer_open;
+    noted.outer.progress = outer_progress;
+    noted.outer.close = outer_close;
+    noted.kind = *memory_kinds[0];
+    noted.kind.allocate = kind_allocate;
+    noted.kind.release = kind_release;
+    job_make(&job, transport, !breaks);
+    job.transports[0].transport = &noted.outer;
+    job.memory = &noted.kind;
+    job.bootstrap.as_threads = true;
+    struct report report = {.begin = begin_ignore,
+                            .connected = connected_ignore,
+                            .result = result_ignore,
+                            .end = end_ignore};
+    struct session_arguments arguments = {.job = &job, .options = "test", .report = &report};
+    enum status status = bootstrap_run_local(&job.bootstrap, session_run, &arguments);
+    assert_int_equal(noted.closed, RANKS);
+    assert_false(noted.lost_regions);
+    assert_true(noted.allocated >= RANKS && noted.allocated <= HELD_MOST);
+    return status;
+}
+
+static void memory_drop(void)
+{
+    for (int i = 0; i < noted.allocated; i++)
+        memory_kinds[0]->release(&noted.held[i]);
+}
+
+static void test_good_end(void **state)
+{
+    assert_int_equal(session_live(*state, false), STATUS_OK);
+    assert_true(noted.moved > 0 && noted.moved < noted.first_closing);
+    assert_int_equal(noted.released, noted.allocated);
+    assert_true(noted.last_closed - noted.first_closing > CLOSE_US * (uint64_t)500);
+    assert_true(noted.last_closed < noted.first_released);
+    memory_drop();
+}
+
+static void test_bad_end(void **state)
+{
+    assert_int_equal(session_live(*state, true), STATUS_ERROR);
+    assert_int_equal(noted.released, 0);
+    memory_drop();
+}
+
+int main(void)
+{
+    char shm[] = "shm", tcp[] = "tcp";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_good_end, shm),
+        cmocka_unit_test_prestate(test_good_end, tcp),
+        cmocka_unit_test_prestate(test_bad_end, shm),
+        cmocka_unit_test_prestate(test_bad_end, tcp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
