@@ -77,8 +77,8 @@ static enum status link_open(struct link *link, const struct transport_config *s
         if (absent)
             snprintf(reason, sizeof reason, "%s", absent);
         if (named)
-            return fail(STATUS_UNAVAILABLE, "transport %s cannot be used on rank %d: %s",
-                        transport->name, config.rank, reason);
+            return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", transport->name,
+                        reason);
         offer->kind = absent ? OFFER_ABSENT : OFFER_REFUSED;
         offer->size = strlen(reason);
         memcpy(offer->data, reason, offer->size);

@@ -388,9 +388,9 @@ static void test_named(void **state)
             assert_int_equal(trio.log[r].failure.status, trio.opened[r]);
         }
         assert_string_equal(trio.log[2].failure.text,
-                            absent ? "transport choosy cannot be used on rank 2: its library is "
+                            absent ? "transport choosy cannot be used here: its library is "
                                      "missing"
-                                   : "transport choosy cannot be used on rank 2: port 2 is down");
+                                   : "transport choosy cannot be used here: port 2 is down");
         trio_close(&trio);
     }
 }

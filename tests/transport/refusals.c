@@ -177,8 +177,10 @@ static void by_name_the_job_ends(void **state)
             snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=%d,tcp", ways[way], rank);
             const struct printed *printed = job_printed(more);
             assert_int_equal(printed->status, STATUS_UNAVAILABLE);
+            snprintf(wanted, sizeof wanted, "cctest: rank %d (host ", rank);
+            assert_says(printed->err, wanted, true);
             snprintf(wanted, sizeof wanted,
-                     "transport rail cannot be used on rank %d: no port is active; see", rank);
+                     "): transport rail cannot be used here: no port is active");
             assert_says(printed->err, wanted, true);
         }
         snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=9,tcp", ways[way]);

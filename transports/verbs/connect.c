@@ -219,7 +219,7 @@ static enum status round_create(struct verbs_round *round)
     struct verbs_endpoint *endpoint = round->endpoint;
     uint32_t queues[VERBS_RAILS_MOST] = {0}, receives[VERBS_RAILS_MOST] = {0}, depth;
     if (endpoint->grants.slots == 0)
-        verbs_grants_choose(endpoint, round->count, round->lanes);
+        verbs_grants_choose(&endpoint->base.config, round->count, round->lanes, &endpoint->grants);
     size_t lanes = round_count(round, queues, receives);
     if (!room_make(endpoint, round, lanes))
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);

@@ -25,6 +25,7 @@
 #include "transports/verbs/nic.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
+#include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
 
 #define RETRIES       7
@@ -107,8 +108,7 @@ static const char *verbs_unavailable(void)
     if (devices)
         ibv_free_device_list(devices);
     /* Devices that no process here may open are refused in open(), which is always reported. */
-    bool hidden = access("/sys/class/infiniband", F_OK) == 0;
-    return count > 0 || hidden ? NULL : "this host has no RDMA device";
+    return count > 0 || verbs_devices_hidden() ? NULL : VERBS_NO_DEVICE;
 }
 
 /* A queue pair gives up within a third of --timeout, so that it names the peer before the job's
@@ -169,7 +169,11 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
     enum status status = patience_choose(endpoint, reason);
     if (status == STATUS_OK)
         status = verbs_nics_open(endpoint, reason);
-    return status == STATUS_OK ? mtu_check(endpoint, reason) : status;
+    if (status == STATUS_OK)
+        status = mtu_check(endpoint, reason);
+    if (status == STATUS_OK && verbs_refuse_memory(endpoint, reason))
+        status = STATUS_UNAVAILABLE;
+    return status;
 }
 
 static enum status verbs_open(const struct transport_config *config, struct endpoint **opened,

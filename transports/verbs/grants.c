@@ -36,10 +36,9 @@ static bool shrink(const struct transport_config *config, struct verbs_grants *g
     return true;
 }
 
-void verbs_grants_choose(struct verbs_endpoint *endpoint, int peers, int lanes)
+void verbs_grants_choose(const struct transport_config *config, int peers, int lanes,
+                         struct verbs_grants *grants)
 {
-    const struct transport_config *config = &endpoint->base.config;
-    struct verbs_grants *grants = &endpoint->grants;
     size_t total = (size_t)peers * (size_t)lanes;
     size_t share = NODE_BYTES / (size_t)(config->local_ranks > 1 ? config->local_ranks : 1);
     *grants = wanted;

@@ -6,10 +6,10 @@
 
 #include "transports/verbs/verbs.h"
 
-/* Sets endpoint->grants for `lanes` lanes to each of `peers` peers: as much as is fast, within this
- * rank's share of the host's memory for slots and of the NIC's receives. --slots and --slot-size
- * prevail. */
-void verbs_grants_choose(struct verbs_endpoint *endpoint, int peers, int lanes);
+/* Chooses grants for `lanes` lanes to each of `peers` peers: as much as is fast, within this rank's
+ * share of the host's memory for slots and of the NIC's receives. --slots and --slot-size prevail. */
+void verbs_grants_choose(const struct transport_config *config, int peers, int lanes,
+                         struct verbs_grants *grants);
 
 /* Receives that path number `path` of a lane may take at a time. */
 uint32_t verbs_grants_receives(const struct verbs_grants *grants, int path);

@@ -3,16 +3,13 @@
  */
 #include "transports/verbs/nic.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/name_match.h"
 #include "base/text.h"
 #include "transports/verbs/rail.h"
+#include "transports/verbs/refusal.h"
 
 #define NICS_MOST 64
 
@@ -34,22 +31,14 @@ static int nics_list(struct ibv_device **devices, struct verbs_nic *nics)
     return count;
 }
 
-static enum status nic_unknown(const struct verbs_nic *nics, int count, const char *asked,
-                               char *reason)
-{
-    struct text list = text_in(reason, TRANSPORT_REASON_MOST);
-    text_add(&list, "this host has no NIC port '%s' (nic=); it has", asked);
-    for (int i = 0; i < count; i++)
-        text_add(&list, "%s %s:%d", i ? "," : "", nics[i].name, nics[i].port);
-    return STATUS_UNAVAILABLE;
-}
-
-/* Opens one rail more. */
+/* Opens one rail more. *down: the port is there, but not active. */
 static enum status nic_open(struct verbs_endpoint *endpoint, const struct verbs_nic *nic,
-                            char *reason)
+                            char *reason, bool *down)
 {
     struct verbs_rail *rail = &endpoint->rails[endpoint->rail_count];
-    if (!verbs_rail_open(rail, endpoint, nic, reason)) {
+    bool good = verbs_rail_open(rail, endpoint, nic, reason);
+    *down = !good && rail->is_down;
+    if (!good) {
         verbs_rail_close(rail);
         return STATUS_UNAVAILABLE;
     }
@@ -57,50 +46,100 @@ static enum status nic_open(struct verbs_endpoint *endpoint, const struct verbs_
     return STATUS_OK;
 }
 
-/* "NAME[:PORT]": all ports of a device without a port. */
-static enum status nic_open_named(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
-                                  int count, const char *asked, char *reason)
+/* What nic= names. Ports that are down are left out, and named, while others work. */
+struct nic_list {
+    const struct verbs_nic *nics; /* of this host */
+    int count;
+    char down[VERBS_RAILS_MOST][TRANSPORT_REASON_MOST];
+    int down_count;
+};
+
+static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_list *list,
+                                   const struct verbs_nic *nic, char *reason)
 {
-    char name[64];
-    enum status status = STATUS_OK;
-    int found = 0;
-    for (int i = 0; status == STATUS_OK && i < count; i++) {
-        snprintf(name, sizeof name, "%s:%d", nics[i].name, nics[i].port);
-        if (strcmp(asked, name) != 0 && strcmp(asked, nics[i].name) != 0)
-            continue;
-        if (endpoint->rail_count == VERBS_RAILS_MOST) {
-            snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports",
-                     VERBS_RAILS_MOST);
+    char name[VERBS_NAME_MOST];
+    bool down;
+    snprintf(name, sizeof name, "%s:%d", nic->name, nic->port);
+    for (int i = 0; i < endpoint->rail_count; i++)
+        if (strcmp(endpoint->rails[i].port.name, name) == 0) {
+            snprintf(reason, TRANSPORT_REASON_MOST, "nic= names NIC %s twice: name it once", name);
             return STATUS_UNAVAILABLE;
         }
-        found++;
-        status = nic_open(endpoint, &nics[i], reason);
+    if (endpoint->rail_count + list->down_count == VERBS_RAILS_MOST) {
+        snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
+                 VERBS_RAILS_MOST);
+        return STATUS_UNAVAILABLE;
     }
-    return found ? status : nic_unknown(nics, count, asked, reason);
+    enum status status = nic_open(endpoint, nic, reason, &down);
+    if (!down)
+        return status;
+    snprintf(list->down[list->down_count++], TRANSPORT_REASON_MOST, "%s", reason);
+    return STATUS_OK;
+}
+
+/* "NAME[:PORT]": all ports of a device without a port. */
+static enum status nic_open_named(struct verbs_endpoint *endpoint, struct nic_list *list,
+                                  const char *asked, char *reason)
+{
+    char name[VERBS_NAME_MOST];
+    enum status status = STATUS_OK;
+    bool found = false;
+    for (int i = 0; status == STATUS_OK && i < list->count; i++) {
+        const struct verbs_nic *nic = &list->nics[i];
+        snprintf(name, sizeof name, "%s:%d", nic->name, nic->port);
+        if (strcmp(asked, name) != 0 && strcmp(asked, nic->name) != 0)
+            continue;
+        found = true;
+        status = nic_open_listed(endpoint, list, nic, reason);
+    }
+    if (!found)
+        verbs_refuse_name(list->nics, list->count, asked, reason);
+    return found ? status : STATUS_UNAVAILABLE;
 }
 
 static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                    int count, char *reason)
 {
-    const char *rest = endpoint->settings[VERBS_NIC].text;
+    struct nic_list list = {.nics = nics, .count = count};
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && *rest) {
+    const char *rest = endpoint->settings[VERBS_NIC].text;
+    for (bool more = true; status == STATUS_OK && more;) {
         char one[64];
-        int length = (int)strcspn(rest, "+");
-        snprintf(one, sizeof one, "%.*s", length, rest);
-        rest += length + (rest[length] == '+');
-        status = nic_open_named(endpoint, nics, count, one, reason);
+        size_t length = strcspn(rest, "+");
+        snprintf(one, sizeof one, "%.*s", (int)length, rest);
+        more = rest[length] == '+';
+        rest += length + more;
+        status = nic_open_named(endpoint, &list, one, reason);
     }
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (endpoint->rail_count == 0)
+        return STATUS_UNAVAILABLE; /* all are down: `reason` is that of the last */
+    for (int i = 0; i < list.down_count; i++)
+        say("%s; it is left out", list.down[i]);
+    return STATUS_OK;
 }
 
-/* Tries the ports in turn, from this rank's own on. */
+/* Tries the ports in turn, from this rank's own on. That a port is down says less than another
+ * reason. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, char *reason)
 {
     enum status status = STATUS_UNAVAILABLE;
-    for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++)
-        status = nic_open(endpoint, &nics[(i + endpoint->base.config.local_rank) % count], reason);
+    bool down = true, all_down = true;
+    reason[0] = '\0';
+    for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
+        char why[TRANSPORT_REASON_MOST];
+        status =
+            nic_open(endpoint, &nics[(i + endpoint->base.config.local_rank) % count], why, &down);
+        if (reason[0] == '\0' || (all_down && !down))
+            snprintf(reason, TRANSPORT_REASON_MOST, "%s", why);
+        all_down = all_down && down;
+    }
+    if (status == STATUS_UNAVAILABLE && count > 1) {
+        struct text text = text_after(reason, TRANSPORT_REASON_MOST);
+        text_add(&text, "; nor can this host's other NIC ports (%d)", count - 1);
+    }
     return status;
 }
 
@@ -110,11 +149,7 @@ enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason)
     struct ibv_device **devices = ibv_get_device_list(&device_count);
     struct verbs_nic nics[NICS_MOST];
     if (!devices || device_count == 0) {
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 access("/sys/class/infiniband", F_OK) == 0
-                     ? "the RDMA devices of this host have no /dev/infiniband/uverbs* here: load "
-                       "ib_uverbs, or give the container its devices"
-                     : "this host has no RDMA device");
+        verbs_refuse_host(reason);
         if (devices)
             ibv_free_device_list(devices);
         return STATUS_UNAVAILABLE;

@@ -17,6 +17,7 @@
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/queue.h"
+#include "transports/verbs/refusal.h"
 
 #define RECEIVES_LEAST   1024 /* entries of a shared receive queue, if the device has so many */
 #define SENDS_LEAST      4096 /* and as many completions of sends */
@@ -26,23 +27,17 @@
 
 static bool rail_usable(struct verbs_rail *rail, char *reason)
 {
-    static const char *const states[] = {"unknown", "down", "initializing", "armed", "active"};
     int error = ibv_query_port(rail->context, rail->port_number, &rail->attr);
     if (error) {
-        snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s does not say its state: %s",
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s does not say its state (%s): look at the driver's messages (dmesg)",
                  rail->port.name, strerror(error));
         return false;
     }
-    if (rail->attr.state != IBV_PORT_ACTIVE) {
-        unsigned state = rail->attr.state;
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 "the port of NIC %s is %s, not active: see its cable, its switch, and %s",
-                 rail->port.name, state < 5 ? states[state] : "in another state",
-                 rail->attr.link_layer == IBV_LINK_LAYER_ETHERNET ? "its network interface"
-                                                                  : "the subnet manager");
-        return false;
-    }
-    return true;
+    rail->is_down = rail->attr.state != IBV_PORT_ACTIVE;
+    if (rail->is_down)
+        verbs_refuse_port(rail, reason);
+    return !rail->is_down;
 }
 
 static bool rail_open_device(struct verbs_rail *rail, struct ibv_device *device, char *reason)
@@ -50,10 +45,7 @@ static bool rail_open_device(struct verbs_rail *rail, struct ibv_device *device,
     rail->context = ibv_open_device(device);
     int error = rail->context ? ibv_query_device(rail->context, &rail->device) : errno;
     if (error) {
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 "NIC %s cannot be opened (%s): this user or container needs access to "
-                 "/dev/infiniband/uverbs*",
-                 rail->port.name, strerror(error));
+        verbs_refuse_device(rail, error, reason);
         return false;
     }
     rail->port.iwarp = device->transport_type == IBV_TRANSPORT_IWARP;
@@ -72,7 +64,8 @@ bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
         return false;
     rail->pd = ibv_alloc_pd(rail->context);
     if (!rail->pd)
-        snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s gives no protection domain: %s",
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s gives no protection domain (%s): look at the driver's messages (dmesg)",
                  rail->port.name, strerror(errno));
     return rail->pd != NULL;
 }
@@ -103,11 +96,13 @@ static enum status registration_failed(const struct verbs_rail *rail, size_t byt
     if (error != ENOMEM || limit.rlim_cur == RLIM_INFINITY)
         return fail(STATUS_ERROR, "NIC %s cannot register %zu bytes of memory: %s", rail->port.name,
                     bytes, strerror(error));
+    char advice[VERBS_MEMORY_ADVICE_MOST];
+    size_t pinned = rail->endpoint->pinned;
     return fail(STATUS_UNAVAILABLE,
-                "NIC %s cannot register %zu KiB of memory: the limit of locked memory is %llu KiB; "
-                "raise it (ulimit -l unlimited; /etc/security/limits.conf: * - memlock unlimited; "
-                "or LimitMEMLOCK= of the service that starts ranks)",
-                rail->port.name, (bytes + 1023) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+                "NIC %s cannot register %zu KiB of memory beside the %zu KiB of this rank that are "
+                "registered: %s",
+                rail->port.name, (bytes + 1023) / 1024, pinned / 1024,
+                verbs_memory_advice(pinned + bytes, advice));
 }
 
 /* To pin many GiB takes long, so that another thread does it and this one ticks. */

@@ -103,6 +103,7 @@ struct verbs_rail {
     struct ibv_context *context;
     struct ibv_device_attr device;
     struct ibv_port_attr attr;
+    bool is_down; /* the port is there, but not active */
     uint8_t port_number;
     uint8_t gid_index;
     uint16_t pkey_index;

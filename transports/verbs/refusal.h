@@ -1,0 +1,36 @@
+/*
+ * refusal.h - why this rank cannot use verbs, and what to do.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_REFUSAL_H
+#define CCTEST_TRANSPORTS_VERBS_REFUSAL_H
+
+#include "transports/verbs/verbs.h"
+
+#define VERBS_NO_DEVICE                                                                            \
+    "this host has no RDMA device: load the driver of its NIC (such as mlx5_ib), or use another "  \
+    "transport"
+
+/* All write one clause into `reason` (TRANSPORT_REASON_MOST bytes). */
+
+/* Does this host have devices, for which libibverbs opens none? */
+bool verbs_devices_hidden(void);
+/* The library finds no device. */
+void verbs_refuse_host(char *reason);
+
+/* The device cannot be opened: `error`, an errno. */
+void verbs_refuse_device(const struct verbs_rail *rail, int error, char *reason);
+/* The port is not active. */
+void verbs_refuse_port(const struct verbs_rail *rail, char *reason);
+
+/* No NIC port is `asked`. The reason lists the ports that there are, and the nearest name. */
+void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason);
+
+/* The limit of locked memory leaves no room for the buffers, once for each rail, and the slots of a
+ * peer. False: it leaves room, as far as can be known before ranks connect. */
+bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason);
+
+/* The limit of locked memory, and what to do so that `bytes` can be registered. Returns `text`. */
+#define VERBS_MEMORY_ADVICE_MOST 256
+const char *verbs_memory_advice(size_t bytes, char text[VERBS_MEMORY_ADVICE_MOST]);
+
+#endif
