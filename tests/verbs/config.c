@@ -35,7 +35,7 @@ static const struct setting {
     {"sges", AT(sges), 6, 1, 32, NULL},
     {"inline", AT(inline_most), 256, 0, 4096, NULL},
     {"sends", AT(sends), 4096, 1, 1 << 20, NULL},
-    {"receives", AT(receives), 4096, 1, 1 << 20, NULL},
+    {"receives", AT(receives), 32768, 1, 1 << 20, NULL},
     {"entries", AT(entries), 65536, 1, 1 << 24, NULL},
     {"memlock", AT(memlock), 0, 0, INT32_MAX, NULL},
     {"patience", AT(patience), 0, 0, 1000000, NULL},

@@ -28,7 +28,7 @@
  *   hold=US         a completion is withheld at most so long (50)
  *   sges=N inline=N sends=N receives=N entries=N
  *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue pair
- *                   (4096), of a shared receive queue (4096), entries of a completion queue (65536)
+ *                   (4096), of a shared receive queue (32768), entries of a completion queue (65536)
  *   memlock=KIB     that each context may register (0: no limit)
  *   patience=MS     retries end after this; 0: as timeout and retry count of the queue pair say (0)
  *   rnr=allow|fail  a message that finds no receive is retried, or is a violation (allow)
