@@ -274,7 +274,7 @@ static size_t segment_allowed(const struct verbs_sender *out, const struct trans
 static size_t segment_pack(struct verbs_sender *out, struct verbs_queue *queue,
                            struct verbs_chain *chain, struct cursor *from, size_t most)
 {
-    char *room = verbs_staging_take(out, queue, queue->posted + (uint32_t)chain->count + 1);
+    char *room = verbs_staging_take(out, queue, queue->posted + (uint32_t)chain->count);
     if (!room)
         return 0;
     size_t bytes = smaller(most, verbs_slot_bytes(out, 1));
