@@ -336,6 +336,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
     if (end->rejected >= 0)
         json_object_set_new(json->document, "strangers", json_integer(end->rejected));
     json_object_set_new(json->document, "nics_sick", sick_array(&end->sick));
+    json_object_set_new(json->document, "nics_unfinished", readings_array(&end->unfinished));
     json_t *list = json_object_get(json->document, "errors");
     for (int i = 0; i < end->error_count; i++) {
         const struct job_error *error = &end->errors[i];
@@ -415,6 +416,7 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json_object_set_new(document, "strangers", json_null());
     json_object_set_new(document, "results", json_array());
     json_object_set_new(document, "nics_sick", json_array());
+    json_object_set_new(document, "nics_unfinished", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;
 }

@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
+#define POSTMORTEM_MOST ((size_t)64 << 10) /* bytes that a rank adds after the job has failed */
+
 enum exchange {
     EXCHANGE_ALLGATHER,
     EXCHANGE_GATHER,

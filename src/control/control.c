@@ -289,12 +289,17 @@ static void progress_count(struct control *control)
     atomic_fetch_add_explicit(&control->progress.progress, 1, memory_order_relaxed);
 }
 
+static struct timespec time_after(double seconds)
+{
+    uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
+    return (struct timespec){.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+}
+
 /* Waits for the end of the job, at most `seconds` (0: without a limit); false: it has not ended. */
 static bool await_verdict(struct control *control, double seconds, enum status *status)
 {
-    uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
-    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
-                             .tv_nsec = (long)(end % 1000000000u)};
+    struct timespec until = time_after(seconds);
     int error = 0;
     pthread_mutex_lock(&control->mailbox.lock);
     while (!job_ended(control) && error != ETIMEDOUT)
@@ -337,6 +342,36 @@ enum status control_finish(struct control *control, enum status status)
         return control_fail(control, STATUS_ERROR);
     await_verdict(control, 0, &status);
     return status;
+}
+
+void control_send_postmortem(struct control *control, struct bytes *share)
+{
+    if (share->size <= POSTMORTEM_MOST && control_rank(control) > 0)
+        post(control, frame_of_bytes(FRAME_POSTMORTEM, share));
+    bytes_free(share);
+}
+
+/* Is there a rank whose postmortem is still to come? */
+static bool postmortems_lack(const struct control *control, const bool *from)
+{
+    const struct blobs *blobs = &control->mailbox.postmortems;
+    for (int r = 1; r < control_ranks(control); r++)
+        if (from[r] && !control_lost(control, r) && !(blobs->data && blobs->data[r]))
+            return true;
+    return false;
+}
+
+void control_gather_postmortems(struct control *control, const bool *from, double seconds,
+                                struct blobs *blobs)
+{
+    struct timespec until = time_after(seconds);
+    int error = 0;
+    pthread_mutex_lock(&control->mailbox.lock);
+    while (postmortems_lack(control, from) && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&control->mailbox.changed, &control->mailbox.lock, &until);
+    *blobs = control->mailbox.postmortems;
+    control->mailbox.postmortems = (struct blobs){0};
+    pthread_mutex_unlock(&control->mailbox.lock);
 }
 
 /* This rank's share goes out, the result comes back. */
@@ -422,6 +457,7 @@ void control_close(struct control *control)
             close(sockets[i]);
     queued_frames_free(control->mailbox.outbox);
     free(control->mailbox.answer);
+    blobs_free(&control->mailbox.postmortems);
     for (int i = 0; i < control->mailbox.algorithm_count; i++)
         free(control->mailbox.algorithms[i]);
     free(control->mailbox.algorithms);

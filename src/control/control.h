@@ -77,6 +77,15 @@ enum status control_fail(struct control *control, enum status status);
  * these three says that all ranks have finished. */
 enum status control_finish(struct control *control, enum status status);
 
+/* After the job has failed: sends rank 0 what this rank can add, at most POSTMORTEM_MOST bytes.
+ * Best effort. Frees the bytes of `share`. */
+void control_send_postmortem(struct control *control, struct bytes *share);
+
+/* The same at rank 0: waits for what each rank r with from[r] adds, for `seconds` at most. A rank
+ * that sends nothing in this time has size 0. The bytes are to be checked. */
+void control_gather_postmortems(struct control *control, const bool *from, double seconds,
+                                struct blobs *blobs);
+
 /* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(), or after
  * control_join() has failed. Owned by control. */
 int control_errors(const struct control *control, const struct job_error **errors);

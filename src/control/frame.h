@@ -32,6 +32,7 @@ enum frame_type {
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_LATE = 16, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
     FRAME_DELIVERY,  /* from rank 0, to one rank: what the exchange gave for it alone */
+    FRAME_POSTMORTEM, /* to rank 0, after the job has failed: what I can add */
     FRAME_TYPES
 };
 

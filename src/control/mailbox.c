@@ -136,6 +136,33 @@ void control_set_late(struct control *control)
     pthread_mutex_unlock(&control->mailbox.lock);
 }
 
+static bool postmortems_make(struct control *control)
+{
+    struct blobs *blobs = &control->mailbox.postmortems;
+    size_t ranks = (size_t)control->membership.ranks;
+    if (blobs->data)
+        return true;
+    *blobs = (struct blobs){.count = (int)ranks,
+                            .data = calloc(ranks, sizeof *blobs->data),
+                            .size = calloc(ranks, sizeof *blobs->size)};
+    if (!blobs->data || !blobs->size)
+        blobs_free(blobs);
+    return blobs->data != NULL;
+}
+
+void control_keep_postmortem(struct control *control, int rank, const void *data, size_t size)
+{
+    pthread_mutex_lock(&control->mailbox.lock);
+    struct blobs *blobs = &control->mailbox.postmortems;
+    if (postmortems_make(control) && !blobs->data[rank] &&
+        (blobs->data[rank] = malloc(size ? size : 1))) {
+        memcpy(blobs->data[rank], data, size);
+        blobs->size[rank] = size;
+    }
+    pthread_cond_broadcast(&control->mailbox.changed);
+    pthread_mutex_unlock(&control->mailbox.lock);
+}
+
 void control_set_lost(struct control *control, int rank)
 {
     if (rank >= 0 && rank < control->membership.ranks && !job_ended(control))

@@ -69,6 +69,7 @@ struct mailbox {
     struct queued_frame *outbox, **outbox_end;
     int64_t awaited; /* the exchange whose result the main thread waits for; -1: none */
     struct queued_frame *answer;
+    struct blobs postmortems; /* rank 0: of the ranks; no arrays before the first has come */
     char **algorithms;
     int algorithm_count;
 };
@@ -141,6 +142,8 @@ struct queued_frame *control_take_outbox(struct control *control); /* the caller
 void control_deliver(struct control *control, const struct share *result);
 /* JOINING becomes RUNNING, and the main thread goes on. */
 void control_set_joined(struct control *control);
+/* Rank 0: what a rank adds after the job has failed. The first of each rank counts. */
+void control_keep_postmortem(struct control *control, int rank, const void *data, size_t size);
 void control_set_late(struct control *control); /* RUNNING becomes LATE */
 /* The rank has died, or the connection to it broke; does nothing once the job has ended. */
 void control_set_lost(struct control *control, int rank);

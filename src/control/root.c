@@ -111,6 +111,11 @@ static bool root_received(void *argument, struct child_link *child, const struct
     if (rank <= 0 || rank >= root->ranks)
         return false;
     struct peer *peer = &root->peers[rank];
+    if (frame->type == FRAME_POSTMORTEM) { /* also behind its GOODBYE */
+        if (frame->size <= POSTMORTEM_MOST)
+            control_keep_postmortem(root->control, rank, frame->data, frame->size);
+        return frame->size <= POSTMORTEM_MOST;
+    }
     if (frame->type == FRAME_ATTACHED) {
         root_attach(root, rank);
         return true;

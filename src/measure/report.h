@@ -66,8 +66,9 @@ struct job_end {
     const struct job_error *errors;
     int error_count;
     long long rejected; /* connections from outside the job that were dropped; -1: not known */
-    struct device_readings sick; /* what NICs have counted in all lines and a healthy network does
-                                    not count */
+    struct device_readings sick;       /* what NICs have counted in all lines, the unfinished one
+                                          among them, and a healthy network does not count */
+    struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
 /* All calls come from rank 0's main thread. */

@@ -46,6 +46,7 @@ static void session_close(struct session *session, bool whole)
     if (session->job.memory)
         session->job.memory->engine_close(session->runner.engine);
     checker_close(&session->checker);
+    postmortem_free(&session->postmortem);
     results_free(&session->results);
     connectivity_free(&session->connectivity);
     device_watch_close(&session->watch);
@@ -71,6 +72,7 @@ static void session_report(struct session *session, enum status status)
         end.rejected += (long long)control_rejected(session->control);
     if (end.rejected > 0)
         say_verbose(1, "rejected %lld connections that did not belong to this job", end.rejected);
+    end.unfinished = session->postmortem.readings;
     device_sums_of_class(&session->results.devices, COUNTER_SICK, &end.sick); /* best effort */
     session->report->end(session->report, &session->job, &end);
     device_readings_free(&end.sick);
@@ -103,6 +105,9 @@ enum status session_run(const struct membership *membership, void *argument)
             whole = status_is_whole(status);
         } else {
             status = control_fail(session->control, status);
+            postmortem_make(session->control, &session->watch,
+                            session->job.watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
+                            &session->results.devices, &session->postmortem);
         }
     }
     session_report(session, status);

@@ -11,6 +11,7 @@
 #include "run/cpu_binding.h"
 #include "run/runner.h"
 #include "session/checker.h"
+#include "session/postmortem.h"
 #include "session/survey.h"
 
 struct session {
@@ -30,6 +31,7 @@ struct session {
     struct peer_witness witness;
     struct connectivity connectivity; /* rank 0's, once all ranks are connected */
     struct device_watch watch;        /* of the NICs that this rank's transports have opened */
+    struct postmortem postmortem;     /* rank 0's, of a job that has failed */
 };
 
 #endif

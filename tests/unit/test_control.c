@@ -65,6 +65,53 @@ static void test_failure_reaches_all(void **state)
     job_free(job);
 }
 
+/* After the failure each rank but the victim adds bytes of its own. Rank 0 has all of them, from
+ * wherever in the tree, and does not wait for a rank that it does not ask. */
+static enum status postmortem_life(struct control *control, struct job_of_ranks *job)
+{
+    enum status status = failing_life(control, job);
+    int rank = control_rank(control), ranks = control_ranks(control);
+    struct bytes share = {0};
+    struct blobs blobs;
+    bool from[32] = {false};
+    if (rank > 0) {
+        for (int i = 0; i < rank && rank != job->victim; i++)
+            bytes_put_u32(&share, (uint32_t)rank);
+        if (rank != job->victim)
+            control_send_postmortem(control, &share);
+        return status;
+    }
+    for (int r = 0; r < ranks; r++)
+        from[r] = r != job->victim;
+    double began = clock_seconds();
+    control_gather_postmortems(control, from, 5, &blobs);
+    if (clock_seconds() - began > 2 || blobs.count != ranks)
+        status = STATUS_ERROR;
+    for (int r = 1; r < blobs.count; r++)
+        if (blobs.size[r] != (r == job->victim ? 0 : 4 * (size_t)r) ||
+            (blobs.size[r] > 0 && *(unsigned char *)blobs.data[r] != r))
+            status = STATUS_ERROR;
+    blobs_free(&blobs);
+    from[job->victim] = true;
+    began = clock_seconds();
+    control_gather_postmortems(control, from, 0.1, &blobs);
+    if (clock_seconds() - began > 1 || blobs.count != 0)
+        status = STATUS_ERROR;
+    return status;
+}
+
+static void test_postmortems(void **state)
+{
+    (void)state;
+    for (int fan_out = 1; fan_out <= 4; fan_out++) {
+        struct job_of_ranks *job = job_create(14, fan_out, 5);
+        job->victim = 3;
+        job->life = postmortem_life;
+        job_expect(job, STATUS_UNAVAILABLE);
+        job_free(job);
+    }
+}
+
 static enum status absent_life(struct control *control, struct job_of_ranks *job)
 {
     (void)job;
@@ -202,6 +249,7 @@ static struct job_of_ranks *send_as_member(const struct sent_frame *frames, int 
 
 static void test_invalid_frames_of_a_member(void **state)
 {
+    static const char large[POSTMORTEM_MOST + 1];
     (void)state;
     static const struct sent_frame invalid[] = {
         {3, 99, "", 0},                                        /* of no type */
@@ -212,6 +260,7 @@ static void test_invalid_frames_of_a_member(void **state)
         {3, FRAME_SHARE, "\11\0\0\0\0\0\0\0", 8},              /* a share of no exchange */
         {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
         {3, FRAME_REFUSED, "", 0},                             /* only rank 0 sends it */
+        {3, FRAME_POSTMORTEM, large, sizeof large},
     };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++)
         job_free(send_as_member(&invalid[i], 1, "", 0, STATUS_ERROR));
@@ -316,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_gravest_for_all),
         cmocka_unit_test(test_failure_reaches_all),
+        cmocka_unit_test(test_postmortems),
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_late),

@@ -217,6 +217,25 @@ static void test_threads(void **state)
     assert_said("counted symbol_error", 2);
 }
 
+/* Of a line that does not end: the NICs of ranks that live, wherever they are. */
+static void test_failed(void **state)
+{
+    (void)state;
+    assert_int_equal(5, run("--np 4 --inject kill:rank=1:iteration=4 --timeout 5"));
+    json_t *unfinished = json_object_get(document, "nics_unfinished");
+    assert_int_equal(json_array_size(json_object_get(document, "results")), 0);
+    assert_int_equal(json_array_size(unfinished), 3);
+    assert_int_equal(number(json_array_get(unfinished, 0), "sick", "symbol_error"), 3);
+    assert_int_equal(number(json_array_get(unfinished, 1), "congested", "np_cnp_sent"), 5);
+    assert_said("counted symbol_error 3\n", 2);
+    assert_int_equal(5, run("--np 4 --inject kill:rank=2:iteration=4 --timeout 5"));
+    unfinished = json_object_get(document, "nics_unfinished");
+    assert_int_equal(json_array_size(unfinished), 2); /* nic1 died with its reader */
+    assert_said("# port nic1:1 of host ", 1);
+    assert_int_equal(5, run("--np 4 --inject stop:rank=2:iteration=4 --timeout 2"));
+    assert_int_equal(json_array_size(json_object_get(document, "nics_unfinished")), 2);
+}
+
 static void test_none(void **state)
 {
     (void)state;
@@ -256,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_failed),
         cmocka_unit_test(test_none),
     };
     return cmocka_run_group_tests(tests, nics_make, nics_remove);
