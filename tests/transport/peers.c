@@ -311,6 +311,13 @@ static int ports_find(in_port_t ports[PORTS_MOST])
     return count;
 }
 
+/* Has its transport sockets that accept connections before settle()? One that exchanges has none. */
+static bool listens(const struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    return transport->settle && transport->exchanges == 0;
+}
+
 static int stranger_connect(in_port_t port, const char *words)
 {
     struct sockaddr_in place = {
@@ -345,7 +352,7 @@ static void among_strangers(struct rank *me)
     if (me->number == 0) {
         in_port_t ports[PORTS_MOST];
         int doors = ports_find(ports);
-        if (me->endpoint->transport->settle && doors == 0)
+        if (listens(me) && doors == 0)
             rank_fail(me, __FILE__, __LINE__, "it listens nowhere, so nothing is tested");
         for (; count < 3 * doors; count++)
             fd[count] = stranger_connect(ports[count / 3], words[count % 3]);
@@ -395,7 +402,7 @@ static void among_many_strangers(struct rank *me)
     if (me->number == 0) {
         getrlimit(RLIMIT_NOFILE, &before);
         flood = flood_begin(me);
-        if (me->endpoint->transport->settle && flood < 0)
+        if (listens(me) && flood < 0)
             rank_fail(me, __FILE__, __LINE__, "it listens nowhere, so nothing is tested");
         few = (struct rlimit){.rlim_cur = FLOOD_ROOM, .rlim_max = before.rlim_max};
         setrlimit(RLIMIT_NOFILE, &few);

@@ -61,6 +61,40 @@ static int gids_list(const struct verbs_rail *rail, struct ibv_gid_entry *entrie
     return kept > 0 ? kept : gids_read(rail, entries);
 }
 
+/* iWARP has no GIDs, or MAC addresses in their place. The IPv4 address by which librdmacm reaches
+ * the port stands here as RoCE maps it; without one the GID stays. */
+static void gid_from_interface(struct verbs_rail *rail)
+{
+    struct gid_entry table[GID_TABLE_MOST];
+    struct ifaddrs *list;
+    int count = gid_table_read("/sys", ibv_get_device_name(rail->context->device),
+                               rail->port_number, table, GID_TABLE_MOST);
+    if (count == 0 || getifaddrs(&list) != 0)
+        return;
+    for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET ||
+            strcmp(one->ifa_name, table[0].netdev) != 0)
+            continue;
+        const struct sockaddr_in *address = (const void *)one->ifa_addr;
+        rail->port.gid = (union ibv_gid){.raw = {[10] = 255, [11] = 255}};
+        memcpy(rail->port.gid.raw + 12, &address->sin_addr, 4);
+        break;
+    }
+    freeifaddrs(list);
+}
+
+static void gid_for_iwarp(struct verbs_rail *rail)
+{
+    struct ibv_gid_entry entries[GID_TABLE_MOST];
+    int count = gids_list(rail, entries), i = 0;
+    while (i < count && !gid_is_ipv4(entries[i].gid.raw))
+        i++;
+    if (i < count)
+        rail->port.gid = entries[i].gid;
+    else
+        gid_from_interface(rail);
+}
+
 static bool gid_choose(struct verbs_rail *rail, char *reason)
 {
     struct ibv_gid_entry entries[GID_TABLE_MOST];
@@ -123,6 +157,8 @@ bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting 
         good = gid_take(rail, settings[VERBS_GID].number, reason);
     else
         good = gid_choose(rail, reason);
+    if (good && port->iwarp)
+        gid_for_iwarp(rail);
     port->prefix = gid_prefix(&port->gid);
     /* iWARP has no partitions, and some RoCE drivers an empty table. */
     if (good && !port->iwarp && (!roce || settings[VERBS_PKEY].given))

@@ -24,6 +24,7 @@
 #include "transports/verbs/pair.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
+#include "transports/verbs/rdmacm.h"
 
 #define DEPTH_LEAST 16
 
@@ -65,8 +66,10 @@ static void path_rails(const struct verbs_endpoint *endpoint, const struct verbs
 
 static void lane_free(struct verbs_lane *lane)
 {
-    for (int i = 0; lane && i < lane->queue_count; i++)
+    for (int i = 0; lane && i < lane->queue_count; i++) {
         verbs_pair_destroy(&lane->queues[i]);
+        verbs_cm_disconnect(&lane->queues[i]);
+    }
     if (!lane)
         return;
     free(lane->out.staged);
@@ -323,18 +326,28 @@ static enum status peer_decode(struct verbs_round *round, int i, const int fresh
                            peer->rank);
 }
 
-static enum status round_connect(struct verbs_round *round, const int fresh[])
+static enum status lanes_connect(const struct verbs_peer *peer, int first, int lanes)
 {
     enum status status = STATUS_OK;
+    for (int lane = first; lane < lanes; lane++)
+        for (int path = 0; status == STATUS_OK && path < peer->lanes[lane]->queue_count; path++)
+            status = verbs_pair_connect(&peer->lanes[lane]->queues[path]);
+    return status;
+}
+
+static enum status round_connect(struct verbs_round *round, const int fresh[])
+{
+    struct verbs_endpoint *endpoint = round->endpoint;
+    enum status status = STATUS_OK;
     for (int i = 0; status == STATUS_OK && i < round->count; i++) {
-        struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
         status = peer_decode(round, i, fresh);
-        for (int lane = fresh[i]; status == STATUS_OK && lane < round->lanes; lane++)
-            for (int path = 0; status == STATUS_OK && path < peer->lanes[lane]->queue_count; path++)
-                status = verbs_pair_connect(&peer->lanes[lane]->queues[path]);
-        if (!tick_on(round->endpoint->base.config.tick))
+        if (status == STATUS_OK && !endpoint->cm)
+            status = lanes_connect(&endpoint->peers[round->peers[i]], fresh[i], round->lanes);
+        if (!tick_on(endpoint->base.config.tick))
             return STATUS_INTERRUPTED;
     }
+    if (status == STATUS_OK && endpoint->cm)
+        status = verbs_cm_connect(endpoint, round->peers, round->count);
     return status;
 }
 

@@ -25,6 +25,7 @@
 #include "transports/verbs/nic.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
+#include "transports/verbs/rdmacm.h"
 #include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
 
@@ -34,6 +35,7 @@
 
 static const char *const rails_words[] = {"own", "match", NULL};
 static const char *const mtu_words[] = {"256", "512", "1024", "2048", "4096", NULL};
+static const char *const connect_words[] = {"exchange", "rdmacm", NULL};
 static const char *const poll_words[] = {"memory", "cq", NULL};
 
 static const struct transport_option verbs_options[] = {
@@ -89,6 +91,11 @@ static const struct transport_option verbs_options[] = {
                    .least = 1,
                    .most = 8,
                    .help = "queue pairs of a lane on each rail; else 1"},
+    [VERBS_CONNECT] = {.name = "connect",
+                       .kind = TRANSPORT_OPTION_WORD,
+                       .values = "exchange|rdmacm",
+                       .words = connect_words,
+                       .help = "how queue pairs are connected; else exchange, for iWARP rdmacm"},
     [VERBS_POLL] = {.name = "poll",
                     .kind = TRANSPORT_OPTION_WORD,
                     .values = "memory|cq",
@@ -173,7 +180,7 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
         status = mtu_check(endpoint, reason);
     if (status == STATUS_OK && verbs_refuse_memory(endpoint, reason))
         status = STATUS_UNAVAILABLE;
-    return status;
+    return status == STATUS_OK ? verbs_cm_open(endpoint, reason) : status;
 }
 
 static enum status verbs_open(const struct transport_config *config, struct endpoint **opened,
@@ -213,12 +220,20 @@ static const char *verbs_attach(struct endpoint *base, int rank, const void *blo
         return "its address is invalid: check that all ranks run the same version of cctest";
     if (endpoint->matches && peer->address.rail_count != endpoint->rail_count)
         return "rails=match needs as many NIC ports on both hosts: name them with nic=";
+    for (int k = 0; !why && k < peer->address.rail_count; k++)
+        if (endpoint->cm && !peer->address.ports[k].cm_port)
+            why = "the other rank does not listen for connections: give all the same connect=";
     for (int i = 0; !why && i < endpoint->rail_count; i++)
         for (int k = 0; !why && k < peer->address.rail_count; k++)
             if (!endpoint->matches || i == k)
                 why = verbs_port_compare(&endpoint->rails[i], &peer->address.ports[k],
                                          peer->address.host, endpoint->settings, endpoint->reason);
     return why;
+}
+
+static void verbs_settle(struct endpoint *base)
+{
+    verbs_cm_settle((struct verbs_endpoint *)base);
 }
 
 static struct channel *verbs_channel(struct endpoint *base, int rank, int lane, bool sends)
@@ -349,6 +364,7 @@ static void verbs_close(struct endpoint *base)
     for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++)
         verbs_disconnect(&endpoint->peers[rank]);
     arenas_free(endpoint);
+    verbs_cm_close(endpoint);
     for (int i = 0; i < endpoint->rail_count; i++)
         verbs_rail_close(&endpoint->rails[i]);
     free(endpoint->peers);
@@ -366,6 +382,7 @@ const struct transport transport_verbs = {
     .address = verbs_address,
     .attach = verbs_attach,
     .connect = verbs_connect,
+    .settle = verbs_settle,
     .channel = verbs_channel,
     .describe = verbs_describe,
     .wait_stats = verbs_wait_stats,

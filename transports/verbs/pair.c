@@ -15,7 +15,6 @@
 
 #define INLINE_WANTED   256
 #define RNR_MILLISECOND 12 /* min_rnr_timer: 0.64 ms */
-#define RNR_RETRIES     6
 
 /* The most bytes inline that the device accepts, down to what an offer needs. */
 static struct ibv_qp *pair_try(struct verbs_queue *queue, uint32_t depth, uint32_t *inline_most)
@@ -100,13 +99,31 @@ enum status verbs_pair_connect(struct verbs_queue *queue)
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
                                .timeout = endpoint->patience,
                                .retry_cnt = endpoint->retries,
-                               .rnr_retry = RNR_RETRIES,
+                               .rnr_retry = VERBS_RNR_RETRIES,
                                .sq_psn = queue->first_packet,
                                .max_rd_atomic = 1};
     error = ibv_modify_qp(queue->qp, &send,
                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
     return error ? pair_failed(queue, "start a queue pair", error) : STATUS_OK;
+}
+
+enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *attr, int mask)
+{
+    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    const struct transport_setting *settings = endpoint->settings;
+    if (settings[VERBS_MTU].given)
+        attr->path_mtu = (enum ibv_mtu)(IBV_MTU_256 + settings[VERBS_MTU].number);
+    if (settings[VERBS_SL].given)
+        attr->ah_attr.sl = (uint8_t)settings[VERBS_SL].number;
+    if (settings[VERBS_TCLASS].given)
+        attr->ah_attr.grh.traffic_class = (uint8_t)settings[VERBS_TCLASS].number;
+    attr->min_rnr_timer = RNR_MILLISECOND;
+    attr->timeout = endpoint->patience;
+    attr->retry_cnt = endpoint->retries;
+    attr->rnr_retry = VERBS_RNR_RETRIES;
+    int error = ibv_modify_qp(queue->qp, attr, mask);
+    return error ? pair_failed(queue, "connect a queue pair", error) : STATUS_OK;
 }
 
 bool verbs_pair_polls_memory(const struct verbs_queue *queue)

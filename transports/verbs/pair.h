@@ -16,6 +16,12 @@ enum status verbs_pair_connect(struct verbs_queue *queue);
  * completion queue? */
 bool verbs_pair_polls_memory(const struct verbs_queue *queue);
 
+#define VERBS_RNR_RETRIES 6 /* how often a message that finds no receive is sent again */
+
+/* Changes its state to attr->qp_state, as librdmacm has found it out, but with the retries of this
+ * job and what options ask for. */
+enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *attr, int mask);
+
 /* Destroys it; one that was not created is allowed. */
 void verbs_pair_destroy(struct verbs_queue *queue);
 

@@ -101,6 +101,24 @@ enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data,
     return verbs_queue_post(queue, &chain, notice, 0, NULL, false);
 }
 
+enum status verbs_queue_greet(struct verbs_queue *queue)
+{
+    static const uint32_t word;
+    struct ibv_sge piece = {.addr = (uintptr_t)&word, .length = sizeof word};
+    struct ibv_send_wr send = {.wr_id = queue->posted,
+                               .opcode = IBV_WR_SEND,
+                               .sg_list = &piece,
+                               .num_sge = 1,
+                               .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED},
+                       *bad;
+    queue->work[queue->posted % queue->depth] = (struct verbs_work){0};
+    int error = ibv_post_send(queue->qp, &send, &bad);
+    if (error)
+        return verbs_post_failed(queue, error);
+    queue->posted++;
+    return STATUS_OK;
+}
+
 /* Receiving. */
 
 static enum status receive_post(struct verbs_rail *rail, uint32_t entry)
@@ -227,7 +245,10 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
         queue->arrived[queue->arrived_last++ % grants->segments] = bytes;
         return STATUS_OK;
     default:
-        return notice_invalid(queue);
+        if (!queue->rail->port.iwarp || queue->greeted || bytes > 0)
+            return notice_invalid(queue);
+        queue->greeted = true;
+        return STATUS_OK;
     }
 }
 

@@ -11,7 +11,7 @@
 
 /* What a notification tells the receiver: 2 bits of kind, 30 of a number of bytes. */
 enum verbs_notice {
-    VERBS_NO_NOTICE,
+    VERBS_NO_NOTICE,      /* sent: the first message over a connection of iWARP */
     VERBS_NOTICE_SLOT,    /* the next slot holds so many bytes */
     VERBS_NOTICE_OFFER,   /* the next offer has been written */
     VERBS_NOTICE_SEGMENT, /* a segment of so many bytes has been written */
@@ -58,6 +58,9 @@ enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chai
 /* Posts one WRITE of up to 128 bytes that the caller may overwrite at once. False: no room. */
 enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data, size_t bytes,
                                     uint64_t remote, enum verbs_notice notice, bool *posted);
+
+/* Posts the first message of the end that has connected, for which iWARP's other end waits. */
+enum status verbs_queue_greet(struct verbs_queue *queue);
 
 /* Takes the completions of a rail. */
 enum status verbs_rail_poll(struct verbs_rail *rail);

@@ -56,9 +56,11 @@ enum verbs_option {
     VERBS_TIMEOUT,
     VERBS_RETRY,
     VERBS_QPS,
+    VERBS_CONNECT,
     VERBS_POLL,
     VERBS_OPTIONS
 };
+enum verbs_connecting { VERBS_CONNECT_EXCHANGE, VERBS_CONNECT_RDMACM };
 enum verbs_poll { VERBS_POLL_MEMORY, VERBS_POLL_CQ };
 
 /* A port of a NIC that this host has. */
@@ -111,7 +113,8 @@ struct verbs_rail {
     struct ibv_pd *pd;
     struct ibv_cq *cq;
     struct ibv_srq *srq;
-    uint32_t receives; /* entries that are posted, or whose completion is not taken */
+    struct rdma_cm_id *listener; /* connect=rdmacm; NULL: it does not listen (any more) */
+    uint32_t receives;           /* entries that are posted, or whose completion is not taken */
     uint32_t receives_most;
     uint32_t *receive_room; /* iWARP: 4 bytes for each entry, where a SEND lands */
     struct ibv_mr *receive_mr;
@@ -149,7 +152,11 @@ struct verbs_queue {
     bool flushed;          /* requests were flushed, and no cause is known yet */
     uint32_t first_packet, remote_number, remote_packet;
     int gather_most;
-    void *cm; /* connect=rdmacm: its struct rdma_cm_id */
+    /* connect=rdmacm: */
+    struct rdma_cm_id *cm; /* NULL: not yet */
+    int resolved;          /* how often the address was looked up */
+    bool established;
+    bool greeted; /* iWARP: the end that has connected has sent its first message */
 };
 
 /* An offer, as it lies in the block of a lane. Written by its receiver in one WRITE, up to
@@ -263,7 +270,8 @@ struct verbs_endpoint {
     struct verbs_address address;
     int rail_count;
     struct verbs_rail rails[VERBS_RAILS_MOST];
-    struct verbs_peer *peers; /* by rank */
+    struct rdma_event_channel *cm; /* connect=rdmacm; else NULL */
+    struct verbs_peer *peers;      /* by rank */
     struct verbs_arena *arenas;
     struct verbs_grants grants;
     uint8_t patience, retries; /* of a queue pair: it tries so often, for 4.096 us * 2^patience */

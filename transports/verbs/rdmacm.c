@@ -1,0 +1,420 @@
+/*
+ * rdmacm.c - connects queue pairs through librdmacm, which finds the way between two NICs by their
+ * IP addresses (connect=rdmacm). iWARP has no other way.
+ *
+ * Each rank listens on each of its rails, at a port that the kernel chooses and the rank's address
+ * names. Of two ranks the higher one connects to the lower, with one connection for each queue
+ * pair:
+ *
+ *     higher rank                              lower rank
+ *     address and route are found
+ *     request: whose, which lane, proof     -> checks it; its queue pair is made ready
+ *     checks it; its queue pair is ready    <- answer: proof
+ *     establishes the connection            -> the connection is established
+ *     iWARP: sends the first message        -> receives it
+ *
+ * A request that no rank of this job can have made is rejected and counted.
+ *
+ * librdmacm opens devices itself, so it does not know queue pairs of the transport's own context.
+ * This file changes their states, as rdma_init_qp_attr() says.
+ */
+#include "transports/verbs/rdmacm.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "transports/verbs/gid_table.h"
+#include "transports/verbs/library.h"
+#include "transports/verbs/pair.h"
+#include "transports/verbs/proof.h"
+#include "transports/verbs/queue.h"
+
+#define WAIT_MS      5    /* between two ticks */
+#define RESOLVE_MS   2000 /* for one attempt to find an address or a route, */
+#define RESOLVE_MOST 3    /* of this many */
+#define BACKLOG      4096
+
+/* Addresses. */
+
+/* The IPv4 address that the GID maps, and `number` as its port; false: it maps none. */
+static bool port_address(const struct verbs_port *port, uint16_t number,
+                         struct sockaddr_in *address)
+{
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(number)};
+    memcpy(&address->sin_addr, port->gid.raw + 12, 4);
+    return gid_is_ipv4(port->gid.raw);
+}
+
+static enum status rail_listen(struct verbs_rail *rail, char *reason)
+{
+    struct sockaddr_in address;
+    if (!port_address(&rail->port, 0, &address)) {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s has no IPv4 address, by which librdmacm finds it (connect=rdmacm): give "
+                 "its network interface one, or leave connect= out%s",
+                 rail->port.name, rail->port.iwarp ? " and use RoCE or InfiniBand" : "");
+        return STATUS_UNAVAILABLE;
+    }
+    if (rdma_create_id(rail->endpoint->cm, &rail->listener, rail, RDMA_PS_TCP) != 0) {
+        rail->listener = NULL;
+    } else if (rdma_bind_addr(rail->listener, (struct sockaddr *)&address) == 0 &&
+               rdma_listen(rail->listener, BACKLOG) == 0) {
+        rail->port.cm_port = ntohs(rdma_get_src_port(rail->listener));
+        return STATUS_OK;
+    }
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s cannot listen for connections (connect=rdmacm): %s; load rdma_ucm, and give "
+             "this user or container access to /dev/infiniband/rdma_cm",
+             rail->port.name, strerror(errno));
+    return STATUS_UNAVAILABLE;
+}
+
+static bool cm_is_wanted(const struct verbs_endpoint *endpoint)
+{
+    const struct transport_setting *connect = &endpoint->settings[VERBS_CONNECT];
+    bool iwarp = false;
+    for (int i = 0; i < endpoint->rail_count; i++)
+        iwarp |= endpoint->rails[i].port.iwarp;
+    return connect->given ? connect->number == VERBS_CONNECT_RDMACM : iwarp;
+}
+
+enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
+{
+    if (!cm_is_wanted(endpoint))
+        return STATUS_OK;
+    const char *why = verbs_library_load_cm();
+    if (!why) {
+        endpoint->cm = rdma_create_event_channel();
+        why = endpoint->cm ? NULL : strerror(errno);
+    }
+    if (why) {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "librdmacm cannot connect queue pairs (connect=rdmacm): %s", why);
+        return STATUS_UNAVAILABLE;
+    }
+    int flags = fcntl(endpoint->cm->fd, F_GETFL);
+    fcntl(endpoint->cm->fd, F_SETFL, flags | O_NONBLOCK);
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
+        status = rail_listen(&endpoint->rails[i], reason);
+    return status;
+}
+
+void verbs_cm_settle(struct verbs_endpoint *endpoint)
+{
+    for (int i = 0; i < endpoint->rail_count; i++) {
+        if (endpoint->rails[i].listener)
+            rdma_destroy_id(endpoint->rails[i].listener);
+        endpoint->rails[i].listener = NULL;
+    }
+}
+
+void verbs_cm_disconnect(struct verbs_queue *queue)
+{
+    if (queue->cm)
+        rdma_destroy_id(queue->cm);
+    queue->cm = NULL;
+}
+
+void verbs_cm_close(struct verbs_endpoint *endpoint)
+{
+    verbs_cm_settle(endpoint);
+    if (endpoint->cm)
+        rdma_destroy_event_channel(endpoint->cm);
+    endpoint->cm = NULL;
+}
+
+/* Failures. */
+
+/* "NIC rxe0:1 of rank 1 cannot ... NIC rxe0:1 of rank 0 on host: ...". */
+static enum status queue_failed(const struct verbs_queue *queue, enum failure_reason reason,
+                                const char *what, const char *why)
+{
+    const struct verbs_peer *peer = queue->lane->peer;
+    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    char text[MESSAGE_MOST];
+    snprintf(text, sizeof text,
+             "NIC %s of rank %d on %s %s NIC %s of rank %d on %s by librdmacm: %s",
+             queue->rail->port.name, endpoint->base.config.rank, endpoint->address.host, what,
+             peer->address.ports[queue->remote_rail].name, peer->rank, peer->address.host, why);
+    if (reason == REASON_OWN)
+        return fail(STATUS_ERROR, "%s", text);
+    return fail_peer(reason, peer->rank, "%s", text);
+}
+
+static enum status call_failed(const struct verbs_queue *queue, const char *what)
+{
+    return queue_failed(queue, REASON_OWN, what, strerror(errno));
+}
+
+/* Queue pairs. */
+
+/* On iWARP the kernel does it while it connects. */
+static enum status queue_make_ready(struct verbs_queue *queue)
+{
+    static const enum ibv_qp_state states[] = {IBV_QPS_RTR, IBV_QPS_RTS};
+    for (int i = 0; i < 2 && !queue->rail->port.iwarp; i++) {
+        struct ibv_qp_attr attr = {.qp_state = states[i]};
+        int mask = 0;
+        if (rdma_init_qp_attr(queue->cm, &attr, &mask) != 0)
+            return call_failed(queue, "has no way to");
+        enum status status = verbs_pair_change(queue, &attr, mask);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* What both ends say of their queue pair. */
+static struct rdma_conn_param queue_parameters(const struct verbs_queue *queue, const void *data,
+                                               size_t size)
+{
+    return (struct rdma_conn_param){.private_data = data,
+                                    .private_data_len = (uint8_t)size,
+                                    .responder_resources = 1,
+                                    .initiator_depth = 1,
+                                    .retry_count = queue->rail->endpoint->retries,
+                                    .rnr_retry_count = VERBS_RNR_RETRIES,
+                                    .srq = 1,
+                                    .qp_num = queue->qp->qp_num};
+}
+
+static enum status queue_is_established(struct verbs_queue *queue)
+{
+    bool greets = queue->rail->port.iwarp && verbs_rank_connects(queue);
+    queue->established = true;
+    if (!tick_on(queue->rail->endpoint->base.config.tick))
+        return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
+    return greets ? verbs_queue_greet(queue) : STATUS_OK;
+}
+
+/* The end that connects. */
+
+static enum status queue_resolve(struct verbs_queue *queue)
+{
+    struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    const struct verbs_port *port = &queue->lane->peer->address.ports[queue->remote_rail];
+    struct sockaddr_in here, there;
+    struct rdma_cm_id *id;
+    queue->resolved++;
+    port_address(&queue->rail->port, 0, &here);
+    port_address(port, port->cm_port, &there);
+    if (rdma_create_id(endpoint->cm, &id, queue, RDMA_PS_TCP) != 0)
+        return call_failed(queue, "cannot connect to");
+    queue->cm = id;
+    return rdma_resolve_addr(id, (struct sockaddr *)&here, (struct sockaddr *)&there, RESOLVE_MS)
+               ? call_failed(queue, "cannot look for")
+               : STATUS_OK;
+}
+
+/* A neighbour may answer late when many ask at once. */
+static enum status queue_resolve_again(struct verbs_queue *queue, int error)
+{
+    if (queue->resolved == RESOLVE_MOST)
+        return queue_failed(queue, REASON_PEER_UNREACHABLE, "does not find", strerror(error));
+    verbs_cm_disconnect(queue);
+    return queue_resolve(queue);
+}
+
+static enum status queue_request(struct verbs_queue *queue)
+{
+    unsigned char request[VERBS_REQUEST_BYTES];
+    verbs_request_encode(queue, request);
+    struct rdma_conn_param parameters = queue_parameters(queue, request, sizeof request);
+    return rdma_connect(queue->cm, &parameters) ? call_failed(queue, "cannot connect to")
+                                                : STATUS_OK;
+}
+
+static enum status queue_take_answer(struct verbs_queue *queue,
+                                     const struct rdma_conn_param *answer)
+{
+    if (!verbs_answer_holds(queue, answer->private_data, answer->private_data_len))
+        return queue_failed(queue, REASON_OWN, "is answered in place of",
+                            "what answers does not know the job's secret");
+    enum status status = queue_make_ready(queue);
+    if (status == STATUS_OK && !queue->rail->port.iwarp && rdma_establish(queue->cm) != 0)
+        status = call_failed(queue, "cannot connect to");
+    return status == STATUS_OK ? queue_is_established(queue) : status;
+}
+
+/* The end that listens. */
+
+static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *rail,
+                                const struct rdma_conn_param *request)
+{
+    unsigned char answer[VERBS_ANSWER_BYTES];
+    struct verbs_queue *queue =
+        verbs_request_find(rail, request->private_data, request->private_data_len);
+    if (!queue) {
+        atomic_fetch_add(&rail->endpoint->base.rejected, 1);
+        rdma_reject(id, NULL, 0);
+        rdma_destroy_id(id);
+        return STATUS_OK;
+    }
+    queue->cm = id;
+    id->context = queue;
+    enum status status = queue_make_ready(queue);
+    if (status != STATUS_OK)
+        return status;
+    verbs_answer_encode(queue, answer);
+    struct rdma_conn_param parameters = queue_parameters(queue, answer, sizeof answer);
+    return rdma_accept(id, &parameters) ? call_failed(queue, "cannot accept") : STATUS_OK;
+}
+
+/* Events. */
+
+#define DATA_MOST 256
+
+/* An event, acknowledged: its connection may be destroyed. */
+struct cm_event {
+    enum rdma_cm_event_type type;
+    int status; /* a negative errno; of REJECTED: the CM's reason */
+    struct rdma_cm_id *id;
+    void *context;                /* a queue; of CONNECT_REQUEST: the rail */
+    struct rdma_conn_param param; /* of requests and answers */
+    unsigned char data[DATA_MOST];
+};
+
+/* False: there is none. */
+static bool event_read(struct rdma_event_channel *channel, struct cm_event *event)
+{
+    struct rdma_cm_event *read;
+    if (rdma_get_cm_event(channel, &read) != 0)
+        return false;
+    bool is_request = read->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+    *event = (struct cm_event){.type = read->event,
+                               .status = read->status,
+                               .id = read->id,
+                               .context = is_request ? read->listen_id->context : read->id->context,
+                               .param = read->param.conn};
+    if (read->param.conn.private_data)
+        memcpy(event->data, read->param.conn.private_data, read->param.conn.private_data_len);
+    else
+        event->param.private_data_len = 0;
+    event->param.private_data = event->data;
+    rdma_ack_cm_event(read);
+    return true;
+}
+
+#define REJECTED_NO_LISTENER 8  /* of InfiniBand's reasons */
+#define REJECTED_BY_PEER     28 /* the peer has called rdma_reject() */
+
+static enum status queue_refused(const struct verbs_queue *queue, const struct cm_event *event)
+{
+    char why[120];
+    if (event->type != RDMA_CM_EVENT_REJECTED)
+        snprintf(why, sizeof why, "%s (%s)", strerror(abs(event->status)),
+                 rdma_event_str(event->type));
+    else if (event->status == REJECTED_NO_LISTENER || event->status == -ECONNREFUSED)
+        snprintf(why, sizeof why, "it does not listen (any more)");
+    else if (event->status == REJECTED_BY_PEER)
+        snprintf(why, sizeof why, "what listens there is not of this job");
+    else
+        snprintf(why, sizeof why, "it was rejected (%d)", event->status);
+    return queue_failed(queue, REASON_PEER_UNREACHABLE, "cannot connect to", why);
+}
+
+static enum status event_handle(const struct cm_event *event)
+{
+    struct verbs_queue *queue = event->context;
+    switch (event->type) {
+    case RDMA_CM_EVENT_CONNECT_REQUEST:
+        return request_take(event->id, event->context, &event->param);
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+        return rdma_resolve_route(queue->cm, RESOLVE_MS) ? call_failed(queue, "has no route to")
+                                                         : STATUS_OK;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+        return queue_request(queue);
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+        return queue_resolve_again(queue, abs(event->status));
+    case RDMA_CM_EVENT_CONNECT_RESPONSE:
+        return queue_take_answer(queue, &event->param);
+    case RDMA_CM_EVENT_ESTABLISHED: /* iWARP has no separate answer */
+        if (queue->established)
+            return STATUS_OK;
+        return verbs_rank_connects(queue) ? queue_take_answer(queue, &event->param)
+                                          : queue_is_established(queue);
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+    case RDMA_CM_EVENT_REJECTED:
+        return queue_refused(queue, event);
+    default:
+        return STATUS_OK; /* the end of a connection shows in its completions */
+    }
+}
+
+/* Waiting. */
+
+static bool queue_is_connected(const struct verbs_queue *queue)
+{
+    bool is_greeted = !queue->rail->port.iwarp || verbs_rank_connects(queue) || queue->greeted;
+    return queue->established && is_greeted;
+}
+
+/* One that is not connected; NULL: all are. */
+static struct verbs_queue *queue_missing(const struct verbs_endpoint *endpoint, const int *peers,
+                                         int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct verbs_peer *peer = &endpoint->peers[peers[i]];
+        for (int lane = 0; lane < peer->lane_count; lane++)
+            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
+                if (!queue_is_connected(&peer->lanes[lane]->queues[path]))
+                    return &peer->lanes[lane]->queues[path];
+    }
+    return NULL;
+}
+
+static enum status queues_begin(struct verbs_endpoint *endpoint, const int *peers, int count)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count; i++) {
+        const struct verbs_peer *peer = &endpoint->peers[peers[i]];
+        for (int lane = 0; lane < peer->lane_count; lane++)
+            for (int path = 0; path < peer->lanes[lane]->queue_count; path++) {
+                struct verbs_queue *queue = &peer->lanes[lane]->queues[path];
+                if (status == STATUS_OK && !queue->cm && verbs_rank_connects(queue))
+                    status = queue_resolve(queue);
+            }
+    }
+    return status;
+}
+
+/* Handles what has happened since the last call, and looks for the first messages. */
+static enum status events_handle(struct verbs_endpoint *endpoint)
+{
+    struct cm_event event;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && event_read(endpoint->cm, &event))
+        status = event_handle(&event);
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
+        if (endpoint->rails[i].port.iwarp && endpoint->rails[i].cq)
+            status = verbs_rail_poll(&endpoint->rails[i]);
+    return status;
+}
+
+enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count)
+{
+    const struct verbs_queue *missing;
+    enum status status = queues_begin(endpoint, peers, count);
+    while (status == STATUS_OK && (missing = queue_missing(endpoint, peers, count))) {
+        struct pollfd set = {.fd = endpoint->cm->fd, .events = POLLIN};
+        enum tick_answer answer = tick_wait(endpoint->base.config.tick, missing->lane->peer->rank);
+        if (answer == TICK_ENDED)
+            return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
+        if (answer == TICK_LATE)
+            return queue_failed(missing, REASON_PEER_LATE, "waits for", "it has not connected");
+        poll(&set, 1, WAIT_MS);
+        status = events_handle(endpoint);
+    }
+    return status;
+}
