@@ -93,7 +93,7 @@ tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c
 # A libibverbs for tests (tests/verbs/provider.h), which takes the place of transports/verbs/library.o in the archive.
 provider := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/verbs/test_%,$(wildcard tests/verbs/*.c)))
 ifeq ($(verbs_found),yes)
-tests += $(BUILD)/tests/verbs/test_provider
+tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/verbs/test_*.c))
 over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers)
 endif
 

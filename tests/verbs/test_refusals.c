@@ -1,0 +1,333 @@
+/*
+ * test_refusals.c - each reason for which a rank cannot use verbs, or not with a peer: one clause,
+ * with what to do, and nothing is left open.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <arpa/inet.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "provider.h"
+#include "transports/transports.h"
+#include "transports/verbs/address.h"
+
+static const unsigned char secret[32] = "only these ranks know it";
+
+/* One rank of two, with a buffer of `bytes`. */
+struct attempt {
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
+    struct region region;
+    struct transport_config config;
+    struct endpoint *endpoint;
+    struct log log;
+    char reason[TRANSPORT_REASON_MOST];
+};
+
+static struct transport_setting *setting(struct attempt *attempt, const char *name)
+{
+    const struct transport_option *options = transport_verbs.options;
+    for (int i = 0; options[i].name; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return &attempt->settings[i];
+    assert_string_equal(name, "an option of verbs");
+    return NULL;
+}
+
+/* "gid=3", "nic=strict0": a number unless the option is a text. */
+static void set(struct attempt *attempt, const char *option)
+{
+    char name[32];
+    const char *value = strchr(option, '=') + 1;
+    snprintf(name, sizeof name, "%.*s", (int)(value - 1 - option), option);
+    *setting(attempt, name) =
+        (struct transport_setting){.given = true, .number = strtol(value, NULL, 10), .text = value};
+}
+
+static enum status attempt_open(struct attempt *attempt, const char *option)
+{
+    *attempt = (struct attempt){.region = attempt->region};
+    attempt->config = (struct transport_config){.ranks = 2,
+                                                .local_ranks = 1,
+                                                .settings = attempt->settings,
+                                                .regions = &attempt->region,
+                                                .region_count = 1,
+                                                .secret = secret,
+                                                .timeout = 10};
+    if (option)
+        set(attempt, option);
+    log_init(&attempt->log, 0, 0);
+    log_attach(&attempt->log);
+    enum status status =
+        transport_verbs.open(&attempt->config, &attempt->endpoint, attempt->reason);
+    log_attach(NULL);
+    return status;
+}
+
+/* Refused with this reason, and no failure; all that was opened is closed. */
+static void assert_refused(struct attempt *attempt, const char *option, const char *says)
+{
+    enum status status = attempt_open(attempt, option);
+    if (status != STATUS_UNAVAILABLE || !strstr(attempt->reason, says))
+        print_error("status %d: %s\nnot: %s\n", status, attempt->reason, says);
+    assert_int_equal(status, STATUS_UNAVAILABLE);
+    assert_non_null(strstr(attempt->reason, says));
+    assert_null(strchr(attempt->reason, '\n'));
+    assert_int_equal(attempt->log.failure.status, STATUS_OK);
+    provider_check();
+}
+
+static void assert_opened(struct attempt *attempt, const char *option, const char *nic)
+{
+    struct device_list list = {.count = 0};
+    enum status status = attempt_open(attempt, option);
+    if (status != STATUS_OK)
+        print_error("status %d: %s\n", status, attempt->reason);
+    assert_int_equal(status, STATUS_OK);
+    transport_verbs.endpoint_devices(attempt->endpoint, &list);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.devices[0].name, nic);
+    device_list_free(&list);
+    transport_verbs.close(attempt->endpoint);
+    provider_check();
+}
+
+/* ---- this host ---- */
+
+static void hosts_and_devices(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure("devices=0");
+    assert_refused(&attempt, NULL, "this host has no RDMA device: load the driver of its NIC");
+    provider_configure("fail=open:1+open:2");
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1 cannot be opened (Cannot allocate memory): look "
+                   "at the driver's messages (dmesg)");
+    provider_configure("fail=query_port:1");
+    assert_refused(&attempt, NULL, "NIC strict0:1 does not say its state (Input/output error)");
+    provider_configure("fail=alloc_pd:1");
+    assert_refused(&attempt, NULL, "NIC strict0:1 gives no protection domain");
+}
+
+static void ports(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure("down=0");
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1: state DOWN: look at its cable, the switch, and "
+                   "its network device (ip link)");
+    assert_refused(&attempt, "nic=strict0", "state DOWN");
+    provider_configure("link=ib");
+    provider_port(0, 0, 1)->attr.state = IBV_PORT_INIT;
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1: state INIT: look at its cable, the switch, and "
+                   "the subnet manager (opensm)");
+    /* Another is taken; one that was named is left out. */
+    provider_configure("devices=2,down=0");
+    assert_opened(&attempt, NULL, "strict1:1");
+    assert_opened(&attempt, "nic=strict0+strict1", "strict1:1");
+    provider_configure("devices=3");
+    for (int i = 0; i < 3; i++)
+        provider_port(0, i, 1)->attr.state = IBV_PORT_DOWN;
+    assert_refused(&attempt, NULL, "; nor can this host's other NIC ports (2)");
+    assert_refused(&attempt, "nic=strict0+strict1", "NIC strict1:1: state DOWN");
+    /* A reason that says more comes first. */
+    provider_port(0, 1, 1)->attr.state = IBV_PORT_ACTIVE;
+    assert_refused(&attempt, "gid=99", "NIC strict1:1 has no GID at index 99");
+}
+
+static void names(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure("devices=3,ports=2");
+    assert_refused(&attempt, "nic=strikt2:2",
+                   "this host has no NIC port 'strikt2:2' (nic=): did you mean strict2:2? it has "
+                   "strict0:1, strict0:2, strict1:1, strict1:2, strict2:1, strict2:2");
+    assert_refused(&attempt, "nic=strict0:3", "did you mean strict0:1?");
+    assert_refused(&attempt, "nic=strict0+", "no NIC port ''");
+    assert_refused(&attempt, "nic=ethernet", "no NIC port 'ethernet' (nic=): it has strict0:1,");
+    assert_refused(&attempt, "nic=strict1+strict1:2", "nic= names NIC strict1:2 twice");
+    provider_configure("devices=8,ports=2");
+    assert_refused(&attempt, "nic=strict0+strict1+strict2+strict3+strict4",
+                   "nic= names more than 8 NIC ports");
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure(NULL);
+    assert_refused(&attempt, "gid=4",
+                   "NIC strict0:1 has no GID at index 4 (gid=): its table has 4 "
+                   "entries, and cctest info lists the ones in use");
+    assert_refused(&attempt, "pkey=2",
+                   "NIC strict0:1 has no P_Key at index 2 (pkey=): its table "
+                   "has 2 entries; ask the subnet manager's administrator");
+    assert_opened(&attempt, "gid=1", "strict0:1");
+    assert_opened(&attempt, "pkey=1", "strict0:1");
+    provider_port(0, 0, 1)->pkeys[1] = 0; /* not set */
+    assert_refused(&attempt, "pkey=1", "has no P_Key at index 1");
+    provider_port(0, 0, 1)->attr.gid_tbl_len = 2; /* no IPv4 address */
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1 has no GID of RoCE v2 that maps an IPv4 address: "
+                   "give its network interface an IPv4 address");
+    provider_configure("mtu=1024");
+    assert_refused(&attempt, "mtu=3", /* the fourth word */
+                   "mtu=2048 is more than the MTU of 1024 bytes that NIC strict0:1 has");
+    assert_refused(&attempt, "timeout=31", "which is more than a third of --timeout");
+}
+
+/* ---- locked memory ---- */
+
+/* Root may lock without limit. This thread may no more, or again. */
+static void privilege(bool locks)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    assert_int_equal(syscall(SYS_capget, &head, data), 0);
+    data[0].effective &= ~(1u << CAP_IPC_LOCK);
+    if (locks)
+        data[0].effective |= data[0].permitted & 1u << CAP_IPC_LOCK;
+    assert_int_equal(syscall(SYS_capset, &head, data), 0);
+}
+
+static void locked_memory(void **state)
+{
+    (void)state;
+    struct rlimit usual, low = {.rlim_cur = 64 << 10};
+    struct attempt attempt = {.region = {.bytes = 1 << 20}};
+    provider_configure(NULL);
+    assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &usual), 0);
+    low.rlim_max = usual.rlim_max;
+    privilege(false);
+    assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
+    assert_refused(&attempt, NULL,
+                   "KiB are to be registered with 1 NIC port, but the limit of "
+                   "locked memory is 64 KiB: raise it to ");
+    assert_non_null(strstr(attempt.reason, "ulimit -l unlimited"));
+    assert_non_null(strstr(attempt.reason, "/etc/security/limits.conf"));
+    assert_in_range(strtol(strstr(attempt.reason, "raise it to ") + 12, NULL, 10), 1024, 4096);
+    low.rlim_cur = 4 << 20; /* enough */
+    if (low.rlim_cur <= low.rlim_max) {
+        assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
+        assert_opened(&attempt, NULL, "strict0:1");
+    }
+    privilege(true);
+    assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &usual), 0);
+}
+
+/* ---- two ends that differ ---- */
+
+/* What differs at the other end. */
+static void other_layer(struct verbs_port *port)
+{
+    port->link_layer = IBV_LINK_LAYER_INFINIBAND;
+}
+
+static void other_kind(struct verbs_port *port)
+{
+    port->iwarp = 1;
+}
+
+static void other_mtu(struct verbs_port *port)
+{
+    port->mtu = IBV_MTU_4096;
+}
+
+static void other_pkey(struct verbs_port *port)
+{
+    port->pkey = 0x8001;
+}
+
+static void other_membership(struct verbs_port *port)
+{
+    port->pkey ^= 0x8000; /* limited or full: the same partition */
+}
+
+static void other_subnet(struct verbs_port *port)
+{
+    inet_pton(AF_INET6, "::ffff:10.1.2.3", port->gid.raw);
+    port->prefix = 16;
+}
+
+static void other_host(struct verbs_port *port)
+{
+    inet_pton(AF_INET6, "::ffff:127.9.2.3", port->gid.raw);
+}
+
+static void ends(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*change)(struct verbs_port *port);
+        const char *option, *says; /* NULL: they go together */
+    } cases[] = {
+        {other_host, NULL, NULL},
+        {other_layer, NULL,
+         "NIC strict0:1 of this rank has Ethernet (RoCE), and NIC strict0:1 of the other, on "
+         "elsewhere, has InfiniBand: name NICs of one kind with nic="},
+        {other_kind, NULL,
+         "has Ethernet (RoCE), and NIC strict0:1 of the other, on elsewhere, has "
+         "iWARP: name NICs of one kind"},
+        {other_mtu, NULL,
+         "has MTU 1024, and NIC strict0:1 of the other, on elsewhere, has MTU "
+         "4096: set both alike, or choose the smaller with mtu="},
+        {other_mtu, "mtu=2", NULL},
+        {other_pkey, "pkey=0",
+         "has P_Key 0xffff, and NIC strict0:1 of the other, on elsewhere, "
+         "has P_Key 0x8001: choose one that both have with pkey=INDEX"},
+        {other_membership, "pkey=0", NULL},
+        {other_subnet, NULL,
+         "has GID ::ffff:127.0.0.1/8, and NIC strict0:1 of the other, on "
+         "elsewhere, has GID ::ffff:10.1.2.3/16: the subnets differ"},
+        {other_subnet, "gid=3", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attempt attempt = {0};
+        unsigned char blob[TRANSPORT_ADDRESS_MOST];
+        struct verbs_address address;
+        provider_configure("mtu=1024");
+        struct provider_port *port = provider_port(0, 0, 1);
+        inet_pton(AF_INET6, "::ffff:127.0.0.1", port->gids[3].gid.raw);
+        assert_int_equal(attempt_open(&attempt, cases[i].option), STATUS_OK);
+        size_t size = transport_verbs.address(attempt.endpoint, blob);
+        assert_true(verbs_address_decode(blob, size, &address));
+        snprintf(address.host, sizeof address.host, "elsewhere");
+        cases[i].change(&address.ports[0]);
+        size = verbs_address_encode(&address, blob);
+        const char *why = transport_verbs.attach(attempt.endpoint, 1, blob, size);
+        if (cases[i].says ? !why || !strstr(why, cases[i].says) : why != NULL)
+            print_error("case %zu: %s\n", i, why ? why : "it reaches the other");
+        assert_int_equal(why != NULL, cases[i].says != NULL);
+        assert_true(!why || strstr(why, cases[i].says));
+        transport_verbs.close(attempt.endpoint);
+        provider_check();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_and_devices),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(names),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(locked_memory),
+        cmocka_unit_test(ends),
+    };
+    return cmocka_run_group_tests_name("refusals of verbs", tests, NULL, NULL);
+}
