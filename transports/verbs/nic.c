@@ -120,21 +120,23 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
     return STATUS_OK;
 }
 
-/* Tries the ports in turn, from this rank's own on. That a port is down says less than another
- * reason. */
+/* Tries the ports in turn, from this rank's own on. Of several reasons that of the first port is
+ * told, so that all ranks of a host say the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, char *reason)
 {
     enum status status = STATUS_UNAVAILABLE;
-    bool down = true, all_down = true;
-    reason[0] = '\0';
+    int told = 2 * count; /* the port that `reason` is of; plus `count` if it is down */
     for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
+        int index = (i + endpoint->base.config.local_rank) % count;
         char why[TRANSPORT_REASON_MOST];
-        status =
-            nic_open(endpoint, &nics[(i + endpoint->base.config.local_rank) % count], why, &down);
-        if (reason[0] == '\0' || (all_down && !down))
+        bool down;
+        status = nic_open(endpoint, &nics[index], why, &down);
+        index += down ? count : 0;
+        if (status == STATUS_UNAVAILABLE && index < told) {
             snprintf(reason, TRANSPORT_REASON_MOST, "%s", why);
-        all_down = all_down && down;
+            told = index;
+        }
     }
     if (status == STATUS_UNAVAILABLE && count > 1) {
         struct text text = text_after(reason, TRANSPORT_REASON_MOST);
