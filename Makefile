@@ -94,7 +94,7 @@ tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c
 provider := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/verbs/test_%,$(wildcard tests/verbs/*.c)))
 ifeq ($(verbs_found),yes)
 tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/verbs/test_*.c))
-over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers)
+over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers regions session_end)
 endif
 
 all: $(binary)

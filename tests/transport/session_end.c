@@ -1,7 +1,7 @@
 /*
- * test_session_end.c - the end of a session, over shm and over tcp: after a good one no rank closes
- * its links while another moves data, and none frees its memory while another has its links; after
- * a bad one none frees its memory at all.
+ * session_end.c - the end of a session, over every transport: after a good one no rank closes its
+ * links while another moves data, and none frees its memory while another has its links; after a
+ * bad one none frees its memory at all. Until then each endpoint has its regions.
  *
  * The ranks are threads. Transports and memory are the real ones, with hooks of this file in front
  * of connect, close and release, which note when they are called.
@@ -21,6 +21,8 @@
 #include "cli/options/resolve.h"
 #include "run/test_case.h"
 #include "session/session.h"
+
+#include "chosen.h"
 
 #include <cmocka.h> /* last: it makes a macro of fail() */
 
@@ -176,12 +178,15 @@ static void job_make(struct job *job, const char *transport, bool delays)
     assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
 }
 
-static enum status session_live(const char *transport, bool breaks)
+/* Of ranks that are threads, since hooks of one process see all of them. */
+static enum status session_live(const struct transport *transport, bool breaks)
 {
     static struct job job;
+    if (transport->unavailable())
+        skip();
     memset(&noted, 0, sizeof noted);
     noted.breaks = breaks;
-    noted.inner = transport_find(transport);
+    noted.inner = transport;
     noted.outer = *noted.inner;
     noted.outer.open = outer_open;
     noted.outer.progress = outer_progress;
@@ -189,7 +194,9 @@ static enum status session_live(const char *transport, bool breaks)
     noted.kind = *memory_kinds[0];
     noted.kind.allocate = kind_allocate;
     noted.kind.release = kind_release;
-    job_make(&job, transport, !breaks);
+    job_make(&job, transport->name, !breaks);
+    if (transport_chosen())
+        job.transports[0] = *transport_chosen();
     job.transports[0].transport = &noted.outer;
     job.memory = &noted.kind;
     job.bootstrap.as_threads = true;
@@ -230,12 +237,18 @@ static void test_bad_end(void **state)
 
 int main(void)
 {
-    char shm[] = "shm", tcp[] = "tcp";
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(test_good_end, shm),
-        cmocka_unit_test_prestate(test_good_end, tcp),
-        cmocka_unit_test_prestate(test_bad_end, shm),
-        cmocka_unit_test_prestate(test_bad_end, tcp),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct CMUnitTest list[2 * TRANSPORTS_MOST + 1] = {{0}}; /* the end has no name */
+    const struct transport_choice *chosen = transport_chosen();
+    size_t count = 0;
+    for (const struct transport *const *transport = transports; *transport; transport++) {
+        if (chosen && chosen->transport != *transport)
+            continue;
+        for (int bad = 0; bad < 2; bad++) {
+            const void *state = *transport;
+            list[count] = (struct CMUnitTest){.name = bad ? "a bad end" : "a good end",
+                                              .test_func = bad ? test_bad_end : test_good_end};
+            memcpy(&list[count++].initial_state, &state, sizeof state);
+        }
+    }
+    return cmocka_run_group_tests_name("session end", list, NULL, NULL);
 }
