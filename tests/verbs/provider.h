@@ -24,8 +24,8 @@
  *   link=ib|roce    (roce)
  *   mtu=N           active MTU in bytes (1024)
  *   down=D          device D's ports are down
- *   delay=US        a message starts at most so late (100)
- *   hold=US         a completion is withheld at most so long (50)
+ *   delay=US        a message starts at most so late (30)
+ *   hold=US         a completion is withheld at most so long (20)
  *   sges=N inline=N sends=N receives=N entries=N
  *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue pair
  *                   (4096), of a shared receive queue (32768), entries of a completion queue (65536)

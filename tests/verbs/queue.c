@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "post.h"
 
-#define BATCH_NS 65536u /* a power of two */
+#define BATCH_NS 16384u /* a power of two */
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *user,
                              struct ibv_comp_channel *channel, int vector)
