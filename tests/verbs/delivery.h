@@ -12,6 +12,8 @@ struct strict_qp;
 void wire_start(void);
 /* Waits until it has ended, if no context is open. */
 void wire_await(void);
+/* Delivers a little, in a thread that waits for something. Called without the lock. */
+void wire_help(void);
 /* The queue pair has something to deliver. */
 void wire_add(struct strict_qp *pair);
 /* It is destroyed. */

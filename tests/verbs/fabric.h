@@ -156,7 +156,8 @@ struct fabric {
     struct strict_qp *pairs[BUCKETS]; /* by number */
     uint32_t pair_number;
     struct strict_qp **active; /* have something to deliver */
-    size_t active_count, active_room;
+    _Atomic size_t active_count;
+    size_t active_room;
     struct strict_id *ids; /* of librdmacm */
     int channels;
     struct strict_mr **regions; /* by key >> 8 */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "delivery.h"
 #include "device.h"
 #include "fabric.h"
 #include "memory.h"
@@ -119,6 +120,8 @@ int queue_poll(struct ibv_cq *base, int most, struct ibv_wc *wc)
     race_hide();
     uint64_t ready = atomic_load(&cq->ready);
     bool none = ready == NEVER || ready > fabric_now();
+    if (none)
+        wire_help();
     race_show();
     if (none || most < 1)
         return 0;
