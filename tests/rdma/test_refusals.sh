@@ -57,12 +57,19 @@ library=$(ldconfig -p | awk '/libibverbs\.so\.1 / { print $NF; exit }')
 wrapper=(unshare -m sh -c "mount --bind /dev/null '$(readlink -f "$library")' && exec \"\$@\"" without)
 refused "libibverbs.so.1 cannot be loaded \(.*\): install it \(Debian: libibverbs1 and ibverbs-providers; RHEL: libibverbs\)" \
     -x verbs
+library=$(ldconfig -p | awk '/librdmacm\.so\.1 / { print $NF; exit }')
+wrapper=(unshare -m sh -c "mount --bind /dev/null '$(readlink -f "$library")' && exec \"\$@\"" without)
+refused "connect=rdmacm needs another library: librdmacm.so.1 cannot be loaded \(.*\): install it \(Debian: librdmacm1; RHEL: librdmacm\)" \
+    -x verbs:nic=rxe0:connect=rdmacm
 wrapper=(unshare -m sh -c 'mount -t tmpfs none /etc/libibverbs.d && exec "$@"' without)
 refused "libibverbs has no provider for NIC rxe0:1: install it \(Debian: ibverbs-providers;" -x verbs
 
 # ---- devices that a container does not have, or that a user may not open ----
 
 wrapper=(setpriv --reuid 1 --regid 1 --clear-groups)
+on_root chmod 0 /dev/infiniband/rdma_cm
+refused "\(connect=rdmacm\): .*; load rdma_ucm, and give this user or container access to /dev/infiniband/rdma_cm" \
+    -x verbs:nic=rxe0:connect=rdmacm
 on_root chmod 0 /dev/infiniband/uverbs0 /dev/infiniband/uverbs1
 refused "NIC rxe0:1: no permission for /dev/infiniband/uverbs0: let this user read and write it" -x verbs:nic=rxe0
 refused "no permission for /dev/infiniband/uverbs.*nor can this host's other NIC ports \(1\)" -x verbs

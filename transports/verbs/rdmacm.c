@@ -42,6 +42,8 @@
 #define RESOLVE_MOST 3    /* of this many */
 #define BACKLOG      4096
 
+#define CM_ADVICE "load rdma_ucm, and give this user or container access to /dev/infiniband/rdma_cm"
+
 /* Addresses. */
 
 /* The IPv4 address that the GID maps, and `number` as its port; false: it maps none. */
@@ -71,8 +73,7 @@ static enum status rail_listen(struct verbs_rail *rail, char *reason)
         return STATUS_OK;
     }
     snprintf(reason, TRANSPORT_REASON_MOST,
-             "NIC %s cannot listen for connections (connect=rdmacm): %s; load rdma_ucm, and give "
-             "this user or container access to /dev/infiniband/rdma_cm",
+             "NIC %s cannot listen for connections (connect=rdmacm): %s; " CM_ADVICE,
              rail->port.name, strerror(errno));
     return STATUS_UNAVAILABLE;
 }
@@ -91,13 +92,15 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
     if (!cm_is_wanted(endpoint))
         return STATUS_OK;
     const char *why = verbs_library_load_cm();
-    if (!why) {
-        endpoint->cm = rdma_create_event_channel();
-        why = endpoint->cm ? NULL : strerror(errno);
-    }
     if (why) {
+        snprintf(reason, TRANSPORT_REASON_MOST, "connect=rdmacm needs another library: %s", why);
+        return STATUS_UNAVAILABLE;
+    }
+    endpoint->cm = rdma_create_event_channel();
+    if (!endpoint->cm) {
         snprintf(reason, TRANSPORT_REASON_MOST,
-                 "librdmacm cannot connect queue pairs (connect=rdmacm): %s", why);
+                 "librdmacm cannot connect queue pairs (connect=rdmacm): %s; " CM_ADVICE,
+                 strerror(errno));
         return STATUS_UNAVAILABLE;
     }
     int flags = fcntl(endpoint->cm->fd, F_GETFL);
