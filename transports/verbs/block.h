@@ -6,10 +6,10 @@
 
 #include "transports/verbs/verbs.h"
 
-/* The end of a slot, where the receiver polls: the number of the slot's use from 1, and the bytes
- * of the message. */
+/* The end of a slot, where the receiver polls: the bytes of the message, and the number of the
+ * slot's use from 1. The number lies behind all else: Soft-RoCE may copy a word byte by byte. */
 struct verbs_trailer {
-    uint64_t word; /* number (32 bits) | bytes (32) */
+    uint64_t word; /* bytes (low 32 bits) | number (high 32) */
 };
 
 #define VERBS_ALIGNMENT 16 /* of the bytes in a slot: of an element of any type */

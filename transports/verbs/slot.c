@@ -38,7 +38,7 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
                     out->slots_sent % theirs->slots * verbs_slot_stride(theirs);
     cursor_gather(from, room, bytes);
     if (out->peer_polls) {
-        struct verbs_trailer trailer = {(uint64_t)bytes << 32 | (out->slots_sent + 1)};
+        struct verbs_trailer trailer = {(uint64_t)(out->slots_sent + 1) << 32 | bytes};
         memset(room + bytes, 0, whole - sizeof trailer - bytes);
         memcpy(room + whole - sizeof trailer, &trailer, sizeof trailer);
     }
@@ -65,9 +65,9 @@ const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
     const char *slot = lane->block + verbs_slots_at(grants) + index * verbs_slot_stride(grants);
     if (in->polls) {
         uint64_t word = verbs_word_read(slot + verbs_trailer_at(grants));
-        if ((uint32_t)word != in->slots_taken + 1)
+        if (word >> 32 != in->slots_taken + 1)
             return NULL;
-        *bytes = word >> 32;
+        *bytes = (uint32_t)word;
     } else {
         if (in->slots_arrived == in->slots_taken)
             return NULL;
