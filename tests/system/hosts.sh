@@ -169,10 +169,10 @@ link_route() { # link_route add|del I J: a route from I to J that leads nowhere
 host_unplug() { ip link set "lan0-$1" down && ip link set "lan1-$1" down; }
 host_plug() { ip link set "lan0-$1" up && ip link set "lan1-$1" up; }
 
-# meet "HOSTS" OPTION...: runs a job whose rank r is on the r-th of these hosts and checks that all ranks succeed. The
-# output of rank 0 is in $scratch/0.out, its JSON in $hosts_json.
+# launch "HOSTS" OPTION...: starts a job whose rank r is on the r-th of these hosts, and is called r for `ended`. The JSON of
+# rank 0 will be in $hosts_json.
 hosts_json=$scratch/met.json hosts_port=7000 hosts_patience=20 # its --timeout
-meet() {
+launch() {
     local dealt rank as
     read -ra dealt <<<"$1"
     hosts_port=$((hosts_port + 1))
@@ -182,6 +182,13 @@ meet() {
         start "$rank" "${as[@]}" "$CCTEST" "${@:2}" --json "$hosts_json" --timeout "$hosts_patience" \
             --rendezvous "h${dealt[0]}:$hosts_port" --rank "$rank" --world "${#dealt[@]}"
     done
+}
+
+# meet "HOSTS" OPTION...: launches a job and checks that all ranks succeed. The output of rank 0 is in $scratch/0.out.
+meet() {
+    local dealt rank
+    launch "$@"
+    read -ra dealt <<<"$1"
     for rank in "${!dealt[@]}"; do ended "$rank" 0; done
 }
 
