@@ -33,7 +33,8 @@ struct verbs_round {
     struct verbs_endpoint *endpoint;
     const int *peers;
     int count, lanes;
-    size_t each; /* bytes that are exchanged with a peer */
+    struct verbs_grants grants; /* of the new lanes */
+    size_t each;                /* bytes that are exchanged with a peer */
     unsigned char *mine, *theirs;
 };
 
@@ -80,9 +81,9 @@ static void lane_free(struct verbs_lane *lane)
     free(lane);
 }
 
-static bool lane_allocate(struct verbs_endpoint *endpoint, struct verbs_lane *lane, int paths)
+static bool lane_allocate(struct verbs_lane *lane, int paths)
 {
-    const struct verbs_grants *grants = &endpoint->grants;
+    const struct verbs_grants *grants = &lane->grants;
     lane->queues = calloc((size_t)paths, sizeof *lane->queues);
     lane->out.staged = calloc(grants->slots, sizeof *lane->out.staged);
     lane->in.slot_lengths = calloc(grants->slots, sizeof *lane->in.slot_lengths);
@@ -98,12 +99,16 @@ static void channel_init(struct channel *channel, struct verbs_endpoint *endpoin
                                 .sends = sends};
 }
 
-static enum status lane_create(struct verbs_endpoint *endpoint, struct verbs_peer *peer, int number,
+/* The peer's next lane. */
+static enum status lane_create(const struct verbs_round *round, struct verbs_peer *peer,
                                char *block, uint32_t depth)
 {
+    struct verbs_endpoint *endpoint = round->endpoint;
     struct verbs_lane *lane = calloc(1, sizeof *lane);
-    int paths = paths_of(endpoint, peer);
-    if (!lane || !lane_allocate(endpoint, lane, paths)) {
+    int number = peer->lane_count, paths = paths_of(endpoint, peer);
+    if (lane)
+        lane->grants = round->grants;
+    if (!lane || !lane_allocate(lane, paths)) {
         lane_free(lane);
         return fail(STATUS_ERROR, "out of memory for the lanes to rank %d", peer->rank);
     }
@@ -129,17 +134,16 @@ static enum status lane_create(struct verbs_endpoint *endpoint, struct verbs_pee
 
 /* Memory. */
 
-/* Registers `lanes` blocks more; they are those of endpoint->arenas then. */
-static enum status arena_make(struct verbs_endpoint *endpoint, size_t lanes)
+/* Registers so many bytes for blocks; they are those of endpoint->arenas then. */
+static enum status arena_make(struct verbs_endpoint *endpoint, size_t bytes)
 {
     struct verbs_arena *arena = calloc(1, sizeof *arena);
     if (!arena)
         return fail(STATUS_ERROR, "out of memory");
-    arena->bytes = lanes * verbs_block_bytes(&endpoint->grants);
+    arena->bytes = bytes;
     arena->base = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (arena->base == MAP_FAILED) {
-        size_t bytes = arena->bytes;
         free(arena);
         return fail(STATUS_ERROR, "no memory for %zu bytes of slots: %s", bytes, strerror(errno));
     }
@@ -167,7 +171,7 @@ static size_t round_count(const struct verbs_round *round, uint32_t *queues, uin
                 int mine, theirs;
                 path_rails(endpoint, peer, lane, path, &mine, &theirs);
                 queues[mine]++;
-                receives[mine] += verbs_grants_receives(&endpoint->grants, path);
+                receives[mine] += verbs_grants_receives(&round->grants, path);
             }
     }
     return lanes;
@@ -221,9 +225,11 @@ static enum status round_create(struct verbs_round *round)
 {
     struct verbs_endpoint *endpoint = round->endpoint;
     uint32_t queues[VERBS_RAILS_MOST] = {0}, receives[VERBS_RAILS_MOST] = {0}, depth;
-    if (endpoint->grants.slots == 0)
-        verbs_grants_choose(&endpoint->base.config, round->count, round->lanes, &endpoint->grants);
     size_t lanes = round_count(round, queues, receives);
+    round->grants = verbs_grants_choose(endpoint, lanes);
+    memset(queues, 0, sizeof queues);
+    memset(receives, 0, sizeof receives);
+    round_count(round, queues, receives);
     if (!room_make(endpoint, round, lanes))
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
     if (lanes == 0)
@@ -232,13 +238,13 @@ static enum status round_create(struct verbs_round *round)
     if (status == STATUS_OK)
         status = rails_prepare(endpoint, queues, receives, &depth);
     if (status == STATUS_OK)
-        status = arena_make(endpoint, lanes);
+        status = arena_make(endpoint, lanes * verbs_block_bytes(&round->grants));
     char *block = status == STATUS_OK ? endpoint->arenas->base : NULL;
     for (int i = 0; status == STATUS_OK && i < round->count; i++) {
         struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
         while (status == STATUS_OK && peer->lane_count < round->lanes) {
-            status = lane_create(endpoint, peer, peer->lane_count, block, depth);
-            block += verbs_block_bytes(&endpoint->grants);
+            status = lane_create(round, peer, block, depth);
+            block += verbs_block_bytes(&round->grants);
         }
         if (!tick_on(endpoint->base.config.tick))
             return STATUS_INTERRUPTED;
@@ -270,7 +276,7 @@ static bool round_encode(struct verbs_round *round, int fresh[])
     for (int i = 0; i < round->count; i++) {
         struct verbs_endpoint *endpoint = round->endpoint;
         const struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
-        const struct verbs_grants *grants = &endpoint->grants;
+        const struct verbs_grants *grants = &round->grants;
         size_t begin = bytes.size;
         bytes_put_u32(&bytes, grants->slots);
         bytes_put_u32(&bytes, grants->slot_bytes);

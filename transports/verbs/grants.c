@@ -5,8 +5,8 @@
 
 #include "transports/verbs/block.h"
 
-#define NODE_BYTES ((size_t)192 << 20) /* of slots and staging, all ranks of a host together */
-#define RECEIVES   12000               /* of all lanes on a rail */
+#define NODE_BYTES    ((size_t)192 << 20) /* of slots and staging, all ranks of a host together */
+#define RECEIVES_MOST ((size_t)16384)     /* of the new lanes on a rail */
 
 #define SLOT_LEAST      64 /* holds an element of any type */
 #define SLOT_BYTES_MOST ((size_t)1 << 29)
@@ -36,26 +36,40 @@ static bool shrink(const struct transport_config *config, struct verbs_grants *g
     return true;
 }
 
-void verbs_grants_choose(const struct transport_config *config, int peers, int lanes,
-                         struct verbs_grants *grants)
+/* The receives that the rail with the fewest has left for new lanes. */
+static size_t receives_left(const struct verbs_endpoint *endpoint)
 {
-    size_t total = (size_t)peers * (size_t)lanes;
-    size_t share = NODE_BYTES / (size_t)(config->local_ranks > 1 ? config->local_ranks : 1);
-    *grants = wanted;
-    if (config->slots)
-        grants->slots = (uint32_t)config->slots;
-    if (config->slot_bytes)
-        grants->slot_bytes =
-            (uint32_t)(config->slot_bytes < SLOT_LEAST ? SLOT_LEAST : config->slot_bytes);
-    while (total * verbs_block_bytes(grants) > share && shrink(config, grants))
-        ;
-    while (total * verbs_grants_receives(grants, 0) > RECEIVES &&
-           grants->segments > least.segments) {
-        grants->segments /= 2;
-        grants->offers = grants->offers > least.offers ? grants->offers / 2 : grants->offers;
-        if (!config->slots && grants->slots > least.slots)
-            grants->slots /= 2;
+    size_t left = RECEIVES_MOST;
+    for (int i = 0; i < endpoint->rail_count; i++) {
+        const struct verbs_rail *rail = &endpoint->rails[i];
+        size_t of_rail =
+            rail->srq ? rail->receives_most - rail->receives : (size_t)rail->device.max_srq_wr;
+        left = of_rail < left ? of_rail : left;
     }
+    return left;
+}
+
+struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    struct verbs_grants grants = wanted;
+    size_t share = NODE_BYTES / (size_t)(config->local_ranks > 1 ? config->local_ranks : 1);
+    size_t receives = receives_left(endpoint);
+    if (config->slots)
+        grants.slots = (uint32_t)config->slots;
+    if (config->slot_bytes)
+        grants.slot_bytes =
+            (uint32_t)(config->slot_bytes < SLOT_LEAST ? SLOT_LEAST : config->slot_bytes);
+    while (lanes * verbs_block_bytes(&grants) > share && shrink(config, &grants))
+        ;
+    while (lanes * verbs_grants_receives(&grants, 0) > receives &&
+           grants.segments > least.segments) {
+        grants.segments /= 2;
+        grants.offers = grants.offers > least.offers ? grants.offers / 2 : grants.offers;
+        if (!config->slots && grants.slots > least.slots)
+            grants.slots /= 2;
+    }
+    return grants;
 }
 
 static bool count_valid(uint32_t count)

@@ -6,10 +6,9 @@
 
 #include "transports/verbs/verbs.h"
 
-/* Chooses grants for `lanes` lanes to each of `peers` peers: as much as is fast, within this rank's
- * share of the host's memory for slots and of the NIC's receives. --slots and --slot-size prevail. */
-void verbs_grants_choose(const struct transport_config *config, int peers, int lanes,
-                         struct verbs_grants *grants);
+/* For `lanes` new lanes: as much as is fast, within this rank's share of the host's memory for slots
+ * and within the receives that its NICs have left. --slots and --slot-size prevail. */
+struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes);
 
 /* Receives that path number `path` of a lane may take at a time. */
 uint32_t verbs_grants_receives(const struct verbs_grants *grants, int path);

@@ -18,8 +18,9 @@ bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length)
 
 struct verbs_lane *verbs_lane_of(const struct channel *channel)
 {
-    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)channel->endpoint;
-    return endpoint->peers[channel->peer].lanes[channel->lane];
+    size_t offset = channel->sends ? offsetof(struct verbs_lane, out.base)
+                                   : offsetof(struct verbs_lane, in.base);
+    return (struct verbs_lane *)((uintptr_t)channel - offset);
 }
 
 struct verbs_queue *verbs_queue_of(const struct channel *channel)
@@ -40,17 +41,15 @@ enum status verbs_too_long(const struct channel *channel)
 
 size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element)
 {
-    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)out->base.endpoint;
-    size_t most = out->grants.slot_bytes < endpoint->grants.slot_bytes
-                      ? out->grants.slot_bytes
-                      : endpoint->grants.slot_bytes;
+    uint32_t theirs = out->grants.slot_bytes, own = verbs_lane_of(&out->base)->grants.slot_bytes;
+    size_t most = theirs < own ? theirs : own;
     return most - most % element;
 }
 
 bool verbs_staging_is_free(const struct verbs_sender *out)
 {
-    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)out->base.endpoint;
-    const struct verbs_staged *staged = &out->staged[out->staging_next % endpoint->grants.slots];
+    const struct verbs_grants *grants = &verbs_lane_of(&out->base)->grants;
+    const struct verbs_staged *staged = &out->staged[out->staging_next % grants->slots];
     return !staged->queue || verbs_queue_is_past(staged->queue, staged->position);
 }
 
@@ -58,7 +57,7 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *que
                          uint32_t position)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
-    const struct verbs_grants *grants = &queue->rail->endpoint->grants;
+    const struct verbs_grants *grants = &lane->grants;
     uint32_t index = out->staging_next % grants->slots;
     if (!verbs_staging_is_free(out))
         return NULL;
@@ -70,7 +69,7 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *que
 enum status verbs_credits_return(struct verbs_receiver *in)
 {
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
-    const struct verbs_grants *grants = &((const struct verbs_endpoint *)in->base.endpoint)->grants;
+    const struct verbs_grants *grants = &lane->grants;
     uint32_t slots = in->slots_taken - in->slots_returned;
     uint32_t segments = in->segments_taken - in->segments_returned;
     if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)

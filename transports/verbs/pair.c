@@ -61,10 +61,9 @@ enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth)
     queue->qp = pair_try(queue, depth, &queue->inline_most);
     if (!queue->qp)
         return pair_failed(queue, "create a queue pair", errno);
-    const struct verbs_grants *grants = &rail->endpoint->grants;
     queue->depth = depth;
     queue->work = calloc(depth, sizeof *queue->work);
-    queue->arrived = calloc(grants->segments, sizeof *queue->arrived);
+    queue->arrived = calloc(queue->lane->grants.segments, sizeof *queue->arrived);
     if (!queue->work || !queue->arrived || !verbs_rail_enter(rail, queue))
         return fail(STATUS_ERROR, "out of memory for a queue pair");
     rail->completions += depth;

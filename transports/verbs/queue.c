@@ -226,7 +226,7 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
 {
     struct verbs_lane *lane = queue->lane;
     struct verbs_receiver *in = &lane->in;
-    const struct verbs_grants *grants = &queue->rail->endpoint->grants;
+    const struct verbs_grants *grants = &lane->grants;
     uint32_t bytes = word & VERBS_NOTICE_MOST;
     switch (word >> 30) {
     case VERBS_NOTICE_SLOT:

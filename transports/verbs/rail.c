@@ -19,7 +19,7 @@
 #include "transports/verbs/queue.h"
 #include "transports/verbs/refusal.h"
 
-#define RECEIVES_LEAST   1024 /* entries of a shared receive queue, if the device has so many */
+#define RECEIVES_LEAST   8192 /* entries of a shared receive queue, if the device has so many */
 #define SENDS_LEAST      4096 /* and as many completions of sends */
 #define REGISTER_SECONDS 10.0 /* that a registration may take, and one more for each GiB */
 

@@ -146,11 +146,10 @@ static bool may_lock(size_t bytes)
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
-    struct verbs_grants grants;
+    struct verbs_grants grants = verbs_grants_choose(endpoint, 1);
     size_t buffers = 0;
     for (int i = 0; i < config->region_count && config->copy != COPY_BCOPY; i++)
         buffers += config->regions[i].bytes;
-    verbs_grants_choose(config, 1, 1, &grants);
     size_t rails = (size_t)endpoint->rail_count;
     size_t bytes = rails * (buffers + verbs_block_bytes(&grants));
     if (may_lock(bytes))

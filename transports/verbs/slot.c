@@ -27,7 +27,7 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
     struct verbs_queue *queue = verbs_queue_of(&out->base);
-    const struct verbs_grants *theirs = &out->grants, *own = &queue->rail->endpoint->grants;
+    const struct verbs_grants *theirs = &out->grants, *own = &lane->grants;
     struct verbs_chain chain;
     char inline_room[INLINE_MOST];
     size_t at = verbs_payload_at(theirs, bytes);
@@ -60,7 +60,7 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
 const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
 {
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
-    const struct verbs_grants *grants = &((const struct verbs_endpoint *)in->base.endpoint)->grants;
+    const struct verbs_grants *grants = &lane->grants;
     uint32_t index = in->slots_taken % grants->slots;
     const char *slot = lane->block + verbs_slots_at(grants) + index * verbs_slot_stride(grants);
     if (in->polls) {

@@ -241,6 +241,7 @@ struct verbs_lane {
     struct verbs_receiver in;
     struct verbs_peer *peer;
     int number;
+    struct verbs_grants grants; /* of this rank, for `block` */
     char *block;
     const struct verbs_arena *arena; /* where the block lies */
     int queue_count;
@@ -273,7 +274,6 @@ struct verbs_endpoint {
     struct rdma_event_channel *cm; /* connect=rdmacm; else NULL */
     struct verbs_peer *peers;      /* by rank */
     struct verbs_arena *arenas;
-    struct verbs_grants grants;
     uint8_t patience, retries; /* of a queue pair: it tries so often, for 4.096 us * 2^patience */
     struct channel **active;   /* channels with transfers posted; room for all */
     int active_count, channel_count;

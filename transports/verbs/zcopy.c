@@ -34,7 +34,7 @@ static size_t smaller(size_t a, size_t b)
 
 static const struct verbs_grants *grants_of(const struct channel *channel)
 {
-    return &((const struct verbs_endpoint *)channel->endpoint)->grants;
+    return &verbs_lane_of(channel)->grants;
 }
 
 /* Entries of the peer's ring, into which this rank writes offers. */
