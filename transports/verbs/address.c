@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <netpacket/packet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,28 +62,37 @@ static int gids_list(const struct verbs_rail *rail, struct ibv_gid_entry *entrie
     return kept > 0 ? kept : gids_read(rail, entries);
 }
 
-/* iWARP has no GIDs, or MAC addresses in their place. The IPv4 address by which librdmacm reaches
- * the port stands here as RoCE maps it; without one the GID stays. */
-static void gid_from_interface(struct verbs_rail *rail)
+/* The network interface whose MAC address begins the GID; NULL: none. */
+static const char *gid_interface(const union ibv_gid *gid, const struct ifaddrs *list)
 {
-    struct gid_entry table[GID_TABLE_MOST];
+    for (; list; list = list->ifa_next) {
+        const struct sockaddr_ll *address = (const void *)list->ifa_addr;
+        if (address && address->sll_family == AF_PACKET && address->sll_halen == 6 &&
+            memcmp(address->sll_addr, gid->raw, 6) == 0)
+            return list->ifa_name;
+    }
+    return NULL;
+}
+
+static void gid_from_interface(union ibv_gid *gid)
+{
     struct ifaddrs *list;
-    int count = gid_table_read("/sys", ibv_get_device_name(rail->context->device),
-                               rail->port_number, table, GID_TABLE_MOST);
-    if (count == 0 || getifaddrs(&list) != 0)
+    if (getifaddrs(&list) != 0)
         return;
-    for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
-        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET ||
-            strcmp(one->ifa_name, table[0].netdev) != 0)
-            continue;
+    const char *name = gid_interface(gid, list);
+    for (const struct ifaddrs *one = list; name && one; one = one->ifa_next) {
         const struct sockaddr_in *address = (const void *)one->ifa_addr;
-        rail->port.gid = (union ibv_gid){.raw = {[10] = 255, [11] = 255}};
-        memcpy(rail->port.gid.raw + 12, &address->sin_addr, 4);
+        if (!address || address->sin_family != AF_INET || strcmp(one->ifa_name, name) != 0)
+            continue;
+        *gid = (union ibv_gid){.raw = {[10] = 255, [11] = 255}};
+        memcpy(gid->raw + 12, &address->sin_addr, 4);
         break;
     }
     freeifaddrs(list);
 }
 
+/* iWARP has no GIDs, and shows MAC addresses in their place. port.gid is the IPv4 address by which
+ * librdmacm reaches the port, as RoCE maps it. If it has none, the MAC address stays. */
 static void gid_for_iwarp(struct verbs_rail *rail)
 {
     struct ibv_gid_entry entries[GID_TABLE_MOST];
@@ -91,8 +101,8 @@ static void gid_for_iwarp(struct verbs_rail *rail)
         i++;
     if (i < count)
         rail->port.gid = entries[i].gid;
-    else
-        gid_from_interface(rail);
+    else if (ibv_query_gid(rail->context, rail->port_number, 0, &rail->port.gid) == 0)
+        gid_from_interface(&rail->port.gid);
 }
 
 static bool gid_choose(struct verbs_rail *rail, char *reason)
@@ -153,12 +163,12 @@ bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting 
     port->link_layer = rail->attr.link_layer;
     port->mtu = (uint8_t)rail->attr.active_mtu;
     port->lid = rail->attr.lid;
-    if (given || !roce || port->iwarp)
+    if (port->iwarp)
+        gid_for_iwarp(rail);
+    else if (given || !roce)
         good = gid_take(rail, settings[VERBS_GID].number, reason);
     else
         good = gid_choose(rail, reason);
-    if (good && port->iwarp)
-        gid_for_iwarp(rail);
     port->prefix = gid_prefix(&port->gid);
     /* iWARP has no partitions, and some RoCE drivers an empty table. */
     if (good && !port->iwarp && (!roce || settings[VERBS_PKEY].given))
