@@ -58,7 +58,7 @@ static inline void pair_begin(struct rank *me, struct world *world, int number)
     world->config.witness = &pair_of(me)->witness;
     me->number = number;
     me->region.fd = -1;
-    me->deadline = clock_seconds() + WORLD_SECONDS;
+    me->deadline = clock_seconds() + world_seconds();
     log_init(&me->log, number, 0);
     log_attach(&me->log);
     rank_open(me);

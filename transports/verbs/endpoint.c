@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "transports/transports.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/channel.h"
@@ -223,11 +224,12 @@ static const char *verbs_attach(struct endpoint *base, int rank, const void *blo
     for (int k = 0; !why && k < peer->address.rail_count; k++)
         if (endpoint->cm && !peer->address.ports[k].cm_port)
             why = "the other rank does not listen for connections: give all the same connect=";
+    /* Paths go round the rails of both ends together, so these pairs of rails meet. */
+    int step = (int)common_divisor(endpoint->rail_count, peer->address.rail_count);
     for (int i = 0; !why && i < endpoint->rail_count; i++)
-        for (int k = 0; !why && k < peer->address.rail_count; k++)
-            if (!endpoint->matches || i == k)
-                why = verbs_port_compare(&endpoint->rails[i], &peer->address.ports[k],
-                                         peer->address.host, endpoint->settings, endpoint->reason);
+        for (int k = i % step; !why && k < peer->address.rail_count; k += step)
+            why = verbs_port_compare(&endpoint->rails[i], &peer->address.ports[k],
+                                     peer->address.host, endpoint->settings, endpoint->reason);
     return why;
 }
 
