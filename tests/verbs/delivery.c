@@ -21,6 +21,16 @@
 #define RETRY_NS   200000u
 #define STEP_BYTES 65536u /* placed at most, before another thread may have the lock */
 
+/* After their deregistration, the memory of the entries is the program's again. */
+static void regions_touched(struct strict_qp *pair, const struct ibv_sge *sges, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct strict_mr *region = memory_of(sges[i].lkey);
+        if (region)
+            place_release(pair, &region->race);
+    }
+}
+
 static void request_unlink(struct strict_qp *pair, struct strict_request *request)
 {
     pair->first = request->next;
@@ -133,6 +143,7 @@ static void request_complete_early(struct strict_qp *pair, struct strict_request
             violation("the source of request %lu of queue pair %u changed before it was sent",
                       (unsigned long)request->number, pair->base.qp_num);
         place_snapshot(pair, request, data);
+        regions_touched(pair, request->sges, request->sge_count);
         request_release(request);
         request->data = data;
         request->copied = true;
@@ -190,6 +201,7 @@ static bool message_receive(struct strict_qp *pair, struct strict_qp *peer, uint
     }
     if (wc.status == IBV_WC_SUCCESS && is_send(request))
         place_scatter(pair, request, receive->sges, receive->sge_count);
+    regions_touched(pair, receive->sges, receive->sge_count);
     struct strict_completion *made = completion_make(peer, &wc, 0);
     if (made)
         place_release(pair, &made->race);
@@ -216,6 +228,8 @@ static void request_finish(struct strict_qp *pair, struct strict_qp *peer, uint6
         request->checksum = memory_checksum(request->sges, request->sge_count);
     fabric.counts.delivered++;
     fabric.counts.bytes += request->length;
+    if (!request->copied)
+        regions_touched(pair, request->sges, request->sge_count);
     request_unlink(pair, request);
     if (request->early) {
         request_free(request);
@@ -266,6 +280,7 @@ static bool request_place(struct strict_qp *pair, struct strict_qp *peer,
         place_piece(pair, request, to, ordered);
         fabric.counts.pieces++;
     }
+    place_release(pair, &region->race);
     if (request->placed < request->pieces && fabric_random(4) == 0) /* torn for a while */
         request->due = fabric_now() + fabric_random((uint64_t)fabric.config.delay * 1000 + 1);
     return true;

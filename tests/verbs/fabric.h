@@ -63,6 +63,7 @@ struct strict_mr {
     int access;
     int users;   /* requests that name it and are not complete */
     bool mapped; /* from a descriptor */
+    char race;   /* what was done to it is known to whoever deregisters it */
 };
 
 /* A completion, withheld until `ready`. */

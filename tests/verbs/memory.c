@@ -156,6 +156,7 @@ int ibv_dereg_mr(struct ibv_mr *base)
         uintptr_t data = (uintptr_t)region->data & ~(uintptr_t)4095;
         munmap((void *)data, base->length + ((uintptr_t)region->data - data));
     }
+    race_acquire(&region->race);
     fabric.regions[base->handle] = NULL;
     ((struct strict_pd *)base->pd)->users--;
     context_of(base->context)->pinned -= base->length;
