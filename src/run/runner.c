@@ -167,7 +167,8 @@ static enum status runner_run(struct runner *runner, struct executor *executor)
     return status;
 }
 
-/* Passes the barrier of this host. */
+/* Passes the barrier of this host. What this rank has sent may fail meanwhile, and the ranks that it
+ * waits for may wait for just that. */
 static enum status runner_meet_node(struct runner *runner)
 {
     struct node_barrier *node_barrier = &runner->start_barrier.node_barrier;
@@ -176,10 +177,11 @@ static enum status runner_meet_node(struct runner *runner)
     node_barrier_arrive(node_barrier);
     for (long idle = 0; status == STATUS_OK && !node_barrier_passed(node_barrier);) {
         status = runner_idle(runner, ++idle, &due);
-        if (due)
-            runner_show_wait(
-                runner,
-                position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));
+        if (!due || status != STATUS_OK)
+            continue;
+        runner_show_wait(
+            runner, position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));
+        status = links_check(runner->links);
     }
     progress_advance(runner->progress);
     if (status == STATUS_OK)

@@ -332,12 +332,18 @@ static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
     return STATUS_OK;
 }
 
+/* Polls, too: a rank that waits in eager_move() looks at slots only, and would not see that a
+ * request has failed. */
 static enum status verbs_check(struct endpoint *base)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
     enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
-        status = verbs_rail_check(&endpoint->rails[i]);
+    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
+        if (endpoint->rails[i].cq)
+            status = verbs_rail_poll(&endpoint->rails[i]);
+        if (status == STATUS_OK)
+            status = verbs_rail_check(&endpoint->rails[i]);
+    }
     for (int i = 0; status == STATUS_OK && i < endpoint->active_count; i++)
         status = peer_check(endpoint, endpoint->active[i]->peer);
     verbs_stalls_note(endpoint);
