@@ -155,7 +155,7 @@ culprit: $(binary)
 
 # Fuzz targets (tests/fuzz/fuzz.h) need AddressSanitizer. The driver is not instrumented.
 fuzz_shared := $(addprefix $(BUILD)/tests/fuzz/,common.o $(if $(libfuzzer),,driver.o))
-fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c,$(wildcard tests/fuzz/*.c)))
+fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c $(if $(verbs_found),,%/verbs.c),$(wildcard tests/fuzz/*.c)))
 $(BUILD)/tests/fuzz/driver.o: flags := $(filter-out -fsanitize-coverage=%,$(flags))
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
