@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "transports/verbs/port.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/refusal.h"
 
@@ -120,15 +121,35 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
     return STATUS_OK;
 }
 
-/* Tries the ports in turn, from this rank's own on. Of several reasons that of the first port is
- * told, so that all ranks of a host say the same, and rather another one than that a port is down. */
+/* Fills `order` with the indices of the ports: nearest to this thread's cores first. Among equally
+ * near ones the ranks of a host take turns. */
+static void nics_order(const struct verbs_nic *nics, int count, int local_rank, int *order)
+{
+    const char *names[NICS_MOST] = {NULL};
+    uint64_t distances[NICS_MOST];
+    int near[NICS_MOST];
+    for (int i = 0; i < count; i++)
+        names[i] = nics[i].name;
+    ports_by_nearness(PORT_SYSFS, names, count, NULL, near, distances);
+    for (int begin = 0, end = 0; begin < count; begin = end) {
+        while (end < count && distances[near[end]] == distances[near[begin]])
+            end++;
+        for (int i = begin; i < end; i++)
+            order[i] = near[begin + (i - begin + local_rank) % (end - begin)];
+    }
+}
+
+/* Tries the ports in turn, the nearest first. Of several reasons that of the first port of the host
+ * is told, so that all its ranks say the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, char *reason)
 {
     enum status status = STATUS_UNAVAILABLE;
     int told = 2 * count; /* the port that `reason` is of; plus `count` if it is down */
+    int order[NICS_MOST];
+    nics_order(nics, count, endpoint->base.config.local_rank, order);
     for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
-        int index = (i + endpoint->base.config.local_rank) % count;
+        int index = order[i];
         char why[TRANSPORT_REASON_MOST];
         bool down;
         status = nic_open(endpoint, &nics[index], why, &down);
