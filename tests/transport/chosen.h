@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "cli/options/transports.h"
 #include "run/job.h"
 #include "transport/transport.h"

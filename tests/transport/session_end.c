@@ -6,25 +6,12 @@
  * The ranks are threads. Transports and memory are the real ones, with hooks of this file in front
  * of connect, close and release, which note when they are called.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "bootstrap/local.h"
-#include "cli/options/resolve.h"
 #include "run/test_case.h"
-#include "session/session.h"
-
 #include "chosen.h"
-
-#include <cmocka.h> /* last: it makes a macro of fail() */
+#include "session_of.h"
 
 #define RANKS    3
 #define LATE_US  "60000" /* rank 2 begins each iteration so late */
@@ -132,50 +119,15 @@ static void kind_release(struct region *region)
     *region = (struct region){.fd = -1};
 }
 
-/* No table. */
-static void begin_ignore(struct report *report, const struct job *job,
-                         const struct participants *participants)
-{
-    (void)report, (void)job, (void)participants;
-}
-static void connected_ignore(struct report *report, const struct job *job,
-                             const struct connectivity *connectivity)
-{
-    (void)report, (void)job, (void)connectivity;
-}
-static void result_ignore(struct report *report, const struct job *job, const struct result *result)
-{
-    (void)report, (void)job, (void)result;
-}
-static void end_ignore(struct report *report, const struct job *job, const struct job_end *end)
-{
-    (void)report, (void)job, (void)end;
-}
-
 /* A broadcast along a chain of three ranks: 0 has sent all when 2 has not begun. */
-static void job_make(struct job *job, const char *transport, bool delays)
+static void broadcast_read(struct job *job, const char *transport, bool delays)
 {
-    char words[][40] = {"cctest",    "broadcast",
-                        "-a",        "chain",
-                        "-b",        "64K",
-                        "-e",        "64K",
-                        "-n",        "2",
-                        "-w",        "1",
-                        "-c",        "2",
-                        "--timeout", "10",
-                        "--np",      "3",
-                        "--bind",    "none",
-                        "--start",   "back-to-back",
-                        "-x",        "",
-                        "--inject",  "delay:rank=2:us=" LATE_US};
-    char *list[sizeof words / sizeof words[0] + 1] = {NULL};
-    int count = (int)(sizeof words / sizeof words[0]) - (delays ? 0 : 2);
-    for (int i = 0; i < count; i++)
-        list[i] = words[i];
-    snprintf(words[23], sizeof words[23], "%s", transport);
-    static struct command_line line;
-    assert_int_equal(command_line_read(count, list, NULL, &line), STATUS_OK);
-    assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
+    char text[300];
+    snprintf(text, sizeof text,
+             "broadcast -a chain -b 64K -e 64K -n 2 -w 1 -c 2 --timeout 10 --np 3 --bind none "
+             "--start back-to-back -x %s%s",
+             transport, delays ? " --inject delay:rank=2:us=" LATE_US : "");
+    job_read(job, text);
 }
 
 /* Of ranks that are threads, since hooks of one process see all of them. */
@@ -194,18 +146,13 @@ static enum status session_live(const struct transport *transport, bool breaks)
     noted.kind = *memory_kinds[0];
     noted.kind.allocate = kind_allocate;
     noted.kind.release = kind_release;
-    job_make(&job, transport->name, !breaks);
+    broadcast_read(&job, transport->name, !breaks);
     if (transport_chosen())
         job.transports[0] = *transport_chosen();
     job.transports[0].transport = &noted.outer;
     job.memory = &noted.kind;
-    job.bootstrap.as_threads = true;
-    struct report report = {.begin = begin_ignore,
-                            .connected = connected_ignore,
-                            .result = result_ignore,
-                            .end = end_ignore};
-    struct session_arguments arguments = {.job = &job, .options = "test", .report = &report};
-    enum status status = bootstrap_run_local(&job.bootstrap, session_run, &arguments);
+    struct listener listener;
+    enum status status = job_run(&job, &listener);
     assert_int_equal(noted.closed, RANKS);
     assert_false(noted.lost_regions);
     assert_true(noted.allocated >= RANKS && noted.allocated <= HELD_MOST);
