@@ -48,7 +48,8 @@ static int most_of(int a, int b)
 static int paths_of(const struct verbs_endpoint *endpoint, const struct verbs_peer *peer)
 {
     int each = endpoint->settings[VERBS_QPS].given ? (int)endpoint->settings[VERBS_QPS].number : 1;
-    int paths = each * most_of(endpoint->rail_count, peer->address.rail_count);
+    int rails = most_of(endpoint->rail_count, peer->address.rail_count);
+    int paths = each * (rails < peer->pair_count ? rails : peer->pair_count);
     return endpoint->matches ? each : paths < VERBS_PATHS_MOST ? paths : VERBS_PATHS_MOST;
 }
 
@@ -58,7 +59,7 @@ static void path_rails(const struct verbs_endpoint *endpoint, const struct verbs
 {
     int home =
         endpoint->base.config.rank < peer->rank ? endpoint->address.home : peer->address.home;
-    int number = endpoint->matches ? home : lane + path;
+    int number = endpoint->matches ? home : peer->pairs[(lane + path) % peer->pair_count];
     *mine = number % endpoint->rail_count;
     *theirs = number % peer->address.rail_count;
 }

@@ -209,6 +209,31 @@ static size_t verbs_address(struct endpoint *base, void *blob)
     return verbs_address_encode(&endpoint->address, blob);
 }
 
+/* Paths go round the rails of both ends together. Where both have as many, each pair must meet; else
+ * one end has left a NIC out, and the pairs that meet remain. Both ends find the same ones. */
+static const char *rails_pair(struct verbs_endpoint *endpoint, struct verbs_peer *peer)
+{
+    int own = endpoint->rail_count, theirs = peer->address.rail_count;
+    int all = own / (int)common_divisor(own, theirs) * theirs;
+    char first[TRANSPORT_REASON_MOST] = "";
+    peer->pair_count = 0;
+    for (int n = 0; n < all; n++) {
+        const char *why =
+            verbs_port_compare(&endpoint->rails[n % own], &peer->address.ports[n % theirs],
+                               peer->address.host, endpoint->settings, endpoint->reason);
+        if (!why)
+            peer->pairs[peer->pair_count++] = (uint8_t)n;
+        else if (own == theirs)
+            return why;
+        else if (!first[0])
+            snprintf(first, sizeof first, "%s", why);
+    }
+    if (peer->pair_count > 0)
+        return NULL;
+    snprintf(endpoint->reason, sizeof endpoint->reason, "%s", first);
+    return endpoint->reason;
+}
+
 static const char *verbs_attach(struct endpoint *base, int rank, const void *blob, size_t size)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
@@ -224,13 +249,7 @@ static const char *verbs_attach(struct endpoint *base, int rank, const void *blo
     for (int k = 0; !why && k < peer->address.rail_count; k++)
         if (endpoint->cm && !peer->address.ports[k].cm_port)
             why = "the other rank does not listen for connections: give all the same connect=";
-    /* Paths go round the rails of both ends together, so these pairs of rails meet. */
-    int step = (int)common_divisor(endpoint->rail_count, peer->address.rail_count);
-    for (int i = 0; !why && i < endpoint->rail_count; i++)
-        for (int k = i % step; !why && k < peer->address.rail_count; k += step)
-            why = verbs_port_compare(&endpoint->rails[i], &peer->address.ports[k],
-                                     peer->address.host, endpoint->settings, endpoint->reason);
-    return why;
+    return why ? why : rails_pair(endpoint, peer);
 }
 
 static void verbs_settle(struct endpoint *base)

@@ -35,14 +35,15 @@
 
 #include "transport/transport.h"
 
-#define VERBS_RAILS_MOST  8
-#define VERBS_PATHS_MOST  16 /* queue pairs of a lane */
-#define VERBS_LANES_MOST  4096
-#define VERBS_NAME_MOST   24 /* "mlx5_0:1" */
-#define VERBS_HOST_MOST   64
-#define VERBS_GATHER_MOST 16  /* pieces of one WRITE */
-#define VERBS_CREDITS     64  /* bytes of the credit line */
-#define VERBS_DEPTH       256 /* work requests of a queue pair, if its completion queue has room */
+#define VERBS_RAILS_MOST      8
+#define VERBS_RAIL_PAIRS_MOST 56 /* least common multiple of two numbers of rails */
+#define VERBS_PATHS_MOST      16 /* queue pairs of a lane */
+#define VERBS_LANES_MOST      4096
+#define VERBS_NAME_MOST       24 /* "mlx5_0:1" */
+#define VERBS_HOST_MOST       64
+#define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
+#define VERBS_CREDITS         64 /* bytes of the credit line */
+#define VERBS_DEPTH           256 /* work requests of a queue pair, if its completion queue has room */
 
 /* The values of the options behind the transport's name, by index in verbs_options[]. */
 enum verbs_option {
@@ -260,6 +261,9 @@ struct verbs_peer {
     int rank;
     bool attached;
     struct verbs_address address;
+    /* Pair n of the rails: n modulo their number, at both ends. Those that paths go round. */
+    uint8_t pairs[VERBS_RAIL_PAIRS_MOST];
+    int pair_count;
     int lane_count;
     struct verbs_lane **lanes;
 };
