@@ -21,6 +21,7 @@
 #include "device/nearness.h"
 #include "device/pci.h"
 #include "transports/verbs/gid_table.h"
+#include "transports/verbs/pause.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/port_counters.h"
 
@@ -467,6 +468,35 @@ static void test_counters(void **state)
     assert_int_equal(now.count, 0);
 }
 
+/* Which statistics the network devices of this machine have is not known; whatever they are, none
+ * comes twice, and none without a word of the list. */
+static void test_netdev(void **state)
+{
+    static const char *const any[] = {"", NULL}, *const none[] = {"no such word", NULL};
+    char **names;
+    int count = sysfs_names(&names, "/sys/class/net");
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        struct counter_list all = {0}, few = {0};
+        netdev_counters(names[i], any, &all);
+        netdev_counters(names[i], none, &few);
+        pause_counters(names[i], &few);
+        for (int k = 0; k < all.count; k++)
+            assert_true(all.counters[k].name[0] && all.counters[k].class == COUNTER_CONGESTED);
+        for (int k = 0; k < few.count; k++)
+            assert_true(strstr(few.counters[k].name, "pause") ||
+                        strstr(few.counters[k].name, "discards_phy"));
+        counter_list_free(&all);
+        counter_list_free(&few);
+    }
+    sysfs_names_free(names, count);
+    struct counter_list list = {0};
+    netdev_counters("", any, &list);
+    netdev_counters("no-such-device", any, &list);
+    netdev_counters("a name that is longer than the kernel's", any, &list);
+    assert_int_equal(list.count, 0);
+}
+
 /* ---- places ---- */
 
 static void test_distances(void **state)
@@ -504,7 +534,8 @@ int main(void)
         cmocka_unit_test(test_infiniband), cmocka_unit_test(test_roce),
         cmocka_unit_test(test_unusable),   cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_gids),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_counters),   cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_counters),   cmocka_unit_test(test_netdev),
+        cmocka_unit_test(test_distances),
     };
     int failed = cmocka_run_group_tests(tests, tree_make, tree_remove);
     device_list_free(&ports);

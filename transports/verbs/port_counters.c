@@ -4,6 +4,7 @@
  *     ports/1/counters/       of the link, as InfiniBand's specification defines them
  *     ports/1/hw_counters/    of the driver, with names of its own
  *     hw_counters/            of the driver, for the NIC
+ *     ethtool -S              pause frames of its network device
  *
  * A name that is in neither list below is passed through as COUNTER_OTHER.
  */
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "device/sysfs.h"
+#include "transports/verbs/pause.h"
 #include "transports/verbs/port.h"
 
 /* Errors, and what follows from lost packets. Not here: port_rcv_switch_relay_errors and discards,
@@ -71,9 +73,18 @@ static void folder_add(const char *folder, struct counter_list *list)
     sysfs_names_free(names, count);
 }
 
+/* The network device of the first GIDs. */
+static void netdev_read(const char *sysfs, const char *nic, int port, char netdev[16])
+{
+    netdev[0] = 0;
+    for (int i = 0; i < 4 && !netdev[0]; i++)
+        sysfs_text(netdev, 16, "%s/class/infiniband/%s/ports/%d/gid_attrs/ndevs/%d", sysfs, nic,
+                   port, i);
+}
+
 void port_counters(const char *sysfs, const char *name, struct counter_list *list)
 {
-    char nic[PORT_NIC_MOST], folder[SYSFS_PATH_MOST];
+    char nic[PORT_NIC_MOST], folder[SYSFS_PATH_MOST], netdev[16];
     int port;
     if (!port_parse(name, nic, &port))
         return;
@@ -84,4 +95,6 @@ void port_counters(const char *sysfs, const char *name, struct counter_list *lis
     folder_add(folder, list);
     snprintf(folder, sizeof folder, "%s/class/infiniband/%s/hw_counters", sysfs, nic);
     folder_add(folder, list);
+    netdev_read(sysfs, nic, port, netdev);
+    pause_counters(netdev, list);
 }

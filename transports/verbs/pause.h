@@ -1,0 +1,18 @@
+/*
+ * pause.h - the pause frames of a network device: over RoCE, Ethernet's flow control stops senders.
+ */
+#ifndef CCTEST_TRANSPORTS_VERBS_PAUSE_H
+#define CCTEST_TRANSPORTS_VERBS_PAUSE_H
+
+#include "device/counters.h"
+
+/* Adds the driver's statistics (those of `ethtool -S`) whose names hold one of `words`, ended by
+ * NULL, as COUNTER_CONGESTED. A device that is not in this network namespace, or has none, adds
+ * nothing. */
+void netdev_counters(const char *netdev, const char *const *words, struct counter_list *list);
+
+/* Pause frames, for all traffic (rx_pause_ctrl_phy) or a priority (tx_prio3_pause), and packets
+ * that the port dropped for want of buffers. */
+void pause_counters(const char *netdev, struct counter_list *list);
+
+#endif
