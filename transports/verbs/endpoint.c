@@ -30,7 +30,8 @@
 #include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
 
-#define RETRIES       7
+#define RETRIES_MOST  7
+#define RETRIES       6 /* Soft-RoCE never gives up at 7 */
 #define PATIENCE_MOST 31
 #define PATIENCE_UNIT 4.096e-6 /* seconds */
 
@@ -84,8 +85,8 @@ static const struct transport_option verbs_options[] = {
     [VERBS_RETRY] = {.name = "retry",
                      .kind = TRANSPORT_OPTION_NUMBER,
                      .values = "0..7",
-                     .most = RETRIES,
-                     .help = "how often a NIC sends again without an answer; else 7"},
+                     .most = RETRIES_MOST,
+                     .help = "how often a NIC sends again without an answer; else 6"},
     [VERBS_QPS] = {.name = "qps",
                    .kind = TRANSPORT_OPTION_NUMBER,
                    .values = "1..8",
