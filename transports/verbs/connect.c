@@ -398,7 +398,11 @@ static enum status round_run(struct verbs_round *round, int fresh[])
         status = round_exchange(round);
     if (status == STATUS_OK)
         status = round_connect(round, fresh);
-    return status == STATUS_OK ? round_ready(round, fresh) : status;
+    if (status == STATUS_OK)
+        status = round_ready(round, fresh);
+    if (status == STATUS_OK && round->endpoint->cm)
+        status = verbs_cm_greet(round->endpoint, round->peers, round->count);
+    return status;
 }
 
 enum status verbs_connect(struct endpoint *base, const int *peers, int count, int lanes)

@@ -11,6 +11,7 @@
  *     request: whose, which lane, proof     -> checks it; its queue pair is made ready
  *     checks it; its queue pair is ready    <- answer: proof
  *     establishes the connection            -> the connection is established
+ *     (both have told each other so, over the control plane)
  *     iWARP: sends the first message        -> receives it
  *
  * A request that no rank of this job can have made is rejected and counted.
@@ -192,11 +193,10 @@ static struct rdma_conn_param queue_parameters(const struct verbs_queue *queue, 
 
 static enum status queue_is_established(struct verbs_queue *queue)
 {
-    bool greets = queue->rail->port.iwarp && verbs_rank_connects(queue);
     queue->established = true;
-    if (!tick_on(queue->rail->endpoint->base.config.tick))
-        return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
-    return greets ? verbs_queue_greet(queue) : STATUS_OK;
+    return tick_on(queue->rail->endpoint->base.config.tick)
+               ? STATUS_OK
+               : fail(STATUS_ERROR, "stopped connecting, because the job has ended");
 }
 
 /* The end that connects. */
@@ -357,67 +357,97 @@ static enum status event_handle(const struct cm_event *event)
 
 /* Waiting. */
 
-static bool queue_is_connected(const struct verbs_queue *queue)
+/* What all queue pairs of a call wait for. */
+enum cm_stage { STAGE_ESTABLISHED, STAGE_GREETED };
+
+static bool queue_is_at(const struct verbs_queue *queue, enum cm_stage stage)
 {
-    bool is_greeted = !queue->rail->port.iwarp || verbs_rank_connects(queue) || queue->greeted;
-    return queue->established && is_greeted;
+    return stage == STAGE_ESTABLISHED ? queue->established
+                                      : queue->greeted || !queue->rail->port.iwarp;
 }
 
-/* One that is not connected; NULL: all are. */
-static struct verbs_queue *queue_missing(const struct verbs_endpoint *endpoint, const int *peers,
-                                         int count)
-{
-    for (int i = 0; i < count; i++) {
-        const struct verbs_peer *peer = &endpoint->peers[peers[i]];
-        for (int lane = 0; lane < peer->lane_count; lane++)
-            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
-                if (!queue_is_connected(&peer->lanes[lane]->queues[path]))
-                    return &peer->lanes[lane]->queues[path];
-    }
-    return NULL;
-}
-
-static enum status queues_begin(struct verbs_endpoint *endpoint, const int *peers, int count)
+/* The queue pairs to these peers: calls `visit` until it fails. */
+static enum status queues_visit(struct verbs_endpoint *endpoint, const int *peers, int count,
+                                enum status (*visit)(struct verbs_queue *queue))
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
         const struct verbs_peer *peer = &endpoint->peers[peers[i]];
         for (int lane = 0; lane < peer->lane_count; lane++)
-            for (int path = 0; path < peer->lanes[lane]->queue_count; path++) {
-                struct verbs_queue *queue = &peer->lanes[lane]->queues[path];
-                if (status == STATUS_OK && !queue->cm && verbs_rank_connects(queue))
-                    status = queue_resolve(queue);
-            }
+            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
+                if (status == STATUS_OK)
+                    status = visit(&peer->lanes[lane]->queues[path]);
     }
     return status;
 }
 
-/* Handles what has happened since the last call, and looks for the first messages. */
-static enum status events_handle(struct verbs_endpoint *endpoint)
+/* One that is not there yet; NULL: all are. */
+static const struct verbs_queue *queue_missing(const struct verbs_endpoint *endpoint,
+                                               const int *peers, int count, enum cm_stage stage)
+{
+    for (int i = 0; i < count; i++) {
+        const struct verbs_peer *peer = &endpoint->peers[peers[i]];
+        for (int lane = 0; lane < peer->lane_count; lane++)
+            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
+                if (!queue_is_at(&peer->lanes[lane]->queues[path], stage))
+                    return &peer->lanes[lane]->queues[path];
+    }
+    return NULL;
+}
+
+/* Handles what has happened since the last call. */
+static enum status events_handle(struct verbs_endpoint *endpoint, enum cm_stage stage)
 {
     struct cm_event event;
     enum status status = STATUS_OK;
     while (status == STATUS_OK && event_read(endpoint->cm, &event))
         status = event_handle(&event);
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
-        if (endpoint->rails[i].port.iwarp && endpoint->rails[i].cq)
+        if (stage == STAGE_GREETED && endpoint->rails[i].cq)
             status = verbs_rail_poll(&endpoint->rails[i]);
     return status;
 }
 
-enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count)
+static enum status queues_await(struct verbs_endpoint *endpoint, const int *peers, int count,
+                                enum cm_stage stage)
 {
     const struct verbs_queue *missing;
-    enum status status = queues_begin(endpoint, peers, count);
-    while (status == STATUS_OK && (missing = queue_missing(endpoint, peers, count))) {
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && (missing = queue_missing(endpoint, peers, count, stage))) {
         struct pollfd set = {.fd = endpoint->cm->fd, .events = POLLIN};
         enum tick_answer answer = tick_wait(endpoint->base.config.tick, missing->lane->peer->rank);
         if (answer == TICK_ENDED)
             return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
         if (answer == TICK_LATE)
-            return queue_failed(missing, REASON_PEER_LATE, "waits for", "it has not connected");
+            return queue_failed(missing, REASON_PEER_LATE, "waits for",
+                                stage == STAGE_ESTABLISHED ? "it has not connected"
+                                                           : "its first message has not come");
         poll(&set, 1, WAIT_MS);
-        status = events_handle(endpoint);
+        status = events_handle(endpoint, stage);
     }
     return status;
+}
+
+static enum status queue_begin(struct verbs_queue *queue)
+{
+    return queue->cm || !verbs_rank_connects(queue) ? STATUS_OK : queue_resolve(queue);
+}
+
+enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count)
+{
+    enum status status = queues_visit(endpoint, peers, count, queue_begin);
+    return status == STATUS_OK ? queues_await(endpoint, peers, count, STAGE_ESTABLISHED) : status;
+}
+
+static enum status queue_greet(struct verbs_queue *queue)
+{
+    bool greets = queue->rail->port.iwarp && verbs_rank_connects(queue) && !queue->greeted;
+    queue->greeted |= greets;
+    return greets ? verbs_queue_greet(queue) : STATUS_OK;
+}
+
+enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, int count)
+{
+    enum status status = queues_visit(endpoint, peers, count, queue_greet);
+    return status == STATUS_OK ? queues_await(endpoint, peers, count, STAGE_GREETED) : status;
 }

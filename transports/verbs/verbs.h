@@ -157,7 +157,7 @@ struct verbs_queue {
     struct rdma_cm_id *cm; /* NULL: not yet */
     int resolved;          /* how often the address was looked up */
     bool established;
-    bool greeted; /* iWARP: the end that has connected has sent its first message */
+    bool greeted; /* iWARP: the first message has been sent, or has come */
 };
 
 /* An offer, as it lies in the block of a lane. Written by its receiver in one WRITE, up to
