@@ -5,6 +5,7 @@
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
+#   make bench-rdma     verbs beside perftest, in a virtual machine (BENCH='...': options of tests/bench/perftest.py)
 #   make against        OLD=PATH: side by side with an older cctest (AGAINST: options of tests/bench/against.py)
 #   make fuzz           fuzz all input from outside (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
@@ -174,6 +175,9 @@ bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
 	    --kernels $(abspath $(BUILD))/tests/bench/kernels $(BENCH)
 
+bench-rdma: $(binary)
+	$(Q)CCTEST=$(abspath $(binary)) tests/rdma/bench.sh tests/bench/perftest.py --cctest $(abspath $(binary)) $(BENCH)
+
 against: $(binary)
 	$(Q)tests/bench/against.py $(or $(OLD),$(error give OLD=PATH, the binary to compare with)) $(abspath $(binary)) $(AGAINST)
 
@@ -203,4 +207,4 @@ clean:
 -include $(objects:.o=.d) $(provider:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check check-rdma culprit fuzzers fuzz campaign bench against grain scale install uninstall clean
+.PHONY: FORCE all tests check check-rdma culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean
