@@ -66,5 +66,18 @@ check_status 0
 job -b 64K -n 200
 check_says '^# port rxe0:1 of host h[12] counted .*(retry|duplicate|out_of_seq|seq_err)' "$table"
 check_json "$hosts_json" 'len(d["nics_sick"]) >= 1' 'd["nics_sick"][0]["name"] == "rxe0:1"'
+on_machine 1 tc qdisc del dev eth0 root
+
+# A line that fails: the NIC of the rank that lives.
+rm "$hosts_json"
+for rank in 0 1; do
+    machine_as $((rank + 1))
+    start $rank "${as[@]}" "$CCTEST" allreduce -x verbs:nic=rxe0 -b 64K -e 64K -n 9 --inject kill:rank=1:iteration=12 \
+        --json "$hosts_json" --rendezvous h1:7999 --rank $rank --world 2
+done
+ended 0 5
+check_json "$hosts_json" 'd["status"] != "ok"' 'd["results"] == []' \
+    '[(n["host"], n["name"]) for n in d["nics_unfinished"]] == [("h1", "rxe0:1")]' \
+    'd["nics_unfinished"][0]["other"]["sent_pkts"] > 0'
 machines_down
 finish
