@@ -10,6 +10,7 @@
 [ "${SIW:-}" = yes ] || skip "with SIW=yes, which builds the module siw"
 machines_ready || skip "$machines_missing"
 machine_devices=siw
+hosts_patience=60
 machines_up 2 1 2
 
 # ---- on one machine ----
