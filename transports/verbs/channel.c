@@ -77,7 +77,7 @@ static enum status receive_from_slot(struct verbs_receiver *in, struct transfer 
                                      size_t *bytes)
 {
     *bytes = 0;
-    if (in->left == 0 && !verbs_has_control_room(&in->base))
+    if (in->left == 0 && !verbs_has_credit_room(in))
         return STATUS_OK;
     if (in->left == 0)
         in->bytes = verbs_slot_arrived(in, &in->left);

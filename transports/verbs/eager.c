@@ -49,9 +49,9 @@ static enum status eager_receive(struct verbs_receiver *in, const struct transfe
     enum status status = STATUS_OK;
     for (*moved = false; status == STATUS_OK && !*moved;) {
         size_t bytes;
-        if (!in->polls || !verbs_has_control_room(&in->base))
+        if (!in->polls || !verbs_has_credit_room(in))
             status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
-        const char *slot = status == STATUS_OK && verbs_has_control_room(&in->base)
+        const char *slot = status == STATUS_OK && verbs_has_credit_room(in)
                                ? verbs_slot_arrived(in, &bytes)
                                : NULL;
         if (!slot)

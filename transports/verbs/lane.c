@@ -33,6 +33,25 @@ bool verbs_has_control_room(const struct channel *channel)
     return verbs_queue_room(verbs_queue_of(channel)) >= VERBS_RESERVE;
 }
 
+bool verbs_has_credit_room(const struct verbs_receiver *in)
+{
+    return verbs_has_control_room(&in->base) &&
+           verbs_words_are_free(verbs_queue_of(&in->base), &in->credits);
+}
+
+void verbs_credits_read(struct verbs_sender *out)
+{
+    const uint64_t *words = (const uint64_t *)verbs_lane_of(&out->base)->block;
+    for (int i = 0; i < VERBS_WORDS; i++) {
+        uint64_t word = verbs_word_read(&words[i]);
+        uint32_t slots = (uint32_t)word, segments = (uint32_t)(word >> 32);
+        if ((int32_t)(slots - out->slots_credited) > 0)
+            out->slots_credited = slots;
+        if ((int32_t)(segments - out->segments_credited) > 0)
+            out->segments_credited = segments;
+    }
+}
+
 enum status verbs_too_long(const struct channel *channel)
 {
     return fail_peer(REASON_PEER_INVALID, channel->peer,
@@ -54,7 +73,7 @@ bool verbs_staging_is_free(const struct verbs_sender *out)
 }
 
 char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
-                         uint32_t position)
+                         uint64_t position)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
     const struct verbs_grants *grants = &lane->grants;
@@ -75,12 +94,7 @@ enum status verbs_credits_return(struct verbs_receiver *in)
     if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
         return STATUS_OK;
     uint64_t word = (uint64_t)in->segments_taken << 32 | in->slots_taken;
-    bool posted;
-    enum status status = verbs_queue_write_small(verbs_queue_of(&in->base), &word, sizeof word,
-                                                 lane->out.remote, VERBS_NO_NOTICE, &posted);
-    if (posted) {
-        in->slots_returned = in->slots_taken;
-        in->segments_returned = in->segments_taken;
-    }
-    return status;
+    in->slots_returned = in->slots_taken;
+    in->segments_returned = in->segments_taken;
+    return verbs_queue_write_word(verbs_queue_of(&in->base), &in->credits, word, lane->out.remote);
 }

@@ -13,8 +13,12 @@ bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length);
 struct verbs_lane *verbs_lane_of(const struct channel *channel);
 struct verbs_queue *verbs_queue_of(const struct channel *channel);
 
-/* Is there room to post credits and offers? */
+/* Is there room to post offers and limits, and credits too? */
 bool verbs_has_control_room(const struct channel *channel);
+bool verbs_has_credit_room(const struct verbs_receiver *in);
+
+/* Sender: reads the credits that the peer has written. */
+void verbs_credits_read(struct verbs_sender *out);
 
 /* Tells the sender what has been taken, if that is half of what was granted. There is room. */
 enum status verbs_credits_return(struct verbs_receiver *in);
@@ -26,7 +30,7 @@ size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element);
  * next one is in use still. */
 bool verbs_staging_is_free(const struct verbs_sender *out);
 char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
-                         uint32_t position);
+                         uint64_t position);
 
 /* Fails: the peer sent a longer message than this rank expects. */
 enum status verbs_too_long(const struct channel *channel);

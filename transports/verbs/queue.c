@@ -85,20 +85,41 @@ enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chai
     return STATUS_OK;
 }
 
-enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data, size_t bytes,
-                                    uint64_t remote, enum verbs_notice notice, bool *posted)
+static enum status write_small(struct verbs_queue *queue, const void *data, size_t bytes,
+                               uint64_t remote, enum verbs_notice notice, bool signals)
 {
     struct verbs_chain chain;
     const struct verbs_sender *out = &queue->lane->out;
     chain.count = 0;
-    *posted = verbs_queue_room(queue) >= 2;
-    if (!*posted)
-        return STATUS_OK;
     struct ibv_send_wr *write =
         verbs_chain_add(&chain, remote, out->remote_keys[queue->remote_rail]);
     verbs_chain_gather(&chain, data, bytes, 0);
     write->send_flags = IBV_SEND_INLINE;
-    return verbs_queue_post(queue, &chain, notice, 0, NULL, false);
+    return verbs_queue_post(queue, &chain, notice, 0, NULL, signals);
+}
+
+enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verbs_offer *offer,
+                                    uint64_t remote, enum verbs_notice notice)
+{
+    return write_small(queue, offer, VERBS_OFFER_BYTES, remote, notice, false);
+}
+
+bool verbs_words_are_free(const struct verbs_queue *queue, const struct verbs_words *words)
+{
+    return words->written < VERBS_WORDS ||
+           verbs_queue_is_past(queue, words->positions[words->written % VERBS_WORDS]);
+}
+
+/* Half of the places ask for a completion, by which the other half becomes free, too. */
+enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
+                                   uint64_t value, uint64_t remote)
+{
+    uint32_t place = words->written % VERBS_WORDS;
+    enum status status = write_small(queue, &value, sizeof value, remote + place * sizeof value,
+                                     VERBS_NO_NOTICE, place % (VERBS_WORDS / 2) == 0);
+    words->written++;
+    words->positions[place] = queue->posted;
+    return status;
 }
 
 enum status verbs_queue_greet(struct verbs_queue *queue)
@@ -203,7 +224,7 @@ static void segment_completed(struct verbs_sender *out, uint32_t number)
 }
 
 /* All requests up to `position` are complete. */
-static void queue_retire(struct verbs_queue *queue, uint32_t position)
+static void queue_retire(struct verbs_queue *queue, uint64_t position)
 {
     while (!verbs_queue_is_past(queue, position + 1)) {
         const struct verbs_work *work = &queue->work[queue->retired++ % queue->depth];
@@ -260,7 +281,7 @@ static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc 
     if (!queue)
         return STATUS_OK;
     if (!(completion->wr_id & IS_RECEIVE)) {
-        queue_retire(queue, (uint32_t)completion->wr_id);
+        queue_retire(queue, completion->wr_id);
         return STATUS_OK;
     }
     uint32_t entry = (uint32_t)completion->wr_id;

@@ -30,13 +30,13 @@ struct verbs_chain {
 /* Work requests that the queue pair takes now. */
 static inline uint32_t verbs_queue_room(const struct verbs_queue *queue)
 {
-    return queue->depth - (queue->posted - queue->retired);
+    return queue->depth - (uint32_t)(queue->posted - queue->retired);
 }
 
 /* Are all requests in front of `position` complete? */
-static inline bool verbs_queue_is_past(const struct verbs_queue *queue, uint32_t position)
+static inline bool verbs_queue_is_past(const struct verbs_queue *queue, uint64_t position)
 {
-    return (int32_t)(queue->retired - position) >= 0;
+    return queue->retired >= position;
 }
 
 /* Adds a WRITE without pieces yet, to `remote` in memory with the key `key`. */
@@ -55,9 +55,15 @@ enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chai
                              enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
                              bool signals);
 
-/* Posts one WRITE of up to 128 bytes that the caller may overwrite at once. False: no room. */
-enum status verbs_queue_write_small(struct verbs_queue *queue, const void *data, size_t bytes,
-                                    uint64_t remote, enum verbs_notice notice, bool *posted);
+/* Posts an offer, which the caller may overwrite at once. There is room for two requests. */
+enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verbs_offer *offer,
+                                    uint64_t remote, enum verbs_notice notice);
+
+/* Posts a new value of a word that changes, whose places begin at `remote`. There is room, and the
+ * next place is free. */
+bool verbs_words_are_free(const struct verbs_queue *queue, const struct verbs_words *words);
+enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
+                                   uint64_t value, uint64_t remote);
 
 /* Posts the first message of the end that has connected, for which iWARP's other end waits. */
 enum status verbs_queue_greet(struct verbs_queue *queue);

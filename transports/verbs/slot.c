@@ -17,8 +17,9 @@
 bool verbs_slot_is_free(struct verbs_sender *out)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
-    uint32_t returned = (uint32_t)verbs_word_read(lane->block);
-    return out->slots_sent - returned < out->grants.slots &&
+    if (out->slots_sent - out->slots_credited >= out->grants.slots)
+        verbs_credits_read(out);
+    return out->slots_sent - out->slots_credited < out->grants.slots &&
            verbs_queue_room(&lane->queues[0]) > VERBS_RESERVE + 2 && verbs_staging_is_free(out);
 }
 

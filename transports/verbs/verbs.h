@@ -22,7 +22,9 @@
  * order (ibv_query_qp_data_in_order()), the receiver polls the last bytes of the slot. Else the
  * WRITE carries immediate data, which takes an entry of the receive queue and gives a completion.
  * iWARP has no immediate data, so a SEND of the same 4 bytes follows. Words of 8 aligned bytes
- * (credits, limits) arrive whole in any case, and are polled always.
+ * (credits, limits) arrive whole in any case, and are polled always. But two WRITEs may be placed in
+ * any order. So a word that changes has several places, which the writer takes in turn, each when
+ * its last WRITE there is complete; the reader takes the highest value.
  *
  * No receive queue runs dry: the owner of a block grants slots, offers and segments, and posts an
  * entry for each that may be outstanding.
@@ -42,7 +44,7 @@
 #define VERBS_NAME_MOST       24 /* "mlx5_0:1" */
 #define VERBS_HOST_MOST       64
 #define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
-#define VERBS_CREDITS         64 /* bytes of the credit line */
+#define VERBS_CREDITS         64 /* bytes of the credit line: VERBS_WORDS words */
 #define VERBS_DEPTH           256 /* work requests of a queue pair, if its completion queue has room */
 
 /* The values of the options behind the transport's name, by index in verbs_options[]. */
@@ -142,7 +144,7 @@ struct verbs_queue {
     int remote_rail; /* of the peer */
     uint32_t depth;  /* work requests that it holds */
     uint32_t inline_most;
-    uint32_t posted, retired; /* positions */
+    uint64_t posted, retired; /* positions */
     uint32_t unsignaled;      /* the last requests, that ask for no completion */
     struct verbs_work *work;  /* ring of `depth` */
     uint32_t *arrived;        /* receiver: ring of the lengths of segments that have arrived */
@@ -160,18 +162,26 @@ struct verbs_queue {
     bool greeted; /* iWARP: the first message has been sent, or has come */
 };
 
+#define VERBS_WORDS 6 /* places of a word that changes */
+
+/* Where the next value of such a word goes, and the request in front of which each place was
+ * written last. */
+struct verbs_words {
+    uint32_t written;
+    uint64_t positions[VERBS_WORDS];
+};
+
 /* An offer, as it lies in the block of a lane. Written by its receiver in one WRITE, up to
- * `sequence`; then `limit` alone. */
+ * `sequence`; then its limits, a word that changes. */
 struct verbs_offer {
     uint64_t address, run, stride, times; /* times 0: the message goes through slots */
     uint32_t keys[VERBS_RAILS_MOST];      /* of the receiver's rails */
     uint64_t first_limit; /* bytes of the piece that may be written when the offer is made */
     uint64_t sequence;    /* from 1 */
-    uint64_t limit;       /* sequence (16 bits) | bytes of the piece that may be written (48) */
-    uint64_t unused[5];
+    uint64_t limits[VERBS_WORDS]; /* sequence (16 bits) | bytes that may be written (48) */
 };
 _Static_assert(sizeof(struct verbs_offer) == 128, "two cache lines");
-#define VERBS_OFFER_BYTES offsetof(struct verbs_offer, limit) /* of the WRITE */
+#define VERBS_OFFER_BYTES offsetof(struct verbs_offer, limits) /* of the WRITE */
 #define VERBS_LIMIT_MOST  (((uint64_t)1 << 48) - 1)
 
 /* A segment that has been written and not yet credited. */
@@ -184,7 +194,7 @@ struct verbs_segment {
 /* The work request that read a staging slot last: it stands in front of `position`. */
 struct verbs_staged {
     const struct verbs_queue *queue; /* NULL: none */
-    uint32_t position;
+    uint64_t position;
 };
 
 struct verbs_sender {
@@ -193,7 +203,8 @@ struct verbs_sender {
     struct verbs_grants grants; /* of the peer */
     uint64_t remote;            /* address of the peer's block */
     uint32_t remote_keys[VERBS_RAILS_MOST];
-    bool peer_polls; /* the peer polls memory */
+    bool peer_polls;                            /* the peer polls memory */
+    uint32_t slots_credited, segments_credited; /* as known */
     /* bcopy */
     uint32_t slots_sent;
     uint32_t staging_next;       /* the next staging slot, of own_grants.slots */
@@ -205,6 +216,7 @@ struct verbs_sender {
     bool has_offer;
     struct verbs_offer offer; /* the present one */
     size_t offer_at;          /* bytes of it that were written */
+    size_t offer_limit;       /* and that may be, as known */
     uint64_t busy, busy_since;
 };
 
@@ -214,6 +226,7 @@ struct verbs_receiver {
     bool polls; /* this rank polls the slots in memory */
     uint32_t slots_taken, segments_taken;
     uint32_t slots_returned, segments_returned;
+    struct verbs_words credits;
     uint32_t slots_arrived; /* by completions, */
     uint32_t *slot_lengths; /* and their bytes: ring of grants.slots */
     /* The slot that is being taken. */
@@ -234,7 +247,8 @@ struct verbs_receiver {
 struct verbs_offered {
     struct transfer *transfer;
     size_t begin, end;
-    size_t limit; /* bytes of the piece that were allowed last */
+    size_t limit;             /* bytes of the piece that were allowed last */
+    struct verbs_words words; /* of the entry of the ring: its limits */
 };
 
 struct verbs_lane {

@@ -98,18 +98,15 @@ static enum status offer_write(struct verbs_receiver *in, struct verbs_offer *of
                         in->base.peer);
         offer->keys[i] = region->rkey;
     }
-    uint32_t number = in->offers_made;
-    bool posted;
+    uint32_t number = in->offers_made++;
+    struct verbs_offered *entry = offered_at(in, number);
+    struct verbs_words words = entry->words;
     offer->first_limit = offered->limit;
     offer->sequence = number + 1;
-    enum status status = verbs_queue_write_small(
-        verbs_queue_of(&in->base), offer, VERBS_OFFER_BYTES, offer_address(in, number),
-        lane->out.peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_OFFER, &posted);
-    if (status != STATUS_OK)
-        return status;
-    *offered_at(in, number) = *offered;
-    in->offers_made++;
-    return STATUS_OK;
+    *entry = *offered;
+    entry->words = words; /* they are the entry's, whatever it offers */
+    return verbs_queue_write_offer(verbs_queue_of(&in->base), offer, offer_address(in, number),
+                                   lane->out.peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_OFFER);
 }
 
 /* The transfer whose bytes are offered next; NULL: none is posted. */
@@ -138,25 +135,23 @@ static enum status offer_make(struct verbs_receiver *in, struct transfer *transf
 
 static enum status limit_write(struct verbs_receiver *in, uint32_t number)
 {
+    struct verbs_queue *queue = verbs_queue_of(&in->base);
     struct verbs_offered *offered = offered_at(in, number);
     size_t limit = offered_limit(offered);
-    bool slots = verbs_takes_slots(in->base.endpoint, offered->transfer), posted;
-    if (slots || limit == offered->limit)
+    if (limit == offered->limit || verbs_takes_slots(in->base.endpoint, offered->transfer) ||
+        !verbs_has_control_room(&in->base) || !verbs_words_are_free(queue, &offered->words))
         return STATUS_OK;
-    uint64_t word = (uint64_t)(uint16_t)(number + 1) << 48 | limit;
-    enum status status = verbs_queue_write_small(
-        verbs_queue_of(&in->base), &word, sizeof word,
-        offer_address(in, number) + offsetof(struct verbs_offer, limit), VERBS_NO_NOTICE, &posted);
-    if (posted)
-        offered->limit = limit;
-    return status;
+    offered->limit = limit;
+    return verbs_queue_write_word(queue, &offered->words,
+                                  (uint64_t)(uint16_t)(number + 1) << 48 | limit,
+                                  offer_address(in, number) + offsetof(struct verbs_offer, limits));
 }
 
 enum status verbs_offers_make(struct verbs_receiver *in)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = in->offers_open; status == STATUS_OK && i != in->offers_made; i++)
-        status = verbs_has_control_room(&in->base) ? limit_write(in, i) : STATUS_OK;
+        status = limit_write(in, i);
     for (struct transfer *transfer; status == STATUS_OK && (transfer = offering(in));) {
         if (verbs_is_zcopy(in->base.endpoint, transfer->length)) {
             if (in->offers_made - in->offers_open == offers_most(in) ||
@@ -197,7 +192,7 @@ enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *tr
     struct verbs_lane *lane = verbs_lane_of(&in->base);
     struct verbs_queue *queue = &lane->queues[in->segments_taken % (uint32_t)lane->queue_count];
     *bytes = 0;
-    if (queue->arrived_first == queue->arrived_last || !verbs_has_control_room(&in->base))
+    if (queue->arrived_first == queue->arrived_last || !verbs_has_credit_room(in))
         return STATUS_OK;
     const struct verbs_offered *offered = offered_at(in, in->offers_open);
     uint32_t length = queue->arrived[queue->arrived_first % grants->segments];
@@ -254,20 +249,31 @@ bool verbs_offer_take(struct verbs_sender *out, const struct transfer *transfer,
     }
     out->offers_taken++;
     out->offer_at = 0;
+    out->offer_limit = smaller(offer->first_limit, offer->run * offer->times);
     out->has_offer = true;
     return true;
 }
 
 /* Bytes of the present piece that both limits allow. */
-static size_t segment_allowed(const struct verbs_sender *out, const struct transfer *transfer)
+static size_t segment_allowed(struct verbs_sender *out, const struct transfer *transfer)
 {
-    uint64_t word = verbs_word_read(&offer_entry(out, out->offers_taken - 1)->limit);
-    size_t limit = out->offer.first_limit, whole = out->offer.run * out->offer.times;
-    if ((uint16_t)(word >> 48) == (uint16_t)out->offers_taken)
-        limit = word & VERBS_LIMIT_MOST;
-    limit = smaller(limit, whole);
-    limit = limit > out->offer_at ? limit - out->offer_at : 0;
-    return smaller(limit, transfer->limit - transfer->issued);
+    const struct verbs_offer *entry = offer_entry(out, out->offers_taken - 1);
+    size_t whole = out->offer.run * out->offer.times;
+    for (int i = 0; out->offer_limit < whole && i < VERBS_WORDS; i++) {
+        uint64_t word = verbs_word_read(&entry->limits[i]);
+        size_t limit = smaller(word & VERBS_LIMIT_MOST, whole);
+        if ((uint16_t)(word >> 48) == (uint16_t)out->offers_taken && limit > out->offer_limit)
+            out->offer_limit = limit;
+    }
+    return smaller(out->offer_limit - out->offer_at, transfer->limit - transfer->issued);
+}
+
+/* The next offer in the entry must not find limits of this one. */
+static void offer_end(struct verbs_sender *out)
+{
+    struct verbs_offer *entry = offer_entry(out, out->offers_taken - 1);
+    for (int i = 0; i < VERBS_WORDS; i++)
+        entry->limits[i] = 0;
 }
 
 /* Adds one WRITE of up to `most` bytes from staging. Returns its bytes; 0: staging is full. */
@@ -318,12 +324,12 @@ static size_t segment_write(struct verbs_sender *out, struct verbs_queue *queue,
     return bytes;
 }
 
-static bool segment_has_room(const struct verbs_sender *out)
+static bool segment_has_room(struct verbs_sender *out)
 {
-    const struct verbs_lane *lane = verbs_lane_of(&out->base);
-    uint32_t credited = (uint32_t)(verbs_word_read(lane->block) >> 32);
+    if (out->segments_sent - out->segments_credited >= out->grants.segments)
+        verbs_credits_read(out);
     return out->segments_sent - out->segments_done < out->grants.segments &&
-           out->segments_sent - credited < out->grants.segments;
+           out->segments_sent - out->segments_credited < out->grants.segments;
 }
 
 enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transfer, size_t *bytes)
@@ -353,8 +359,7 @@ enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transf
     if (*bytes == 0)
         return STATUS_OK;
     if (out->offer_at == out->offer.run * out->offer.times)
-        offer_entry(out, out->offers_taken - 1)->limit =
-            0; /* it is not for the entry's next offer */
+        offer_end(out);
     struct verbs_segment *segment = &out->segments[out->segments_sent % out->grants.segments];
     *segment = (struct verbs_segment){.transfer = transfer, .bytes = *bytes};
     struct verbs_work work = {.segment_of = out, .segment = out->segments_sent++};
