@@ -52,6 +52,25 @@ static inline size_t verbs_block_bytes(const struct verbs_grants *grants)
     return verbs_staging_at(grants) + grants->slots * verbs_slot_stride(grants);
 }
 
+/* A value of 48 bits as a word that a peer writes, with 16 bits that check it: a NIC places 8
+ * aligned bytes at once, but Soft-RoCE copies them one by one. A word of 0 holds nothing. */
+static inline uint64_t verbs_word_check(uint64_t value)
+{
+    return (value + 1) * 0x9e3779b97f4a7c15u >> 48 << 48;
+}
+
+static inline uint64_t verbs_word_of(uint64_t value)
+{
+    return verbs_word_check(value) | value;
+}
+
+/* False: it holds nothing, or is not whole yet. */
+static inline bool verbs_word_value(uint64_t word, uint64_t *value)
+{
+    *value = word & (((uint64_t)1 << 48) - 1);
+    return word != 0 && word == verbs_word_of(*value);
+}
+
 /* Reads a word that a NIC writes: what was written before it by the same WRITE is visible. */
 static inline uint64_t verbs_word_read(const void *at)
 {

@@ -9,6 +9,10 @@
 
 #define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
 
+/* A credit word has so many bits of the slots that were taken, and of the segments. */
+#define COUNT_BITS 24
+#define COUNT_MASK ((1u << COUNT_BITS) - 1)
+
 bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length)
 {
     if (endpoint->config.copy == COPY_AUTO)
@@ -39,16 +43,23 @@ bool verbs_has_credit_room(const struct verbs_receiver *in)
            verbs_words_are_free(verbs_queue_of(&in->base), &in->credits);
 }
 
+/* How far the low bits of a count are ahead of `known`; 0: they are behind it. */
+static uint32_t count_ahead(uint32_t count, uint32_t known)
+{
+    uint32_t ahead = (count - known) & COUNT_MASK;
+    return ahead <= COUNT_MASK / 2 ? ahead : 0;
+}
+
 void verbs_credits_read(struct verbs_sender *out)
 {
     const uint64_t *words = (const uint64_t *)verbs_lane_of(&out->base)->block;
     for (int i = 0; i < VERBS_WORDS; i++) {
-        uint64_t word = verbs_word_read(&words[i]);
-        uint32_t slots = (uint32_t)word, segments = (uint32_t)(word >> 32);
-        if ((int32_t)(slots - out->slots_credited) > 0)
-            out->slots_credited = slots;
-        if ((int32_t)(segments - out->segments_credited) > 0)
-            out->segments_credited = segments;
+        uint64_t word;
+        if (!verbs_word_value(verbs_word_read(&words[i]), &word))
+            continue;
+        out->slots_credited += count_ahead((uint32_t)word, out->slots_credited);
+        out->segments_credited +=
+            count_ahead((uint32_t)(word >> COUNT_BITS), out->segments_credited);
     }
 }
 
@@ -93,8 +104,10 @@ enum status verbs_credits_return(struct verbs_receiver *in)
     uint32_t segments = in->segments_taken - in->segments_returned;
     if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
         return STATUS_OK;
-    uint64_t word = (uint64_t)in->segments_taken << 32 | in->slots_taken;
+    uint64_t word =
+        (uint64_t)(in->segments_taken & COUNT_MASK) << COUNT_BITS | (in->slots_taken & COUNT_MASK);
     in->slots_returned = in->slots_taken;
     in->segments_returned = in->segments_taken;
-    return verbs_queue_write_word(verbs_queue_of(&in->base), &in->credits, word, lane->out.remote);
+    return verbs_queue_write_word(verbs_queue_of(&in->base), &in->credits, verbs_word_of(word),
+                                  lane->out.remote);
 }

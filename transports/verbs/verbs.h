@@ -21,8 +21,8 @@
  * A WRITE notifies the receiver in one of two ways. If the receiver's NIC places a message in
  * order (ibv_query_qp_data_in_order()), the receiver polls the last bytes of the slot. Else the
  * WRITE carries immediate data, which takes an entry of the receive queue and gives a completion.
- * iWARP has no immediate data, so a SEND of the same 4 bytes follows. Words of 8 aligned bytes
- * (credits, limits) arrive whole in any case, and are polled always. But two WRITEs may be placed in
+ * iWARP has no immediate data, so a SEND of the same 4 bytes follows. Words of 8 bytes (credits,
+ * limits) are polled in memory in any case, and carry bits that check them. But two WRITEs may be placed in
  * any order. So a word that changes has several places, which the writer takes in turn, each when
  * its last WRITE there is complete; the reader takes the highest value.
  *
@@ -178,11 +178,12 @@ struct verbs_offer {
     uint32_t keys[VERBS_RAILS_MOST];      /* of the receiver's rails */
     uint64_t first_limit; /* bytes of the piece that may be written when the offer is made */
     uint64_t sequence;    /* from 1 */
-    uint64_t limits[VERBS_WORDS]; /* sequence (16 bits) | bytes that may be written (48) */
+    uint64_t limits[VERBS_WORDS]; /* sequence (8 bits) | bytes that may be written (40) */
 };
 _Static_assert(sizeof(struct verbs_offer) == 128, "two cache lines");
 #define VERBS_OFFER_BYTES offsetof(struct verbs_offer, limits) /* of the WRITE */
-#define VERBS_LIMIT_MOST  (((uint64_t)1 << 48) - 1)
+#define VERBS_LIMIT_BITS  40 /* of a piece: an offer is no longer */
+#define VERBS_LIMIT_MOST  (((uint64_t)1 << VERBS_LIMIT_BITS) - 1)
 
 /* A segment that has been written and not yet credited. */
 struct verbs_segment {

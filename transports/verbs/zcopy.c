@@ -133,6 +133,12 @@ static enum status offer_make(struct verbs_receiver *in, struct transfer *transf
     return offer_write(in, &offer, &offered);
 }
 
+/* The limit of the offer with this sequence number. */
+static uint64_t limit_word(uint32_t sequence, size_t limit)
+{
+    return (uint64_t)(sequence & 255) << VERBS_LIMIT_BITS | limit;
+}
+
 static enum status limit_write(struct verbs_receiver *in, uint32_t number)
 {
     struct verbs_queue *queue = verbs_queue_of(&in->base);
@@ -143,7 +149,7 @@ static enum status limit_write(struct verbs_receiver *in, uint32_t number)
         return STATUS_OK;
     offered->limit = limit;
     return verbs_queue_write_word(queue, &offered->words,
-                                  (uint64_t)(uint16_t)(number + 1) << 48 | limit,
+                                  verbs_word_of(limit_word(number + 1, limit)),
                                   offer_address(in, number) + offsetof(struct verbs_offer, limits));
 }
 
@@ -260,9 +266,11 @@ static size_t segment_allowed(struct verbs_sender *out, const struct transfer *t
     const struct verbs_offer *entry = offer_entry(out, out->offers_taken - 1);
     size_t whole = out->offer.run * out->offer.times;
     for (int i = 0; out->offer_limit < whole && i < VERBS_WORDS; i++) {
-        uint64_t word = verbs_word_read(&entry->limits[i]);
+        uint64_t word;
+        if (!verbs_word_value(verbs_word_read(&entry->limits[i]), &word))
+            continue;
         size_t limit = smaller(word & VERBS_LIMIT_MOST, whole);
-        if ((uint16_t)(word >> 48) == (uint16_t)out->offers_taken && limit > out->offer_limit)
+        if (word == limit_word(out->offers_taken, limit) && limit > out->offer_limit)
             out->offer_limit = limit;
     }
     return smaller(out->offer_limit - out->offer_at, transfer->limit - transfer->issued);
