@@ -26,6 +26,8 @@
 #include "control/root.h"
 #include "net/address.h"
 
+#define WATCH_SECONDS 0.02 /* between two calls of the watch */
+
 static void *helper_main(void *argument)
 {
     struct control *control = argument;
@@ -374,14 +376,52 @@ void control_gather_postmortems(struct control *control, const bool *from, doubl
     pthread_mutex_unlock(&control->mailbox.lock);
 }
 
+void control_watch(struct control *control, enum status (*watch)(void *argument), void *argument)
+{
+    control->watch = watch;
+    control->watched = argument;
+}
+
+/* Waits for a while, or for a change. Called with the lock held. */
+static enum status await_change(struct control *control)
+{
+    struct timespec until = time_after(WATCH_SECONDS);
+    if (!control->watch) {
+        pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
+        return STATUS_OK;
+    }
+    if (pthread_cond_timedwait(&control->mailbox.changed, &control->mailbox.lock, &until) == 0)
+        return STATUS_OK;
+    pthread_mutex_unlock(&control->mailbox.lock);
+    enum status status = control->watch(control->watched);
+    pthread_mutex_lock(&control->mailbox.lock);
+    return status;
+}
+
+static enum status await_answer(struct control *control, struct queued_frame **result)
+{
+    enum status status = STATUS_OK;
+    pthread_mutex_lock(&control->mailbox.lock);
+    while (status == STATUS_OK && !control->mailbox.answer && !job_ended(control))
+        status = await_change(control);
+    if (job_ended(control)) {
+        status = verdict_noticed(control);
+        /* A job that has ended well exchanges nothing any more. */
+        status = status == STATUS_OK ? STATUS_ERROR : status;
+    } else if (status == STATUS_OK) {
+        *result = control->mailbox.answer;
+        control->mailbox.answer = NULL;
+    }
+    pthread_mutex_unlock(&control->mailbox.lock);
+    return status;
+}
+
 /* This rank's share goes out, the result comes back. */
 static enum status share_exchange(struct control *control, enum exchange kind,
                                   const struct bytes *own, struct queued_frame **result)
 {
     if (own->size > FRAME_MOST / 2)
-        return fail(STATUS_ERROR,
-                    "%zu bytes are more than the control plane carries at once "
-                    "(%zu)",
+        return fail(STATUS_ERROR, "%zu bytes are more than the control plane carries at once (%zu)",
                     own->size, FRAME_MOST / 2);
     struct bytes bytes = {0};
     const struct share share = {kind, control->exchanges++, own->data, own->size};
@@ -392,21 +432,8 @@ static enum status share_exchange(struct control *control, enum exchange kind,
     control->mailbox.awaited = share.number;
     pthread_mutex_unlock(&control->mailbox.lock);
     enum status status = post(control, queued);
-    if (status != STATUS_OK)
-        return status;
-
-    pthread_mutex_lock(&control->mailbox.lock);
-    while (!control->mailbox.answer && !job_ended(control))
-        pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
-    if (job_ended(control)) {
-        status = verdict_noticed(control);
-        /* A job that has ended well exchanges nothing any more. */
-        status = status == STATUS_OK ? STATUS_ERROR : status;
-    } else {
-        *result = control->mailbox.answer;
-        control->mailbox.answer = NULL;
-    }
-    pthread_mutex_unlock(&control->mailbox.lock);
+    if (status == STATUS_OK)
+        status = await_answer(control, result);
     progress_count(control);
     return status;
 }

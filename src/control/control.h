@@ -49,6 +49,10 @@ const struct member *control_members(const struct control *control); /* control_
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
                              const char *what, struct blobs *blobs);
 
+/* From now on an exchange that waits calls watch(argument) every 20 ms. If that fails, with fail(),
+ * the exchange returns its status at once. NULL: no longer. */
+void control_watch(struct control *control, enum status (*watch)(void *argument), void *argument);
+
 /* Has the job ended? Cheap: one relaxed load. */
 bool control_ended(const struct control *control);
 

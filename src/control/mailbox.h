@@ -105,8 +105,10 @@ struct control {
     double gap; /* seconds between two looks at the clock: after more, the process was stopped */
 
     /* The main thread's. */
-    struct progress progress; /* the helper reads it */
-    uint32_t exchanges;       /* how many it has begun */
+    struct progress progress;             /* the helper reads it */
+    uint32_t exchanges;                   /* how many it has begun */
+    enum status (*watch)(void *argument); /* of control_watch(), or NULL */
+    void *watched;
 
     struct mailbox mailbox;
     struct helper helper;

@@ -21,6 +21,7 @@
 static enum status session_finish(struct session *session)
 {
     control_enter(session->control, PHASE_END);
+    control_watch(session->control, NULL, NULL);
     links_close(session->runner.links);
     session->runner.links = NULL;
     return control_finish(session->control, results_status(&session->results, &session->job));

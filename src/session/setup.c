@@ -339,6 +339,11 @@ static bool wishes_decode(void *links, int rank, struct reader *reader)
     return links_decode_wishes(links, rank, reader);
 }
 
+static enum status session_watch(void *links)
+{
+    return links_check(links);
+}
+
 static enum status session_connect(struct session *session)
 {
     struct runner *runner = &session->runner;
@@ -356,6 +361,9 @@ static enum status session_connect(struct session *session)
     if (status != STATUS_OK)
         return status;
     runner_await(runner, -1);
+    /* A rank that has ended its part waits for the others in an exchange. What it has sent may fail
+     * meanwhile. */
+    control_watch(session->control, session_watch, runner->links);
     struct executor_config shared = runner_executor_config(runner);
     return start_barrier_link(&runner->start_barrier, &shared);
 }

@@ -26,14 +26,14 @@ static const struct way ways[] = {
 
 /* Messages that are eager, streamed through slots, and written into place. */
 static const char *const jobs[] = {
-    "allreduce -a ring -b 1K -e 1K",
-    "allreduce -a ring -b 64K -e 64K --chunk 1K",
-    "alltoall -a pairwise -b 1M -e 1M",
+    "allreduce -a ring -b 1K -e 1K -n 40 -w 5 --np 4",
+    "allreduce -a ring -b 64K -e 64K --chunk 1K -n 40 -w 5 --np 4",
+    "alltoall -a pairwise -b 1M -e 1M -n 40 -w 5 --np 4",
 };
 
 static const char *const polls[] = {"memory", "cq"};
 
-/* The job has four ranks, and more requests than `number`. */
+/* The job has at least `number` requests. */
 static void expect_failure(const struct way *way, const char *words, const char *poll, int number)
 {
     static struct job job;
@@ -41,7 +41,7 @@ static void expect_failure(const struct way *way, const char *words, const char 
     char text[300], provider[100];
     snprintf(provider, sizeof provider, "fail=%s:%d", way->kind, number);
     provider_configure(provider);
-    snprintf(text, sizeof text, "%s -n 40 -w 5 --np 4 --timeout 15 -x verbs:poll=%s", words, poll);
+    snprintf(text, sizeof text, "%s --timeout 15 -x verbs:poll=%s", words, poll);
     job_read(&job, text);
     double begin = clock_seconds();
     enum status status = job_run(&job, &listener);
@@ -62,8 +62,19 @@ static void test_failures(void **state)
                 expect_failure(&ways[way], jobs[job], polls[poll], number);
 }
 
+/* The only message of the job fails, when its sender is done and waits for the others. */
+static void test_last_message(void **state)
+{
+    (void)state;
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+        for (size_t poll = 0; poll < 2; poll++)
+            expect_failure(&ways[way], "broadcast -a linear -b 8 -e 8 -c 0 -n 1 -w 0 --np 2",
+                           polls[poll], 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_last_message)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
