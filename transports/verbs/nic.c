@@ -166,6 +166,32 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
     return status;
 }
 
+/* rails=match: all active ports are rails, in the order of the host. */
+static enum status nics_open_all(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
+                                 int count, char *reason)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < count && endpoint->rail_count < VERBS_RAILS_MOST;
+         i++) {
+        bool down;
+        status = nic_open(endpoint, &nics[i], reason, &down);
+        if (down)
+            status = STATUS_OK;
+    }
+    return endpoint->rail_count > 0 ? status : STATUS_UNAVAILABLE;
+}
+
+/* The rail that is nearest to this rank. */
+static int home_find(const struct verbs_endpoint *endpoint)
+{
+    struct verbs_nic nics[VERBS_RAILS_MOST] = {{0}};
+    int order[NICS_MOST];
+    for (int i = 0; i < endpoint->rail_count; i++)
+        nics[i].name = ibv_get_device_name(endpoint->rails[i].context->device);
+    nics_order(nics, endpoint->rail_count, endpoint->base.config.local_rank, order);
+    return order[0];
+}
+
 enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason)
 {
     int device_count = 0;
@@ -178,9 +204,11 @@ enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason)
         return STATUS_UNAVAILABLE;
     }
     int count = nics_list(devices, nics);
-    enum status status =
-        (endpoint->settings[VERBS_NIC].given ? nics_open_named : nics_open_nearest)(endpoint, nics,
-                                                                                    count, reason);
+    enum status status = (endpoint->settings[VERBS_NIC].given ? nics_open_named
+                          : endpoint->matches                 ? nics_open_all
+                                              : nics_open_nearest)(endpoint, nics, count, reason);
     ibv_free_device_list(devices);
+    if (status == STATUS_OK && endpoint->rail_count > 1)
+        endpoint->address.home = home_find(endpoint);
     return status;
 }
