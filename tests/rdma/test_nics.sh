@@ -27,19 +27,19 @@ info_of() {
 
 n='{n["name"]: n for n in d["nics"]}'
 info_of 1 "sorted($n) == ['rxe0:1', 'rxe1:1']" "all(n['usable'] and n['transport'] == 'verbs' for n in d['nics'])" \
-    "$n['rxe0:1']['facts']['rate'] == '2.5 Gb/s' and $n['rxe0:1']['facts']['width'] == '1X'" \
-    "$n['rxe0:1']['facts']['MTU'] == '4096' and $n['rxe0:1']['facts']['network device MTU'] == '4200'" \
-    "$n['rxe1:1']['facts']['GID 1'] == '::ffff:10.78.0.1, RoCE v2, eth1'"
+    "${n}['rxe0:1']['facts']['rate'] == '2.5 Gb/s' and ${n}['rxe0:1']['facts']['width'] == '1X'" \
+    "${n}['rxe0:1']['facts']['MTU'] == '4096' and ${n}['rxe0:1']['facts']['network device MTU'] == '4200'" \
+    "${n}['rxe1:1']['facts']['GID 1'] == '::ffff:10.78.0.1, RoCE v2, eth1'"
 check_says '^ +GID 1: ::ffff:10.77.0.1, RoCE v2, eth0' "$out"
 on_machine 1 ip link set eth1 down
-info_of 1 "$n['rxe0:1']['usable'] and not $n['rxe1:1']['usable']" "'ip link set eth1 up' in $n['rxe1:1']['why_not']"
+info_of 1 "${n}['rxe0:1']['usable'] and not ${n}['rxe1:1']['usable']" "'ip link set eth1 up' in ${n}['rxe1:1']['why_not']"
 on_machine 1 sh -c 'ip link set eth1 up; ip addr flush dev eth1'
-info_of 1 "'no GID of RoCE v2 maps an IPv4 address' in $n['rxe1:1']['why_not']"
+info_of 1 "'no GID of RoCE v2 maps an IPv4 address' in ${n}['rxe1:1']['why_not']"
 on_machine 1 sh -c 'ip addr add 10.78.0.1/24 dev eth1; chmod 0 /dev/infiniband/uverbs1'
 on_machine 1 setpriv --reuid 1 --regid 1 --clear-groups "$CCTEST" info
 check_says 'not usable by verbs: no permission for /dev/infiniband/uverbs1' "$out"
 on_machine 1 mv /dev/infiniband/uverbs1 /dev/infiniband/away
-info_of 1 "'uverbs1 is missing' in $n['rxe1:1']['why_not']"
+info_of 1 "'uverbs1 is missing' in ${n}['rxe1:1']['why_not']"
 on_machine 1 mv /dev/infiniband/away /dev/infiniband/uverbs1
 
 # ---- a run ----
