@@ -11,8 +11,8 @@
 #include "verdict/rank_state.h"
 
 enum fallback_cause {
-    FALLBACK_ABSENT,      /* a rank does not have the preferred transport: unavailable() */
-    FALLBACK_REFUSED,     /* it has, but cannot use it: open() */
+    FALLBACK_ABSENT,      /* a rank's machine does not have the preferred transport */
+    FALLBACK_REFUSED,     /* it has, but cannot use it */
     FALLBACK_UNREACHABLE, /* both use it, and it does not connect them: attach() */
     FALLBACK_CAUSES
 };

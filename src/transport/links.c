@@ -32,7 +32,7 @@ struct transport_offer {
         OFFER_NONE,
         OFFER_ADDRESS,
         OFFER_ABSENT,  /* the reason of unavailable() */
-        OFFER_REFUSED, /* that of open() */
+        OFFER_REFUSED, /* that of open(), or of unavailable() though devices are present() */
         OFFERS
     } kind;
     size_t size; /* of a reason: without a 0 */
@@ -79,7 +79,8 @@ static enum status link_open(struct link *link, const struct transport_config *s
         if (named)
             return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", transport->name,
                         reason);
-        offer->kind = absent ? OFFER_ABSENT : OFFER_REFUSED;
+        bool missed = !absent || (transport->present && transport->present());
+        offer->kind = missed ? OFFER_REFUSED : OFFER_ABSENT;
         offer->size = strlen(reason);
         memcpy(offer->data, reason, offer->size);
         return STATUS_OK;

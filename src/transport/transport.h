@@ -180,6 +180,11 @@ struct transport {
      * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */
     const char *(*unavailable)(void);
 
+    /* Has this machine devices for the transport, even if it is unavailable()? Then the table says
+     * so wherever another transport serves, since that is most likely a fault of the installation.
+     * NULL: no. */
+    bool (*present)(void);
+
     /* Makes an endpoint; keeps a copy of the config. STATUS_UNAVAILABLE: it cannot be used here:
      * writes why into `reason` (TRANSPORT_REASON_MOST bytes; one clause, with what to do), and
      * records no failure. Other errors are recorded with fail(). */

@@ -10,6 +10,8 @@
 machines_ready || skip "$machines_missing"
 machines_up 2 1 2
 small=(allreduce -b 8 -e 4K -f 512 -n 1 -w 0 -c 1)
+export RUN_LIMIT=120
+hosts_patience=60
 
 # on_machine COMMAND...: run(), on machine 2.
 on_machine() {
@@ -20,7 +22,7 @@ on_machine() {
 
 # refused REGEX WORD...: `cctest WORD...` there is refused, with this sentence.
 refused() {
-    on_machine "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 --timeout 20 "${@:2}"
+    on_machine "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 --timeout 60 "${@:2}"
     check_status 77
     check_says "$1"
     check "one sentence: $(cat "$err")" test "$(grep -c 'cctest: ' "$err")" = 1
@@ -57,6 +59,12 @@ library=$(ldconfig -p | awk '/libibverbs\.so\.1 / { print $NF; exit }')
 wrapper=(unshare -m sh -c "mount --bind /dev/null '$(readlink -f "$library")' && exec \"\$@\"" without)
 refused "libibverbs.so.1 cannot be loaded \(.*\): install it \(Debian: libibverbs1 and ibverbs-providers; RHEL: libibverbs\)" \
     -x verbs
+# A NIC whose library is missing is a fault, so it is told without -v.
+host_as() { machine_as "$1" && [ "$1" = 1 ] || as+=("${wrapper[@]}"); }
+meet "1 2" "${small[@]}" -a ring
+check_says "^# ranks 0 \(h1\) and 1 \(h2\) run over tcp, because verbs cannot be used on rank 1: libibverbs.so.1 cannot be loaded" \
+    "$scratch/0.out"
+host_as() { machine_as "$1"; }
 library=$(ldconfig -p | awk '/librdmacm\.so\.1 / { print $NF; exit }')
 wrapper=(unshare -m sh -c "mount --bind /dev/null '$(readlink -f "$library")' && exec \"\$@\"" without)
 refused "connect=rdmacm needs another library: librdmacm.so.1 cannot be loaded \(.*\): install it \(Debian: librdmacm1; RHEL: librdmacm\)" \
@@ -92,13 +100,13 @@ on_root mv /dev/away /dev/infiniband
 # ---- ports ----
 
 on_root ip link set eth1 mtu 1500
-RUN_LIMIT=120 meet "1 2" "${small[@]}" -x verbs:nic=rxe1,tcp
+meet "1 2" "${small[@]}" -x verbs:nic=rxe1,tcp
 check_says '^# ranks 0 \(h1\) and 1 \(h2\) run over tcp, because verbs does not connect them: NIC rxe1:1 of this rank has MTU 4096, and NIC rxe1:1 of the other, on h2, has MTU 1024: ' "$scratch/0.out"
 on_root sh -c 'ip link set eth1 mtu 4200; ip addr flush dev eth1'
 refused "NIC rxe1:1.* no GID of RoCE v2" -x verbs:nic=rxe1
 on_root ip link set eth1 down
 refused "NIC rxe1:1: state DOWN, .*ip link set eth1 up" -x verbs:nic=rxe1
-on_machine "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe1+rxe0 --timeout 20
+on_machine "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe1+rxe0 --timeout 60
 check_status 0 "the other NIC works"
 check_says "rank 0: NIC rxe1:1: state DOWN, .*; it is left out"
 

@@ -122,6 +122,7 @@ static void test_other_transports(void **state)
 static struct {
     const struct transport *real;
     unsigned absent;     /* unavailable(); of all ranks */
+    bool present;        /* its devices are there even so */
     unsigned refusing;   /* open() */
     unsigned unattached; /* attach() to rank 0 */
     struct transport_setting seen[TRIO];
@@ -130,6 +131,11 @@ static struct {
 static const char *choosy_unavailable(void)
 {
     return choosy.absent ? "its library is missing" : NULL;
+}
+
+static bool choosy_present(void)
+{
+    return choosy.present;
 }
 
 static enum status choosy_open(const struct transport_config *config, struct endpoint **endpoint,
@@ -256,6 +262,7 @@ static struct trio trio_of(const char *real, const char *next, int nodes)
     trio.preferred.local = false;
     trio.preferred.options = options;
     trio.preferred.unavailable = choosy_unavailable;
+    trio.preferred.present = choosy_present;
     trio.preferred.open = choosy_open;
     trio.preferred.attach = choosy_attach;
     trio.allowed[0].settings[1] = (struct transport_setting){.given = true, .number = 7};
@@ -318,17 +325,22 @@ static void test_all_refuse(void **state)
     trio_close(&trio);
 }
 
+/* With devices and no library, it is a fault. */
 static void test_absent(void **state)
 {
     (void)state;
-    struct trio trio = trio_of("tcp", "tcp", 1);
-    trio.allowed[0].transport = &trio.preferred;
-    choosy.absent = 1;
-    trio_run(&trio);
-    assert_int_equal(trio.fallbacks.count, 1);
-    assert_int_equal(trio.fallbacks.list[0].cause, FALLBACK_ABSENT);
-    assert_int_equal(trio.fallbacks.list[0].pairs, 3);
-    trio_close(&trio);
+    for (int present = 0; present < 2; present++) {
+        struct trio trio = trio_of("tcp", "tcp", 1);
+        trio.allowed[0].transport = &trio.preferred;
+        choosy.absent = 1;
+        choosy.present = present;
+        trio_run(&trio);
+        assert_int_equal(trio.fallbacks.count, 1);
+        assert_int_equal(trio.fallbacks.list[0].cause,
+                         present ? FALLBACK_REFUSED : FALLBACK_ABSENT);
+        assert_int_equal(trio.fallbacks.list[0].pairs, 3);
+        trio_close(&trio);
+    }
 }
 
 /* Only one end knows that it does not reach the other. */

@@ -378,6 +378,8 @@ static void test_garbage(void **state)
     device_list_free(&none);
     const struct port_source empty = {.sysfs = "/nowhere", .dev = devices};
     ports_add(&empty, &none);
+    assert_true(ports_present(tree));
+    assert_false(ports_present(empty.sysfs));
     assert_int_equal(none.count, 0);
 }
 

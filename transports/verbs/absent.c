@@ -10,6 +10,11 @@ static const char *absent_unavailable(void)
            "librdmacm-dev (RHEL: rdma-core-devel) are installed";
 }
 
+static bool absent_present(void)
+{
+    return ports_present(PORT_SYSFS);
+}
+
 static void absent_devices(struct device_list *list)
 {
     const struct port_source source = {
@@ -26,6 +31,7 @@ const struct transport transport_verbs = {
     .name = "verbs",
     .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
     .unavailable = absent_unavailable,
+    .present = absent_present,
     .devices = absent_devices,
     .close = absent_close,
 };

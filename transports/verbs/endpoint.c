@@ -24,6 +24,7 @@
 #include "transports/verbs/failure.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/nic.h"
+#include "transports/verbs/port.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
@@ -107,6 +108,11 @@ static const struct transport_option verbs_options[] = {
     [VERBS_OPTIONS] = {.name = NULL},
 };
 
+static bool verbs_present(void)
+{
+    return ports_present(PORT_SYSFS);
+}
+
 static const char *verbs_unavailable(void)
 {
     const char *why = verbs_library_load();
@@ -117,7 +123,7 @@ static const char *verbs_unavailable(void)
     if (devices)
         ibv_free_device_list(devices);
     /* Devices that no process here may open are refused in open(), which is always reported. */
-    return count > 0 || verbs_devices_hidden() ? NULL : VERBS_NO_DEVICE;
+    return count > 0 || verbs_present() ? NULL : VERBS_NO_DEVICE;
 }
 
 /* A queue pair gives up within a third of --timeout, so that it names the peer before the job's
@@ -414,6 +420,7 @@ const struct transport transport_verbs = {
     .options = verbs_options,
     .exchanges = 2,
     .unavailable = verbs_unavailable,
+    .present = verbs_present,
     .open = verbs_open,
     .address = verbs_address,
     .attach = verbs_attach,

@@ -288,6 +288,14 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
     return device;
 }
 
+bool ports_present(const char *sysfs)
+{
+    char **nics;
+    int count = sysfs_names(&nics, "%s/class/infiniband", sysfs);
+    sysfs_names_free(nics, count);
+    return count > 0;
+}
+
 void ports_add(const struct port_source *source, struct device_list *list)
 {
     char **nics, **ports, *end;

@@ -25,6 +25,9 @@ struct port_source {
     int (*mtu)(const char *nic, int port);
 };
 
+/* Has this machine a NIC, usable or not? `sysfs`: PORT_SYSFS. */
+bool ports_present(const char *sysfs);
+
 /* Adds all ports of this machine to the list, with facts, usable or not and why not. */
 void ports_add(const struct port_source *source, struct device_list *list);
 

@@ -21,14 +21,6 @@
 
 /* Hosts. */
 
-bool verbs_devices_hidden(void)
-{
-    char **names;
-    int count = sysfs_names(&names, "%s/class/infiniband", PORT_SYSFS);
-    sysfs_names_free(names, count);
-    return count > 0;
-}
-
 void verbs_refuse_host(char *reason)
 {
     const struct port_source source = {.sysfs = PORT_SYSFS, .dev = PORT_DEV};

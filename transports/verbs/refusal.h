@@ -12,8 +12,6 @@
 
 /* All write one clause into `reason` (TRANSPORT_REASON_MOST bytes). */
 
-/* Does this host have devices, for which libibverbs opens none? */
-bool verbs_devices_hidden(void);
 /* The library finds no device. */
 void verbs_refuse_host(char *reason);
 
