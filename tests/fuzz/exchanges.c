@@ -6,8 +6,8 @@
  * one rank runs to its end; a job of three ends when its ranks would connect.
  *
  * Input: flags, then edits: the exchange, the rank, the offset (16 bits), the number of bytes (CUT:
- * the rest of the share is cut off), and these bytes. With REASONS: flags, then a rank's reasons for
- * other transports, alone.
+ * the rest of the share is cut off), and these bytes. With REASONS: flags, then only a rank's
+ * reasons for other transports.
  */
 #include <fcntl.h>
 #include <stdio.h>
