@@ -80,6 +80,8 @@ static enum status short_life(struct control *control, struct job_of_ranks *job)
             status = STATUS_WRONG_DATA;
     blobs_free(&blobs);
     if (status == STATUS_OK)
+        status = exchange_parcels(control, 1);
+    if (status == STATUS_OK)
         status = all_meet(control);
     return control_finish(control, status);
 }
