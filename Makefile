@@ -135,6 +135,8 @@ $(filter-out %/cctest,$(over_verbs)): $(BUILD)/tests/verbs/%: $(BUILD)/tests/tra
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
 
+over-verbs: $(over_verbs)
+
 tests: $(tests) $(over_verbs) $(binary)
 
 # Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
@@ -207,4 +209,4 @@ clean:
 -include $(objects:.o=.d) $(provider:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all tests check check-rdma culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean
+.PHONY: FORCE all over-verbs tests check check-rdma culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean

@@ -223,6 +223,7 @@ void context_count(const struct strict_context *context, struct provider_counts 
 {
     if (context->pairs == 0) /* opened to ask what the device is */
         return;
+    counts->connected++;
     if (context->pairs < counts->pairs_least)
         counts->pairs_least = context->pairs;
     if (context->pairs > counts->pairs_most)

@@ -25,10 +25,10 @@ static void fabric_exit(int status, void *unused)
     fprintf(
         stderr,
         "verbs provider: %" PRIu64 " requests, %" PRIu64 " bytes in %" PRIu64 " pieces, %" PRIu64
-        " completions, %" PRIu64 " RNR, %" PRIu64 " contexts, queue pairs per context %" PRIu64
-        " to %" PRIu64 ", %" PRIu64 " regions, %" PRIu64 " violations\n",
+        " completions, %" PRIu64 " RNR, %" PRIu64 " contexts with queue pairs, %" PRIu64
+        " to %" PRIu64 " each, %" PRIu64 " regions, %" PRIu64 " violations\n",
         counts.requests, counts.bytes, counts.pieces, counts.completions, counts.rnr,
-        counts.contexts, counts.pairs_least, counts.pairs_most, counts.regions, counts.violations);
+        counts.connected, counts.pairs_least, counts.pairs_most, counts.regions, counts.violations);
 }
 
 static void fabric_begin(const char *text)

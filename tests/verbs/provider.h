@@ -72,7 +72,8 @@ struct provider_counts {
     uint64_t requests, delivered, pieces, bytes; /* of all sends */
     uint64_t completions, rnr, violations;
     uint64_t contexts, pairs, regions, pinned; /* made so far; pinned in bytes */
-    uint64_t pairs_least, pairs_most;          /* queue pairs made by one context */
+    uint64_t connected;                        /* contexts that made queue pairs, */
+    uint64_t pairs_least, pairs_most;          /* and how many each */
 };
 
 /* Starts a new fabric. None may be in use. NULL: as VERBS_STRICT says. */

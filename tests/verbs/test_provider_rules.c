@@ -1,5 +1,5 @@
 /*
- * test_rules.c - each rule of the provider fires: a child breaks it and ends with the sentence.
+ * test_provider_rules.c - each rule of the provider fires: a child breaks it and ends with the sentence.
  */
 #include <errno.h>
 

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# The verbs transport over the strict provider of tests/verbs (provider.h), which takes the place of libibverbs and
+# librdmacm: ranks are threads. The tests of transports and all algorithms under ThreadSanitizer and under Address- and
+# UndefinedBehaviorSanitizer; every failure of a NIC; NICs and ports that cannot be used. The provider ends the process
+# if the transport breaks a rule.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+[ -z "${CCTEST_SAN:-}" ] || skip "this is a sanitizer's build already"
+[ -x "$repository/build/tests/verbs/cctest" ] || skip "this cctest is built without verbs"
+RUN_LIMIT=120
+export TEST_SECONDS=100 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+
+build() { # build SANITIZERS
+    ran=(make "SAN=$1")
+    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 over-verbs >"$out" 2>"$err"
+    status=$?
+    check_status 0 "make SAN=$1 over-verbs"
+    [ $status = 0 ] || finish
+}
+
+# over MODE STATUS COMMAND...: runs over the provider with these settings. No rule is broken, and no sanitizer reports.
+over() {
+    VERBS_STRICT=$1,report=1 run "${@:3}"
+    check_status "$2" "over VERBS_STRICT=$1"
+    check_silent 'verbs provider: violation|Sanitizer|runtime error'
+    sed -n 's/^verbs provider: \([0-9]*\) requests.*/\1/p' "$err" >>"$scratch/requests"
+}
+
+job() { # job MODE STATUS TRANSPORT ARGUMENT...: a collective with ranks as threads
+    over "$1" "$2" "$binary" "${@:4}" -x "$3" --ranks-as threads
+}
+
+# The orders in which a NIC may place bytes, the ways to notify and to connect, and NICs of other kinds.
+modes=(
+    "order=1 verbs"
+    "order=0,overlap=4 verbs"
+    "order=0,link=ib,mtu=4096,sges=2 verbs:qps=2"
+    "order=1,inline=128 verbs:poll=cq"
+    "iwarp=1 verbs"
+    "order=1,devices=2,hosts=3 verbs:nic=strict0+strict1"
+    "order=0,devices=2,subnets=2 verbs:nic=strict0+strict1:rails=match"
+    "order=0 verbs:connect=rdmacm"
+)
+
+# conformity PROGRAM MODE...: the requirements of transports, in modes by their place in modes[]
+conformity() {
+    local mode
+    for mode in "${@:2}"; do
+        TEST_TRANSPORT=${modes[mode]#* } over "${modes[mode]% *},seed=$mode" 0 "$folder/tests/verbs/$1"
+    done
+}
+
+# matrix SEED: every algorithm; modes and other options rotate.
+matrix() {
+    local turn=$1 collective each words mode
+    for collective in $(algorithms | cut -d' ' -f1 | uniq); do
+        each=("--np 5 --copy zcopy --channels 2" "--np 4 --shape 2x2 --copy bcopy --chunk 64 --start back-to-back"
+            "--np 3 --in-place --chunk 0 -r all" "--np 5 -d int8 -m shared" "--np 4 -d double --copy zcopy --slot-size 64")
+        mode=${modes[turn % ${#modes[@]}]}
+        read -ra words <<<"${each[turn++ % ${#each[@]}]}"
+        job "${mode% *},seed=$turn" 0 "${mode#* }" "$collective" -a all -b 8 -e 40000 -f 5000 -n 1 -w 0 -c 2 "${words[@]}"
+    done
+}
+
+small=(allreduce --np 3 -b 64K -e 64K -n 20 -w 1 -c 2 --timeout 20)
+
+# fault KIND:N STATUS REGEX [TRANSPORT [SETTINGS]]: the N-th request or call fails; the job says why within 2 s of it.
+fault() {
+    local began=${EPOCHREALTIME/[.,]/}
+    job "fail=$1,${5:-order=0,patience=500}" "$2" "${4:-verbs}" "${small[@]}"
+    check_says "$3"
+    check_silent 'Flushed|status 5'
+    # Well before --timeout: usually in less than a second.
+    check "fault $1 took too long" test $((${EPOCHREALTIME/[.,]/} - began)) -lt 10000000
+}
+
+completions_fail() {
+    local status fields words='the RDMA WRITE to rank [0-2] on .*, from NIC strict0:1 to NIC strict0:1, failed .*'
+    for status in "loc_len 1 local length" "loc_qp_op 1 local QP operation" "loc_prot 1 local protection" \
+        "mw_bind 1 memory management" "bad_resp 5 bad response" "loc_access 1 local access" \
+        "rem_inv_req 1 remote invalid request" "rem_access 1 remote access" "rem_op 1 remote operation" \
+        "retry 5 transport retry counter" "rnr 5 RNR retry counter" "rem_abort 5 aborted" "fatal 1 fatal" \
+        "resp_timeout 5 response timeout" "general 1 general"; do
+        read -ra fields <<<"$status"
+        fault "${fields[0]}:300" "${fields[1]}" "$words\\(${fields[*]:2}"
+    done
+    fault cut:200 5 "$words\\(transport retry counter exceeded"
+    for status in event_fatal event_port_err event_qp_fatal event_cq event_srq; do
+        fault $status:200 1 'NIC strict0:1 of host .* reported an event'
+    done
+    for status in event_gid event_pkey event_lid event_port_active; do
+        job fail=$status:200 0 verbs "${small[@]}"
+    done
+}
+
+calls_fail() {
+    fault alloc_pd:2 77 'gives no protection domain'
+    fault query_port:2 77 'does not say its state'
+    fault reg_mr:2 77 'cannot register [0-9]+ KiB of memory'
+    fault create_cq:2 1 'gives no completion queue'
+    fault create_srq:2 1 'gives no shared receive queue'
+    fault modify_einval:3 1 'cannot initialize a queue pair, for rank [0-2] .*see gid=, pkey='
+    fault modify_etimedout:8 1 'a queue pair, for rank [0-2] .*the address of the peer is not found'
+    fault post_send:30 1 'refuses a work request for rank'
+    fault post_recv:20 1 'cannot post a receive'
+    fault poll_cq:5 1 'cannot poll its completion queue'
+    fault connect:1 77 'cannot connect to NIC strict0:1 of rank' verbs:connect=rdmacm
+}
+
+# refused MODE TRANSPORT REGEX: one sentence, and 77
+refused() {
+    job "$1" 77 "$2" "${small[@]}"
+    check_says "transport verbs cannot be used here: $3"
+}
+
+bad_input() {
+    refused devices=0 verbs 'this host has no RDMA device'
+    refused down=0 verbs 'NIC strict0:1: state DOWN'
+    refused order=1 verbs:gid=200 'NIC strict0:1 has no GID at index 200'
+    refused order=1 verbs:pkey=9 'NIC strict0:1 has no P_Key at index 9'
+    refused order=1 verbs:nic=strict7 "this host has no NIC port 'strict7' .*strict0:1"
+    job memlock=100 77 verbs "${small[@]}"
+    check_says 'cannot register [0-9]+ KiB of memory .*memlock'
+    job down=0,devices=2 0 verbs "${small[@]}"
+    job devices=0 0 auto "${small[@]}" # passes over verbs
+}
+
+# What the provider counts: a ring of 64 ranks makes 2 queue pairs a lane and rank.
+many_ranks() {
+    local lanes
+    for lanes in 1 2; do
+        job order=0 0 verbs allgather -a ring --np 64 -b 1K -e 1K -n 1 -w 0 -c 1 --channels $lanes
+        check_says "64 contexts with queue pairs, $((2 * lanes)) to $((2 * lanes)) each"
+    done
+}
+
+injected() {
+    local small=(-b 64K -e 64K -n 2 -w 1 -c 2 --np 3)
+    job order=0 3 verbs allreduce "${small[@]}" --inject corrupt:rank=1:iteration=1
+    job order=1 3 verbs alltoall "${small[@]}" --copy zcopy --inject drop:rank=2:iteration=1
+    job iwarp=1 0 verbs broadcast "${small[@]}" --inject delay:rank=0:us=2000
+    job order=0 5 verbs allreduce "${small[@]}" --timeout 0.3 --inject delay:rank=1:us=1500000
+}
+
+# In the background, beside the other: with a folder and checks of its own.
+track() { # track NAME FUNCTION...
+    (
+        trap - EXIT
+        scratch=$scratch/$1
+        out=$scratch/out err=$scratch/err checks=0
+        mkdir -p "$scratch"
+        for work in "${@:2}"; do eval "$work"; done
+        echo "$checks" >"$scratch/checks"
+        exit $((failures > 0))
+    )
+}
+
+began=$SECONDS
+build thread
+build address,undefined
+echo "build: $((SECONDS - began)) s"
+began=$SECONDS
+folder=$repository/build-thread binary=$repository/build-thread/tests/verbs/cctest \
+    track thread "conformity conformance 0 1 4" "conformity eager 0 1 4" "conformity peers 1" "matrix 0" injected \
+    many_ranks &
+thread=$!
+folder=$repository/build-address-undefined binary=$repository/build-address-undefined/tests/verbs/cctest \
+    track address "conformity conformance 2 3 5 6 7" "conformity eager 2 3 7" "conformity peers 0 4 5" "matrix 3" \
+    injected completions_fail calls_fail bad_input
+address=$?
+wait $thread
+thread=$?
+took=$((SECONDS - began)) status=0 ran=(tracks)
+check "under address,undefined" test $address = 0
+check "under thread" test $thread = 0
+checks=$((checks + $(cat "$scratch"/*/checks | paste -sd+ | bc)))
+check "in $took s, more than 180" test $took -le 180
+echo "coverage: verbs: ${#modes[@]} modes, $checks checks, $(cat "$scratch"/*/requests | paste -sd+ | bc) requests in $took s"
+finish
