@@ -56,9 +56,24 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
     return 0;
 }
 
-static void cm_event_free(struct strict_cm_event *event)
+static void cm_id_unlink(struct strict_id *id)
 {
-    free(event);
+    struct strict_id **link = &fabric.ids;
+    while (*link != id)
+        link = &(*link)->next;
+    *link = id->next;
+    ((struct strict_channel *)id->base.channel)->ids--;
+}
+
+/* The listener goes, and nobody has the identifier of the request. */
+static void cm_request_drop(struct strict_id *asked)
+{
+    if (asked->peer) {
+        asked->peer->peer = NULL;
+        cm_event_send(asked->peer, RDMA_CM_EVENT_REJECTED, 28, NULL, 0);
+    }
+    cm_id_unlink(asked);
+    free(asked);
 }
 
 /* Events of the identifier that were not taken are dropped. */
@@ -76,36 +91,26 @@ static void cm_events_drop(struct strict_id *id)
         *link = event->next;
         if (read(channel->base.fd, &one, 8) != 8)
             abort();
-        if (event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST) { /* its identifier is nobody's */
-            struct strict_id *asked = (struct strict_id *)event->event.id;
-            if (asked != id && asked->peer)
-                asked->peer->peer = NULL;
-            struct strict_id **all = &fabric.ids;
-            while (asked != id && *all && *all != asked)
-                all = &(*all)->next;
-            if (asked != id) {
-                *all = asked->next;
-                channel->ids--;
-                free(asked);
-            }
-        }
-        cm_event_free(event);
+        struct strict_id *asked = (struct strict_id *)event->event.id;
+        if (asked != id)
+            cm_request_drop(asked);
+        free(event);
     }
 }
 
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
     fabric_enter();
-    struct strict_id *id = (struct strict_id *)base, **link = &fabric.ids;
-    while (*link && *link != id)
-        link = &(*link)->next;
-    if (!*link) {
+    struct strict_id *id = (struct strict_id *)base, *each = fabric.ids;
+    while (each && each != id)
+        each = each->next;
+    if (!each) {
         violation("rdma_destroy_id() of an identifier that is not there");
         fabric_leave();
         errno = EINVAL;
         return -1;
     }
-    *link = id->next;
+    cm_id_unlink(id);
     if (id->unacknowledged)
         violation("rdma_destroy_id() with %d events that were not acknowledged",
                   id->unacknowledged);
@@ -118,7 +123,6 @@ int rdma_destroy_id(struct rdma_cm_id *base)
         else if (peer->state == CM_CONNECTED || peer->state == CM_REPLIED)
             cm_event_send(peer, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
     }
-    ((struct strict_channel *)base->channel)->ids--;
     free(id);
     fabric_leave();
     return 0;
@@ -176,8 +180,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *base)
     fabric_enter();
     struct rdma_cm_id *holder = base->listen_id ? base->listen_id : base->id;
     ((struct strict_id *)holder)->unacknowledged--;
-    cm_event_free(
-        (struct strict_cm_event *)((char *)base - offsetof(struct strict_cm_event, event)));
+    free((struct strict_cm_event *)((char *)base - offsetof(struct strict_cm_event, event)));
     fabric_leave();
     return 0;
 }
