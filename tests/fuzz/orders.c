@@ -254,6 +254,8 @@ static struct control *control_make(int ranks, int fan_out, int rank)
     control->config = (struct control_config){.timeout = TIMEOUT, .fan_out = fan_out};
     control->options = strdup("allreduce");
     control->members = calloc((size_t)ranks, sizeof *control->members);
+    control->lost = calloc((size_t)ranks, sizeof *control->lost);
+    require(control->options && control->members && control->lost);
     control->log = &world.log;
     control->wake = wake;
     control->signals = control->helper.lost = -1;
@@ -281,6 +283,8 @@ static void control_free(struct control *control)
         free(queued);
     }
     free(control->mailbox.answer);
+    blobs_free(&control->mailbox.postmortems);
+    free(control->lost);
     free(control->members);
     free(control->errors);
     free(control->options);

@@ -149,6 +149,7 @@ static void seed_failures(struct bytes *out)
 {
     seed_joined(out);
     put_say(out, 1, 2, FRAME_FAILED, failure_bytes(STATUS_UNAVAILABLE, "there is no such device"));
+    put_say(out, 0, 1, FRAME_POSTMORTEM, notice_bytes(STATUS_OK, "what rank 1 adds"));
     put_two(out, HANG_UP, 0);
     put_two(out, WAIT, 5);
     seed_goodbyes(out);

@@ -101,6 +101,7 @@ static void frame_judge(const struct frame *frame)
     struct notice notice;
     struct redirect redirect;
     struct share share;
+    int to;
     require(frame->rank >= 0 && frame->rank < control->membership.ranks);
     if (control->membership.rank > 0)
         return; /* it passes on the words of others */
@@ -120,6 +121,9 @@ static void frame_judge(const struct frame *frame)
         break;
     case FRAME_REDIRECT:
         require(redirect_decode(frame->data, frame->size, control->membership.ranks, &redirect));
+        break;
+    case FRAME_DELIVERY:
+        require(delivery_decode(frame->data, frame->size, control->membership.ranks, &to, &share));
         break;
     case FRAME_RESULT:
         require(share_decode(frame->data, frame->size, &share));
