@@ -8,6 +8,7 @@
 #include "transports/verbs/queue.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,7 +299,7 @@ enum status verbs_rail_poll(struct verbs_rail *rail)
     for (int count = BATCH; status == STATUS_OK && count == BATCH;) {
         count = ibv_poll_cq(rail->cq, BATCH, completions);
         if (count < 0)
-            return verbs_rail_failed(rail, "cannot poll its completion queue", -count);
+            return verbs_rail_failed(rail, "cannot poll its completion queue", EIO);
         for (int i = 0; status == STATUS_OK && i < count; i++)
             status = completion_take(rail, &completions[i]);
         if (status == STATUS_OK && count > 0)
