@@ -155,6 +155,48 @@ static void test_strangers(void **state)
     run("iwarp=1", 2, among_strangers);
 }
 
+/* A stranger copies the request of rank 1, and is faster. It names another queue pair. */
+static struct stranger copyist;
+static enum tick_answer tick_of_copied(void *argument, int peer)
+{
+    struct rank *me = argument;
+    const struct verbs_peer *root = &verbs_of(me)->peers[0];
+    unsigned char request[VERBS_REQUEST_BYTES];
+    if (peer == TICK_WORKED || me->number == 0 || me->world->shared[0] || root->lane_count == 0)
+        return rank_tick(me, peer);
+    verbs_request_encode(&root->lanes[0]->queues[0], request);
+    stranger_come(&copyist);
+    if (!stranger_request(&copyist, &root->address.ports[0], request, sizeof(request)))
+        rank_fail(me, __FILE__, __LINE__, "the copyist cannot connect");
+    me->world->shared[0] = 1;
+    return TICK_GO_ON;
+}
+
+static void copied(struct rank *me)
+{
+    int peer = !me->number;
+    while (me->number == 0 && !me->world->shared[0] && clock_seconds() < me->deadline)
+        usleep(1000);
+    require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
+    rank_settle(me);
+    rank_try(me, peer);
+    require(me, me->endpoint->rejected == (me->number == 0));
+    if (me->number == 1) {
+        require(me, stranger_hear(&copyist) == RDMA_CM_EVENT_REJECTED);
+        stranger_leave(&copyist);
+    }
+}
+
+static void test_copyist(void **state)
+{
+    (void)state;
+    struct world *world = world_of(2, copied);
+    provider_configure("");
+    world->tick = tick_of_copied;
+    assert_true(world_run(world));
+    free(world);
+}
+
 /* After settle() no port listens. */
 static void after_settle(struct rank *me)
 {
@@ -231,7 +273,7 @@ static void led_to_an_impostor(struct rank *me)
     port->cm_port = ntohs(rdma_get_src_port(impostor.id));
     require(me, pthread_create(&thread, NULL, impostor_live, &impostor) == 0);
     require(me, rank_connect(me, &peer, 1, 1) == STATUS_ERROR);
-    require(me, strstr(me->log.failure.text, "what answers does not know the job's secret"));
+    require(me, strstr(me->log.failure.text, "what answers is not that rank"));
     pthread_join(thread, &id);
     require(me, id != NULL);
     rdma_destroy_id(id);
@@ -329,9 +371,10 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_no_rank),   cmocka_unit_test(test_second_try),
-        cmocka_unit_test(test_no_way),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_copyist),
+        cmocka_unit_test(test_settle),     cmocka_unit_test(test_no_rank),
+        cmocka_unit_test(test_second_try), cmocka_unit_test(test_no_way),
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

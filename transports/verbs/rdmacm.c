@@ -14,7 +14,8 @@
  *     (both have told each other so, over the control plane)
  *     iWARP: sends the first message        -> receives it
  *
- * A request that no rank of this job can have made is rejected and counted.
+ * A request that no rank of this job can have made is rejected and counted. So is a copy of one:
+ * the ranks have exchanged the numbers of their queue pairs over the control plane.
  *
  * librdmacm opens devices itself, so it does not know queue pairs of the transport's own context.
  * This file changes their states, as rdma_init_qp_attr() says.
@@ -199,6 +200,12 @@ static enum status queue_is_established(struct verbs_queue *queue)
                : fail(STATUS_ERROR, "stopped connecting, because the job has ended");
 }
 
+/* Does the other end name the queue pair that its rank has told of? iWARP does not name it. */
+static bool is_from_peer(const struct verbs_queue *queue, const struct rdma_conn_param *said)
+{
+    return queue->rail->port.iwarp || said->qp_num == queue->remote_number;
+}
+
 /* The end that connects. */
 
 static enum status queue_resolve(struct verbs_queue *queue)
@@ -239,9 +246,10 @@ static enum status queue_request(struct verbs_queue *queue)
 static enum status queue_take_answer(struct verbs_queue *queue,
                                      const struct rdma_conn_param *answer)
 {
-    if (!verbs_answer_holds(queue, answer->private_data, answer->private_data_len))
+    if (!verbs_answer_holds(queue, answer->private_data, answer->private_data_len) ||
+        !is_from_peer(queue, answer))
         return queue_failed(queue, REASON_OWN, "is answered in place of",
-                            "what answers does not know the job's secret");
+                            "what answers is not that rank");
     enum status status = queue_make_ready(queue);
     if (status == STATUS_OK && !queue->rail->port.iwarp && rdma_establish(queue->cm) != 0)
         status = call_failed(queue, "cannot connect to");
@@ -256,7 +264,7 @@ static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *
     unsigned char answer[VERBS_ANSWER_BYTES];
     struct verbs_queue *queue =
         verbs_request_find(rail, request->private_data, request->private_data_len);
-    if (!queue) {
+    if (!queue || !is_from_peer(queue, request)) {
         atomic_fetch_add(&rail->endpoint->base.rejected, 1);
         rdma_reject(id, NULL, 0);
         rdma_destroy_id(id);

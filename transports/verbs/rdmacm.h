@@ -14,8 +14,8 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason);
  * both ends. Blocks, and ticks. */
 enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count);
 
-/* iWARP: the end that connected each of these queue pairs sends the first message, and the other one
- * waits for it. Called when both know that they are connected: siw overlooks what comes before. */
+/* iWARP: the end that connected each of these queue pairs sends the first message, and the other
+ * one waits for it. Called when both know that they are connected: siw overlooks what comes before. */
 enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, int count);
 
 /* No queue pair will be connected any more: stops listening. */
