@@ -161,11 +161,12 @@ build address,undefined
 echo "build: $((SECONDS - began)) s"
 began=$SECONDS
 folder=$repository/build-thread binary=$repository/build-thread/tests/verbs/cctest \
-    track thread "conformity conformance 0 1 4" "conformity eager 0 1 4" "conformity peers 1" "matrix 0" injected \
+    track thread "conformity conformance 0 1 4" "conformity eager 0 1 4" "conformity peers 1" "conformity session_end 0" "matrix 0" injected \
     many_ranks &
 thread=$!
 folder=$repository/build-address-undefined binary=$repository/build-address-undefined/tests/verbs/cctest \
-    track address "conformity conformance 2 3 5 6 7" "conformity eager 2 3 7" "conformity peers 0 4 5" "matrix 3" \
+    track address "conformity conformance 2 3 5 6 7" "conformity eager 2 3 7" "conformity peers 0 4 5" \
+    "conformity regions 0" "conformity session_end 4 7" "matrix 3" \
     injected completions_fail calls_fail bad_input
 address=$?
 wait $thread
