@@ -143,9 +143,10 @@ tests: $(tests) $(over_verbs) $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
-# Boots machines with RDMA devices in software; 10 minutes at most.
+# Boots machines with RDMA devices in software; 10 minutes at most. SIW=yes: iWARP, too.
+rdma_tests := $(filter-out $(if $(filter yes,$(SIW)),,%/test_iwarp.sh),$(wildcard tests/rdma/test_*.sh))
 check-rdma: tests
-	$(Q)CCTEST=$(abspath $(binary)) tests/run $(wildcard tests/rdma/test_*.sh)
+	$(Q)CCTEST=$(abspath $(binary)) tests/run $(rdma_tests)
 
 # About 20 minutes for 300 runs.
 RUNS ?= 300

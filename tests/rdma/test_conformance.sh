@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The tests of transports over verbs, in each of its ways to connect and to notice data, on a machine with an RDMA device.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/../system/lib.sh"
+# shellcheck source=tests/rdma/machines.sh
+. "$repository/tests/rdma/machines.sh"
+machines_ready || skip "$machines_missing"
+machines_up 1 1
+machine_as 1
+
+passed=0
+for way in poll=cq poll=memory connect=rdmacm; do
+    programs=(conformance eager peers processes)
+    [ $way != connect=rdmacm ] || programs=(eager processes) # once connected, the queue pairs are the same
+    for program in "${programs[@]}"; do
+        export TEST_TRANSPORT="verbs:$way"
+        TEST_SECONDS=60 RUN_LIMIT=200 run "${as[@]}" "$repository/build/tests/transport/$program"
+        check_status 0 "$program over verbs:$way"
+        check_silent '^\[ +SKIPPED' "$out"
+        passed=$((passed + $(grep -c '^\[ *OK' "$err")))
+    done
+done
+machines_down
+echo "coverage: $passed tests over verbs"
+finish
