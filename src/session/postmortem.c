@@ -5,7 +5,38 @@
 
 #include <stdlib.h>
 
-#define POSTMORTEM_SECONDS 0.3 /* that rank 0 waits for the others */
+#include "base/timed_call.h"
+
+#define READING_SECONDS    0.25 /* for the counters: the driver of a NIC that has failed may hang */
+#define POSTMORTEM_SECONDS 0.3  /* that rank 0 waits for the others */
+
+struct reading_work {
+    struct device_watch watch;
+    struct device_changes changes;
+};
+
+static void reading_work_run(void *argument)
+{
+    struct reading_work *work = argument;
+    device_watch_take(&work->watch, &work->changes);
+}
+
+/* Nothing if a driver hangs: the watch then stays with the thread that reads it. */
+static void changes_read(struct device_watch *watch, struct device_changes *changes)
+{
+    struct reading_work *work = watch->count > 0 ? calloc(1, sizeof *work) : NULL;
+    if (!work)
+        return;
+    work->watch = *watch;
+    *watch = (struct device_watch){0};
+    int end = timed_call_run(reading_work_run, work, READING_SECONDS);
+    timed_call_reraise(end);
+    if (timed_call_is_abandoned(end))
+        return;
+    *watch = work->watch;
+    *changes = work->changes;
+    free(work);
+}
 
 /* Waits for the ranks that use NICs. */
 static void postmortem_gather(struct control *control, struct device_sums *sums,
@@ -33,10 +64,11 @@ void postmortem_make(struct control *control, struct device_watch *watch, int cl
 {
     struct device_changes own = {0};
     struct bytes share = {0};
-    device_watch_take(watch, &own);
+    bool watches = watch->count > 0;
+    changes_read(watch, &own);
     if (control_rank(control) > 0) {
         device_changes_encode(&own, classes, &share);
-        if (watch->count > 0)
+        if (watches)
             control_send_postmortem(control, &share);
         bytes_free(&share);
         device_changes_free(&own);
