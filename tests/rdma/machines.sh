@@ -93,7 +93,8 @@ machine_start() { # machine_start I NICS MACHINES
         -virtfs "local,path=/,mount_tag=files,security_model=none,readonly=on,multidevs=remap"
         -virtfs "local,path=$scratch,mount_tag=scratch,security_model=none,multidevs=remap")
     for ((nic = 0; nic < nics; nic++)); do machine_nic "$machine" "$nic" "$3"; done
-    timeout -k 2 "$machine_seconds" qemu-system-x86_64 "${options[@]}" -pidfile "$folder/pid" \
+    # It ends with this script, however that ends.
+    setpriv --pdeathsig TERM timeout -k 2 "$machine_seconds" qemu-system-x86_64 "${options[@]}" -pidfile "$folder/pid" \
         </dev/null >"$folder/qemu" 2>&1 &
     machine_process[$machine]=$!
 }
