@@ -52,9 +52,9 @@ json_t *readings_array(const struct device_readings *readings)
         const struct device_reading *reading = &readings->of[i];
         json_array_append_new(
             array, json_pack("{s:s, s:s, s:o, s:o, s:o}", "host", reading->host, "name",
-                             reading->name, "sick", class_object(reading->counters, COUNTER_SICK),
-                             "congested", class_object(reading->counters, COUNTER_CONGESTED),
-                             "other", class_object(reading->counters, COUNTER_OTHER)));
+                             reading->name, "sick", class_object(&reading->counters, COUNTER_SICK),
+                             "congested", class_object(&reading->counters, COUNTER_CONGESTED),
+                             "other", class_object(&reading->counters, COUNTER_OTHER)));
     }
     return array;
 }
@@ -65,6 +65,6 @@ json_t *sick_array(const struct device_readings *sick)
     for (int i = 0; i < sick->count; i++)
         json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "host", sick->of[i].host, "name",
                                                sick->of[i].name, "counters",
-                                               class_object(sick->of[i].counters, COUNTER_SICK)));
+                                               class_object(&sick->of[i].counters, COUNTER_SICK)));
     return array;
 }

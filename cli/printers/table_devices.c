@@ -24,9 +24,9 @@ void readings_print(FILE *out, const struct device_readings *readings, enum coun
     char words[WORDS_MOST];
     for (int i = 0; i < readings->count; i++) {
         const struct device_reading *reading = &readings->of[i];
-        if (counters_of_class(reading->counters, class) > 0)
+        if (counters_of_class(&reading->counters, class) > 0)
             fprintf(out, "#   %s %s of host %s: %s\n", reading->kind, reading->name, reading->host,
-                    counters_text(reading->counters, class, words, sizeof words));
+                    counters_text(&reading->counters, class, words, sizeof words));
     }
 }
 
@@ -52,7 +52,7 @@ void sick_print(FILE *out, const struct device_readings *sick)
     for (int i = 0; i < sick->count && i < SICK_MOST; i++)
         fprintf(out, "# %s %s of host %s counted %s\n", sick->of[i].kind, sick->of[i].name,
                 sick->of[i].host,
-                counters_text(sick->of[i].counters, COUNTER_SICK, words, sizeof words));
+                counters_text(&sick->of[i].counters, COUNTER_SICK, words, sizeof words));
     if (sick->count > SICK_MOST)
         fprintf(out, "# %d more NICs counted errors: see --json\n", sick->count - SICK_MOST);
 }

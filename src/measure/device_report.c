@@ -20,21 +20,33 @@ void device_sums_close(struct device_sums *sums)
     *sums = (struct device_sums){0};
 }
 
-static bool readings_put(struct device_readings *readings, const struct device_table *table,
-                         int row, const struct counter_list *counters)
+/* The reading of a row; a new one is empty. NULL: out of memory. */
+static struct device_reading *reading_of(struct device_readings *readings,
+                                         const struct device_table *table, int row)
 {
+    const struct device *device = table->rows[row].device;
+    for (int i = 0; i < readings->count; i++)
+        if (readings->of[i].name == device->name)
+            return &readings->of[i];
     struct device_reading *more =
         realloc(readings->of, ((size_t)readings->count + 1) * sizeof *more);
     if (!more)
-        return false;
-    const struct device *device = table->rows[row].device;
+        return NULL;
     readings->of = more;
-    more[readings->count++] =
+    more[readings->count] =
         (struct device_reading){.host = table->members[table->rows[row].rank].host,
                                 .kind = device->kind,
-                                .name = device->name,
-                                .counters = counters};
-    return true;
+                                .name = device->name};
+    return &more[readings->count++];
+}
+
+static bool readings_put(struct device_readings *readings, const struct device_table *table,
+                         int row, const struct counter_list *counters)
+{
+    struct device_reading *reading = reading_of(readings, table, row);
+    if (reading)
+        counters_sum(&reading->counters, counters);
+    return reading && !reading->counters.failed;
 }
 
 bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
@@ -66,6 +78,8 @@ bool device_sums_of_class(const struct device_sums *sums, enum counter_class cla
 
 void device_readings_free(struct device_readings *readings)
 {
+    for (int i = 0; i < readings->count; i++)
+        counter_list_free(&readings->of[i].counters);
     free(readings->of);
     *readings = (struct device_readings){0};
 }

@@ -10,7 +10,7 @@
 
 struct device_reading {
     const char *host, *kind, *name;
-    const struct counter_list *counters; /* what it has counted; names that are not zero */
+    struct counter_list counters; /* what it has counted; names that are not zero */
 };
 
 struct device_readings {
@@ -28,13 +28,12 @@ struct device_sums {
 bool device_sums_open(struct device_sums *sums, const struct device_table *table);
 void device_sums_close(struct device_sums *sums); /* all zero is allowed */
 
-/* What rank `rank` has read: adds it to the sums, and appends it to the readings, which point into
- * `changes`. Devices that no rank uses are left out. False: out of memory. */
+/* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has one.
+ * Devices that no rank uses are left out. False: out of memory. */
 bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings);
 
-/* The devices that have counted anything of a class in the job. False: out of memory. The readings
- * point into the sums. */
+/* The devices that have counted anything of a class in the job. False: out of memory. */
 bool device_sums_of_class(const struct device_sums *sums, enum counter_class class,
                           struct device_readings *readings);
 

@@ -56,7 +56,7 @@ static bool is_watched(const struct device_watch *watch, const char *name)
 }
 
 /* False: out of memory. */
-static bool watch_add(struct device_watch *watch, const struct transport *transport,
+static bool watch_add(struct device_watch *watch, const struct endpoint *endpoint,
                       const struct device_list *list)
 {
     struct watched_device *more =
@@ -68,7 +68,7 @@ static bool watch_add(struct device_watch *watch, const struct transport *transp
         if (is_watched(watch, list->devices[i].name))
             continue;
         struct watched_device *device = &more[watch->count++];
-        *device = (struct watched_device){.transport = transport, .reads = true};
+        *device = (struct watched_device){.endpoint = endpoint, .reads = true};
         memcpy(device->name, list->devices[i].name, sizeof device->name);
     }
     return true;
@@ -84,7 +84,7 @@ enum status device_watch_open(struct device_watch *watch, const struct links *li
         if (!transport->endpoint_devices || !transport->device_counters)
             continue;
         transport->endpoint_devices(endpoint, &list);
-        memory = !list.failed && watch_add(watch, transport, &list);
+        memory = !list.failed && watch_add(watch, endpoint, &list);
         device_list_free(&list);
     }
     return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of NICs");
@@ -119,12 +119,35 @@ bool device_watch_decode(struct device_watch *watch, bool precedes, struct reade
     return !reader->bad;
 }
 
+static uint64_t device_sent(const struct watched_device *device)
+{
+    const struct transport *transport = device->endpoint->transport;
+    return transport->device_sent ? transport->device_sent(device->endpoint, device->name) : 0;
+}
+
+/* Adds what the device has counted since the last look. */
+static void device_look(struct watched_device *device, struct counter_list *change)
+{
+    struct counter_list now = {0};
+    uint64_t sent = device_sent(device);
+    if (device->reads) {
+        device->endpoint->transport->device_counters(device->name, &now);
+        counters_change(&device->counters, &now, change);
+        counter_list_free(&device->counters);
+        device->counters = now;
+    }
+    if (sent > device->sent)
+        counter_add(change, PAYLOAD_SENT, COUNTER_OTHER, sent - device->sent);
+    device->sent = sent;
+}
+
 void device_watch_begin(struct device_watch *watch)
 {
     for (int i = 0; i < watch->count; i++) {
         struct watched_device *device = &watch->devices[i];
         if (device->reads)
-            device->transport->device_counters(device->name, &device->counters);
+            device->endpoint->transport->device_counters(device->name, &device->counters);
+        device->sent = device_sent(device);
     }
 }
 
@@ -134,14 +157,8 @@ void device_watch_take(struct device_watch *watch, struct device_changes *change
     changes->of = calloc((size_t)watch->count + 1, sizeof *changes->of);
     for (int i = 0; changes->of && i < watch->count; i++) {
         struct watched_device *device = &watch->devices[i];
-        struct counter_list now = {0};
-        if (!device->reads)
-            continue;
         struct device_change *change = &changes->of[changes->count++];
         memcpy(change->name, device->name, sizeof change->name);
-        device->transport->device_counters(device->name, &now);
-        counters_change(&device->counters, &now, &change->counters);
-        counter_list_free(&device->counters);
-        device->counters = now;
+        device_look(device, &change->counters);
     }
 }

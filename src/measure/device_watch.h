@@ -35,8 +35,9 @@ void device_changes_free(struct device_changes *changes); /* all zero is allowed
 
 struct watched_device {
     char name[DEVICE_NAME_MOST];
-    const struct transport *transport;
-    bool reads; /* this rank does */
+    const struct endpoint *endpoint; /* that uses it */
+    bool reads;                      /* this rank reads its counters */
+    uint64_t sent;                   /* payload bytes that this rank sent by it, at the last look */
     struct counter_list counters;
 };
 
@@ -58,8 +59,10 @@ bool device_watch_decode(struct device_watch *watch, bool precedes, struct reade
 /* Reads the counters for the first time. */
 void device_watch_begin(struct device_watch *watch);
 
-/* Reads them again. *changes: what each device that this rank reads has counted since; of an
- * earlier call, it is freed. Out of memory: counters are missing. */
+/* Reads them again. *changes: what each device that this rank reads has counted since, and
+ * PAYLOAD_SENT, the bytes that this rank has sent by it; of an earlier call, it is freed. Out of
+ * memory: counters are missing. The endpoints are open. */
+#define PAYLOAD_SENT "payload_sent"
 void device_watch_take(struct device_watch *watch, struct device_changes *changes);
 
 #endif

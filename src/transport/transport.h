@@ -250,10 +250,12 @@ struct transport {
      * devices(): adds all that this machine has, usable or not; without an endpoint.
      * endpoint_devices(): adds those that the endpoint uses, from open() on always the same.
      * device_counters(): adds the counters of one, by its name; without an endpoint. Reads files,
-     *   so it is called between measurements only. */
+     *   so it is called between measurements only.
+     * device_sent(): payload bytes that the endpoint has sent by one of its devices. */
     void (*devices)(struct device_list *list);
     void (*endpoint_devices)(const struct endpoint *endpoint, struct device_list *list);
     void (*device_counters)(const char *device, struct counter_list *list);
+    uint64_t (*device_sent)(const struct endpoint *endpoint, const char *device);
 
     /* Drops posted transfers, which may be gone already, and frees everything. NULL is allowed.
      * After a good end all ranks have moved all their data before any of them calls it, and none

@@ -61,3 +61,13 @@ void verbs_device_counters(const char *device, struct counter_list *list)
 {
     port_counters(PORT_SYSFS, device, list);
 }
+
+uint64_t verbs_device_sent(const struct endpoint *base, const char *device)
+{
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
+    uint64_t bytes = 0;
+    for (int i = 0; i < endpoint->rail_count; i++)
+        if (strcmp(endpoint->rails[i].port.name, device) == 0)
+            bytes += endpoint->rails[i].bytes;
+    return bytes;
+}

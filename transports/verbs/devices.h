@@ -12,5 +12,6 @@ struct endpoint;
 void verbs_devices(struct device_list *list);
 void verbs_endpoint_devices(const struct endpoint *endpoint, struct device_list *list);
 void verbs_device_counters(const char *device, struct counter_list *list);
+uint64_t verbs_device_sent(const struct endpoint *base, const char *device);
 
 #endif

@@ -439,5 +439,6 @@ const struct transport transport_verbs = {
     .devices = verbs_devices,
     .endpoint_devices = verbs_endpoint_devices,
     .device_counters = verbs_device_counters,
+    .device_sent = verbs_device_sent,
     .close = verbs_close,
 };
