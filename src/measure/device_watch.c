@@ -56,7 +56,7 @@ static bool is_watched(const struct device_watch *watch, const char *name)
 }
 
 /* False: out of memory. */
-static bool watch_add(struct device_watch *watch, const struct endpoint *endpoint,
+static bool watch_add(struct device_watch *watch, const struct transport *transport,
                       const struct device_list *list)
 {
     struct watched_device *more =
@@ -68,14 +68,15 @@ static bool watch_add(struct device_watch *watch, const struct endpoint *endpoin
         if (is_watched(watch, list->devices[i].name))
             continue;
         struct watched_device *device = &more[watch->count++];
-        *device = (struct watched_device){.endpoint = endpoint, .reads = true};
+        *device = (struct watched_device){.transport = transport, .reads = true};
         memcpy(device->name, list->devices[i].name, sizeof device->name);
     }
     return true;
 }
 
-enum status device_watch_open(struct device_watch *watch, const struct links *links)
+enum status device_watch_open(struct device_watch *watch, struct links *links)
 {
+    watch->links = links;
     const struct endpoint *endpoint;
     bool memory = true;
     for (int i = 0; (endpoint = links_open_endpoint(links, i)) && memory; i++) {
@@ -84,7 +85,7 @@ enum status device_watch_open(struct device_watch *watch, const struct links *li
         if (!transport->endpoint_devices || !transport->device_counters)
             continue;
         transport->endpoint_devices(endpoint, &list);
-        memory = !list.failed && watch_add(watch, endpoint, &list);
+        memory = !list.failed && watch_add(watch, transport, &list);
         device_list_free(&list);
     }
     return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of NICs");
@@ -119,19 +120,28 @@ bool device_watch_decode(struct device_watch *watch, bool precedes, struct reade
     return !reader->bad;
 }
 
-static uint64_t device_sent(const struct watched_device *device)
+/* An endpoint that serves no peer is closed, and has sent nothing. */
+static uint64_t device_sent(const struct device_watch *watch, const struct watched_device *device)
 {
-    const struct transport *transport = device->endpoint->transport;
-    return transport->device_sent ? transport->device_sent(device->endpoint, device->name) : 0;
+    const struct endpoint *endpoint;
+    const struct transport *transport = device->transport;
+    uint64_t sent = 0;
+    for (int i = 0;
+         watch->links && transport->device_sent && (endpoint = links_endpoint(watch->links, i));
+         i++)
+        if (endpoint->transport == transport)
+            sent += transport->device_sent(endpoint, device->name);
+    return sent;
 }
 
 /* Adds what the device has counted since the last look. */
-static void device_look(struct watched_device *device, struct counter_list *change)
+static void device_look(const struct device_watch *watch, struct watched_device *device,
+                        struct counter_list *change)
 {
     struct counter_list now = {0};
-    uint64_t sent = device_sent(device);
+    uint64_t sent = device_sent(watch, device);
     if (device->reads) {
-        device->endpoint->transport->device_counters(device->name, &now);
+        device->transport->device_counters(device->name, &now);
         counters_change(&device->counters, &now, change);
         counter_list_free(&device->counters);
         device->counters = now;
@@ -146,8 +156,8 @@ void device_watch_begin(struct device_watch *watch)
     for (int i = 0; i < watch->count; i++) {
         struct watched_device *device = &watch->devices[i];
         if (device->reads)
-            device->endpoint->transport->device_counters(device->name, &device->counters);
-        device->sent = device_sent(device);
+            device->transport->device_counters(device->name, &device->counters);
+        device->sent = device_sent(watch, device);
     }
 }
 
@@ -159,6 +169,6 @@ void device_watch_take(struct device_watch *watch, struct device_changes *change
         struct watched_device *device = &watch->devices[i];
         struct device_change *change = &changes->of[changes->count++];
         memcpy(change->name, device->name, sizeof change->name);
-        device_look(device, &change->counters);
+        device_look(watch, device, &change->counters);
     }
 }

@@ -35,19 +35,20 @@ void device_changes_free(struct device_changes *changes); /* all zero is allowed
 
 struct watched_device {
     char name[DEVICE_NAME_MOST];
-    const struct endpoint *endpoint; /* that uses it */
-    bool reads;                      /* this rank reads its counters */
-    uint64_t sent;                   /* payload bytes that this rank sent by it, at the last look */
+    const struct transport *transport;
+    bool reads;    /* this rank reads its counters */
+    uint64_t sent; /* payload bytes that this rank sent by it, at the last look */
     struct counter_list counters;
 };
 
 struct device_watch {
+    struct links *links; /* NULL: they are not asked for what they have sent */
     struct watched_device *devices;
     int count;
 };
 
 /* Notes the devices of all open endpoints. */
-enum status device_watch_open(struct device_watch *watch, const struct links *links);
+enum status device_watch_open(struct device_watch *watch, struct links *links);
 void device_watch_close(struct device_watch *watch); /* all zero is allowed */
 
 /* The names of this rank's devices. */
@@ -61,7 +62,7 @@ void device_watch_begin(struct device_watch *watch);
 
 /* Reads them again. *changes: what each device that this rank reads has counted since, and
  * PAYLOAD_SENT, the bytes that this rank has sent by it; of an earlier call, it is freed. Out of
- * memory: counters are missing. The endpoints are open. */
+ * memory: counters are missing. */
 #define PAYLOAD_SENT "payload_sent"
 void device_watch_take(struct device_watch *watch, struct device_changes *changes);
 

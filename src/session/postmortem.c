@@ -28,6 +28,7 @@ static void changes_read(struct device_watch *watch, struct device_changes *chan
     if (!work)
         return;
     work->watch = *watch;
+    work->watch.links = NULL; /* the thread may outlive them */
     *watch = (struct device_watch){0};
     int end = timed_call_run(reading_work_run, work, READING_SECONDS);
     timed_call_reraise(end);
