@@ -123,6 +123,7 @@ bad_input() {
     check_says 'cannot register [0-9]+ KiB of memory .*memlock'
     job down=0,devices=2 0 verbs "${small[@]}"
     job devices=0 0 auto "${small[@]}" # passes over verbs
+    job order=1 0 auto "${small[@]}"   # shm serves all: verbs is opened, and closed unused
 }
 
 # What the provider counts: a ring of 64 ranks makes 2 queue pairs a lane and rank.
