@@ -7,11 +7,15 @@
 #include "transports/verbs/failure.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+
+/* A port that goes down fails requests before the device reports it as an event. */
+#define EVENT_NS 100000000
 
 struct wc_cause {
     enum ibv_wc_status status;
@@ -71,36 +75,6 @@ enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, i
     return fail(STATUS_ERROR, "NIC %s %s: %s", rail->port.name, what, strerror(error));
 }
 
-static const char *request_name(const struct ibv_wc *completion)
-{
-    /* The opcode of a failed completion is not valid; receives are told by their number. */
-    return completion->wr_id >> 63 ? "receive" : "RDMA WRITE";
-}
-
-enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
-                                    const struct ibv_wc *completion)
-{
-    if (completion->status == IBV_WC_WR_FLUSH_ERR || !queue || queue->broken) {
-        if (queue && !queue->broken)
-            queue->flushed = true; /* check() tells it if no cause comes */
-        return STATUS_OK;
-    }
-    queue->broken = true;
-    const struct verbs_peer *peer = queue->lane->peer;
-    const struct wc_cause *cause = cause_find(completion->status);
-    char text[MESSAGE_MOST], since[64] = "";
-    if (rail->last_success > 0)
-        snprintf(since, sizeof since, " %.1f s after the last success",
-                 (double)(clock_ns() - rail->last_success) / 1e9);
-    snprintf(text, sizeof text,
-             "the %s to rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
-             request_name(completion), peer->rank, peer->address.host, rail->port.name,
-             peer->address.ports[queue->remote_rail].name, since, completion->status,
-             ibv_wc_status_str(completion->status), cause->likely);
-    return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
-                                       : fail_peer(cause->reason, peer->rank, "%s", text);
-}
-
 /* Asynchronous events. */
 
 /* Is the address of the rail still what its queue pairs use? Other entries of its tables may come
@@ -120,7 +94,7 @@ static bool rail_is_intact(const struct verbs_rail *rail)
             ntohs(key) == port->pkey);
 }
 
-enum event_scope { SCOPE_DEVICE, SCOPE_PORT, SCOPE_ADDRESS };
+enum event_scope { SCOPE_DEVICE, SCOPE_PORT, SCOPE_ADDRESS, SCOPE_QUEUE };
 
 /* The events that end the job; others are harmless. */
 static const struct event_kind {
@@ -134,11 +108,11 @@ static const struct event_kind {
     {IBV_EVENT_PKEY_CHANGE, SCOPE_ADDRESS, "the P_Key that this job uses is gone"},
     {IBV_EVENT_GID_CHANGE, SCOPE_ADDRESS,
      "the GID that this job uses is gone: its IP address changed"},
-    {IBV_EVENT_CQ_ERR, SCOPE_DEVICE, "its completion queue overflowed"},
-    {IBV_EVENT_SRQ_ERR, SCOPE_DEVICE, "its shared receive queue failed"},
-    {IBV_EVENT_QP_FATAL, SCOPE_DEVICE, "a queue pair failed: see the kernel log"},
-    {IBV_EVENT_QP_REQ_ERR, SCOPE_DEVICE, "a peer sent a queue pair an invalid request"},
-    {IBV_EVENT_QP_ACCESS_ERR, SCOPE_DEVICE, "a peer's request violated the rights of a queue pair"},
+    {IBV_EVENT_CQ_ERR, SCOPE_QUEUE, "its completion queue overflowed"},
+    {IBV_EVENT_SRQ_ERR, SCOPE_QUEUE, "its shared receive queue failed"},
+    {IBV_EVENT_QP_FATAL, SCOPE_QUEUE, "a queue pair failed: see the kernel log"},
+    {IBV_EVENT_QP_REQ_ERR, SCOPE_QUEUE, "a peer sent a queue pair an invalid request"},
+    {IBV_EVENT_QP_ACCESS_ERR, SCOPE_QUEUE, "a peer's request violated the rights of a queue pair"},
 };
 
 static const struct event_kind *event_find(const struct verbs_rail *rail,
@@ -148,23 +122,77 @@ static const struct event_kind *event_find(const struct verbs_rail *rail,
         const struct event_kind *kind = &event_kinds[i];
         if (kind->type != event->event_type)
             continue;
-        bool mine = kind->scope == SCOPE_DEVICE || event->element.port_num == rail->port_number;
+        bool of_port = kind->scope == SCOPE_PORT || kind->scope == SCOPE_ADDRESS;
+        bool mine = !of_port || event->element.port_num == rail->port_number;
         return mine && !(kind->scope == SCOPE_ADDRESS && rail_is_intact(rail)) ? kind : NULL;
     }
     return NULL;
 }
 
-enum status verbs_rail_check(struct verbs_rail *rail)
+/* Takes all events. Fails at one that ends the job and whose scope is at most `scope`. */
+static enum status events_take(struct verbs_rail *rail, enum event_scope scope)
 {
     struct ibv_async_event event;
     enum status status = STATUS_OK;
     while (status == STATUS_OK && ibv_get_async_event(rail->context, &event) == 0) {
         const struct event_kind *kind = event_find(rail, &event);
-        if (kind)
+        if (kind && kind->scope <= scope)
             status = fail(STATUS_ERROR, "NIC %s of host %s reported an event (%s): %s",
                           rail->port.name, rail->endpoint->address.host,
                           ibv_event_type_str(event.event_type), kind->what);
         ibv_ack_async_event(&event);
     }
     return status;
+}
+
+enum status verbs_rail_check(struct verbs_rail *rail)
+{
+    return events_take(rail, SCOPE_QUEUE);
+}
+
+/* Completions. */
+
+/* Reads the events of the rail, and waits a little for one that makes requests fail. */
+static bool event_explains(struct verbs_rail *rail)
+{
+    uint64_t end = clock_ns() + EVENT_NS;
+    for (uint64_t now = 0; now < end; now = clock_ns()) {
+        struct pollfd events = {.fd = rail->context->async_fd, .events = POLLIN};
+        if (events_take(rail, SCOPE_ADDRESS) != STATUS_OK)
+            return true;
+        poll(&events, 1, (int)(EVENT_NS / 1000000));
+    }
+    return false;
+}
+
+static const char *request_name(const struct ibv_wc *completion)
+{
+    /* The opcode of a failed completion is not valid; receives are told by their number. */
+    return completion->wr_id >> 63 ? "receive" : "RDMA WRITE";
+}
+
+enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
+                                    const struct ibv_wc *completion)
+{
+    if (completion->status == IBV_WC_WR_FLUSH_ERR || !queue || queue->broken) {
+        if (queue && !queue->broken)
+            queue->flushed = true; /* check() tells it if no cause comes */
+        return STATUS_OK;
+    }
+    queue->broken = true;
+    if (event_explains(rail))
+        return log_current()->failure.status;
+    const struct verbs_peer *peer = queue->lane->peer;
+    const struct wc_cause *cause = cause_find(completion->status);
+    char text[MESSAGE_MOST], since[64] = "";
+    if (rail->last_success > 0)
+        snprintf(since, sizeof since, " %.1f s after the last success",
+                 (double)(clock_ns() - rail->last_success) / 1e9);
+    snprintf(text, sizeof text,
+             "the %s to rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
+             request_name(completion), peer->rank, peer->address.host, rail->port.name,
+             peer->address.ports[queue->remote_rail].name, since, completion->status,
+             ibv_wc_status_str(completion->status), cause->likely);
+    return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
+                                       : fail_peer(cause->reason, peer->rank, "%s", text);
 }
