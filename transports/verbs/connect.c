@@ -25,6 +25,7 @@
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
+#include "transports/verbs/slot.h"
 
 #define DEPTH_LEAST 16
 
@@ -120,6 +121,7 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
     lane->arena = endpoint->arenas;
     channel_init(&lane->out.base, endpoint, lane, true);
     channel_init(&lane->in.base, endpoint, lane, false);
+    verbs_slot_await(&lane->in);
     enum status status = STATUS_OK;
     for (int path = 0; status == STATUS_OK && path < paths; path++) {
         struct verbs_queue *queue = &lane->queues[lane->queue_count++];
@@ -198,6 +200,8 @@ static enum status rails_prepare(struct verbs_endpoint *endpoint, const uint32_t
         if ((uint32_t)rail->device.max_qp_wr < *depth)
             *depth = (uint32_t)rail->device.max_qp_wr;
     }
+    while (*depth & (*depth - 1)) /* down to a power of 2 */
+        *depth &= *depth - 1;
     return status;
 }
 

@@ -49,6 +49,8 @@ static enum status eager_receive(struct verbs_receiver *in, const struct transfe
     enum status status = STATUS_OK;
     for (*moved = false; status == STATUS_OK && !*moved;) {
         size_t bytes;
+        if (in->polls && !verbs_slot_is_there(in))
+            return STATUS_OK;
         if (!in->polls || !verbs_has_credit_room(in))
             status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
         const char *slot = status == STATUS_OK && verbs_has_credit_room(in)

@@ -13,7 +13,7 @@
 #define COUNT_MOST      65536
 
 static const struct verbs_grants wanted = {
-    .slots = 8, .slot_bytes = 32 << 10, .offers = 16, .segments = 32};
+    .slots = 32, .slot_bytes = 16 << 10, .offers = 16, .segments = 32};
 static const struct verbs_grants least = {
     .slots = 2, .slot_bytes = 256, .offers = 2, .segments = 2};
 

@@ -4,8 +4,6 @@
 #include "transports/verbs/lane.h"
 
 #include "base/log.h"
-#include "transports/verbs/block.h"
-#include "transports/verbs/queue.h"
 
 #define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
 
@@ -18,29 +16,6 @@ bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length)
     if (endpoint->config.copy == COPY_AUTO)
         return length > ZCOPY_THRESHOLD;
     return endpoint->config.copy == COPY_ZCOPY;
-}
-
-struct verbs_lane *verbs_lane_of(const struct channel *channel)
-{
-    size_t offset = channel->sends ? offsetof(struct verbs_lane, out.base)
-                                   : offsetof(struct verbs_lane, in.base);
-    return (struct verbs_lane *)((uintptr_t)channel - offset);
-}
-
-struct verbs_queue *verbs_queue_of(const struct channel *channel)
-{
-    return &verbs_lane_of(channel)->queues[0];
-}
-
-bool verbs_has_control_room(const struct channel *channel)
-{
-    return verbs_queue_room(verbs_queue_of(channel)) >= VERBS_RESERVE;
-}
-
-bool verbs_has_credit_room(const struct verbs_receiver *in)
-{
-    return verbs_has_control_room(&in->base) &&
-           verbs_words_are_free(verbs_queue_of(&in->base), &in->credits);
 }
 
 /* How far the low bits of a count are ahead of `known`; 0: they are behind it. */

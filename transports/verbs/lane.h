@@ -4,18 +4,36 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_LANE_H
 #define CCTEST_TRANSPORTS_VERBS_LANE_H
 
-#include "transports/verbs/verbs.h"
+#include "transports/verbs/block.h"
+#include "transports/verbs/queue.h"
 
 /* By the length and --copy alone, which both ends know. */
 bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length);
 
 /* The lane that a channel belongs to, and the queue pair for slots, credits and offers. */
-struct verbs_lane *verbs_lane_of(const struct channel *channel);
-struct verbs_queue *verbs_queue_of(const struct channel *channel);
+static inline struct verbs_lane *verbs_lane_of(const struct channel *channel)
+{
+    size_t offset = channel->sends ? offsetof(struct verbs_lane, out.base)
+                                   : offsetof(struct verbs_lane, in.base);
+    return (struct verbs_lane *)((uintptr_t)channel - offset);
+}
+
+static inline struct verbs_queue *verbs_queue_of(const struct channel *channel)
+{
+    return &verbs_lane_of(channel)->queues[0];
+}
 
 /* Is there room to post offers and limits, and credits too? */
-bool verbs_has_control_room(const struct channel *channel);
-bool verbs_has_credit_room(const struct verbs_receiver *in);
+static inline bool verbs_has_control_room(const struct channel *channel)
+{
+    return verbs_queue_room(verbs_queue_of(channel)) >= VERBS_RESERVE;
+}
+
+static inline bool verbs_has_credit_room(const struct verbs_receiver *in)
+{
+    return verbs_has_control_room(&in->base) &&
+           verbs_words_are_free(verbs_queue_of(&in->base), &in->credits);
+}
 
 /* Sender: reads the credits that the peer has written. */
 void verbs_credits_read(struct verbs_sender *out);

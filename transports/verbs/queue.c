@@ -49,6 +49,11 @@ void verbs_chain_drop(struct verbs_chain *chain)
         chain->writes[chain->count - 1].next = NULL;
 }
 
+static struct verbs_work *work_at(const struct verbs_queue *queue, uint64_t position)
+{
+    return &queue->work[position & (queue->depth - 1)];
+}
+
 enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chain,
                              enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
                              bool signals)
@@ -70,10 +75,10 @@ enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chai
     uint32_t count = (uint32_t)chain->count;
     for (uint32_t i = 0; i < count; i++) {
         chain->writes[i].wr_id = queue->posted + i;
-        queue->work[(queue->posted + i) % queue->depth] = (struct verbs_work){0};
+        *work_at(queue, queue->posted + i) = (struct verbs_work){0};
     }
     if (work)
-        queue->work[(queue->posted + count - 1) % queue->depth] = *work;
+        *work_at(queue, queue->posted + count - 1) = *work;
     queue->unsignaled += count;
     if (work || signals || queue->unsignaled >= queue->depth / 4) {
         last->send_flags |= IBV_SEND_SIGNALED;
@@ -105,12 +110,6 @@ enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verb
     return write_small(queue, offer, VERBS_OFFER_BYTES, remote, notice, false);
 }
 
-bool verbs_words_are_free(const struct verbs_queue *queue, const struct verbs_words *words)
-{
-    return words->written < VERBS_WORDS ||
-           verbs_queue_is_past(queue, words->positions[words->written % VERBS_WORDS]);
-}
-
 /* Half of the places ask for a completion, by which the other half becomes free, too. */
 enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
                                    uint64_t value, uint64_t remote)
@@ -133,7 +132,7 @@ enum status verbs_queue_greet(struct verbs_queue *queue)
                                .num_sge = 1,
                                .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED},
                        *bad;
-    queue->work[queue->posted % queue->depth] = (struct verbs_work){0};
+    *work_at(queue, queue->posted) = (struct verbs_work){0};
     int error = ibv_post_send(queue->qp, &send, &bad);
     if (error)
         return verbs_post_failed(queue, error);
@@ -228,7 +227,7 @@ static void segment_completed(struct verbs_sender *out, uint32_t number)
 static void queue_retire(struct verbs_queue *queue, uint64_t position)
 {
     while (!verbs_queue_is_past(queue, position + 1)) {
-        const struct verbs_work *work = &queue->work[queue->retired++ % queue->depth];
+        const struct verbs_work *work = work_at(queue, queue->retired++);
         if (work->segment_of)
             segment_completed(work->segment_of, work->segment);
     }

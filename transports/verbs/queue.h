@@ -61,7 +61,12 @@ enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verb
 
 /* Posts a new value of a word that changes, whose places begin at `remote`. There is room, and the
  * next place is free. */
-bool verbs_words_are_free(const struct verbs_queue *queue, const struct verbs_words *words);
+static inline bool verbs_words_are_free(const struct verbs_queue *queue,
+                                        const struct verbs_words *words)
+{
+    return words->written < VERBS_WORDS ||
+           verbs_queue_is_past(queue, words->positions[words->written % VERBS_WORDS]);
+}
 enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
                                    uint64_t value, uint64_t remote);
 

@@ -37,12 +37,15 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
     char *room = is_inline ? inline_room : verbs_staging_take(out, queue, queue->posted + 1);
     uint64_t slot = out->remote + verbs_slots_at(theirs) +
                     out->slots_sent % theirs->slots * verbs_slot_stride(theirs);
-    cursor_gather(from, room, bytes);
     if (out->peer_polls) {
         struct verbs_trailer trailer = {(uint64_t)(out->slots_sent + 1) << 32 | bytes};
-        memset(room + bytes, 0, whole - sizeof trailer - bytes);
-        memcpy(room + whole - sizeof trailer, &trailer, sizeof trailer);
+        char *end = room + whole - sizeof trailer;
+        memset(end - 8, 0, 8); /* between message and trailer there are up to 15 bytes */
+        if (whole > 16)
+            memset(end - 16, 0, 8);
+        memcpy(end, &trailer, sizeof trailer);
     }
+    cursor_gather(from, room, bytes);
     chain.count = 0;
     struct ibv_send_wr *write =
         verbs_chain_add(&chain, slot + at, out->remote_keys[queue->remote_rail]);
@@ -58,29 +61,30 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
                             bytes, NULL, signals);
 }
 
-const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
+void verbs_slot_await(struct verbs_receiver *in)
 {
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
     const struct verbs_grants *grants = &lane->grants;
-    uint32_t index = in->slots_taken % grants->slots;
-    const char *slot = lane->block + verbs_slots_at(grants) + index * verbs_slot_stride(grants);
-    if (in->polls) {
-        uint64_t word = verbs_word_read(slot + verbs_trailer_at(grants));
-        if (word >> 32 != in->slots_taken + 1)
-            return NULL;
-        *bytes = (uint32_t)word;
-    } else {
-        if (in->slots_arrived == in->slots_taken)
-            return NULL;
-        *bytes = in->slot_lengths[index];
-    }
+    in->slot = lane->block + verbs_slots_at(grants) +
+               in->slots_taken % grants->slots * verbs_slot_stride(grants);
+    in->trailer = in->slot + verbs_trailer_at(grants);
+}
+
+const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
+{
+    if (!verbs_slot_is_there(in))
+        return NULL;
+    const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
+    *bytes = in->polls ? (uint32_t)verbs_word_read(in->trailer)
+                       : in->slot_lengths[in->slots_taken % grants->slots];
     if (*bytes > grants->slot_bytes)
         *bytes = SIZE_MAX; /* the caller finds it too long */
-    return *bytes > grants->slot_bytes ? slot : slot + verbs_payload_at(grants, *bytes);
+    return *bytes > grants->slot_bytes ? in->slot : in->slot + verbs_payload_at(grants, *bytes);
 }
 
 enum status verbs_slot_taken(struct verbs_receiver *in)
 {
     in->slots_taken++;
+    verbs_slot_await(in);
     return verbs_credits_return(in);
 }

@@ -142,7 +142,7 @@ struct verbs_queue {
     struct verbs_lane *lane;
     int path;        /* of the lane */
     int remote_rail; /* of the peer */
-    uint32_t depth;  /* work requests that it holds */
+    uint32_t depth;  /* work requests that it holds: a power of 2 */
     uint32_t inline_most;
     uint64_t posted, retired; /* positions */
     uint32_t unsignaled;      /* the last requests, that ask for no completion */
@@ -228,8 +228,9 @@ struct verbs_receiver {
     uint32_t slots_taken, segments_taken;
     uint32_t slots_returned, segments_returned;
     struct verbs_words credits;
-    uint32_t slots_arrived; /* by completions, */
-    uint32_t *slot_lengths; /* and their bytes: ring of grants.slots */
+    uint32_t slots_arrived;     /* by completions, */
+    uint32_t *slot_lengths;     /* and their bytes: ring of grants.slots */
+    const char *slot, *trailer; /* the next slot, and its end, which this rank polls */
     /* The slot that is being taken. */
     const char *bytes;
     size_t left;
