@@ -98,7 +98,7 @@ static inline void parcel_office_open(struct parcel_office *office)
     pthread_mutex_init(&office->lock, NULL);
 }
 
-/* What has not been received is lost: its receiver has failed. */
+/* Frees parcels that were not received. */
 static inline void parcel_office_close(struct parcel_office *office)
 {
     for (int from = 0; from < PARCEL_RANKS_MOST; from++) {

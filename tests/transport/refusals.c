@@ -2,23 +2,8 @@
  * refusals.c - whole jobs with a transport that a rank cannot use: with `-x auto` another one
  * serves and the table says why; by name the job ends with status 77 and the reason.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* log.h has a function of that name */
+#include "../unit/command.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/log.h"
-#include "cli/commands.h"
-#include "cli/options/resolve.h"
 #include "transports/transports.h"
 
 /* ---- transports in place of those of transports/list.c ---- */
@@ -66,64 +51,14 @@ static int make_transports(void **state)
 
 /* ---- jobs ---- */
 
-struct printed {
-    int status;
-    char out[65536], err[65536];
-};
+static const struct child *child;
 
-/* `cctest allreduce -b 64 -e 64 -n 1 --np 3 MORE`, as cli/main.c runs it. */
-static int job_run(char *more)
+/* `cctest allreduce -b 64 -e 64 -n 1 -w 0 --np 3 MORE` */
+static int job_status(const char *more)
 {
-    static char words[] = "cctest allreduce -b 64 -e 64 -n 1 -w 0 --np 3";
-    static struct command_line line;
-    static struct job job;
-    char *argv[32] = {NULL}, *texts[] = {words, more}, *place;
-    int argc = 0;
-    struct log log;
-    log_init(&log, -1, 0);
-    log_attach(&log);
-    for (int i = 0; i < 2; i++)
-        for (char *word = strtok_r(texts[i], " ", &place); word; word = strtok_r(NULL, " ", &place))
-            argv[argc++] = word;
-    enum status status = command_line_read(argc, argv, NULL, &line);
-    if (status == STATUS_OK)
-        status = command_line_resolve(&line, &job);
-    if (status == STATUS_OK)
-        status = run_command(&line, &job);
-    log_print_failure(&log);
-    fflush(stdout);
-    return (int)status;
-}
-
-static void take(int file, char *text, size_t size)
-{
-    ssize_t got = pread(file, text, size - 1, 0);
-    assert_in_range(got, 0, size - 2);
-    text[got] = '\0';
-    close(file);
-}
-
-static const struct printed *job_printed(const char *more)
-{
-    static struct printed printed;
-    char text[256];
-    int out = memfd_create("out", 0), err = memfd_create("err", 0), how;
-    assert_true(out >= 0 && err >= 0);
-    snprintf(text, sizeof text, "%s", more);
-    fflush(stdout);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(out, STDOUT_FILENO);
-        dup2(err, STDERR_FILENO);
-        _exit(job_run(text));
-    }
-    assert_int_equal(waitpid(child, &how, 0), child);
-    assert_true(WIFEXITED(how));
-    printed.status = WEXITSTATUS(how);
-    take(out, printed.out, sizeof printed.out);
-    take(err, printed.err, sizeof printed.err);
-    return &printed;
+    char words[256];
+    snprintf(words, sizeof words, "cctest allreduce -b 64 -e 64 -n 1 -w 0 --np 3 %s", more);
+    return command_run(words, &child);
 }
 
 static void assert_says(const char *text, const char *wanted, bool says)
@@ -142,13 +77,12 @@ static void auto_passes_over_and_says_why(void **state)
         for (int verbose = 0; verbose < 2; verbose++) {
             char more[64];
             snprintf(more, sizeof more, "--ranks-as %s%s", ways[way], verbose ? " -v" : "");
-            const struct printed *printed = job_printed(more);
-            assert_int_equal(printed->status, STATUS_OK);
-            assert_says(printed->out, "# 2 pairs of ranks run over tcp, such as ranks 0 (", true);
-            assert_says(printed->out, "because rail cannot be used on rank 1: no port is active",
+            assert_int_equal(job_status(more), STATUS_OK);
+            assert_says(child->out, "# 2 pairs of ranks run over tcp, such as ranks 0 (", true);
+            assert_says(child->out, "because rail cannot be used on rank 1: no port is active",
                         true);
             /* That a node lacks one is no news. */
-            assert_says(printed->out, "because missing cannot be used on rank 0 and others: its",
+            assert_says(child->out, "because missing cannot be used on rank 0 and others: its",
                         verbose);
         }
 }
@@ -161,10 +95,9 @@ static void json_has_all_reasons(void **state)
         "\"preferred\": \"rail\"",   "\"taken\": \"tcp\"",
         "\"taken\": \"rail\"",       "\"reason\": \"no port is active; see",
         "\"preferred\": \"missing\""};
-    const struct printed *printed = job_printed("--json -");
-    assert_int_equal(printed->status, STATUS_OK);
+    assert_int_equal(job_status("--json -"), STATUS_OK);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        assert_says(printed->out, wanted[i], true);
+        assert_says(child->out, wanted[i], true);
 }
 
 static void by_name_the_job_ends(void **state)
@@ -175,19 +108,17 @@ static void by_name_the_job_ends(void **state)
         for (int rank = 0; rank < 3; rank++) {
             char wanted[128];
             snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=%d,tcp", ways[way], rank);
-            const struct printed *printed = job_printed(more);
-            assert_int_equal(printed->status, STATUS_UNAVAILABLE);
+            assert_int_equal(job_status(more), STATUS_UNAVAILABLE);
             snprintf(wanted, sizeof wanted, "cctest: rank %d (host ", rank);
-            assert_says(printed->err, wanted, true);
+            assert_says(child->err, wanted, true);
             snprintf(wanted, sizeof wanted,
                      "): transport rail cannot be used here: no port is active");
-            assert_says(printed->err, wanted, true);
+            assert_says(child->err, wanted, true);
         }
         snprintf(more, sizeof more, "--ranks-as %s -x rail:refuses=9,tcp", ways[way]);
-        const struct printed *printed = job_printed(more);
-        assert_int_equal(printed->status, STATUS_OK);
-        assert_says(printed->out, "transport rail:refuses=9,tcp;", true); /* as given */
-        assert_says(printed->out, "run over", false);
+        assert_int_equal(job_status(more), STATUS_OK);
+        assert_says(child->out, "transport rail:refuses=9,tcp;", true); /* as given */
+        assert_says(child->out, "run over", false);
     }
 }
 

@@ -2,13 +2,10 @@
  * regions.c - a transfer that names a byte outside of its endpoint's regions ends the process, over
  * every transport. The tests that see this run in a child.
  */
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "memory/reduce.h"
 #include "world.h"
+
+#include "../unit/child.h" /* after world.h, for cmocka's fail() */
 
 enum { BYTES = 96, RUNS = 3 };
 
@@ -81,50 +78,36 @@ static void violate(struct rank *me)
         rank_post(me, 0, 0, &transfer);
 }
 
-/* Runs the world in a child with its messages in `said`; returns the status of waitpid(). */
-static int violate_in_child(const struct transport *transport, enum outside outside, char *said,
-                            size_t size)
+struct violation {
+    const struct transport *transport;
+    enum outside outside;
+};
+
+static int violation_work(void *argument)
 {
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct world *world = malloc(sizeof *world);
-        *world = world_make(transport, 0, 2);
-        world->body = violate;
-        world->shared[0] = outside;
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        signal(SIGABRT, SIG_DFL); /* cmocka catches it */
-        world_run(world);
-        free(world);
-        _exit(0);
-    }
-    close(ends[1]);
-    size_t got = 0;
-    for (ssize_t more; got < size - 1 && (more = read(ends[0], said + got, size - 1 - got)) > 0;)
-        got += (size_t)more;
-    said[got] = 0;
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
+    const struct violation *violation = argument;
+    struct world *world = malloc(sizeof *world);
+    *world = world_make(violation->transport, 0, 2);
+    world->body = violate;
+    world->shared[0] = violation->outside;
+    world_run(world);
+    free(world);
+    return 0;
 }
 
 static void test_outside(void **state)
 {
     const struct transport *transport = *state;
     for (enum outside outside = 0; outside < OUTSIDES; outside++) {
-        char said[2000];
         if (outside == EAGER && !transport->eager_move)
             continue;
-        int status = violate_in_child(transport, outside, said, sizeof said);
-        bool ended = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+        struct violation violation = {transport, outside};
+        const struct child *child = child_run(violation_work, &violation);
+        bool ended = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGABRT;
         if (ended != (outside != INSIDE) ||
-            !strstr(said, "outside of this rank's 1 regions") != (outside == INSIDE))
-            fail_msg("%s, case %d: status %d, \"%s\"", transport->name, outside, status, said);
+            !strstr(child->err, "outside of this rank's 1 regions") != (outside == INSIDE))
+            fail_msg("%s, case %d: status %d, \"%s\"", transport->name, outside, child->status,
+                     child->err);
     }
 }
 

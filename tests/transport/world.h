@@ -2,8 +2,8 @@
  * world.h - several ranks as threads of one process, joined by one transport, for its tests.
  *
  * No control plane, no executor: the endpoints' addresses and what they exchange with peers travel
- * through memory, and a test is a function that every rank runs with its own endpoint. Ranks that have finished wait for the
- * others without progress(): no other rank may depend on it.
+ * through memory, and a test is a function that every rank runs with its own endpoint. Ranks that
+ * have finished wait for the others without progress(): no other rank may depend on it.
  */
 #ifndef CCTEST_TEST_WORLD_H
 #define CCTEST_TEST_WORLD_H

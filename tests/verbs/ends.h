@@ -4,19 +4,11 @@
 #ifndef CCTEST_TEST_VERBS_ENDS_H
 #define CCTEST_TEST_VERBS_ENDS_H
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "../unit/child.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "provider.h"
 
@@ -182,34 +174,21 @@ static inline struct ibv_wc end_poll(struct end *end)
     return wc;
 }
 
+static inline int violation_work(void *argument)
+{
+    void (*const *work)(void) = argument;
+    (*work)();
+    exit(0); /* where the provider looks for what was left */
+}
+
 /* Runs `work` in a child, which must end by abort() with a sentence that holds `sentence`. */
 static inline void assert_violation(void (*work)(void), const char *sentence)
 {
-    int pipes[2], status;
-    char text[4096];
-    size_t size = 0;
-    ssize_t got;
-    assert_int_equal(pipe(pipes), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(pipes[1], STDERR_FILENO);
-        close(pipes[0]);
-        close(pipes[1]);
-        signal(SIGABRT, SIG_DFL);
-        work();
-        exit(0);
-    }
-    close(pipes[1]);
-    while ((got = read(pipes[0], text + size, sizeof(text) - 1 - size)) > 0)
-        size += (size_t)got;
-    text[size] = '\0';
-    close(pipes[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!strstr(text, sentence))
-        print_error("expected: %s\nsaid: %s\n", sentence, text);
-    assert_non_null(strstr(text, sentence));
-    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+    const struct child *child = child_run(violation_work, &work);
+    if (!strstr(child->err, sentence))
+        print_error("expected: %s\nsaid: %s\n", sentence, child->err);
+    assert_non_null(strstr(child->err, sentence));
+    assert_true(WIFSIGNALED(child->status) || WEXITSTATUS(child->status) != 0);
 }
 
 #endif
