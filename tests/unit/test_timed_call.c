@@ -11,7 +11,8 @@
 #include "base/timed_call.h"
 #include "run/runner.h"
 
-#define TIMEOUT 0.5 /* of the job */
+/* Of the job, by whether the call is bounded to less than it takes. */
+static const double timeouts[] = {2, 0.5}, nap_seconds[] = {3, 10};
 
 struct nap {
     double seconds;
@@ -28,7 +29,7 @@ static void nap_work(void *argument)
 /* What an abandoned call still uses. */
 static struct nap naps[2];
 
-/* Rank 1 is in a call of three deadlines, which is expected to take `pace` ms at most. */
+/* Rank 1 is in a call longer than the job's timeout. It is expected to take `pace` ms at most. */
 static enum status nap_life(struct control *control, struct job_of_ranks *job)
 {
     struct runner runner = {.control = control, .progress = control_progress(control)};
@@ -36,13 +37,12 @@ static enum status nap_life(struct control *control, struct job_of_ranks *job)
     enum status status = STATUS_OK;
     runner_tick_open(&runner);
     if (control_rank(control) == 1) {
-        nap->seconds = 3 * TIMEOUT;
         double bound = atomic_load(&job->pace) / 1e3, began = clock_seconds();
         int end = timed_call_ticking(nap_work, nap, &runner.tick, bound);
         double took = clock_seconds() - began;
         if (end == 0 && atomic_load(&nap->through) && took >= nap->seconds)
             status = all_meet(control);
-        else if (timed_call_is_abandoned(end) && took >= bound + TIMEOUT && took < nap->seconds)
+        else if (timed_call_is_abandoned(end) && took >= bound + timeouts[1])
             status = control_fail(control, fail(STATUS_TIMEOUT, "the nap is too long"));
         else
             status = control_fail(control, fail(STATUS_ERROR, "%d after %g s", end, took));
@@ -55,8 +55,9 @@ static void test_long_call_in_a_job(void **state)
 {
     (void)state;
     for (int bounded = 0; bounded < 2; bounded++) {
-        struct job_of_ranks *job = job_create(2, 0, TIMEOUT);
+        struct job_of_ranks *job = job_create(2, 0, timeouts[bounded]);
         job->victim = bounded;
+        naps[bounded].seconds = nap_seconds[bounded];
         atomic_store(&job->pace, bounded ? 300 : 10000);
         job->life = nap_life;
         job_expect(job, bounded ? STATUS_TIMEOUT : STATUS_OK);
@@ -81,7 +82,7 @@ static enum tick_answer counted_tick(void *argument, int peer)
 static void test_ticks(void **state)
 {
     (void)state;
-    static struct nap long_nap[2] = {{.seconds = 2}, {.seconds = 2}};
+    static struct nap long_nap[2] = {{.seconds = 10}, {.seconds = 10}};
     static const int ends[] = {ETIMEDOUT, ECANCELED};
     for (int i = 0; i < 2; i++) {
         struct counted counted = {.answer = i == 0 ? TICK_LATE : TICK_ENDED};
