@@ -24,6 +24,8 @@ struct provider_config {
     long memlock;  /* KiB */
     long patience; /* ms */
     long rnr_fails, dmabuf, recheck, aborts, report;
+    long told, late; /* late in us */
+    long sl, tclass;
     struct fault faults[FAULTS_MOST];
     int fault_count;
 };

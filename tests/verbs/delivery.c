@@ -106,7 +106,7 @@ static void request_fail(struct strict_qp *pair, struct strict_qp *peer, enum ib
     pair_break(pair);
     if (early) /* the peer ended the connection */
         event_send(pair->base.context, IBV_EVENT_QP_REQ_ERR, pair);
-    if (!peer || peer->base.state == IBV_QPS_ERR)
+    if (!peer || peer->base.state == IBV_QPS_ERR || !fabric.config.told)
         return;
     if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
         status == IBV_WC_REM_OP_ERR) {
@@ -208,6 +208,10 @@ static bool message_receive(struct strict_qp *pair, struct strict_qp *peer, uint
     if (wc.status == IBV_WC_SUCCESS)
         return true;
     pair_break(peer);
+    if (!fabric.config.told) {
+        request->due = now + RETRY_NS;
+        return false;
+    }
     request_fail(pair, peer,
                  wc.status == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
     return false;
@@ -372,7 +376,7 @@ void wire_help(void)
 /* Returns when something is due. */
 static uint64_t wire_pass(void)
 {
-    uint64_t soonest = NEVER;
+    uint64_t soonest = fault_later(fabric_now());
     fabric.added = false;
     for (size_t i = fabric.active_count; i-- > 0;) {
         if (i >= fabric.active_count) /* some were removed meanwhile */

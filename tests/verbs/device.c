@@ -281,7 +281,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         .max_qp_rd_atom = 16,
         .max_res_rd_atom = 65536 * 16,
         .max_qp_init_rd_atom = 16,
-        .max_srq = config->iwarp ? 65536 : 65536,
+        .max_srq = 65536,
         .max_srq_wr = (int)config->receives,
         .max_srq_sge = (int)config->sges,
         .max_pkeys = 2,

@@ -29,6 +29,9 @@ static void fabric_exit(int status, void *unused)
         " to %" PRIu64 " each, %" PRIu64 " regions, %" PRIu64 " violations\n",
         counts.requests, counts.bytes, counts.pieces, counts.completions, counts.rnr,
         counts.connected, counts.pairs_least, counts.pairs_most, counts.regions, counts.violations);
+    if (counts.struck)
+        fprintf(stderr, "verbs provider: %" PRIu64 " ms since the first fault\n",
+                (fabric_now() - counts.struck) / 1000000);
 }
 
 static void fabric_begin(const char *text)
@@ -39,6 +42,7 @@ static void fabric_begin(const char *text)
     fabric.random = (uint64_t)fabric.config.seed * 0x9e3779b97f4a7c15u + 1;
     fabric.hosts_dealt = 0;
     fabric.faults = (struct fault_counts){{0}};
+    fabric.dying = (struct dying_port){0};
     fabric.counts = (struct provider_counts){.pairs_least = UINT64_MAX};
     devices_make();
     if (!registered)

@@ -1,8 +1,8 @@
 /*
  * fabric.h - what the files of the provider share: its objects, its one lock, its settings.
  *
- * The fabric is the machine, so it is global. All of it is guarded by fabric.lock, but for the words
- * that are atomic.
+ * The fabric is the machine, so it is global. fabric.lock guards all of it, except the words that
+ * are atomic.
  */
 #ifndef CCTEST_TEST_VERBS_FABRIC_H
 #define CCTEST_TEST_VERBS_FABRIC_H
@@ -143,6 +143,13 @@ struct strict_qp {
     void *fiber;
 };
 
+/* A port that has failed a request, and will say so. */
+struct dying_port {
+    struct strict_device *device; /* NULL: none */
+    int number;
+    uint64_t at;
+};
+
 struct fabric {
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -159,11 +166,13 @@ struct fabric {
     struct strict_qp **active; /* have something to deliver */
     _Atomic size_t active_count;
     size_t active_room;
-    struct strict_id *ids; /* of librdmacm */
+    struct strict_id *ids;            /* of librdmacm */
+    struct strict_cm_event *cm_taken; /* its events that are not acknowledged */
     int channels;
     struct strict_mr **regions; /* by key >> 8 */
     uint32_t region_count;
     struct fault_counts faults;
+    struct dying_port dying;
     struct provider_counts counts;
 };
 

@@ -35,11 +35,14 @@ struct fault_counts {
 /* The kind's number, or -1. */
 int fault_find(const char *name);
 
-/* Counts one; returns the error of the fault that strikes it (an errno, or a status for requests and
- * receives), or 0. */
+/* Counts one; returns the error of the fault that strikes it (an errno, or a status for requests
+ * and receives), or 0. */
 int fails_now(enum fault_count count);
 
 /* Does what faults that are events do at the request that was counted last. */
 void fault_events(struct ibv_qp *qp);
+
+/* Sends the event that a fault has put off, if its moment has come; returns that moment. */
+uint64_t fault_later(uint64_t now);
 
 #endif

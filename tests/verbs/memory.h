@@ -10,8 +10,8 @@
 
 struct strict_mr;
 
-/* Where [address, address + length) of the region with this key lies here, or NULL: *why says what is
- * wrong. access: the rights that are needed. `remote`: the key is an rkey. */
+/* Where [address, address + length) of the region with this key lies here, or NULL: *why says what
+ * is wrong. access: the rights that are needed. `remote`: the key is an rkey. */
 char *memory_reach(const struct ibv_pd *pd, uint32_t key, bool remote, uint64_t address,
                    uint64_t length, int access, struct strict_mr **region, const char **why);
 

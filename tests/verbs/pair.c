@@ -183,6 +183,10 @@ static int attr_error(const struct strict_qp *pair, const struct ibv_qp_attr *at
         return 0;
     const struct ibv_ah_attr *to = &attr->ah_attr;
     bool roce = port->attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    const struct provider_config *config = &fabric.config;
+    if ((config->sl >= 0 && to->sl != config->sl) ||
+        (config->tclass >= 0 && to->grh.traffic_class != config->tclass))
+        return EINVAL;
     if (to->port_num != number || to->sl > 15 || (roce && !to->is_global) ||
         (!roce && !to->dlid && !to->is_global))
         return EINVAL;

@@ -1,12 +1,14 @@
 /*
  * provider.h - a strict and hostile libibverbs and librdmacm in this process, for tests.
  *
- * It defines the ibv_* and rdma_* functions that transports/verbs/library.c forwards in the product,
- * and is linked in its place. Every rank is a thread, with a context of its own. All contexts meet
- * in one fabric: hosts with devices, ports and their tables, and a wire, which is a thread.
+ * It defines the ibv_* and rdma_* functions that transports/verbs/library.c forwards in the
+ * product, and is linked in its place. Every rank is a thread, with a context of its own. All
+ * contexts meet in one fabric: hosts with devices, ports and their tables, and a wire, which is a
+ * thread.
  *
- * Hostile: whatever a real NIC may do, it does. Data arrives late, in pieces, and in any order unless
- * the queue pair promises one; completions are withheld, batched, and reordered between queue pairs.
+ * Hostile: whatever a real NIC may do, it does. Data arrives late, in pieces, and in any order
+ * unless the queue pair promises one; completions are withheld, batched, and reordered between
+ * queue pairs.
  * Strict: what a real NIC forgives by luck is a violation: one sentence on stderr, then abort().
  *
  * VERBS_STRICT="key=value,key=value...", read once, or provider_configure():
@@ -15,8 +17,9 @@
  *   order=0|1       WRITEs land in any order (0), or whole messages in order of address (1), which
  *                   ibv_query_qp_data_in_order() promises then (1)
  *   overlap=N       messages of one queue pair that are being placed at the same time (1)
- *   iwarp=0|1|2     iWARP: no immediate data, completion before delivery, negative errno, a bad rkey
- *                   kills the receiver; queue pairs are connected by librdmacm (1), or as here (2)
+ *   iwarp=0|1|2     iWARP: no immediate data, completion before delivery, negative errno, a bad
+ *                   rkey kills the receiver; queue pairs are connected by librdmacm (1), or as
+ *                   here (2)
  *   hosts=N         threads that open a device are dealt to N hosts, in turn (1)
  *   devices=N       of each host: strict0, strict1, ... (1)
  *   ports=N         of each device (1)
@@ -27,11 +30,16 @@
  *   delay=US        a message starts at most so late (30)
  *   hold=US         a completion is withheld at most so long (20)
  *   sges=N inline=N sends=N receives=N entries=N
- *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue pair
- *                   (4096), of a shared receive queue (32768), entries of a completion queue (65536)
+ *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue
+ *                   pair (4096), of a shared receive queue (32768), entries of a completion queue
+ *                   (65536)
  *   memlock=KIB     that each context may register (0: no limit)
  *   patience=MS     retries end after this; 0: as timeout and retry count of the queue pair say (0)
  *   rnr=allow|fail  a message that finds no receive is retried, or is a violation (allow)
+ *   told=0|1        the other end of a request that fails remotely gets an event, and its queue
+ *                   pair fails; the sender of a message whose receive fails gets an error (1)
+ *   late=US         so long after its port has died, port_dies sends the event (20000)
+ *   sl=N tclass=N   ibv_modify_qp() takes no address of another service level or traffic class
  *   dmabuf=0|1      ibv_reg_dmabuf_mr() is there (1)
  *   recheck=0|1     a source must stay as it is until its completion is polled, not just until
  *                   delivery (1)
@@ -40,14 +48,18 @@
  *   report=0|1      at exit prints what was counted (0)
  *   fail=KIND:N+KIND:N...
  *                   the N-th request (counted over all, from 1) completes with an error: loc_len
- *                   loc_qp_op loc_prot mw_bind bad_resp loc_access rem_inv_req rem_access rem_op retry
- *                   rnr rem_abort fatal resp_timeout general; the N-th message that takes a receive
- *                   ends it with recv_loc_len recv_loc_prot recv_loc_qp_op; the N-th call fails: open
- *                   alloc_pd reg_mr create_cq create_srq create_qp (ENOMEM), query_port (EIO),
- *                   modify_einval, modify_etimedout, post_send, post_recv, poll_cq, connect, resolve;
- *                   at the N-th request there is an event: event_fatal event_port_err event_port_active
- *                   event_gid event_pkey event_lid event_qp_fatal event_qp_req event_qp_access event_cq
- *                   event_srq; from the N-th request on its port delivers nothing: cut
+ *                   loc_qp_op loc_prot mw_bind bad_resp loc_access rem_inv_req rem_access rem_op
+ *                   retry rnr rem_abort fatal resp_timeout general; the N-th message that takes a
+ *                   receive ends it with recv_loc_len recv_loc_prot recv_loc_qp_op; the N-th call
+ *                   fails: open alloc_pd reg_mr create_cq create_srq create_qp (ENOMEM),
+ *                   query_port (EIO), modify_einval, modify_etimedout, post_send, post_recv,
+ *                   poll_cq, connect, resolve; at the N-th request there is an event: event_fatal
+ *                   event_port_err event_port_active event_gid event_pkey event_lid
+ *                   event_qp_fatal event_qp_req event_qp_access event_cq event_srq; at the N-th
+ *                   request the port loses the address that the queue pair uses, with an event:
+ *                   gid_gone pkey_gone lid_changed; from the N-th request on its port delivers
+ *                   nothing: cut; the N-th request fails with loc_qp_op because its port goes
+ *                   down, which an event tells later: port_dies
  */
 #ifndef CCTEST_TEST_VERBS_PROVIDER_H
 #define CCTEST_TEST_VERBS_PROVIDER_H
@@ -72,6 +84,8 @@ struct provider_counts {
     uint64_t requests, delivered, pieces, bytes; /* of all sends */
     uint64_t completions, rnr, violations;
     uint64_t contexts, pairs, regions, pinned; /* made so far; pinned in bytes */
+    uint64_t struck;                           /* when the first fault did, by CLOCK_MONOTONIC in
+                                                  ns; 0: none has */
     uint64_t connected;                        /* contexts that made queue pairs, */
     uint64_t pairs_least, pairs_most;          /* and how many each */
 };

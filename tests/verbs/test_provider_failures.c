@@ -1,5 +1,6 @@
 /*
- * test_provider_failures.c - the provider fails as it is asked to: completions, calls, events, silence.
+ * test_provider_failures.c - the provider fails as it is asked to: completions, calls, events,
+ * silence.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,23 @@ static void statuses(void **state)
     }
 }
 
+/* With told=0 the other end hears nothing: its queue pair works, and a sender gets no answer. */
+static void untold(void **state)
+{
+    (void)state;
+    struct end *ends = ends_open("told=0,fail=rem_op:1");
+    assert_int_equal(end_post(ends, IBV_WR_RDMA_WRITE, 0, 8, 0, 1), 0);
+    assert_int_equal(end_poll(&ends[0]).status, IBV_WC_REM_OP_ERR);
+    assert_int_equal(ends[1].qp->state, IBV_QPS_RTS);
+    ends_close(ends);
+    ends = ends_open("told=0,patience=30,fail=recv_loc_prot:1");
+    assert_int_equal(end_receive(&ends[1], 0, 0, 1), 0);
+    assert_int_equal(end_post(ends, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 8, 0, 1), 0);
+    assert_int_equal(end_poll(&ends[1]).status, IBV_WC_LOC_PROT_ERR);
+    assert_int_equal(end_poll(&ends[0]).status, IBV_WC_RETRY_EXC_ERR);
+    ends_close(ends);
+}
+
 static void receives_fail(void **state)
 {
     (void)state;
@@ -73,8 +91,9 @@ static void receiver_not_ready(void **state)
     (void)state;
     struct end *ends = ends_open("order=0");
     assert_int_equal(end_post(ends, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 8, IBV_SEND_SIGNALED, 1), 0);
-    usleep(20000);
-    assert_true(provider_counts().rnr > 0);
+    double until = seconds_now() + 20;
+    while (provider_counts().rnr == 0)
+        assert_true(seconds_now() < until);
     assert_int_equal(end_receive(&ends[1], 0, 0, 1), 0);
     assert_int_equal(end_poll(&ends[0]).status, IBV_WC_SUCCESS);
     assert_int_equal(end_poll(&ends[1]).status, IBV_WC_SUCCESS);
@@ -185,6 +204,15 @@ static void refusals(void **state)
     attr.ah_attr.is_global = 0;
     assert_int_equal(end_modify(end.qp, attr, IBV_QPS_RTR), EINVAL);
     end_close(&end);
+    provider_configure("sl=3,tclass=104");
+    end_open(&end, 0);
+    attr = end_attr(&end, end.qp->qp_num, &end);
+    assert_int_equal(end_modify(end.qp, attr, IBV_QPS_INIT), 0);
+    attr.ah_attr.sl = 3;
+    assert_int_equal(end_modify(end.qp, attr, IBV_QPS_RTR), EINVAL);
+    attr.ah_attr.grh.traffic_class = 104;
+    assert_int_equal(end_modify(end.qp, attr, IBV_QPS_RTR), 0);
+    end_close(&end);
 }
 
 static int event_type(struct ibv_context *context)
@@ -222,16 +250,71 @@ static void events(void **state)
     ends_close(ends);
 }
 
+/* Waits for it. */
+static int event_await(struct ibv_context *context)
+{
+    struct pollfd ready = {context->async_fd, POLLIN, 0};
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    return event_type(context);
+}
+
+/* The port's tables change before the event tells of it. */
+static void addresses_go(void **state)
+{
+    (void)state;
+    struct end *ends = ends_open("patience=10,fail=gid_gone:1+pkey_gone:2+lid_changed:3");
+    struct ibv_context *context = ends[0].context;
+    struct ibv_port_attr before, after;
+    union ibv_gid gid;
+    __be16 pkey;
+    assert_int_equal(ibv_query_port(context, 1, &before), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(end_post(ends, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED, 1), 0);
+    assert_int_equal(event_await(context), IBV_EVENT_GID_CHANGE);
+    assert_int_equal(event_await(context), IBV_EVENT_PKEY_CHANGE);
+    assert_int_equal(event_await(context), IBV_EVENT_LID_CHANGE);
+    assert_int_equal(ibv_query_gid(context, 1, 3, &gid), 0);
+    assert_int_equal(gid.global.interface_id, 0);
+    assert_int_equal(ibv_query_pkey(context, 1, 0, &pkey), 0);
+    assert_int_equal(pkey, 0);
+    assert_int_equal(ibv_query_port(context, 1, &after), 0);
+    assert_int_not_equal(before.lid, after.lid);
+    ends_close(ends);
+}
+
+/* The request fails first, with the port still up; the event comes later. */
+static void port_dies(void **state)
+{
+    (void)state;
+    struct end *ends = ends_open("late=50000,fail=port_dies:2");
+    struct ibv_context *context = ends[0].context;
+    struct ibv_port_attr attr;
+    fcntl(context->async_fd, F_SETFL, fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(provider_counts().struck > 0, 0);
+        assert_int_equal(end_post(ends, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED, i), 0);
+        assert_int_equal(end_poll(&ends[0]).status, i ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_SUCCESS);
+    }
+    double failed = (double)provider_counts().struck * 1e-9;
+    int type;
+    do
+        type = event_await(context);
+    while (type == IBV_EVENT_QP_LAST_WQE_REACHED);
+    assert_int_equal(type, IBV_EVENT_PORT_ERR);
+    assert_true(seconds_now() - failed >= 0.05);
+    assert_int_equal(ibv_query_port(context, 1, &attr), 0);
+    assert_int_equal(attr.state, IBV_PORT_DOWN);
+    ends_close(ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses),
-        cmocka_unit_test(receives_fail),
-        cmocka_unit_test(receiver_not_ready),
-        cmocka_unit_test(unanswered),
-        cmocka_unit_test(calls_fail),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(events),
+        cmocka_unit_test(statuses),      cmocka_unit_test(untold),
+        cmocka_unit_test(receives_fail), cmocka_unit_test(receiver_not_ready),
+        cmocka_unit_test(unanswered),    cmocka_unit_test(calls_fail),
+        cmocka_unit_test(refusals),      cmocka_unit_test(events),
+        cmocka_unit_test(addresses_go),  cmocka_unit_test(port_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
