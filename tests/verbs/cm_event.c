@@ -170,6 +170,8 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **re
     channel->events = event->next;
     struct rdma_cm_id *holder = event->event.listen_id ? event->event.listen_id : event->event.id;
     ((struct strict_id *)holder)->unacknowledged++;
+    event->next = fabric.cm_taken;
+    fabric.cm_taken = event;
     *result = &event->event;
     fabric_leave();
     return 0;
@@ -178,11 +180,21 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **re
 int rdma_ack_cm_event(struct rdma_cm_event *base)
 {
     fabric_enter();
-    struct rdma_cm_id *holder = base->listen_id ? base->listen_id : base->id;
-    ((struct strict_id *)holder)->unacknowledged--;
-    free((struct strict_cm_event *)((char *)base - offsetof(struct strict_cm_event, event)));
+    struct strict_cm_event **link = &fabric.cm_taken;
+    while (*link && &(*link)->event != base)
+        link = &(*link)->next;
+    struct strict_cm_event *event = *link;
+    if (event) {
+        struct rdma_cm_id *holder = base->listen_id ? base->listen_id : base->id;
+        ((struct strict_id *)holder)->unacknowledged--;
+        *link = event->next;
+        free(event);
+    } else {
+        violation("rdma_ack_cm_event() of an event that is not there, or was acknowledged before");
+    }
     fabric_leave();
-    return 0;
+    errno = event ? 0 : EINVAL;
+    return event ? 0 : -1;
 }
 
 const char *rdma_event_str(enum rdma_cm_event_type type)

@@ -210,24 +210,31 @@ static bool receive_reach(struct receive_queue *queue, const struct ibv_pd *pd,
     return true;
 }
 
+static int receive_post_one(struct receive_queue *queue, const struct ibv_pd *pd,
+                            const struct ibv_recv_wr *wr)
+{
+    int error = fails_now(COUNT_POST_RECV);
+    if (error)
+        return error;
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > queue->sge_most) {
+        violation("a receive has %d entries, and its queue allows %u", wr->num_sge,
+                  queue->sge_most);
+        return EINVAL;
+    }
+    if (queue->posted - queue->taken == queue->depth)
+        return ENOMEM;
+    if (!receive_reach(queue, pd, wr, &queue->slots[queue->posted % queue->depth]))
+        return EINVAL;
+    queue->posted++;
+    return 0;
+}
+
 static int receive_post(struct receive_queue *queue, struct ibv_pd *pd, struct ibv_recv_wr *wr,
                         struct ibv_recv_wr **bad)
 {
     int error = 0;
     for (; wr && !error; wr = wr->next) {
-        error = fails_now(COUNT_POST_RECV);
-        if (error) {
-        } else if (wr->num_sge < 0 || (uint32_t)wr->num_sge > queue->sge_most) {
-            violation("a receive has %d entries, and its queue allows %u", wr->num_sge,
-                      queue->sge_most);
-            error = EINVAL;
-        } else if (queue->posted - queue->taken == queue->depth) {
-            error = ENOMEM;
-        } else if (!receive_reach(queue, pd, wr, &queue->slots[queue->posted % queue->depth])) {
-            error = EINVAL;
-        } else {
-            queue->posted++;
-        }
+        error = receive_post_one(queue, pd, wr);
         if (error)
             *bad = wr;
     }
