@@ -1,55 +1,19 @@
 /*
- * test_ports.c - facts, counters and nearness of RDMA ports, from made-up trees of sysfs.
+ * test_ports.c - facts and nearness of RDMA ports, from made-up trees of sysfs.
  *
  * The tree has InfiniBand and RoCE as mlx5 shows them, a virtual device as rxe shows it, ports that
  * are broken, and files that hold garbage.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tree.h"
 
 #include "device/nearness.h"
 #include "device/pci.h"
 #include "transports/verbs/gid_table.h"
-#include "transports/verbs/pause.h"
 #include "transports/verbs/port.h"
-#include "transports/verbs/port_counters.h"
 
 #define IB "class/infiniband/"
 
-static char tree[PATH_MAX], devices[PATH_MAX + 16];
-
-/* ---- the tree ---- */
-
-static void folders_make(const char *path)
-{
-    char part[PATH_MAX];
-    for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
-        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        assert_true(mkdir(part, 0755) == 0 || errno == EEXIST);
-    }
-}
-
-static void file_make(const char *path, const char *text)
-{
-    char full[PATH_MAX];
-    snprintf(full, sizeof full, "%s/%s", tree, path);
-    folders_make(full);
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(0, fclose(file));
-}
+static char devices[PATH_MAX + 16];
 
 /* `format` has one %s, for `name`. */
 static void file_of(const char *format, const char *name, const char *text)
@@ -214,9 +178,7 @@ static void sick_make(void)
 static int tree_make(void **state)
 {
     (void)state;
-    snprintf(tree, sizeof tree, "%s/cctest-ports-XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    assert_non_null(mkdtemp(tree));
+    tree_begin();
     snprintf(devices, sizeof devices, "%s/dev", tree);
     pci_make("pci0000:3a/0000:3a:00.0/0000:3b:00.0", "0\n", "16\n", "32.0 GT/s PCIe\n");
     pci_make("pci0000:5d/0000:5d:00.0/0000:5e:00.0", "1\n", "8\n", "Unknown\n");
@@ -229,14 +191,6 @@ static int tree_make(void **state)
     healthy_make();
     sick_make();
     return 0;
-}
-
-static int tree_remove(void **state)
-{
-    char command[PATH_MAX + 16];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r '%s'", tree);
-    return system(command);
 }
 
 /* ---- ports ---- */
@@ -416,89 +370,6 @@ static void test_names(void **state)
         assert_false(port_parse(wrong[i], nic, &port));
 }
 
-/* ---- counters ---- */
-
-static uint64_t counter_value(const struct counter_list *list, const char *name,
-                              enum counter_class class)
-{
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->counters[i].name, name) == 0) {
-            assert_int_equal(list->counters[i].class, class);
-            return list->counters[i].value;
-        }
-    fail_msg("there is no counter %s", name);
-    return 0;
-}
-
-static void test_counters(void **state)
-{
-    struct counter_list before = {0}, now = {0}, change = {0};
-    char text[64];
-    (void)state;
-    file_make(IB "mlx5_0/ports/1/counters/symbol_error", "65535\n");
-    file_make(IB "mlx5_0/ports/1/counters/port_xmit_wait", "18446744073709551615\n");
-    file_make(IB "mlx5_0/ports/1/counters/port_xmit_data", "100\n");
-    file_make(IB "mlx5_0/ports/1/counters/unsupported", "N/A (no PMA)\n");
-    file_make(IB "mlx5_0/ports/1/counters/wide", "99999999999999999999\n");
-    file_make(IB "mlx5_0/ports/1/hw_counters/lifespan", "10\n");
-    file_make(IB "mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "7\n");
-    file_make(IB "mlx5_0/ports/1/hw_counters/vendor_magic", "5\n");
-    file_make(IB "mlx5_0/hw_counters/out_of_buffer", "1\n");
-    port_counters(tree, "mlx5_0:1", &before);
-    assert_int_equal(before.count, 6);
-    assert_int_equal(counter_value(&before, "symbol_error", COUNTER_SICK), 65535);
-    assert_true(counter_value(&before, "port_xmit_wait", COUNTER_CONGESTED) == UINT64_MAX);
-    assert_int_equal(counter_value(&before, "vendor_magic", COUNTER_OTHER), 5);
-
-    file_make(IB "mlx5_0/ports/1/counters/symbol_error", "65535\n");
-    file_make(IB "mlx5_0/ports/1/counters/port_xmit_wait", "3\n"); /* it was reset */
-    file_make(IB "mlx5_0/ports/1/counters/a_new_one", "9\n");
-    file_make(IB "mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "9\n");
-    file_make(IB "mlx5_0/hw_counters/out_of_buffer", "4\n");
-    port_counters(tree, "mlx5_0:1", &now);
-    counters_change(&before, &now, &change);
-    assert_string_equal(counters_text(&change, COUNTER_SICK, text, sizeof text),
-                        "local_ack_timeout_err 2, out_of_buffer 3");
-    assert_int_equal(change.count, 2);
-    counters_sum(&change, &change);
-    assert_int_equal(counter_value(&change, "out_of_buffer", COUNTER_SICK), 6);
-    counter_list_free(&before);
-    counter_list_free(&now);
-    counter_list_free(&change);
-    port_counters(tree, "mlx5_0", &now); /* no name of a port */
-    port_counters(tree, "mlx5_9:1", &now);
-    assert_int_equal(now.count, 0);
-}
-
-/* Which statistics the network devices of this machine have is not known; whatever they are, none
- * comes twice, and none without a word of the list. */
-static void test_netdev(void **state)
-{
-    static const char *const any[] = {"", NULL}, *const none[] = {"no such word", NULL};
-    char **names;
-    int count = sysfs_names(&names, "/sys/class/net");
-    (void)state;
-    for (int i = 0; i < count; i++) {
-        struct counter_list all = {0}, few = {0};
-        netdev_counters(names[i], any, &all);
-        netdev_counters(names[i], none, &few);
-        pause_counters(names[i], &few);
-        for (int k = 0; k < all.count; k++)
-            assert_true(all.counters[k].name[0] && all.counters[k].class == COUNTER_CONGESTED);
-        for (int k = 0; k < few.count; k++)
-            assert_true(strstr(few.counters[k].name, "pause") ||
-                        strstr(few.counters[k].name, "discards_phy"));
-        counter_list_free(&all);
-        counter_list_free(&few);
-    }
-    sysfs_names_free(names, count);
-    struct counter_list list = {0};
-    netdev_counters("", any, &list);
-    netdev_counters("no-such-device", any, &list);
-    netdev_counters("a name that is longer than the kernel's", any, &list);
-    assert_int_equal(list.count, 0);
-}
-
 /* ---- places ---- */
 
 static void test_distances(void **state)
@@ -536,7 +407,6 @@ int main(void)
         cmocka_unit_test(test_infiniband), cmocka_unit_test(test_roce),
         cmocka_unit_test(test_unusable),   cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_gids),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_counters),   cmocka_unit_test(test_netdev),
         cmocka_unit_test(test_distances),
     };
     int failed = cmocka_run_group_tests(tests, tree_make, tree_remove);

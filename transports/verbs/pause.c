@@ -40,6 +40,15 @@ static bool holds_one(const char *name, const char *const *words)
     return false;
 }
 
+void statistic_add(const char *text, uint64_t value, const char *const *words,
+                   struct counter_list *list)
+{
+    char name[ETH_GSTRING_LEN + 1] = "";
+    memcpy(name, text, ETH_GSTRING_LEN);
+    if (holds_one(name, words))
+        counter_add(list, name, COUNTER_CONGESTED, value);
+}
+
 /* The kernel writes as many as the driver has now: should they be more, neither call says so. The
  * room is for twice as many. */
 static void statistics_add(int fd, const char *netdev, uint32_t count, const char *const *words,
@@ -55,12 +64,9 @@ static void statistics_add(int fd, const char *netdev, uint32_t count, const cha
     }
     bool known = names && values && ethtool_ask(fd, netdev, names) &&
                  ethtool_ask(fd, netdev, values) && names->len == count && values->n_stats == count;
-    for (uint32_t i = 0; known && i < count; i++) {
-        char name[ETH_GSTRING_LEN + 1] = "";
-        memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-        if (holds_one(name, words))
-            counter_add(list, name, COUNTER_CONGESTED, values->data[i]);
-    }
+    for (uint32_t i = 0; known && i < count; i++)
+        statistic_add((const char *)names->data + (size_t)i * ETH_GSTRING_LEN, values->data[i],
+                      words, list);
     free(names);
     free(values);
 }
@@ -76,8 +82,9 @@ void netdev_counters(const char *netdev, const char *const *words, struct counte
     close(fd);
 }
 
+const char *const pause_words[] = {"pause", "discards_phy", NULL};
+
 void pause_counters(const char *netdev, struct counter_list *list)
 {
-    static const char *const words[] = {"pause", "discards_phy", NULL};
-    netdev_counters(netdev, words, list);
+    netdev_counters(netdev, pause_words, list);
 }

@@ -11,8 +11,14 @@
  * nothing. */
 void netdev_counters(const char *netdev, const char *const *words, struct counter_list *list);
 
+/* The same for one statistic; `text` has 32 bytes, as the driver gives them: a 0 ends a shorter
+ * name. */
+void statistic_add(const char *text, uint64_t value, const char *const *words,
+                   struct counter_list *list);
+
 /* Pause frames, for all traffic (rx_pause_ctrl_phy) or a priority (tx_prio3_pause), and packets
  * that the port dropped for want of buffers. */
+extern const char *const pause_words[];
 void pause_counters(const char *netdev, struct counter_list *list);
 
 #endif
