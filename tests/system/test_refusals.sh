@@ -3,7 +3,9 @@
 # program is linked with a libibverbs of the tests (tests/verbs/provider.h), and its ranks are threads.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-program=$(dirname -- "$CCTEST")/build/tests/verbs/cctest
+folder=$(dirname -- "$CCTEST")
+[ "$folder" != "$repository" ] || folder+=/build # else that of a sanitizer's build
+program=$folder/tests/verbs/cctest
 [ -x "$program" ] || skip "cctest was built without libibverbs"
 small=(alltoall -a pairwise -b 64 -e 64 -n 1 -w 0 -c 1 --np 4 --ranks-as threads --json "$scratch/json")
 
