@@ -165,12 +165,6 @@ static bool event_explains(struct verbs_rail *rail)
     return false;
 }
 
-static const char *request_name(const struct ibv_wc *completion)
-{
-    /* The opcode of a failed completion is not valid; receives are told by their number. */
-    return completion->wr_id >> 63 ? "receive" : "RDMA WRITE";
-}
-
 enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
                                     const struct ibv_wc *completion)
 {
@@ -180,18 +174,22 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue 
         return STATUS_OK;
     }
     queue->broken = true;
+    uint64_t failed = clock_ns();
     if (event_explains(rail))
         return log_current()->failure.status;
+    /* The opcode of a failed completion is not valid; receives are told by their number. */
+    bool receives = completion->wr_id >> 63;
     const struct verbs_peer *peer = queue->lane->peer;
+    const char *own = rail->port.name, *other = peer->address.ports[queue->remote_rail].name;
     const struct wc_cause *cause = cause_find(completion->status);
     char text[MESSAGE_MOST], since[64] = "";
     if (rail->last_success > 0)
         snprintf(since, sizeof since, " %.1f s after the last success",
-                 (double)(clock_ns() - rail->last_success) / 1e9);
+                 (double)(failed - rail->last_success) / 1e9);
     snprintf(text, sizeof text,
-             "the %s to rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
-             request_name(completion), peer->rank, peer->address.host, rail->port.name,
-             peer->address.ports[queue->remote_rail].name, since, completion->status,
+             "the %s rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
+             receives ? "receive from" : "RDMA WRITE to", peer->rank, peer->address.host,
+             receives ? other : own, receives ? own : other, since, completion->status,
              ibv_wc_status_str(completion->status), cause->likely);
     return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
                                        : fail_peer(cause->reason, peer->rank, "%s", text);
