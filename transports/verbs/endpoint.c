@@ -22,6 +22,7 @@
 #include "transports/verbs/devices.h"
 #include "transports/verbs/eager.h"
 #include "transports/verbs/failure.h"
+#include "transports/verbs/lane.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/nic.h"
 #include "transports/verbs/port.h"
@@ -366,6 +367,15 @@ static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
     return STATUS_OK;
 }
 
+static enum status idle_lanes_return_credits(const struct verbs_endpoint *endpoint)
+{
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < endpoint->base.config.ranks; rank++)
+        for (int lane = 0; status == STATUS_OK && lane < endpoint->peers[rank].lane_count; lane++)
+            status = verbs_credits_return_rest(&endpoint->peers[rank].lanes[lane]->in);
+    return status;
+}
+
 /* Polls, too: a rank that waits in eager_move() looks at slots only, and would not see that a
  * request has failed. */
 static enum status verbs_check(struct endpoint *base)
@@ -380,6 +390,8 @@ static enum status verbs_check(struct endpoint *base)
     }
     for (int i = 0; status == STATUS_OK && i < endpoint->active_count; i++)
         status = peer_check(endpoint, endpoint->active[i]->peer);
+    if (status == STATUS_OK)
+        status = idle_lanes_return_credits(endpoint);
     verbs_stalls_note(endpoint);
     active_sweep(endpoint); /* eager_await() holds until here */
     return status;

@@ -71,18 +71,31 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *que
     return lane->block + verbs_staging_at(grants) + index * verbs_slot_stride(grants);
 }
 
-enum status verbs_credits_return(struct verbs_receiver *in)
+static enum status credits_write(struct verbs_receiver *in)
 {
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
-    const struct verbs_grants *grants = &lane->grants;
-    uint32_t slots = in->slots_taken - in->slots_returned;
-    uint32_t segments = in->segments_taken - in->segments_returned;
-    if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
-        return STATUS_OK;
     uint64_t word =
         (uint64_t)(in->segments_taken & COUNT_MASK) << COUNT_BITS | (in->slots_taken & COUNT_MASK);
     in->slots_returned = in->slots_taken;
     in->segments_returned = in->segments_taken;
     return verbs_queue_write_word(verbs_queue_of(&in->base), &in->credits, verbs_word_of(word),
                                   lane->out.remote);
+}
+
+enum status verbs_credits_return(struct verbs_receiver *in)
+{
+    const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
+    uint32_t slots = in->slots_taken - in->slots_returned;
+    uint32_t segments = in->segments_taken - in->segments_returned;
+    if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
+        return STATUS_OK;
+    return credits_write(in);
+}
+
+enum status verbs_credits_return_rest(struct verbs_receiver *in)
+{
+    if (in->base.first ||
+        (in->slots_taken == in->slots_returned && in->segments_taken == in->segments_returned))
+        return STATUS_OK;
+    return verbs_has_credit_room(in) ? credits_write(in) : STATUS_OK;
 }

@@ -41,6 +41,9 @@ void verbs_credits_read(struct verbs_sender *out);
 /* Tells the sender what has been taken, if that is half of what was granted. There is room. */
 enum status verbs_credits_return(struct verbs_receiver *in);
 
+/* Tells the sender all that has been taken, if the receiver is idle. */
+enum status verbs_credits_return_rest(struct verbs_receiver *in);
+
 /* Bytes of a message that fit into a slot at both ends: whole elements. */
 size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element);
 
