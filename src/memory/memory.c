@@ -186,6 +186,7 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
 static const struct memory_kind memory_host = {
     .name = "host",
     .summary = "private memory of each rank",
+    .host_reads = true,
     .allocate = host_allocate,
     .release = memory_release,
     .engine_open = cpu_engine_open,
@@ -198,6 +199,7 @@ static const struct memory_kind memory_host = {
 static const struct memory_kind memory_shared = {
     .name = "shared",
     .summary = "memory that the other ranks of the node can map and read in place",
+    .host_reads = true,
     .allocate = shared_allocate,
     .release = memory_release,
     .engine_open = cpu_engine_open,

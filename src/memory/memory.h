@@ -25,9 +25,22 @@ struct region {
     int fd;       /* shared: the memfd that backs it, from offset 0; else -1 */
 };
 
+/* How others than the owner's CPU reach a region. */
+enum share_way {
+    SHARE_DMABUF, /* a dmabuf, which drivers of other devices import */
+};
+
+struct shared {
+    int fd;          /* owned by the caller */
+    uint64_t offset; /* where the region begins in it; modulo a page it is region->base */
+};
+
+#define MEMORY_REASON_MOST 256
+
 struct memory_kind {
     const char *name;
     const char *summary; /* one line for `cctest info` */
+    bool host_reads;     /* a CPU may read and write its regions; else only engines and NICs do */
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
      * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
@@ -47,6 +60,16 @@ struct memory_kind {
     /* Does a short local operation at once, without an engine. NULL if the engine works
      * asynchronously. */
     void (*engine_now)(const struct transfer *transfer);
+
+    /* A handle of a whole region. STATUS_UNAVAILABLE: there is none in this way here: writes why into
+     * `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure. NULL: the kind has
+     * none in any way. */
+    enum status (*share)(const struct region *region, enum share_way way, struct shared *shared,
+                         char *reason);
+
+    /* What NICs have written into the region, and the completion of which was polled, is seen by
+     * whatever the engine starts from now on. Blocks, for microseconds. NULL: that is so anyway. */
+    enum status (*flush)(const struct region *region);
 };
 
 /* Maps a region of a file, or private memory if fd is -1: whole pages, from 128 KiB on whole huge

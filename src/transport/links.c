@@ -60,6 +60,22 @@ static struct transport_offer *offers_of(const struct links *links, int rank)
     return &links->offers[(size_t)rank * (size_t)links->count];
 }
 
+/* Does the endpoint reach the memory of all its regions? Else closes it. */
+static enum status link_check_memory(struct link *link, char *reason)
+{
+    const struct transport_config *config = &link->endpoint->config;
+    for (int i = 0; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i];
+        if (region->bytes == 0 || endpoint_reaches(link->endpoint, region->kind))
+            continue;
+        snprintf(reason, TRANSPORT_REASON_MOST, "it does not reach %s memory", region->kind->name);
+        link->transport->close(link->endpoint);
+        link->endpoint = NULL;
+        return STATUS_UNAVAILABLE;
+    }
+    return STATUS_OK;
+}
+
 /* Opens the endpoint of a transport. One that this rank cannot use is no failure, unless the user
  * named it. */
 static enum status link_open(struct link *link, const struct transport_config *shared, bool named,
@@ -73,6 +89,8 @@ static enum status link_open(struct link *link, const struct transport_config *s
     config.settings = link->settings;
     if (!absent)
         status = transport->open(&config, &link->endpoint, reason);
+    if (status == STATUS_OK)
+        status = link_check_memory(link, reason);
     if (status == STATUS_UNAVAILABLE) {
         if (absent)
             snprintf(reason, sizeof reason, "%s", absent);

@@ -32,6 +32,12 @@ const struct transport *transport_find(const char *name)
     return NULL;
 }
 
+bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind)
+{
+    return endpoint->transport->reaches ? endpoint->transport->reaches(endpoint, kind)
+                                        : kind->host_reads;
+}
+
 static bool piece_lies_in(const struct piece *piece, const struct region *region)
 {
     size_t at = (uintptr_t)piece->base - (uintptr_t)region->base, bytes;

@@ -191,6 +191,11 @@ struct transport {
     enum status (*open)(const struct transport_config *config, struct endpoint **endpoint,
                         char *reason);
 
+    /* May transfers name memory of this kind, of which the endpoint has regions? All those of one
+     * kind are alike. A TRANSFER_RECV_REDUCE may name only memory that a CPU reads: to combine in
+     * other memory is its engine's business. NULL: memory that a CPU reads. */
+    bool (*reaches)(const struct endpoint *endpoint, const struct memory_kind *kind);
+
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
     size_t (*address)(struct endpoint *endpoint, void *blob);
 
@@ -263,6 +268,9 @@ struct transport {
      * regions of a rank stay until its process ends. Calls tick_on() where it takes long. */
     void (*close)(struct endpoint *endpoint);
 };
+
+/* transport->reaches(), or its default. */
+bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind);
 
 #define TRANSPORT_ADDRESS_MOST 512
 #define TRANSPORT_REASON_MOST  512

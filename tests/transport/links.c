@@ -85,6 +85,40 @@ static void test_invalid_data(void **state)
     }
 }
 
+/* A transport that does not reach the memory of this rank's buffers is passed over, or refuses. */
+static void test_unreached_memory(void **state)
+{
+    (void)state;
+    static const struct memory_kind card = {.name = "card"};
+    static const struct region regions[] = {{.kind = &card}, {.kind = &card, .bytes = 1}};
+    struct transport_choice allowed[] = {{.transport = transport_find("tcp")}, {0}};
+    struct transport_config config = {.ranks = 2,
+                                      .local_ranks = 2,
+                                      .regions = regions,
+                                      .region_count = 2,
+                                      .secret = world_secret,
+                                      .timeout = 1};
+    for (int named = 0; named < 2; named++) {
+        struct links *links = NULL;
+        struct log log;
+        log_init(&log, 0, 0);
+        log_attach(&log);
+        allowed[0].named = named;
+        assert_int_equal(links_open(allowed, &config, &links),
+                         named ? STATUS_UNAVAILABLE : STATUS_OK);
+        assert_string_equal(
+            log.failure.text,
+            named ? "transport tcp cannot be used here: it does not reach card memory" : "");
+        links_close(links);
+        log_attach(NULL);
+    }
+    config.region_count = 1; /* without bytes, it lies nowhere */
+    struct links *links = NULL;
+    allowed[0].named = true;
+    assert_int_equal(links_open(allowed, &config, &links), STATUS_OK);
+    links_close(links);
+}
+
 /* A rank that allows another number of transports is not reached; the sentence names both. */
 static void test_other_transports(void **state)
 {
@@ -434,6 +468,6 @@ int main(void)
         cmocka_unit_test(test_one_refuses),  cmocka_unit_test(test_all_refuse),
         cmocka_unit_test(test_absent),       cmocka_unit_test(test_one_way),
         cmocka_unit_test(test_local),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_settings)};
+        cmocka_unit_test(test_settings),     cmocka_unit_test(test_unreached_memory)};
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }
