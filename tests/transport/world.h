@@ -45,7 +45,8 @@ struct rank {
     int number;
     struct endpoint *endpoint;
     struct region region;
-    size_t taken; /* bytes of the region */
+    size_t taken;             /* bytes of the region */
+    struct region regions[2]; /* the endpoint's: that one, and one of world->second */
     struct moved_list moved;
     struct log log;
     uint64_t random;
@@ -59,6 +60,7 @@ struct world {
     /* Set by the test. */
     const struct transport *transport;
     const struct memory_kind *memory;
+    const struct memory_kind *second; /* of a second region, as large; NULL: there is none */
     int ranks, lanes;
     struct transport_config config; /* copy, slot_bytes, slots; exchange and witness, or NULL */
     size_t grain;                   /* of the transfers */
@@ -297,8 +299,8 @@ static inline void rank_open(struct rank *rank)
     config.ranks = config.local_ranks = world->ranks;
     config.has_core = !(world->coreless >> rank->number & 1);
     config.is_bound = true;
-    config.regions = &rank->region;
-    config.region_count = 1;
+    config.regions = rank->regions;
+    config.region_count = world->second ? 2 : 1;
     config.secret = world_secret;
     if (config.timeout == 0)
         config.timeout = world_seconds() / 2;
@@ -308,6 +310,9 @@ static inline void rank_open(struct rank *rank)
     if (!config.exchange)
         config.exchange = &rank->exchange;
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
+    rank->regions[0] = rank->region;
+    require(rank, !world->second ||
+                      world->second->allocate(world->bytes, NULL, &rank->regions[1]) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint, reason) == STATUS_OK);
     world->blob_size[rank->number] =
         world->transport->address(rank->endpoint, world->blob[rank->number]);
@@ -336,6 +341,8 @@ static inline void *rank_live(void *argument)
     world->transport->close(rank->endpoint);
     if (rank->region.base)
         world->memory->release(&rank->region);
+    if (rank->regions[1].base)
+        world->second->release(&rank->regions[1]);
     log_attach(NULL);
     return NULL;
 }

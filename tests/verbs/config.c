@@ -45,6 +45,8 @@ static const struct setting {
     {"sl", AT(sl), -1, 0, 15, NULL},
     {"tclass", AT(tclass), -1, 0, 255, NULL},
     {"dmabuf", AT(dmabuf), 1, 0, 1, NULL},
+    {"peermem", AT(peermem), 0, 0, 1, NULL},
+    {"flush", AT(flush), 0, 0, 1, NULL},
     {"recheck", AT(recheck), 1, 0, 1, NULL},
     {"violations", AT(aborts), 1, 0, 1, "status|abort"},
     {"report", AT(report), 0, 0, 1, NULL},

@@ -23,7 +23,7 @@ struct provider_config {
     long sges, inline_most, sends, receives, entries;
     long memlock;  /* KiB */
     long patience; /* ms */
-    long rnr_fails, dmabuf, recheck, aborts, report;
+    long rnr_fails, dmabuf, peermem, flush, recheck, aborts, report;
     long told, late; /* late in us */
     long sl, tclass;
     struct fault faults[FAULTS_MOST];

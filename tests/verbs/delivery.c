@@ -230,6 +230,8 @@ static void request_finish(struct strict_qp *pair, struct strict_qp *peer, uint6
                   (unsigned long)request->length);
     if (request->opcode == IBV_WR_RDMA_READ)
         request->checksum = memory_checksum(request->sges, request->sge_count);
+    if (!is_send(request) && request->opcode != IBV_WR_RDMA_READ)
+        memory_delivered(request->rkey, request->remote, request->length);
     fabric.counts.delivered++;
     fabric.counts.bytes += request->length;
     if (!request->copied)

@@ -143,6 +143,15 @@ const char *verbs_library_load(void)
     return NULL;
 }
 
+const char *peermem_module(const char *sysfs)
+{
+    (void)sysfs;
+    fabric_enter();
+    bool loaded = fabric.config.peermem;
+    fabric_leave();
+    return loaded ? "strict_peermem" : NULL;
+}
+
 const char *verbs_library_load_cm(void)
 {
     return NULL;

@@ -56,14 +56,30 @@ struct strict_pd {
     int users;
 };
 
+/* Bytes of a region. */
+struct late_range {
+    uint64_t at, bytes;
+};
+
+struct device_memory {
+    struct device_memory *next;
+    char *base;
+    size_t bytes;
+    int file;
+    uint64_t offset;
+};
+
 struct strict_mr {
     struct ibv_mr base;
     uint64_t iova;
     char *data; /* where iova lies here */
     int access;
     int users;   /* requests that name it and are not complete */
-    bool mapped; /* from a descriptor */
-    char race;   /* what was done to it is known to whoever deregisters it */
+    bool mapped; /* from a descriptor: device memory */
+    char *late;  /* flush=1: what is written goes here first; else NULL */
+    struct late_range *ranges;
+    size_t range_count, range_room; /* that were delivered, and are not flushed */
+    char race;                      /* what was done to it is known to whoever deregisters it */
 };
 
 /* A completion, withheld until `ready`. */
@@ -169,6 +185,7 @@ struct fabric {
     struct strict_id *ids;            /* of librdmacm */
     struct strict_cm_event *cm_taken; /* its events that are not acknowledged */
     int channels;
+    struct device_memory *device_memory;
     struct strict_mr **regions; /* by key >> 8 */
     uint32_t region_count;
     struct fault_counts faults;

@@ -3,6 +3,9 @@
  *
  * The two keys of a region differ, so that one taken for the other is found. A key is its place in a
  * table, and a byte that changes when the place is used again.
+ *
+ * Device memory is registered by a descriptor, or by an address at which no CPU reads it. The NIC
+ * reaches it by a mapping of its own.
  */
 #include "memory.h"
 
@@ -10,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabric.h"
@@ -103,9 +107,69 @@ static struct ibv_mr *region_make(struct ibv_pd *pd, char *data, size_t length, 
     return &region->base;
 }
 
+/* Bytes of the pages in front of region->data. */
+static size_t lead_of(const char *data)
+{
+    return (uintptr_t)data & 4095;
+}
+
+/* Any descriptor that can be mapped stands in for one of device memory. */
+static struct ibv_mr *mapped_make(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+                                  int file, int access)
+{
+    size_t lead = offset & 4095;
+    struct stat stat;
+    if (fstat(file, &stat) != 0)
+        return NULL;
+    errno = EINVAL;
+    if (lead != (iova & 4095) || offset > (uint64_t)stat.st_size ||
+        length > (uint64_t)stat.st_size - offset)
+        return NULL;
+    char *data =
+        mmap(NULL, length + lead, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)(offset - lead));
+    if (data == MAP_FAILED)
+        return NULL;
+    fabric_enter();
+    struct ibv_mr *made = region_make(pd, data + lead, length, iova, access);
+    struct strict_mr *region = (struct strict_mr *)made;
+    if (region) {
+        region->mapped = true;
+        region->late = fabric.config.flush ? fabric_allocate(length) : NULL;
+    }
+    fabric_leave();
+    if (!made)
+        munmap(data, length + lead);
+    return made;
+}
+
+static bool cpu_reads(const char *address, size_t length)
+{
+    int file = memfd_create("verbs provider", MFD_CLOEXEC);
+    bool reads = write(file, address, 1) == 1 && write(file, address + length - 1, 1) == 1;
+    close(file);
+    return reads;
+}
+
+/* By the peer memory module, if one is loaded. */
+static struct ibv_mr *peer_make(struct ibv_pd *pd, const char *address, size_t length,
+                                uint64_t iova, int access)
+{
+    fabric_enter();
+    struct device_memory *memory = fabric.config.peermem ? fabric.device_memory : NULL;
+    while (memory && (address < memory->base || address + length > memory->base + memory->bytes))
+        memory = memory->next;
+    fabric_leave();
+    errno = EFAULT;
+    return memory ? mapped_make(pd, memory->offset + (uint64_t)(address - memory->base), length,
+                                iova, memory->file, access)
+                  : NULL;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
                                 unsigned int access)
 {
+    if (length > 0 && !cpu_reads(address, length))
+        return peer_make(pd, address, length, iova, (int)access);
     fabric_enter();
     struct ibv_mr *region = region_make(pd, address, length, iova, (int)access);
     fabric_leave();
@@ -117,27 +181,14 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
     return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned)access);
 }
 
-/* Any descriptor that can be mapped stands in for one of device memory. */
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
-                                 int descriptor, int access)
+                                 int file, int access)
 {
     if (!fabric.config.dmabuf) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    uint64_t page = offset & ~(uint64_t)4095;
-    char *data = mmap(NULL, length + (offset - page), PROT_READ | PROT_WRITE, MAP_SHARED,
-                      descriptor, (off_t)page);
-    if (data == MAP_FAILED)
-        return NULL;
-    fabric_enter();
-    struct ibv_mr *region = region_make(pd, data + (offset - page), length, iova, access);
-    if (region)
-        ((struct strict_mr *)region)->mapped = true;
-    fabric_leave();
-    if (!region)
-        munmap(data, length + (offset - page));
-    return region;
+    return mapped_make(pd, offset, length, iova, file, access);
 }
 
 int ibv_dereg_mr(struct ibv_mr *base)
@@ -152,10 +203,11 @@ int ibv_dereg_mr(struct ibv_mr *base)
     if (region->users)
         violation("ibv_dereg_mr() of %zu bytes which %d requests still use", base->length,
                   region->users);
-    if (region->mapped) {
-        uintptr_t data = (uintptr_t)region->data & ~(uintptr_t)4095;
-        munmap((void *)data, base->length + ((uintptr_t)region->data - data));
-    }
+    size_t lead = lead_of(region->data);
+    if (region->mapped)
+        munmap(region->data - lead, base->length + lead);
+    free(region->late);
+    free(region->ranges);
     race_acquire(&region->race);
     fabric.regions[base->handle] = NULL;
     ((struct strict_pd *)base->pd)->users--;
@@ -194,7 +246,58 @@ char *memory_reach(const struct ibv_pd *pd, uint32_t key, bool remote, uint64_t 
     if (*why)
         return NULL;
     *result = region;
-    return region->data + (address - region->iova);
+    bool late = region->late && remote && access & IBV_ACCESS_REMOTE_WRITE;
+    return (late ? region->late : region->data) + (address - region->iova);
+}
+
+/* Device memory. */
+
+void memory_delivered(uint32_t key, uint64_t address, uint64_t length)
+{
+    struct strict_mr *region = memory_of(key);
+    if (!region || !region->late || length == 0)
+        return;
+    if (region->range_count == region->range_room) {
+        region->range_room = region->range_room ? 2 * region->range_room : 64;
+        region->ranges = realloc(region->ranges, region->range_room * sizeof(struct late_range));
+        if (!region->ranges)
+            abort();
+    }
+    region->ranges[region->range_count++] = (struct late_range){address - region->iova, length};
+}
+
+void provider_flush(const void *base, size_t bytes)
+{
+    fabric_enter();
+    uint64_t begin = (uintptr_t)base;
+    for (uint32_t i = 0; i < fabric.region_count; i++) {
+        struct strict_mr *region = fabric.regions[i];
+        if (!region || !region->late || region->iova < begin || region->iova >= begin + bytes)
+            continue;
+        for (size_t r = 0; r < region->range_count; r++)
+            memcpy(region->data + region->ranges[r].at, region->late + region->ranges[r].at,
+                   region->ranges[r].bytes);
+        region->range_count = 0;
+    }
+    fabric_leave();
+}
+
+void provider_device_memory(void *base, size_t bytes, int file, uint64_t offset)
+{
+    fabric_enter();
+    struct device_memory **link = &fabric.device_memory, *memory;
+    while (*link && (*link)->base != base)
+        link = &(*link)->next;
+    memory = *link;
+    if (file < 0 && memory) {
+        *link = memory->next;
+        free(memory);
+    } else if (file >= 0 && !memory) {
+        memory = fabric_allocate(sizeof(*memory));
+        *memory = (struct device_memory){fabric.device_memory, base, bytes, file, offset};
+        fabric.device_memory = memory;
+    }
+    fabric_leave();
 }
 
 RACE_UNSEEN static uint64_t checksum_add(uint64_t sum, const char *data, size_t bytes)

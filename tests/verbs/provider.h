@@ -40,7 +40,9 @@
  *                   pair fails; the sender of a message whose receive fails gets an error (1)
  *   late=US         so long after its port has died, port_dies sends the event (20000)
  *   sl=N tclass=N   ibv_modify_qp() takes no address of another service level or traffic class
- *   dmabuf=0|1      ibv_reg_dmabuf_mr() is there (1)
+ *   dmabuf=0|1      the driver imports dmabufs (1)
+ *   peermem=0|1     a peer memory module is loaded: device memory can be registered by address (0)
+ *   flush=0|1       messages in device memory are not seen there before provider_flush() (0)
  *   recheck=0|1     a source must stay as it is until its completion is polled, not just until
  *                   delivery (1)
  *   violations=abort|status
@@ -66,6 +68,7 @@
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PROVIDER_GIDS_MOST  8
@@ -106,6 +109,12 @@ void provider_port_state(int host, int device, int port, enum ibv_port_state sta
 /* A port that is cut delivers nothing more, either way, and sends no event. */
 void provider_cut(int host, int device, int port, bool cut);
 
+/* Device memory lies at [base, base + bytes), where no CPU reads it, and in a file from `offset` on;
+ * a peer memory module knows that. File -1: it is gone. */
+void provider_device_memory(void *base, size_t bytes, int file, uint64_t offset);
+/* The messages that have been delivered there are seen. */
+void provider_flush(const void *base, size_t bytes);
+
 struct provider_counts provider_counts(void);
 
 /* A violation if anything is open. Called at exit(0), too. */
@@ -114,5 +123,7 @@ void provider_check(void);
 /* What transports/verbs/library.c defines in the product. */
 const char *verbs_library_load(void);
 const char *verbs_library_load_cm(void);
+/* What transports/verbs/peermem.c defines there. */
+const char *peermem_module(const char *sysfs);
 
 #endif

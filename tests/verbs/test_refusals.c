@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "options.h"
 #include "provider.h"
 #include "transports/transports.h"
 #include "transports/verbs/address.h"
@@ -35,26 +36,6 @@ struct attempt {
     char reason[TRANSPORT_REASON_MOST];
 };
 
-static struct transport_setting *setting(struct attempt *attempt, const char *name)
-{
-    const struct transport_option *options = transport_verbs.options;
-    for (int i = 0; options[i].name; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return &attempt->settings[i];
-    assert_string_equal(name, "an option of verbs");
-    return NULL;
-}
-
-/* "gid=3", "nic=strict0": a number unless the option is a text. */
-static void set(struct attempt *attempt, const char *option)
-{
-    char name[32];
-    const char *value = strchr(option, '=') + 1;
-    snprintf(name, sizeof name, "%.*s", (int)(value - 1 - option), option);
-    *setting(attempt, name) =
-        (struct transport_setting){.given = true, .number = strtol(value, NULL, 10), .text = value};
-}
-
 static enum status attempt_open(struct attempt *attempt, const char *option)
 {
     *attempt = (struct attempt){.region = attempt->region};
@@ -66,7 +47,7 @@ static enum status attempt_open(struct attempt *attempt, const char *option)
                                                 .secret = secret,
                                                 .timeout = 10};
     if (option)
-        set(attempt, option);
+        option_set(attempt->settings, option);
     log_init(&attempt->log, 0, 0);
     log_attach(&attempt->log);
     enum status status =
@@ -186,7 +167,7 @@ static void tables(void **state)
                    "NIC strict0:1 has no GID of RoCE v2 that maps an IPv4 address: "
                    "give its network interface an IPv4 address");
     provider_configure("mtu=1024");
-    assert_refused(&attempt, "mtu=3", /* the fourth word */
+    assert_refused(&attempt, "mtu=2048",
                    "mtu=2048 is more than the MTU of 1024 bytes that NIC strict0:1 has");
     assert_refused(&attempt, "timeout=31", "which is more than a third of --timeout");
 }
@@ -209,7 +190,7 @@ static void locked_memory(void **state)
 {
     (void)state;
     struct rlimit usual, low = {.rlim_cur = 64 << 10};
-    struct attempt attempt = {.region = {.bytes = 1 << 20}};
+    struct attempt attempt = {.region = {.kind = memory_kinds[0], .bytes = 1 << 20}};
     provider_configure(NULL);
     assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &usual), 0);
     low.rlim_max = usual.rlim_max;
@@ -286,7 +267,7 @@ static void ends(void **state)
         {other_mtu, NULL,
          "has MTU 1024, and NIC strict0:1 of the other, on elsewhere, has MTU "
          "4096: set both alike, or choose the smaller with mtu="},
-        {other_mtu, "mtu=2", NULL},
+        {other_mtu, "mtu=1024", NULL},
         {other_pkey, "pkey=0",
          "has P_Key 0xffff, and NIC strict0:1 of the other, on elsewhere, "
          "has P_Key 0x8001: choose one that both have with pkey=INDEX"},

@@ -203,7 +203,8 @@ size_t verbs_address_encode(const struct verbs_address *address, void *blob)
     struct bytes bytes = {0};
     bytes_put_u64(&bytes, address->nonce);
     put_fixed(&bytes, address->host, VERBS_HOST_MOST);
-    bytes_put_u32(&bytes, (uint32_t)(address->rail_count | address->home << 8));
+    bytes_put_u32(&bytes,
+                  (uint32_t)(address->rail_count | address->home << 8 | address->direct << 16));
     for (int i = 0; i < address->rail_count; i++) {
         const struct verbs_port *port = &address->ports[i];
         put_fixed(&bytes, port->name, VERBS_NAME_MOST);
@@ -244,7 +245,9 @@ bool verbs_address_decode(const void *blob, size_t size, struct verbs_address *a
     *address = (struct verbs_address){.nonce = read_u64(&reader)};
     bool good = get_fixed(&reader, address->host, VERBS_HOST_MOST);
     uint32_t count = read_u32(&reader);
-    address->home = (int)(count >> 8);
+    address->home = count >> 8 & 255;
+    address->direct = count >> 16 & 1;
+    good = good && count >> 17 == 0;
     count &= 255;
     good = good && count > 0 && count <= VERBS_RAILS_MOST && address->home < (int)count;
     for (uint32_t i = 0; good && i < count; i++)

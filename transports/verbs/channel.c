@@ -3,11 +3,12 @@
  *
  * Short messages go through slots (bcopy, slot.c), and long ones straight into place (zcopy.c). A
  * message that the receiver combines, or whose pieces there are short, goes through slots, too,
- * whatever its length: its offer says so.
+ * whatever its length: its offer says so. Memory that no CPU reads goes straight into place only.
  */
 #include "transports/verbs/channel.h"
 
 #include "transports/verbs/lane.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/slot.h"
 #include "transports/verbs/stats.h"
 #include "transports/verbs/zcopy.h"
@@ -43,10 +44,14 @@ enum status verbs_send_progress(struct verbs_sender *out)
     for (struct transfer *transfer; status == STATUS_OK && bytes > 0 &&
                                     (transfer = out->base.first) &&
                                     transfer->issued < transfer->limit;) {
-        bool zcopy = verbs_is_zcopy(out->base.endpoint, transfer->length);
+        bool zcopy = verbs_is_zcopy(&out->base, transfer->length);
         if (zcopy && !verbs_offer_take(out, transfer, &status))
             break;
-        if (zcopy && out->offer.times > 0) {
+        bool by_slots = !zcopy || out->offer.times == 0;
+        status = verbs_require_reach(&out->base, transfer, by_slots);
+        if (status != STATUS_OK)
+            break;
+        if (!by_slots) {
             status = verbs_segment_send(out, transfer, &bytes);
             traffic->sent[PATH_ZCOPY] += bytes;
         } else {
@@ -110,8 +115,12 @@ enum status verbs_receive_progress(struct verbs_receiver *in)
     for (struct transfer *transfer; status == STATUS_OK && bytes > 0 &&
                                     (transfer = in->base.first) &&
                                     transfer->issued < transfer->limit;) {
-        bool zcopy = verbs_is_zcopy(&endpoint->base, transfer->length);
-        if (zcopy && !verbs_takes_slots(&endpoint->base, transfer)) {
+        bool zcopy = verbs_is_zcopy(&in->base, transfer->length);
+        bool by_slots = !zcopy || verbs_takes_slots(&in->base, transfer);
+        status = verbs_require_reach(&in->base, transfer, by_slots);
+        if (status != STATUS_OK)
+            break;
+        if (!by_slots) {
             status = verbs_segment_receive(in, transfer, &bytes);
             traffic->received[PATH_ZCOPY] += bytes;
         } else {

@@ -25,6 +25,7 @@
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/slot.h"
 
 #define DEPTH_LEAST 16
@@ -117,6 +118,7 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
     peer->lanes[peer->lane_count++] = lane; /* from here on it is freed with the peer */
     lane->peer = peer;
     lane->number = number;
+    lane->direct = verbs_is_direct(endpoint) || peer->address.direct;
     lane->block = block;
     lane->arena = endpoint->arenas;
     channel_init(&lane->out.base, endpoint, lane, true);
@@ -153,7 +155,7 @@ static enum status arena_make(struct verbs_endpoint *endpoint, size_t bytes)
     arena->next = endpoint->arenas;
     endpoint->arenas = arena;
     for (int i = 0; i < endpoint->rail_count; i++) {
-        arena->mrs[i] = verbs_rail_register_polled(&endpoint->rails[i], arena->base, arena->bytes);
+        arena->mrs[i] = verbs_register_polled(&endpoint->rails[i], arena->base, arena->bytes);
         if (!arena->mrs[i])
             return log_current()->failure.status;
     }
@@ -239,7 +241,7 @@ static enum status round_create(struct verbs_round *round)
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
     if (lanes == 0)
         return STATUS_OK;
-    enum status status = verbs_rails_register(endpoint);
+    enum status status = verbs_regions_register(endpoint);
     if (status == STATUS_OK)
         status = rails_prepare(endpoint, queues, receives, &depth);
     if (status == STATUS_OK)

@@ -13,8 +13,9 @@
 size_t verbs_eager_most(const struct channel *base)
 {
     const struct verbs_sender *out = &verbs_lane_of(base)->out;
-    size_t most = verbs_slot_bytes(out, 1);
-    while (most > 0 && verbs_is_zcopy(base->endpoint, most))
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base->endpoint;
+    size_t most = endpoint->gdr == VERBS_GDR_AUTO ? verbs_slot_bytes(out, 1) : 0;
+    while (most > 0 && verbs_is_zcopy(base, most))
         most /= 2;
     return most;
 }

@@ -29,6 +29,7 @@
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
 
@@ -41,6 +42,7 @@ static const char *const rails_words[] = {"own", "match", NULL};
 static const char *const mtu_words[] = {"256", "512", "1024", "2048", "4096", NULL};
 static const char *const connect_words[] = {"exchange", "rdmacm", NULL};
 static const char *const poll_words[] = {"memory", "cq", NULL};
+static const char *const gdr_words[] = {"dmabuf", "peermem", "staged", NULL}; /* enum verbs_gdr */
 
 static const struct transport_option verbs_options[] = {
     [VERBS_NIC] = {.name = "nic",
@@ -106,6 +108,11 @@ static const struct transport_option verbs_options[] = {
                     .words = poll_words,
                     .help =
                         "how a receiver sees a slot arrive; else memory if the NIC keeps order"},
+    [VERBS_GDR] = {.name = "gdr",
+                   .kind = TRANSPORT_OPTION_WORD,
+                   .values = "dmabuf|peermem|staged",
+                   .words = gdr_words,
+                   .help = "how NICs reach GPU memory; else the first of these that works"},
     [VERBS_OPTIONS] = {.name = NULL},
 };
 
@@ -175,7 +182,8 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
     endpoint->matches =
         endpoint->settings[VERBS_RAILS].given && endpoint->settings[VERBS_RAILS].number == 1;
     endpoint->peers = calloc((size_t)config->ranks, sizeof *endpoint->peers);
-    if (!endpoint->peers)
+    endpoint->flushed = calloc((size_t)config->region_count + 1, sizeof *endpoint->flushed);
+    if (!endpoint->peers || !endpoint->flushed)
         return fail(STATUS_ERROR, "out of memory for the verbs transport");
     for (int rank = 0; rank < config->ranks; rank++)
         endpoint->peers[rank].rank = rank;
@@ -189,6 +197,8 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
         status = mtu_check(endpoint, reason);
     if (status == STATUS_OK && verbs_refuse_memory(endpoint, reason))
         status = STATUS_UNAVAILABLE;
+    if (status == STATUS_OK)
+        status = verbs_gdr_choose(endpoint, reason);
     return status == STATUS_OK ? verbs_cm_open(endpoint, reason) : status;
 }
 
@@ -212,6 +222,7 @@ static size_t verbs_address(struct endpoint *base, void *blob)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
     endpoint->address.rail_count = endpoint->rail_count;
+    endpoint->address.direct = verbs_is_direct(endpoint);
     for (int i = 0; i < endpoint->rail_count; i++)
         endpoint->address.ports[i] = endpoint->rails[i].port;
     return verbs_address_encode(&endpoint->address, blob);
@@ -423,6 +434,7 @@ static void verbs_close(struct endpoint *base)
         verbs_rail_close(&endpoint->rails[i]);
     free(endpoint->peers);
     free(endpoint->active);
+    free(endpoint->flushed);
     free(endpoint);
 }
 
@@ -434,6 +446,7 @@ const struct transport transport_verbs = {
     .unavailable = verbs_unavailable,
     .present = verbs_present,
     .open = verbs_open,
+    .reaches = verbs_reaches,
     .address = verbs_address,
     .attach = verbs_attach,
     .connect = verbs_connect,

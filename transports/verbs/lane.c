@@ -11,11 +11,12 @@
 #define COUNT_BITS 24
 #define COUNT_MASK ((1u << COUNT_BITS) - 1)
 
-bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length)
+bool verbs_is_zcopy(const struct channel *channel, size_t length)
 {
-    if (endpoint->config.copy == COPY_AUTO)
-        return length > ZCOPY_THRESHOLD;
-    return endpoint->config.copy == COPY_ZCOPY;
+    enum copy_policy copy = channel->endpoint->config.copy;
+    if (verbs_lane_of(channel)->direct)
+        return true;
+    return copy == COPY_AUTO ? length > ZCOPY_THRESHOLD : copy == COPY_ZCOPY;
 }
 
 /* How far the low bits of a count are ahead of `known`; 0: they are behind it. */

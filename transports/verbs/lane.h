@@ -7,8 +7,8 @@
 #include "transports/verbs/block.h"
 #include "transports/verbs/queue.h"
 
-/* By the length and --copy alone, which both ends know. */
-bool verbs_is_zcopy(const struct endpoint *endpoint, size_t length);
+/* By the length, --copy and lane->direct, which both ends know. */
+bool verbs_is_zcopy(const struct channel *channel, size_t length);
 
 /* The lane that a channel belongs to, and the queue pair for slots, credits and offers. */
 static inline struct verbs_lane *verbs_lane_of(const struct channel *channel)

@@ -264,6 +264,7 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
         if (queue->arrived_last - queue->arrived_first >= grants->segments || bytes == 0)
             return notice_invalid(queue);
         queue->arrived[queue->arrived_last++ % grants->segments] = bytes;
+        queue->rail->endpoint->segments_arrived++;
         return STATUS_OK;
     default:
         if (!queue->rail->port.iwarp || queue->greeted || bytes > 0)

@@ -1,5 +1,5 @@
 /*
- * rail.c - the NIC ports that a rank uses, and what it registers and creates on each.
+ * rail.c - the NIC ports that a rank uses, and the queues that it creates on each.
  */
 #include "transports/verbs/rail.h"
 
@@ -8,20 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/timed_call.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/queue.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
 
-#define RECEIVES_LEAST   8192 /* entries of a shared receive queue, if the device has so many */
-#define SENDS_LEAST      4096 /* and as many completions of sends */
-#define REGISTER_SECONDS 10.0 /* that a registration may take, and one more for each GiB */
+#define RECEIVES_LEAST 8192 /* entries of a shared receive queue, if the device has so many */
+#define SENDS_LEAST    4096 /* and as many completions of sends */
 
 /* Opening. */
 
@@ -70,112 +67,6 @@ bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
     return rail->pd != NULL;
 }
 
-/* Memory. */
-
-struct registration {
-    struct ibv_pd *pd;
-    void *address;
-    size_t bytes;
-    int access;
-    struct ibv_mr *mr;
-    int error;
-};
-
-static void registration_work(void *argument)
-{
-    struct registration *registration = argument;
-    registration->mr = ibv_reg_mr(registration->pd, registration->address, registration->bytes,
-                                  registration->access);
-    registration->error = registration->mr ? 0 : errno;
-}
-
-static enum status registration_failed(const struct verbs_rail *rail, size_t bytes, int error)
-{
-    struct rlimit limit = {0};
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error != ENOMEM || limit.rlim_cur == RLIM_INFINITY)
-        return fail(STATUS_ERROR, "NIC %s cannot register %zu bytes of memory: %s", rail->port.name,
-                    bytes, strerror(error));
-    char advice[VERBS_MEMORY_ADVICE_MOST];
-    size_t pinned = rail->endpoint->pinned;
-    return fail(STATUS_UNAVAILABLE,
-                "NIC %s cannot register %zu KiB of memory beside the %zu KiB of this rank that are "
-                "registered: %s",
-                rail->port.name, (bytes + 1023) / 1024, pinned / 1024,
-                verbs_memory_advice(pinned + bytes, advice));
-}
-
-/* To pin many GiB takes long, so that another thread does it and this one ticks. */
-static struct ibv_mr *rail_register(struct verbs_rail *rail, void *address, size_t bytes,
-                                    int access)
-{
-    struct registration *registration = calloc(1, sizeof *registration);
-    struct verbs_endpoint *endpoint = rail->endpoint;
-    if (!registration) {
-        fail(STATUS_ERROR, "out of memory");
-        return NULL;
-    }
-    *registration =
-        (struct registration){.pd = rail->pd, .address = address, .bytes = bytes, .access = access};
-    uint64_t begin = clock_ns();
-    int end = timed_call_ticking(registration_work, registration, endpoint->base.config.tick,
-                                 REGISTER_SECONDS + (double)(bytes >> 30));
-    struct ibv_mr *mr = end ? NULL : registration->mr;
-    int error = end ? end : registration->error;
-    endpoint->registering_ns += clock_ns() - begin;
-    if (!timed_call_is_abandoned(end))
-        free(registration);
-    if (!mr)
-        registration_failed(rail, bytes, error < 0 ? EINTR : error);
-    endpoint->pinned += mr ? bytes : 0;
-    return mr;
-}
-
-struct ibv_mr *verbs_rail_register_polled(struct verbs_rail *rail, void *address, size_t bytes)
-{
-    return rail_register(rail, address, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-}
-
-static enum status rail_register_regions(struct verbs_rail *rail)
-{
-    const struct transport_config *config = &rail->endpoint->base.config;
-    rail->region_mrs = calloc((size_t)config->region_count + 1, sizeof *rail->region_mrs);
-    if (!rail->region_mrs)
-        return fail(STATUS_ERROR, "out of memory");
-    for (int i = 0; i < config->region_count; i++) {
-        const struct region *region = &config->regions[i];
-        if (region->bytes == 0)
-            continue;
-        rail->region_mrs[i] = rail_register(rail, region->base, region->bytes,
-                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                                IBV_ACCESS_RELAXED_ORDERING);
-        if (!rail->region_mrs[i])
-            return log_current()->failure.status;
-    }
-    return STATUS_OK;
-}
-
-enum status verbs_rails_register(struct verbs_endpoint *endpoint)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
-        if (!endpoint->rails[i].region_mrs && endpoint->base.config.copy != COPY_BCOPY)
-            status = rail_register_regions(&endpoint->rails[i]);
-    return status;
-}
-
-const struct ibv_mr *verbs_rail_region(const struct verbs_rail *rail, const void *address)
-{
-    const struct transport_config *config = &rail->endpoint->base.config;
-    for (int i = 0; i < config->region_count; i++) {
-        const struct region *region = &config->regions[i];
-        if ((const char *)address >= region->base &&
-            (const char *)address < region->base + region->bytes)
-            return rail->region_mrs[i];
-    }
-    return NULL;
-}
-
 /* Queues. */
 
 static uint32_t within(uint32_t wanted, int most)
@@ -205,8 +96,8 @@ static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives
         return fail(STATUS_ERROR, "out of memory");
     if (!rail->port.iwarp) /* immediate data needs no room */
         return STATUS_OK;
-    rail->receive_mr = rail_register(rail, rail->receive_room, most * sizeof *rail->receive_room,
-                                     IBV_ACCESS_LOCAL_WRITE);
+    rail->receive_mr = verbs_register(rail, rail->receive_room, most * sizeof *rail->receive_room,
+                                      IBV_ACCESS_LOCAL_WRITE);
     return rail->receive_mr ? STATUS_OK : log_current()->failure.status;
 }
 
@@ -225,10 +116,7 @@ enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint3
 
 void verbs_rail_close(struct verbs_rail *rail)
 {
-    const struct transport_config *config = &rail->endpoint->base.config;
-    for (int i = 0; rail->region_mrs && i < config->region_count; i++)
-        if (rail->region_mrs[i])
-            ibv_dereg_mr(rail->region_mrs[i]);
+    verbs_regions_deregister(rail);
     if (rail->srq)
         ibv_destroy_srq(rail->srq);
     if (rail->cq)
@@ -239,7 +127,6 @@ void verbs_rail_close(struct verbs_rail *rail)
         ibv_dealloc_pd(rail->pd);
     if (rail->context)
         ibv_close_device(rail->context);
-    free(rail->region_mrs);
     free(rail->receive_room);
     free(rail->queues);
     *rail = (struct verbs_rail){0};

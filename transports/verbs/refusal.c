@@ -140,8 +140,10 @@ bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
     const struct transport_config *config = &endpoint->base.config;
     struct verbs_grants grants = verbs_grants_choose(endpoint, 1);
     size_t buffers = 0;
-    for (int i = 0; i < config->region_count && config->copy != COPY_BCOPY; i++)
-        buffers += config->regions[i].bytes;
+    for (int i = 0; i < config->region_count && config->copy != COPY_BCOPY; i++) {
+        const struct region *region = &config->regions[i];
+        buffers += region->bytes > 0 && region->kind->host_reads ? region->bytes : 0;
+    }
     size_t rails = (size_t)endpoint->rail_count;
     size_t bytes = rails * (buffers + verbs_block_bytes(&grants));
     if (may_lock(bytes))

@@ -26,6 +26,9 @@
  * any order. So a word that changes has several places, which the writer takes in turn, each when
  * its last WRITE there is complete; the reader takes the highest value.
  *
+ * A CPU cannot copy memory of a GPU. If an end of a lane has such memory, each message of the lane
+ * goes zcopy, whatever its length and its runs, and the NIC gathers it.
+ *
  * No receive queue runs dry: the owner of a block grants slots, offers and segments, and posts an
  * entry for each that may be outstanding.
  */
@@ -61,10 +64,19 @@ enum verbs_option {
     VERBS_QPS,
     VERBS_CONNECT,
     VERBS_POLL,
+    VERBS_GDR,
     VERBS_OPTIONS
 };
 enum verbs_connecting { VERBS_CONNECT_EXCHANGE, VERBS_CONNECT_RDMACM };
 enum verbs_poll { VERBS_POLL_MEMORY, VERBS_POLL_CQ };
+
+/* How NICs reach memory that no CPU reads (GPUDirect RDMA). In the order of preference. */
+enum verbs_gdr {
+    VERBS_GDR_AUTO,
+    VERBS_GDR_DMABUF,  /* its kind exports a dmabuf, which the NIC's driver imports */
+    VERBS_GDR_PEERMEM, /* a peer memory module translates its addresses for the NIC's driver */
+    VERBS_GDR_STAGED,  /* they do not */
+};
 
 /* A port of a NIC that this host has. */
 struct verbs_nic {
@@ -90,7 +102,8 @@ struct verbs_address {
     uint64_t nonce;
     char host[VERBS_HOST_MOST];
     int rail_count;
-    int home; /* the rail that the rank is nearest to */
+    int home;    /* the rail that the rank is nearest to */
+    bool direct; /* it has registered memory that no CPU reads */
     struct verbs_port ports[VERBS_RAILS_MOST];
 };
 
@@ -259,6 +272,7 @@ struct verbs_lane {
     struct verbs_peer *peer;
     int number;
     struct verbs_grants grants; /* of this rank, for `block` */
+    bool direct; /* an end has memory that no CPU reads: all goes zcopy, and nothing is packed */
     char *block;
     const struct verbs_arena *arena; /* where the block lies */
     int queue_count;
@@ -294,6 +308,9 @@ struct verbs_endpoint {
     struct rdma_event_channel *cm; /* connect=rdmacm; else NULL */
     struct verbs_peer *peers;      /* by rank */
     struct verbs_arena *arenas;
+    enum verbs_gdr gdr; /* of the regions that no CPU reads; AUTO: there is none */
+    uint64_t segments_arrived;
+    uint64_t *flushed;         /* by region: segments_arrived when it was flushed last */
     uint8_t patience, retries; /* of a queue pair: it tries so often, for 4.096 us * 2^patience */
     struct channel **active;   /* channels with transfers posted; room for all */
     int active_count, channel_count;

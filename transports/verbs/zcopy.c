@@ -9,7 +9,7 @@
  *
  * The sender writes segments of about a grain. A segment is one WRITE, or several where the peer's
  * runs are short, and its last one notifies. Pieces of the message that are long are gathered by
- * the NIC; short ones are packed into staging first.
+ * the NIC; short ones are packed into staging first, if a CPU can read them.
  */
 #include "transports/verbs/zcopy.h"
 
@@ -19,7 +19,7 @@
 #include "transports/verbs/block.h"
 #include "transports/verbs/lane.h"
 #include "transports/verbs/queue.h"
-#include "transports/verbs/rail.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/stats.h"
 
 #define RUN_LEAST     4096 /* auto: a shorter run at the receiver goes through slots */
@@ -50,12 +50,13 @@ static struct verbs_offered *offered_at(const struct verbs_receiver *in, uint32_
 
 /* Receiver: offers. */
 
-bool verbs_takes_slots(const struct endpoint *endpoint, const struct transfer *transfer)
+bool verbs_takes_slots(const struct channel *channel, const struct transfer *transfer)
 {
     if (transfer->kind == TRANSFER_RECV_REDUCE)
         return true;
+    bool may = channel->endpoint->config.copy == COPY_AUTO && !verbs_lane_of(channel)->direct;
     bool is_short = false;
-    for (size_t i = 0; endpoint->config.copy == COPY_AUTO && i < transfer->to.count; i++)
+    for (size_t i = 0; may && i < transfer->to.count; i++)
         is_short |= transfer->to.pieces[i].run < RUN_LEAST;
     return is_short;
 }
@@ -92,7 +93,7 @@ static enum status offer_write(struct verbs_receiver *in, struct verbs_offer *of
     const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)in->base.endpoint;
     const void *address = (const void *)(uintptr_t)offer->address;
     for (int i = 0; offer->times > 0 && i < endpoint->rail_count; i++) {
-        const struct ibv_mr *region = verbs_rail_region(&endpoint->rails[i], address);
+        const struct ibv_mr *region = verbs_region_find(&endpoint->rails[i], address);
         if (!region)
             return fail(STATUS_ERROR, "a message of rank %d goes to memory that is not registered",
                         in->base.peer);
@@ -121,7 +122,11 @@ static enum status offer_make(struct verbs_receiver *in, struct transfer *transf
     struct verbs_offered offered = {
         .transfer = transfer, .begin = in->offer_begin, .end = transfer->length};
     struct verbs_offer offer = {0};
-    if (!verbs_takes_slots(in->base.endpoint, transfer)) {
+    bool by_slots = verbs_takes_slots(&in->base, transfer);
+    enum status status = verbs_require_reach(&in->base, transfer, by_slots);
+    if (status != STATUS_OK)
+        return status;
+    if (!by_slots) {
         if (in->offer_begin == 0)
             cursor_start(&in->offer_cursor, transfer->to);
         offer = offer_of(&in->offer_cursor);
@@ -144,7 +149,7 @@ static enum status limit_write(struct verbs_receiver *in, uint32_t number)
     struct verbs_queue *queue = verbs_queue_of(&in->base);
     struct verbs_offered *offered = offered_at(in, number);
     size_t limit = offered_limit(offered);
-    if (limit == offered->limit || verbs_takes_slots(in->base.endpoint, offered->transfer) ||
+    if (limit == offered->limit || verbs_takes_slots(&in->base, offered->transfer) ||
         !verbs_has_control_room(&in->base) || !verbs_words_are_free(queue, &offered->words))
         return STATUS_OK;
     offered->limit = limit;
@@ -159,7 +164,7 @@ enum status verbs_offers_make(struct verbs_receiver *in)
     for (uint32_t i = in->offers_open; status == STATUS_OK && i != in->offers_made; i++)
         status = limit_write(in, i);
     for (struct transfer *transfer; status == STATUS_OK && (transfer = offering(in));) {
-        if (verbs_is_zcopy(in->base.endpoint, transfer->length)) {
+        if (verbs_is_zcopy(&in->base, transfer->length)) {
             if (in->offers_made - in->offers_open == offers_most(in) ||
                 !verbs_has_control_room(&in->base))
                 return STATUS_OK;
@@ -205,6 +210,9 @@ enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *tr
     if (in->offers_open == in->offers_made || offered->transfer != transfer ||
         length > offered->end - transfer->issued || length > transfer->limit - transfer->issued)
         return verbs_too_long(&in->base);
+    enum status status = lane->direct ? verbs_flush(in->base.endpoint, transfer) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
     queue->arrived_first++;
     in->segments_taken++;
     *bytes = length;
@@ -304,7 +312,9 @@ static const struct ibv_mr *segment_region(const struct verbs_queue *queue,
                                            const struct cursor *from, size_t most, size_t *run)
 {
     const char *at = cursor_peek(from, most, run);
-    return *run < most && *run < GATHER_LEAST ? NULL : verbs_rail_region(queue->rail, at);
+    if (*run < most && *run < GATHER_LEAST && !queue->lane->direct)
+        return NULL;
+    return verbs_region_find(queue->rail, at);
 }
 
 /* Adds one WRITE of up to `most` bytes, into one run of the peer. Returns its bytes; 0: no room. */

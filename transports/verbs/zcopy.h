@@ -7,7 +7,7 @@
 #include "transports/verbs/verbs.h"
 
 /* Does the receiver let this message of the zcopy path come through slots? */
-bool verbs_takes_slots(const struct endpoint *endpoint, const struct transfer *transfer);
+bool verbs_takes_slots(const struct channel *channel, const struct transfer *transfer);
 
 /* Offers the memory of posted transfers, as far as the ring of offers goes, and tells the sender
  * how far limits have moved. */
