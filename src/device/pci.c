@@ -101,6 +101,56 @@ enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *o
     return node >= 0 && node == pci_numa_node(sysfs, other) ? PCI_NODE : PCI_SYS;
 }
 
+/* Extended capabilities: a list in configuration space, from 256 on. A header has the number of the
+ * capability in its low 16 bits, and in its high 12 where the next one is. */
+#define CONFIG_BYTES    4096
+#define CONFIG_EXTENDED 256
+#define CAPABILITY_ACS  0x000d
+#define ACS_CONTROL     6 /* its offset in the capability */
+#define ACS_REDIRECT    0x0004
+
+static bool config_redirects(const unsigned char *config, size_t size)
+{
+    size_t at = CONFIG_EXTENDED;
+    for (int i = 0; i < CONFIG_BYTES / 8 && at >= CONFIG_EXTENDED && at + 8 <= size; i++) {
+        const unsigned char *head = config + at;
+        if ((head[0] | head[1] << 8) == CAPABILITY_ACS)
+            return (head[ACS_CONTROL] | head[ACS_CONTROL + 1] << 8) & ACS_REDIRECT;
+        at = (size_t)(head[2] >> 4 | head[3] << 4) & ~(size_t)3;
+    }
+    return false;
+}
+
+static bool bridge_redirects(const char *sysfs, const char *bus)
+{
+    char path[SYSFS_PATH_MOST];
+    unsigned char config[CONFIG_BYTES];
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s/config", sysfs, bus);
+    FILE *file = fopen(path, "re");
+    size_t size = file ? fread(config, 1, sizeof config, file) : 0;
+    if (file)
+        fclose(file);
+    return config_redirects(config, size);
+}
+
+bool pci_redirecting(const char *sysfs, const char *bus, char *bridge)
+{
+    char real[PATH_MAX];
+    const char *path = pci_path(sysfs, bus, real);
+    char *end = real + (path ? strlen(real) : 0), *slash;
+    while (path && (*end = 0, slash = strrchr(path, '/'))) {
+        size_t length = strlen(slash + 1);
+        bool is_bridge = strcmp(slash + 1, bus) != 0 && bus_is_valid(slash + 1, length);
+        if (is_bridge && bridge_redirects(sysfs, slash + 1)) {
+            memcpy(bridge, slash + 1, length + 1);
+            return true;
+        }
+        end = slash;
+    }
+    bridge[0] = 0;
+    return false;
+}
+
 /* "x16 at 32.0 GT/s", from current_link_width and current_link_speed; false: unknown. */
 static bool link_text(char *text, size_t size, const char *sysfs, const char *bus, const char *when)
 {

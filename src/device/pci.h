@@ -26,6 +26,11 @@ enum pci_distance {
 extern const char *const pci_distance_names[PCI_DISTANCES]; /* "same", "PIX", ... "unknown" */
 enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other);
 
+/* The lowest bridge above the device that redirects requests from device to device upwards (ACS,
+ * access control services); at least 16 bytes. False, and "": none does, so far as this process may
+ * read their configuration, which takes root. */
+bool pci_redirecting(const char *sysfs, const char *bus, char *bridge);
+
 /* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
 void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
 

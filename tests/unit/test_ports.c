@@ -15,36 +15,6 @@
 
 static char devices[PATH_MAX + 16];
 
-/* `format` has one %s, for `name`. */
-static void file_of(const char *format, const char *name, const char *text)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", name, format);
-    file_make(path, text);
-}
-
-static void link_make(const char *path, const char *target)
-{
-    char full[PATH_MAX], to[PATH_MAX + 64];
-    snprintf(full, sizeof full, "%s/%s", tree, path);
-    snprintf(to, sizeof to, "%s/%s", tree, target);
-    folders_make(full);
-    assert_int_equal(0, symlink(to, full));
-}
-
-static void pci_make(const char *path, const char *node, const char *width, const char *speed)
-{
-    char folder[256], link[256];
-    snprintf(folder, sizeof folder, "devices/%s", path);
-    snprintf(link, sizeof link, "bus/pci/devices/%s", strrchr(path, '/') + 1);
-    file_of("numa_node", folder, node);
-    file_of("current_link_width", folder, width);
-    file_of("current_link_speed", folder, speed);
-    file_of("max_link_width", folder, "16\n");
-    file_of("max_link_speed", folder, "32.0 GT/s PCIe\n");
-    link_make(link, folder);
-}
-
 static void gpu_make(const char *path, const char *class)
 {
     char folder[256];
@@ -202,10 +172,19 @@ static int mtu_of(const char *nic, int port)
 
 static struct device_list ports;
 
+static bool imports_dmabuf(const char *nic)
+{
+    return strcmp(nic, "mlx5_0") == 0;
+}
+
 static void ports_read(const char *library)
 {
-    const struct port_source source = {
-        .sysfs = tree, .dev = devices, .library = library, .mtu = mtu_of};
+    const struct port_source source = {.sysfs = tree,
+                                       .dev = devices,
+                                       .library = library,
+                                       .mtu = mtu_of,
+                                       .proc = tree,
+                                       .imports_dmabuf = imports_dmabuf};
     device_list_free(&ports);
     ports_add(&source, &ports);
     assert_false(ports.failed);
@@ -259,6 +238,7 @@ static void test_infiniband(void **state)
     assert_fact("mlx5_0:1", "P_Keys", "0: 0xffff, 10: 0x8001");
     assert_fact("mlx5_0:1", "GID 0", "fe80::c42:a103:12:3456, IB, ib0");
     assert_fact("mlx5_0:1", "GID 1", NULL);
+    assert_fact("mlx5_0:1", "GPU memory", "no GPU driver is loaded");
     assert_fact("mlx5_0:1", "network device", NULL);
 }
 
@@ -287,6 +267,7 @@ static void test_unusable(void **state)
     ports_read(NULL);
     assert_why_not("bad_0:1", "state DOWN, physical state Polling: look at the cable");
     assert_fact("bad_0:1", "physical state", "Polling");
+    assert_fact("bad_0:1", "GPU memory", NULL);
     assert_why_not("bad_0:2", "no subnet manager");
     assert_why_not("bad_0:3",
                    "no GID of RoCE v2 maps an IPv4 address: give its network device one (ip addr "

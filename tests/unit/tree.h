@@ -57,4 +57,37 @@ static inline void file_make(const char *path, const char *text)
     assert_int_equal(0, fclose(file));
 }
 
+/* `path`: below the folder `folder` of the tree. */
+static inline void file_of(const char *path, const char *folder, const char *text)
+{
+    char full[PATH_MAX];
+    snprintf(full, sizeof full, "%s/%s", folder, path);
+    file_make(full, text);
+}
+
+/* A link from `path` to `target`, both below the tree. */
+static inline void link_make(const char *path, const char *target)
+{
+    char full[PATH_MAX], to[PATH_MAX + 64];
+    snprintf(full, sizeof full, "%s/%s", tree, path);
+    snprintf(to, sizeof to, "%s/%s", tree, target);
+    folders_make(full);
+    assert_int_equal(0, symlink(to, full));
+}
+
+/* A PCI device below /sys/devices: "pci0000:3a/0000:3a:00.0". */
+static inline void pci_make(const char *path, const char *node, const char *width,
+                            const char *speed)
+{
+    char folder[256], link[256];
+    snprintf(folder, sizeof folder, "devices/%s", path);
+    snprintf(link, sizeof link, "bus/pci/devices/%s", strrchr(path, '/') + 1);
+    file_of("numa_node", folder, node);
+    file_of("current_link_width", folder, width);
+    file_of("current_link_speed", folder, speed);
+    file_of("max_link_width", folder, "16\n");
+    file_of("max_link_speed", folder, "32.0 GT/s PCIe\n");
+    link_make(link, folder);
+}
+
 #endif

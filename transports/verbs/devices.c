@@ -10,6 +10,7 @@
 #include "transports/verbs/library.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/port_counters.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/verbs.h"
 
 static int mtu_bytes(enum ibv_mtu mtu)
@@ -17,29 +18,51 @@ static int mtu_bytes(enum ibv_mtu mtu)
     return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
 }
 
-/* By a look at the device of this name. */
-static int active_mtu(const char *nic, int port)
+/* The device of this name; NULL: it is not there, or cannot be opened. */
+static struct ibv_context *nic_open(const char *nic)
 {
     struct ibv_device **devices = ibv_get_device_list(NULL);
-    int mtu = 0;
-    for (int i = 0; devices && devices[i] && !mtu; i++) {
-        struct ibv_context *context =
-            strcmp(ibv_get_device_name(devices[i]), nic) == 0 ? ibv_open_device(devices[i]) : NULL;
-        struct ibv_port_attr attr;
-        if (context && ibv_query_port(context, (uint8_t)port, &attr) == 0)
-            mtu = mtu_bytes(attr.active_mtu);
-        if (context)
-            ibv_close_device(context);
-    }
+    struct ibv_context *context = NULL;
+    for (int i = 0; devices && devices[i] && !context; i++)
+        if (strcmp(ibv_get_device_name(devices[i]), nic) == 0)
+            context = ibv_open_device(devices[i]);
     if (devices)
         ibv_free_device_list(devices);
+    return context;
+}
+
+static int active_mtu(const char *nic, int port)
+{
+    struct ibv_context *context = nic_open(nic);
+    struct ibv_port_attr attr;
+    int mtu = 0;
+    if (context && ibv_query_port(context, (uint8_t)port, &attr) == 0)
+        mtu = mtu_bytes(attr.active_mtu);
+    if (context)
+        ibv_close_device(context);
     return mtu;
+}
+
+static bool imports_dmabuf(const char *nic)
+{
+    struct ibv_context *context = nic_open(nic);
+    struct ibv_pd *pd = context ? ibv_alloc_pd(context) : NULL;
+    bool imports = pd && verbs_imports_dmabuf(pd);
+    if (pd)
+        ibv_dealloc_pd(pd);
+    if (context)
+        ibv_close_device(context);
+    return imports;
 }
 
 void verbs_devices(struct device_list *list)
 {
-    const struct port_source source = {
-        .sysfs = PORT_SYSFS, .dev = PORT_DEV, .library = verbs_library_load(), .mtu = active_mtu};
+    const struct port_source source = {.sysfs = PORT_SYSFS,
+                                       .dev = PORT_DEV,
+                                       .library = verbs_library_load(),
+                                       .mtu = active_mtu,
+                                       .proc = PORT_PROC,
+                                       .imports_dmabuf = imports_dmabuf};
     ports_add(&source, list);
 }
 

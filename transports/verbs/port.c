@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "device/nearness.h"
 #include "device/pci.h"
+#include "transports/verbs/gdr.h"
 #include "transports/verbs/gid_table.h"
 
 /* A port that is being described. */
@@ -284,6 +285,8 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
     nic_bus(source->sysfs, nic, device->bus);
     port_describe(look, list, device);
     port_check(look, device);
+    if (device->usable && source->imports_dmabuf)
+        gdr_describe(source->sysfs, source->proc, source->imports_dmabuf(nic), list, device);
     free(look);
     return device;
 }

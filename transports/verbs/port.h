@@ -15,6 +15,7 @@
 
 #define PORT_SYSFS "/sys"
 #define PORT_DEV   "/dev/infiniband"
+#define PORT_PROC  "/proc"
 
 /* Where the facts come from. */
 struct port_source {
@@ -23,6 +24,9 @@ struct port_source {
     const char *library; /* why the verbs library cannot be loaded; NULL: it can */
     /* The active MTU in bytes, by ibv_query_port(); 0: unknown. NULL: it stays unknown. */
     int (*mtu)(const char *nic, int port);
+    const char *proc; /* PORT_PROC, but in tests */
+    /* Does the driver of the NIC import dmabufs? NULL: GPU memory is not asked for. */
+    bool (*imports_dmabuf)(const char *nic);
 };
 
 /* Has this machine a NIC, usable or not? `sysfs`: PORT_SYSFS. */
