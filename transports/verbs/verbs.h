@@ -262,6 +262,7 @@ struct verbs_receiver {
 struct verbs_offered {
     struct transfer *transfer;
     size_t begin, end;
+    bool by_slots;            /* the whole transfer comes through slots */
     size_t limit;             /* bytes of the piece that were allowed last */
     struct verbs_words words; /* of the entry of the ring: its limits */
 };

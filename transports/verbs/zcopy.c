@@ -54,11 +54,12 @@ bool verbs_takes_slots(const struct channel *channel, const struct transfer *tra
 {
     if (transfer->kind == TRANSFER_RECV_REDUCE)
         return true;
-    bool may = channel->endpoint->config.copy == COPY_AUTO && !verbs_lane_of(channel)->direct;
-    bool is_short = false;
-    for (size_t i = 0; may && i < transfer->to.count; i++)
-        is_short |= transfer->to.pieces[i].run < RUN_LEAST;
-    return is_short;
+    if (channel->endpoint->config.copy != COPY_AUTO || verbs_lane_of(channel)->direct)
+        return false;
+    for (size_t i = 0; i < transfer->to.count; i++)
+        if (transfer->to.pieces[i].run < RUN_LEAST)
+            return true;
+    return false;
 }
 
 /* How far [begin, end) of the transfer may be written. */
@@ -122,11 +123,11 @@ static enum status offer_make(struct verbs_receiver *in, struct transfer *transf
     struct verbs_offered offered = {
         .transfer = transfer, .begin = in->offer_begin, .end = transfer->length};
     struct verbs_offer offer = {0};
-    bool by_slots = verbs_takes_slots(&in->base, transfer);
-    enum status status = verbs_require_reach(&in->base, transfer, by_slots);
+    offered.by_slots = verbs_takes_slots(&in->base, transfer);
+    enum status status = verbs_require_reach(&in->base, transfer, offered.by_slots);
     if (status != STATUS_OK)
         return status;
-    if (!by_slots) {
+    if (!offered.by_slots) {
         if (in->offer_begin == 0)
             cursor_start(&in->offer_cursor, transfer->to);
         offer = offer_of(&in->offer_cursor);
@@ -149,8 +150,8 @@ static enum status limit_write(struct verbs_receiver *in, uint32_t number)
     struct verbs_queue *queue = verbs_queue_of(&in->base);
     struct verbs_offered *offered = offered_at(in, number);
     size_t limit = offered_limit(offered);
-    if (limit == offered->limit || verbs_takes_slots(&in->base, offered->transfer) ||
-        !verbs_has_control_room(&in->base) || !verbs_words_are_free(queue, &offered->words))
+    if (offered->by_slots || limit == offered->limit || !verbs_has_control_room(&in->base) ||
+        !verbs_words_are_free(queue, &offered->words))
         return STATUS_OK;
     offered->limit = limit;
     return verbs_queue_write_word(queue, &offered->words,
