@@ -22,6 +22,12 @@ uint32_t verbs_grants_receives(const struct verbs_grants *grants, int path)
     return grants->segments + (path == 0 ? grants->slots + grants->offers : 0);
 }
 
+/* The largest power of two that is not more than `number`, which is not 0. */
+static uint32_t power_below(uint32_t number)
+{
+    return (uint32_t)1 << (31 - __builtin_clz(number));
+}
+
 /* Halves one that the user did not set; false: all are at their least. */
 static bool shrink(const struct transport_config *config, struct verbs_grants *grants)
 {
@@ -56,7 +62,7 @@ struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, s
     size_t share = NODE_BYTES / (size_t)(config->local_ranks > 1 ? config->local_ranks : 1);
     size_t receives = receives_left(endpoint);
     if (config->slots)
-        grants.slots = (uint32_t)config->slots;
+        grants.slots = power_below((uint32_t)config->slots);
     if (config->slot_bytes)
         grants.slot_bytes =
             (uint32_t)(config->slot_bytes < SLOT_LEAST ? SLOT_LEAST : config->slot_bytes);
@@ -74,7 +80,7 @@ struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, s
 
 static bool count_valid(uint32_t count)
 {
-    return count >= 1 && count <= COUNT_MOST;
+    return count >= 1 && count <= COUNT_MOST && (count & (count - 1)) == 0;
 }
 
 bool verbs_grants_valid(const struct verbs_grants *grants)

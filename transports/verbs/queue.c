@@ -114,7 +114,7 @@ enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verb
 enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
                                    uint64_t value, uint64_t remote)
 {
-    uint32_t place = words->written % VERBS_WORDS;
+    size_t place = words->written % VERBS_WORDS;
     enum status status = write_small(queue, &value, sizeof value, remote + place * sizeof value,
                                      VERBS_NO_NOTICE, place % (VERBS_WORDS / 2) == 0);
     words->written++;
@@ -251,12 +251,13 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
     uint32_t bytes = word & VERBS_NOTICE_MOST;
     switch (word >> 30) {
     case VERBS_NOTICE_SLOT:
-        if (in->slots_arrived - in->slots_taken >= grants->slots || bytes > grants->slot_bytes)
+        if (in->slots_arrived - in->slots_taken >= grants->slots || bytes == 0 ||
+            bytes > grants->slot_bytes)
             return notice_invalid(queue);
         in->slot_lengths[in->slots_arrived++ % grants->slots] = bytes;
         return STATUS_OK;
     case VERBS_NOTICE_OFFER:
-        if (lane->out.offers_arrived - lane->out.offers_taken >= lane->out.grants.offers)
+        if (lane->out.offers_arrived - lane->out.offers_taken >= grants->offers)
             return notice_invalid(queue);
         lane->out.offers_arrived++;
         return STATUS_OK;

@@ -77,8 +77,8 @@ const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
     const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
     *bytes = in->polls ? (uint32_t)verbs_word_read(in->trailer)
                        : in->slot_lengths[in->slots_taken % grants->slots];
-    if (*bytes > grants->slot_bytes)
-        *bytes = SIZE_MAX; /* the caller finds it too long */
+    if (*bytes == 0 || *bytes > grants->slot_bytes)
+        *bytes = SIZE_MAX; /* no slot holds that: the caller finds it too long */
     return *bytes > grants->slot_bytes ? in->slot : in->slot + verbs_payload_at(grants, *bytes);
 }
 

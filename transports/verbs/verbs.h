@@ -107,7 +107,8 @@ struct verbs_address {
     struct verbs_port ports[VERBS_RAILS_MOST];
 };
 
-/* How many of each the owner of a block grants to the peer of the lane. */
+/* How many of each the owner of a block grants to the peer of the lane. Counts are powers of two:
+ * numbers that wrap at 2^32 find their place in a ring by their remainder. */
 struct verbs_grants {
     uint32_t slots, slot_bytes, offers, segments;
 };
@@ -162,7 +163,7 @@ struct verbs_queue {
     struct verbs_work *work;  /* ring of `depth` */
     uint32_t *arrived;        /* receiver: ring of the lengths of segments that have arrived */
     uint32_t arrived_first, arrived_last;
-    uint32_t seen_retired; /* at the last check() */
+    uint64_t seen_retired;    /* at the last check() */
     bool stalled;          /* requests are outstanding and none completed since */
     bool broken;           /* its first error has been told */
     bool flushed;          /* requests were flushed, and no cause is known yet */
@@ -180,7 +181,7 @@ struct verbs_queue {
 /* Where the next value of such a word goes, and the request in front of which each place was
  * written last. */
 struct verbs_words {
-    uint32_t written;
+    uint64_t written; /* so that places come in turn for ever */
     uint64_t positions[VERBS_WORDS];
 };
 

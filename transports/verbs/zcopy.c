@@ -75,16 +75,19 @@ static uint64_t offer_address(const struct verbs_receiver *in, uint32_t number)
            number % offers_most(in) * sizeof(struct verbs_offer);
 }
 
-/* The piece at the cursor, from its byte on: whole runs, or the rest of one. */
+/* The piece at the cursor, from its byte on: whole runs, or the rest of one, as long as an offer may
+ * be. */
 static struct verbs_offer offer_of(const struct cursor *cursor)
 {
     const struct piece *piece = cursor->piece;
     char *at = piece->base + cursor->time * piece->stride + cursor->offset;
-    bool whole = cursor->offset == 0;
+    size_t run = smaller(piece->run - cursor->offset, VERBS_LIMIT_MOST);
+    bool whole = run == piece->run;
+    size_t times = whole ? piece->times - cursor->time : 1;
     return (struct verbs_offer){.address = (uintptr_t)at,
-                                .run = piece->run - cursor->offset,
+                                .run = run,
                                 .stride = piece->stride,
-                                .times = whole ? piece->times - cursor->time : 1};
+                                .times = smaller(times, VERBS_LIMIT_MOST / run)};
 }
 
 static enum status offer_write(struct verbs_receiver *in, struct verbs_offer *offer,
@@ -258,7 +261,8 @@ bool verbs_offer_take(struct verbs_sender *out, const struct transfer *transfer,
     size_t left = transfer->length - transfer->issued;
     bool whole = offer->times == 0 && transfer->issued == 0;
     if (!whole && (offer->times == 0 || offer->run == 0 || offer->run > left ||
-                   offer->times > left / offer->run)) {
+                   offer->times > left / offer->run ||
+                   offer->times > VERBS_LIMIT_MOST / offer->run)) {
         *status = offer_invalid(out);
         return false;
     }
