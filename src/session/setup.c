@@ -375,7 +375,7 @@ static enum status session_connected(struct session *session)
     struct connectivity *connectivity = &session->connectivity;
     enum status status = connectivity_gather(session->control, session->runner.links,
                                              &session->runner.start_barrier, connectivity);
-    if (status == STATUS_OK && session->report)
+    if (status == STATUS_OK && session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
     if (status == STATUS_OK && session->report)
         status = results_watch(&session->results, &connectivity->devices);
