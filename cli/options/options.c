@@ -114,7 +114,7 @@ const struct option_row option_table[] = {
     {.name = "slots", .argument = "N", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
      .standard_note = "the transport's choice",
-     .help = "slots of a lane, for messages that travel by bcopy over shm"},
+     .help = "slots of a lane, for messages that travel by bcopy over shm or verbs"},
     {.name = "slot-size", .argument = "SIZE", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
      .most = SLOT_MOST, .standard_note = "the transport's choice",

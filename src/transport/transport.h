@@ -272,7 +272,7 @@ struct transport {
 /* transport->reaches(), or its default. */
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind);
 
-#define TRANSPORT_ADDRESS_MOST 512
+#define TRANSPORT_ADDRESS_MOST 640
 #define TRANSPORT_REASON_MOST  512
 
 /* Ended by NULL, in the order of preference for `-x auto`; transports/list.c names them. */

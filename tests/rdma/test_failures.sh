@@ -78,7 +78,7 @@ ended 0 1 'rank 1 \(host h2.*NIC rxe1:1 .*went down'
 ended 1 1
 machine_on 2 ip link set eth1 up
 
-# A network that swallows all packets of one host. The queue pair gives up within a third of --timeout.
+# A network that swallows all packets of one host. The queue pair gives up within a quarter of --timeout.
 hosts_patience=9
 endless verbs:nic=rxe1
 over_within 6 tc qdisc add dev eth1 root netem loss 100%

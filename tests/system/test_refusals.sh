@@ -49,6 +49,18 @@ for settings in devices=0 down=0 fail=open:1+open:2; do
     check_json "$scratch/json" 'd["fallbacks"] == []' '[l["transport"] for l in d["links"]] == ["shm"]'
 done
 
+# So it is with one that the ranks would have preferred, and with rails=match.
+over devices=2,down=0 0 -x verbs
+check_says "^cctest: rank [0-3]: NIC strict0:1: state DOWN: .*; it is left out"
+check_json "$scratch/json" 'all(r["nics"] == ["strict1:1"] for r in d["ranks"])'
+over devices=3,down=1 0 -x verbs:rails=match
+check_says "^cctest: rank 3: NIC strict1:1: state DOWN: .*; it is left out"
+check_json "$scratch/json" 'all(r["nics"] == ["strict0:1", "strict2:1"] for r in d["ranks"])'
+
+# A NIC without what the transport needs is passed over.
+over srqs=0 0 -x auto
+refused srqs=0 "NIC strict0:1 gives no shared receive queue \(Operation not supported\), which verbs needs" -x verbs
+
 # A port that is down is left out of those that are named.
 over devices=2,down=0 0 -x verbs:nic=strict0+strict1
 check_says "^cctest: rank 3: NIC strict0:1: state DOWN: .*; it is left out"

@@ -144,13 +144,18 @@ calls_fail() {
     fault alloc_pd:2 77 'gives no protection domain'
     fault query_port:2 77 'does not say its state'
     fault reg_mr:2 77 'cannot register [0-9]+ KiB of memory'
-    fault create_cq:2 1 'gives no completion queue'
-    fault create_srq:2 1 'gives no shared receive queue'
+    fault create_cq:2 77 'gives no completion queue' # each rank creates one of each to try
+    fault create_cq:5 1 'gives no completion queue'
+    fault create_srq:2 77 'gives no shared receive queue'
+    fault create_srq:5 1 'gives no shared receive queue'
     fault open:4 77 'NIC strict0:1 cannot be opened'
-    fault "create_qp:$(seq -s +create_qp: 16)" 1 'NIC strict0:1 cannot create a queue pair, for rank [0-2] on '
-    job fail=create_qp:3 0 verbs "${small[@]}" # with fewer bytes inline it can be had
-    fault modify_einval:3 1 'cannot initialize a queue pair, for rank [0-2] .*see gid=, pkey='
-    fault modify_etimedout:8 1 'a queue pair, for rank [0-2] .*the address of the peer is not found'
+    fault "create_qp:$(seq -s +create_qp: 16)" 77 'NIC strict0:1 gives no RC queue pair'
+    fault "create_qp:$(seq -s +create_qp: 4 19)" 1 'NIC strict0:1 cannot create queue pair number [12], of 256 requests'
+    job fail=create_qp:5 0 verbs "${small[@]}" # with fewer bytes inline it can be had
+    fault modify_einval:3 1 'cannot initialize a queue pair, for rank [0-2] .*see pkey='
+    job fail=modify_etimedout:7+modify_etimedout:8 0 verbs "${small[@]}" # an address is looked up again
+    fault "modify_etimedout:$(seq -s +modify_etimedout: 7 22)" 1 \
+        'cannot connect a queue pair, for rank [0-2] .*the address of the peer is not found'
     fault post_send:30 1 'refuses a work request for rank'
     fault post_recv:20 1 'cannot post a receive'
     fault poll_cq:5 1 'cannot poll its completion queue'

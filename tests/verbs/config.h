@@ -20,7 +20,8 @@ struct provider_config {
     long seed, order, overlap, iwarp;
     long hosts, devices, ports, subnets, roce, mtu, down;
     long delay, hold; /* us */
-    long sges, inline_most, sends, receives, entries;
+    long sges, inline_most, sends, receives, srqs, entries;
+    long stall;    /* ms */
     long memlock;  /* KiB */
     long patience; /* ms */
     long rnr_fails, dmabuf, peermem, flush, recheck, aborts, report;

@@ -221,7 +221,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *base)
 
 void context_count(const struct strict_context *context, struct provider_counts *counts)
 {
-    if (context->pairs == 0) /* opened to ask what the device is */
+    if (context->pairs == 0) /* opened to ask what the device is, or has */
         return;
     counts->connected++;
     if (context->pairs < counts->pairs_least)
@@ -281,7 +281,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         .max_qp_rd_atom = 16,
         .max_res_rd_atom = 65536 * 16,
         .max_qp_init_rd_atom = 16,
-        .max_srq = 65536,
+        .max_srq = config->srqs ? 65536 : 0,
         .max_srq_wr = (int)config->receives,
         .max_srq_sge = (int)config->sges,
         .max_pkeys = 2,

@@ -171,7 +171,14 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
     if (length > 0 && !cpu_reads(address, length))
         return peer_make(pd, address, length, iova, (int)access);
     fabric_enter();
+    ((struct strict_pd *)pd)->users++; /* by this call */
+    if (fabric.config.stall) {
+        fabric_leave();
+        usleep((useconds_t)fabric.config.stall * 1000);
+        fabric_enter();
+    }
     struct ibv_mr *region = region_make(pd, address, length, iova, (int)access);
+    ((struct strict_pd *)pd)->users--;
     fabric_leave();
     return region;
 }

@@ -80,8 +80,6 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
         if (init->srq)
             ((struct strict_srq *)init->srq)->users++;
         context_of(pd->context)->objects[OBJECT_QP]++;
-        context_of(pd->context)->pairs++;
-        fabric.counts.pairs++;
         wire_start();
     }
     fabric_leave();
@@ -261,6 +259,10 @@ static int pair_modify(struct strict_qp *pair, const struct ibv_qp_attr *attr, i
         return error;
     attr_take(&pair->attr, attr, rest);
     pair->base.state = to;
+    if (from == IBV_QPS_RESET) {
+        context_of(pair->base.context)->pairs++;
+        fabric.counts.pairs++;
+    }
     return 0;
 }
 

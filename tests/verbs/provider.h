@@ -33,6 +33,8 @@
  *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue
  *                   pair (4096), of a shared receive queue (32768), entries of a completion queue
  *                   (65536)
+ *   srqs=0|1        there are shared receive queues (1)
+ *   stall=MS        to register memory takes so long (0)
  *   memlock=KIB     that each context may register (0: no limit)
  *   patience=MS     retries end after this; 0: as timeout and retry count of the queue pair say (0)
  *   rnr=allow|fail  a message that finds no receive is retried, or is a violation (allow)
@@ -86,7 +88,7 @@ struct provider_port {
 struct provider_counts {
     uint64_t requests, delivered, pieces, bytes; /* of all sends */
     uint64_t completions, rnr, violations;
-    uint64_t contexts, pairs, regions, pinned; /* made so far; pinned in bytes */
+    uint64_t contexts, pairs, regions, pinned; /* made so far; pinned in bytes; pairs in INIT */
     uint64_t struck;                           /* when the first fault did, by CLOCK_MONOTONIC in
                                                   ns; 0: none has */
     uint64_t connected;                        /* contexts that made queue pairs, */

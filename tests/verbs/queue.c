@@ -269,6 +269,8 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
     fabric_enter();
     int error = fails_now(COUNT_CREATE_SRQ);
     struct strict_srq *srq = NULL;
+    if (!fabric.config.srqs)
+        error = EOPNOTSUPP;
     if (init->attr.max_wr < 1 || init->attr.max_wr > fabric.config.receives ||
         init->attr.max_sge > fabric.config.sges)
         error = EINVAL;

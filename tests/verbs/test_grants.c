@@ -15,14 +15,16 @@
 #define KIB      ((size_t)1 << 10)
 #define NODE_MIB 192
 
+static struct verbs_endpoint endpoint;
+
 static struct verbs_grants grants_of(size_t lanes, int local_ranks, int slots, size_t slot_bytes)
 {
-    static struct verbs_endpoint endpoint;
+    const struct verbs_demand demand = {.queues = (uint32_t)lanes, .firsts = (uint32_t)lanes};
     endpoint.base.config = (struct transport_config){
         .local_ranks = local_ranks, .slots = slots, .slot_bytes = slot_bytes};
     endpoint.rail_count = 1;
-    endpoint.rails[0].device.max_srq_wr = 32767; /* of mlx5 */
-    return verbs_grants_choose(&endpoint, lanes);
+    endpoint.rails[0].receives_most = 32767; /* of mlx5 */
+    return verbs_grants_choose(&endpoint, lanes, &demand);
 }
 
 static void test_node(void **state)
@@ -35,8 +37,35 @@ static void test_node(void **state)
             bool least = grants.slots == 2 && grants.slot_bytes == 256;
             assert_true(bytes <= NODE_MIB * KIB * KIB || least);
             assert_true(verbs_grants_valid(&grants));
-            assert_true(lanes * verbs_grants_receives(&grants, 0) <= 32767);
+            assert_true(lanes * (grants.slots + grants.offers + grants.segments) <= 32767);
         }
+}
+
+/* All queue pairs of a lane take receives, and those of earlier lanes have taken some. */
+static void test_receives(void **state)
+{
+    (void)state;
+    const struct verbs_demand demand = {.queues = 8 * 200, .firsts = 200};
+    grants_of(1, 1, 0, 0);
+    for (endpoint.rails[0].receives = 0; endpoint.rails[0].receives <= 24000;
+         endpoint.rails[0].receives += 8000) {
+        struct verbs_grants grants = verbs_grants_choose(&endpoint, 200, &demand);
+        assert_true(verbs_grants_valid(&grants));
+        assert_true(endpoint.rails[0].receives + verbs_grants_receives(&grants, &demand) <= 32767);
+    }
+    endpoint.rails[0].receives = 0;
+}
+
+/* Further lanes get what is left of the share. */
+static void test_later_lanes(void **state)
+{
+    (void)state;
+    struct verbs_grants grants = grants_of(300, 1, 0, 0);
+    struct verbs_arena arena = {.bytes = 300 * verbs_block_bytes(&grants)};
+    endpoint.arenas = &arena;
+    grants = grants_of(300, 1, 0, 0);
+    assert_true(arena.bytes + 300 * verbs_block_bytes(&grants) <= NODE_MIB * KIB * KIB);
+    endpoint.arenas = NULL;
 }
 
 static void test_manual(void **state)
@@ -57,11 +86,19 @@ static void test_given(void **state)
     struct verbs_grants grants = grants_of(4000, 8, 16, 64 * KIB);
     assert_int_equal(grants.slots, 16);
     assert_int_equal(grants.slot_bytes, 64 * KIB);
+    for (int slots = 1; slots <= 65536; slots += slots / 3 + 1) {
+        grants = grants_of(1, 1, slots, 64);
+        assert_true(verbs_grants_valid(&grants)); /* so it is a power of two */
+        assert_in_range(grants.slots, slots / 2 + 1, slots);
+    }
+    grants.slots = 3;
+    assert_false(verbs_grants_valid(&grants));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_node), cmocka_unit_test(test_manual),
-                                       cmocka_unit_test(test_given)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_node), cmocka_unit_test(test_manual), cmocka_unit_test(test_receives),
+        cmocka_unit_test(test_later_lanes), cmocka_unit_test(test_given)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@
 #include "provider.h"
 #include "transports/transports.h"
 #include "transports/verbs/address.h"
+#include "transports/verbs/gid_table.h"
 
 static const unsigned char secret[32] = "only these ranks know it";
 
@@ -46,8 +47,8 @@ static enum status attempt_open(struct attempt *attempt, const char *option)
                                                 .region_count = 1,
                                                 .secret = secret,
                                                 .timeout = 10};
-    if (option)
-        option_set(attempt->settings, option);
+    for (; option; option = strchr(option, ' ') ? strchr(option, ' ') + 1 : NULL)
+        option_set(attempt->settings, option); /* a text ends the list */
     log_init(&attempt->log, 0, 0);
     log_attach(&attempt->log);
     enum status status =
@@ -102,6 +103,31 @@ static void hosts_and_devices(void **state)
     assert_refused(&attempt, NULL, "NIC strict0:1 gives no protection domain");
 }
 
+/* A NIC that gives no queue of a kind that is needed is passed over. */
+static void queues(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure("srqs=0");
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1 gives no shared receive queue (Operation not supported), which "
+                   "verbs needs: choose another NIC with nic=, or another transport");
+    provider_configure("inline=48");
+    assert_refused(&attempt, NULL,
+                   "NIC strict0:1 gives no RC queue pair with a shared receive queue and 80 bytes "
+                   "inline (Invalid argument), which verbs needs");
+    provider_configure("fail=create_cq:1");
+    assert_refused(&attempt, NULL, "NIC strict0:1 gives no completion queue (Cannot allocate");
+    provider_configure("fail=create_qp:1+create_qp:2+create_qp:3+create_qp:4");
+    assert_refused(&attempt, NULL, "80 bytes inline (Cannot allocate memory)");
+    provider_configure("devices=2,fail=create_srq:1");
+    assert_opened(&attempt, NULL, "strict1:1");
+    provider_configure("iwarp=1");
+    assert_refused(&attempt, "connect=exchange",
+                   "NIC strict0:1 is iWARP, which connects by librdmacm only: leave "
+                   "connect=exchange out");
+}
+
 static void ports(void **state)
 {
     (void)state;
@@ -125,6 +151,13 @@ static void ports(void **state)
         provider_port(0, i, 1)->attr.state = IBV_PORT_DOWN;
     assert_refused(&attempt, NULL, "; nor can this host's other NIC ports (2)");
     assert_refused(&attempt, "nic=strict0+strict1", "NIC strict1:1: state DOWN");
+    /* rails=match takes the ports that can be used. */
+    provider_configure("devices=2,fail=query_port:1");
+    assert_opened(&attempt, "rails=match", "strict1:1");
+    provider_configure("devices=3");
+    for (int i = 0; i < 3; i++)
+        provider_port(0, i, 1)->attr.state = IBV_PORT_DOWN;
+    assert_refused(&attempt, "rails=match", "NIC strict0:1: state DOWN");
     /* A reason that says more comes first. */
     provider_port(0, 1, 1)->attr.state = IBV_PORT_ACTIVE;
     assert_refused(&attempt, "gid=99", "NIC strict1:1 has no GID at index 99");
@@ -145,6 +178,10 @@ static void names(void **state)
     provider_configure("devices=8,ports=2");
     assert_refused(&attempt, "nic=strict0+strict1+strict2+strict3+strict4",
                    "nic= names more than 8 NIC ports");
+    provider_configure("devices=3");
+    assert_refused(&attempt, "qps=6 nic=strict0+strict1+strict2",
+                   "qps=6 on each of 3 NIC ports is more than the 16 queue pairs that a lane may "
+                   "have: choose qps=5, or fewer NIC ports");
 }
 
 static void tables(void **state)
@@ -169,7 +206,7 @@ static void tables(void **state)
     provider_configure("mtu=1024");
     assert_refused(&attempt, "mtu=2048",
                    "mtu=2048 is more than the MTU of 1024 bytes that NIC strict0:1 has");
-    assert_refused(&attempt, "timeout=31", "which is more than a third of --timeout");
+    assert_refused(&attempt, "timeout=31", "longer than --timeout: choose smaller ones");
 }
 
 /* ---- locked memory ---- */
@@ -211,6 +248,23 @@ static void locked_memory(void **state)
     assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &usual), 0);
 }
 
+/* ---- patience ---- */
+
+/* Seven times four times what the NIC is told: within --timeout, and no value more is. */
+static void patience(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    provider_configure(NULL);
+    assert_int_equal(attempt_open(&attempt, NULL), STATUS_OK);
+    const struct verbs_endpoint *endpoint = (struct verbs_endpoint *)(void *)attempt.endpoint;
+    double seconds = 28 * 4.096e-6 * (double)(1u << endpoint->patience);
+    assert_int_equal(endpoint->retries, 6);
+    assert_true(seconds <= 10 && 2 * seconds > 10);
+    transport_verbs.close(attempt.endpoint);
+    provider_check();
+}
+
 /* ---- two ends that differ ---- */
 
 /* What differs at the other end. */
@@ -250,6 +304,11 @@ static void other_host(struct verbs_port *port)
     inet_pton(AF_INET6, "::ffff:127.9.2.3", port->gid.raw);
 }
 
+static void other_kind_of_gid(struct verbs_port *port)
+{
+    port->gid_kind = GID_KIND_ROCE_V1 + 1;
+}
+
 static void ends(void **state)
 {
     (void)state;
@@ -276,6 +335,10 @@ static void ends(void **state)
          "has GID ::ffff:127.0.0.1/8, and NIC strict0:1 of the other, on "
          "elsewhere, has GID ::ffff:10.1.2.3/16: the subnets differ"},
         {other_subnet, "gid=3", NULL},
+        {other_kind_of_gid, "gid=3",
+         "has a GID of RoCE v2, and NIC strict0:1 of the other, on elsewhere, has a GID of RoCE "
+         "v1: "
+         "choose an index with gid= that is of one type on all hosts"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct attempt attempt = {0};
@@ -300,15 +363,114 @@ static void ends(void **state)
     }
 }
 
+/* Two limited members of a partition do not reach each other. */
+static void limited_members(void **state)
+{
+    (void)state;
+    struct attempt attempt = {0};
+    unsigned char blob[TRANSPORT_ADDRESS_MOST];
+    for (unsigned full = 0; full < 2; full++) {
+        provider_configure("link=ib");
+        provider_port(0, 0, 1)->pkeys[1] = (uint16_t)(full << 15 | 7);
+        assert_int_equal(attempt_open(&attempt, "pkey=1"), STATUS_OK);
+        size_t size = transport_verbs.address(attempt.endpoint, blob);
+        const char *why = transport_verbs.attach(attempt.endpoint, 1, blob, size);
+        assert_int_equal(why == NULL, full);
+        assert_true(!why || strstr(why, "has P_Key 0x0007 of a limited member"));
+        transport_verbs.close(attempt.endpoint);
+        provider_check();
+    }
+}
+
+/* A link-local address is taken only if there is no other. */
+static void link_local(void **state)
+{
+    (void)state;
+    for (int others = 0; others < 2; others++) {
+        struct attempt attempt = {0};
+        provider_configure(NULL);
+        struct provider_port *port = provider_port(0, 0, 1);
+        inet_pton(AF_INET6, "::ffff:169.254.1.1", port->gids[3].gid.raw);
+        port->gids[4] = port->gids[3];
+        port->gids[4].gid_index = 4;
+        inet_pton(AF_INET6, "::ffff:10.0.9.9", port->gids[4].gid.raw);
+        port->attr.gid_tbl_len += others;
+        assert_int_equal(attempt_open(&attempt, NULL), STATUS_OK);
+        const struct verbs_endpoint *endpoint = (struct verbs_endpoint *)(void *)attempt.endpoint;
+        assert_int_equal(endpoint->rails[0].gid_index, 3 + others);
+        transport_verbs.close(attempt.endpoint);
+        provider_check();
+    }
+}
+
+static struct verbs_rail rail_in(const char *first, const char *second, const char *third)
+{
+    const char *const addresses[] = {first, second, third};
+    struct verbs_rail rail = {.port = {.name = "strict0:1",
+                                       .link_layer = IBV_LINK_LAYER_ETHERNET,
+                                       .mtu = IBV_MTU_1024,
+                                       .prefix = 16,
+                                       .other_count = 2,
+                                       .gid.raw = {[10] = 255, [11] = 255}},
+                              .gid_index = 1,
+                              .other_indices = {2, 3}};
+    inet_pton(AF_INET, addresses[0], rail.port.gid.raw + 12);
+    for (int i = 0; i < 2; i++) {
+        inet_pton(AF_INET, addresses[i + 1], rail.port.others[i].address);
+        rail.port.others[i].prefix = 16;
+    }
+    return rail;
+}
+
+static void assert_route(struct verbs_rail *rail, const struct verbs_rail *other, int index,
+                         const char *address)
+{
+    static const struct transport_setting settings[VERBS_OPTIONS];
+    char reason[TRANSPORT_REASON_MOST], text[INET6_ADDRSTRLEN];
+    struct ibv_qp_attr attr = {0};
+    assert_null(verbs_port_compare(rail, &other->port, "elsewhere", settings, reason));
+    verbs_port_route(rail, &other->port, settings, &attr);
+    assert_int_equal(attr.ah_attr.grh.sgid_index, index);
+    assert_string_equal(gid_text(attr.ah_attr.grh.dgid.raw, text, sizeof text), address);
+}
+
+/* Ports with addresses in several subnets meet in one that both have: both ends find the same. */
+static void common_subnet(void **state)
+{
+    (void)state;
+    struct verbs_rail a = rail_in("10.9.0.1", "10.2.0.1", "10.3.0.1");
+    struct verbs_rail b = rail_in("10.8.0.2", "10.3.0.2", "10.2.0.2");
+    assert_route(&a, &b, 2, "::ffff:10.2.0.2");
+    assert_route(&b, &a, 3, "::ffff:10.2.0.1");
+    assert_true(a.other_used[0] && !a.other_used[1]);
+    struct verbs_rail c = rail_in("10.9.0.3", "10.2.0.3", "10.7.0.3"); /* the first ones meet */
+    assert_route(&a, &c, 1, "::ffff:10.9.0.3");
+    struct verbs_address address = {.host = "elsewhere", .rail_count = VERBS_RAILS_MOST}, again;
+    unsigned char blob[TRANSPORT_ADDRESS_MOST];
+    for (int i = 0; i < VERBS_RAILS_MOST; i++) {
+        address.ports[i] = a.port;
+        address.ports[i].other_count = VERBS_OTHERS_MOST;
+        address.ports[i].others[2].prefix = 1;
+    }
+    size_t size = verbs_address_encode(&address, blob);
+    assert_true(size > 0 && verbs_address_decode(blob, size, &again));
+    assert_memory_equal(again.ports[7].others, address.ports[7].others, sizeof a.port.others);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_and_devices),
+        cmocka_unit_test(queues),
         cmocka_unit_test(ports),
         cmocka_unit_test(names),
         cmocka_unit_test(tables),
         cmocka_unit_test(locked_memory),
+        cmocka_unit_test(patience),
         cmocka_unit_test(ends),
+        cmocka_unit_test(limited_members),
+        cmocka_unit_test(link_local),
+        cmocka_unit_test(common_subnet),
     };
     return cmocka_run_group_tests_name("refusals of verbs", tests, NULL, NULL);
 }

@@ -3,7 +3,9 @@
  *
  * InfiniBand addresses a port by its LID, and by its GID at index 0 where the port or a second
  * subnet asks for a global route header. RoCE has GIDs only. Of these cctest takes one of version 2
- * that maps an IPv4 address: it is routable, and the subnet tells which ports belong together.
+ * that maps an IPv4 address: it is routable, and the subnet tells which ports belong together. A port
+ * with addresses in several subnets (VLANs, aliases) names a few, and both ends take one that they
+ * have in common.
  */
 #include "transports/verbs/address.h"
 
@@ -103,24 +105,107 @@ static void gid_for_iwarp(struct verbs_rail *rail)
         rail->port.gid = entries[i].gid;
     else if (ibv_query_gid(rail->context, rail->port_number, 0, &rail->port.gid) == 0)
         gid_from_interface(&rail->port.gid);
+    rail->port.prefix = gid_prefix(&rail->port.gid);
 }
 
+static bool gid_is_link_local(const union ibv_gid *gid)
+{
+    return gid->raw[12] == 169 && gid->raw[13] == 254;
+}
+
+/* A GID as a peer names it: 0 is port->gid, the others follow. */
+static union ibv_gid gid_of(const struct verbs_port *port, int number)
+{
+    union ibv_gid gid = {.raw = {[10] = 255, [11] = 255}};
+    if (number == 0)
+        return port->gid;
+    memcpy(gid.raw + 12, port->others[number - 1].address, 4);
+    return gid;
+}
+
+static uint8_t prefix_of(const struct verbs_port *port, int number)
+{
+    return number == 0 ? port->prefix : port->others[number - 1].prefix;
+}
+
+/* The address without the bits of the host. */
+static uint32_t subnet_of(const struct verbs_port *port, int number)
+{
+    union ibv_gid gid = gid_of(port, number);
+    uint8_t prefix = prefix_of(port, number);
+    uint32_t address;
+    memcpy(&address, gid.raw + 12, sizeof address);
+    return prefix ? ntohl(address) >> (32 - prefix) : 0;
+}
+
+static bool subnets_equal(const struct verbs_port *a, int of_a, const struct verbs_port *b,
+                          int of_b)
+{
+    return prefix_of(a, of_a) == prefix_of(b, of_b) && subnet_of(a, of_a) == subnet_of(b, of_b);
+}
+
+/* Names the GID to peers, too, if its subnet is known and none of theirs yet. */
+static void gid_add(struct verbs_rail *rail, const struct ibv_gid_entry *entry)
+{
+    struct verbs_port *port = &rail->port;
+    int number = port->other_count;
+    uint8_t prefix = gid_prefix(&entry->gid);
+    if (number == VERBS_OTHERS_MOST || prefix == 0)
+        return;
+    memcpy(port->others[number].address, entry->gid.raw + 12, 4);
+    port->others[number].prefix = prefix;
+    rail->other_indices[number] = (uint8_t)entry->gid_index;
+    for (int i = 0; i <= number; i++)
+        if (subnets_equal(port, i, port, number + 1))
+            return;
+    port->other_count++;
+}
+
+static void gid_use(struct verbs_rail *rail, const struct ibv_gid_entry *entry)
+{
+    rail->gid_index = (uint8_t)entry->gid_index;
+    rail->port.gid = entry->gid;
+    rail->port.gid_kind = GID_KIND_ROCE_V2 + 1;
+    rail->port.prefix = gid_prefix(&entry->gid);
+}
+
+/* A link-local address only if there is no other: each network has the same ones. */
 static bool gid_choose(struct verbs_rail *rail, char *reason)
 {
     struct ibv_gid_entry entries[GID_TABLE_MOST];
+    const struct ibv_gid_entry *link_local = NULL;
     int count = gids_list(rail, entries);
     for (int i = 0; i < count; i++) {
-        if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(entries[i].gid.raw))
+        const struct ibv_gid_entry *entry = &entries[i];
+        if (entry->gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(entry->gid.raw))
             continue;
-        rail->gid_index = (uint8_t)entries[i].gid_index;
-        rail->port.gid = entries[i].gid;
-        return true;
+        if (gid_is_link_local(&entry->gid))
+            link_local = link_local ? link_local : entry;
+        else if (rail->port.gid_kind)
+            gid_add(rail, entry);
+        else
+            gid_use(rail, entry);
     }
+    if (!rail->port.gid_kind && link_local)
+        gid_use(rail, link_local);
+    if (rail->port.gid_kind)
+        return true;
     snprintf(reason, TRANSPORT_REASON_MOST,
              "NIC %s has no GID of RoCE v2 that maps an IPv4 address: give its network interface "
              "an IPv4 address, or choose one of its GIDs with gid=INDEX (cctest info lists them)",
              rail->port.name);
     return false;
+}
+
+/* The kind of the GID at an index, + 1; 0: not known. */
+static uint8_t gid_kind_at(const struct verbs_rail *rail, long index)
+{
+    struct ibv_gid_entry entries[GID_TABLE_MOST];
+    int count = gids_list(rail, entries);
+    for (int i = 0; i < count; i++)
+        if (entries[i].gid_index == (uint32_t)index && entries[i].gid_type < GID_KINDS)
+            return (uint8_t)(entries[i].gid_type + 1);
+    return 0;
 }
 
 static bool gid_take(struct verbs_rail *rail, long index, char *reason)
@@ -129,6 +214,8 @@ static bool gid_take(struct verbs_rail *rail, long index, char *reason)
         ibv_query_gid(rail->context, rail->port_number, (int)index, &rail->port.gid) == 0 &&
         rail->port.gid.global.interface_id != 0) {
         rail->gid_index = (uint8_t)index;
+        rail->port.gid_kind = gid_kind_at(rail, index);
+        rail->port.prefix = gid_prefix(&rail->port.gid);
         return true;
     }
     snprintf(reason, TRANSPORT_REASON_MOST,
@@ -169,7 +256,6 @@ bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting 
         good = gid_take(rail, settings[VERBS_GID].number, reason);
     else
         good = gid_choose(rail, reason);
-    port->prefix = gid_prefix(&port->gid);
     /* iWARP has no partitions, and some RoCE drivers an empty table. */
     if (good && !port->iwarp && (!roce || settings[VERBS_PKEY].given))
         good = pkey_take(rail, settings[VERBS_PKEY].number, reason);
@@ -211,8 +297,11 @@ size_t verbs_address_encode(const struct verbs_address *address, void *blob)
         bytes_put_u32(&bytes, (uint32_t)(port->link_layer | port->iwarp << 8 | port->mtu << 16 |
                                          port->prefix << 24));
         bytes_put_u32(&bytes, (uint32_t)(port->lid | (uint32_t)port->pkey << 16));
-        bytes_put_u32(&bytes, port->cm_port);
+        bytes_put_u32(&bytes,
+                      (uint32_t)(port->cm_port | port->gid_kind << 16 | port->other_count << 24));
         bytes_put(&bytes, port->gid.raw, sizeof port->gid.raw);
+        for (int other = 0; other < port->other_count; other++)
+            bytes_put(&bytes, &port->others[other], sizeof port->others[other]);
     }
     size_t size = bytes.failed || bytes.size > TRANSPORT_ADDRESS_MOST ? 0 : bytes.size;
     if (size > 0)
@@ -233,10 +322,19 @@ static bool port_decode(struct verbs_port *port, struct reader *reader)
     port->lid = (uint16_t)keys;
     port->pkey = (uint16_t)(keys >> 16);
     port->cm_port = (uint16_t)cm_port;
+    port->gid_kind = cm_port >> 16 & 255;
+    port->other_count = (uint8_t)(cm_port >> 24);
     if (gid)
         memcpy(port->gid.raw, gid, sizeof port->gid.raw);
+    good = good && port->other_count <= VERBS_OTHERS_MOST;
+    for (int i = 0; good && i < port->other_count; i++) {
+        const unsigned char *other = read_bytes(reader, sizeof port->others[i]);
+        good = other && other[4] >= 1 && other[4] <= 32;
+        if (good)
+            memcpy(&port->others[i], other, sizeof port->others[i]);
+    }
     return good && gid && port->iwarp <= 1 && port->mtu >= IBV_MTU_256 &&
-           port->mtu <= IBV_MTU_4096 && port->prefix <= 32 && cm_port <= UINT16_MAX;
+           port->mtu <= IBV_MTU_4096 && port->prefix <= 32 && port->gid_kind <= GID_KINDS;
 }
 
 bool verbs_address_decode(const void *blob, size_t size, struct verbs_address *address)
@@ -265,16 +363,24 @@ static const char *layer_name(const struct verbs_port *port)
                                                          : "InfiniBand";
 }
 
-static unsigned mtu_bytes(uint8_t mtu)
+/* The GIDs by which two RoCE ports reach each other, by number. Both ends find the same: the first
+ * ones, or those of the lowest subnet that both have. False: they have none in common. */
+static bool gids_find(const struct verbs_port *mine, const struct verbs_port *port, int *here,
+                      int *there)
 {
-    return 128u << mtu;
-}
-
-static uint32_t gid_subnet(const struct verbs_port *port)
-{
-    uint32_t address;
-    memcpy(&address, port->gid.raw + 12, sizeof address);
-    return port->prefix ? ntohl(address) >> (32 - port->prefix) : 0;
+    *here = *there = 0;
+    bool found = !mine->prefix || !port->prefix || subnets_equal(mine, 0, port, 0);
+    if (found)
+        return true;
+    for (int i = 0; i <= mine->other_count; i++)
+        for (int k = 0; k <= port->other_count; k++)
+            if (subnets_equal(mine, i, port, k) &&
+                (!found || subnet_of(mine, i) < subnet_of(mine, *here))) {
+                *here = i;
+                *there = k;
+                found = true;
+            }
+    return found;
 }
 
 /* The names of both ends in front of what differs: "NIC mlx5_0:1 here ... and NIC mlx5_1:1 on b". */
@@ -295,12 +401,13 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
     const struct verbs_port *mine = &rail->port;
     char here[96], there[96], gid[2][INET6_ADDRSTRLEN];
     bool roce = mine->link_layer == IBV_LINK_LAYER_ETHERNET;
+    int own, theirs;
     if (mine->link_layer != port->link_layer || mine->iwarp != port->iwarp)
         return differ(mine, layer_name(mine), port, host, layer_name(port),
                       "name NICs of one kind with nic=", reason);
     if (mine->mtu != port->mtu && !settings[VERBS_MTU].given && !mine->iwarp) {
-        snprintf(here, sizeof here, "MTU %u", mtu_bytes(mine->mtu));
-        snprintf(there, sizeof there, "MTU %u", mtu_bytes(port->mtu));
+        snprintf(here, sizeof here, "MTU %d", verbs_mtu_bytes(mine->mtu));
+        snprintf(there, sizeof there, "MTU %d", verbs_mtu_bytes(port->mtu));
         return differ(mine, here, port, host, there,
                       "set both alike, or choose the smaller with mtu=", reason);
     }
@@ -310,8 +417,23 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
         return differ(mine, here, port, host, there, "choose one that both have with pkey=INDEX",
                       reason);
     }
-    if (roce && !settings[VERBS_GID].given && mine->prefix && port->prefix &&
-        (mine->prefix != port->prefix || gid_subnet(mine) != gid_subnet(port))) {
+    if (!roce && !((mine->pkey | port->pkey) & 0x8000)) {
+        snprintf(here, sizeof here, "P_Key 0x%04x of a limited member", mine->pkey);
+        return differ(
+            mine, here, port, host, "the same",
+            "two limited members do not reach each other; choose another with pkey=INDEX, "
+            "or ask the subnet manager's administrator for full membership",
+            reason);
+    }
+    if (roce && mine->gid_kind && port->gid_kind && mine->gid_kind != port->gid_kind) {
+        snprintf(here, sizeof here, "a GID of %s", gid_kind_names[mine->gid_kind - 1]);
+        snprintf(there, sizeof there, "a GID of %s", gid_kind_names[port->gid_kind - 1]);
+        return differ(mine, here, port, host, there,
+                      "choose an index with gid= that is of one type on all hosts, or leave gid= "
+                      "out (cctest info lists them)",
+                      reason);
+    }
+    if (roce && !settings[VERBS_GID].given && !gids_find(mine, port, &own, &theirs)) {
         snprintf(here, sizeof here, "GID %s/%d", gid_text(mine->gid.raw, gid[0], sizeof gid[0]),
                  mine->prefix);
         snprintf(there, sizeof there, "GID %s/%d", gid_text(port->gid.raw, gid[1], sizeof gid[1]),
@@ -324,22 +446,25 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
     return NULL;
 }
 
-void verbs_port_route(const struct verbs_rail *rail, const struct verbs_port *port,
+void verbs_port_route(struct verbs_rail *rail, const struct verbs_port *port,
                       const struct transport_setting *settings, struct ibv_qp_attr *attr)
 {
     uint8_t mtu = rail->port.mtu < port->mtu ? rail->port.mtu : port->mtu;
     bool roce = port->link_layer == IBV_LINK_LAYER_ETHERNET;
-    attr->path_mtu = (enum ibv_mtu)mtu;
-    if (settings[VERBS_MTU].given) /* 0: 256 bytes */
-        attr->path_mtu = (enum ibv_mtu)(IBV_MTU_256 + settings[VERBS_MTU].number);
+    int own = 0, theirs = 0;
+    if (roce && !settings[VERBS_GID].given)
+        gids_find(&rail->port, port, &own, &theirs);
+    if (own > 0)
+        rail->other_used[own - 1] = true;
+    attr->path_mtu = verbs_mtu_asked(settings, (enum ibv_mtu)mtu);
     attr->ah_attr = (struct ibv_ah_attr){
         .dlid = port->lid, .sl = (uint8_t)settings[VERBS_SL].number, .port_num = rail->port_number};
     attr->ah_attr.is_global = roce || rail->attr.flags & IBV_QPF_GRH_REQUIRED ||
                               rail->port.gid.global.subnet_prefix != port->gid.global.subnet_prefix;
     if (attr->ah_attr.is_global)
-        attr->ah_attr.grh =
-            (struct ibv_global_route){.dgid = port->gid,
-                                      .sgid_index = rail->gid_index,
-                                      .hop_limit = 64,
-                                      .traffic_class = (uint8_t)settings[VERBS_TCLASS].number};
+        attr->ah_attr.grh = (struct ibv_global_route){
+            .dgid = gid_of(port, theirs),
+            .sgid_index = own ? rail->other_indices[own - 1] : rail->gid_index,
+            .hop_limit = 64,
+            .traffic_class = (uint8_t)settings[VERBS_TCLASS].number};
 }

@@ -6,6 +6,20 @@
 
 #include "transports/verbs/verbs.h"
 
+/* Bytes of an MTU; 0: it is none. */
+static inline int verbs_mtu_bytes(unsigned mtu)
+{
+    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
+}
+
+/* The MTU that mtu= asks for; else `otherwise`. */
+static inline enum ibv_mtu verbs_mtu_asked(const struct transport_setting *settings,
+                                           enum ibv_mtu otherwise)
+{
+    return settings[VERBS_MTU].given ? (enum ibv_mtu)(IBV_MTU_256 + settings[VERBS_MTU].number)
+                                     : otherwise;
+}
+
 /* Chooses the GID and the P_Key of an open rail, and fills rail->port. False: `reason`. */
 bool verbs_rail_address(struct verbs_rail *rail, const struct transport_setting *settings,
                         char *reason);
@@ -19,8 +33,9 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
                                const char *host, const struct transport_setting *settings,
                                char *reason);
 
-/* The address of the peer's port for a queue pair of the rail, and its MTU. */
-void verbs_port_route(const struct verbs_rail *rail, const struct verbs_port *port,
+/* The address of the peer's port for a queue pair of the rail, and its MTU. Notes which address of
+ * the rail it uses. */
+void verbs_port_route(struct verbs_rail *rail, const struct verbs_port *port,
                       const struct transport_setting *settings, struct ibv_qp_attr *attr);
 
 #endif

@@ -22,6 +22,7 @@
 #include "transports/verbs/failure.h"
 #include "transports/verbs/grants.h"
 #include "transports/verbs/pair.h"
+#include "transports/verbs/peer.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
@@ -36,7 +37,8 @@ struct verbs_round {
     const int *peers;
     int count, lanes;
     struct verbs_grants grants; /* of the new lanes */
-    size_t each;                /* bytes that are exchanged with a peer */
+    struct verbs_demand demands[VERBS_RAILS_MOST];
+    size_t each; /* bytes that are exchanged with a peer */
     unsigned char *mine, *theirs;
 };
 
@@ -51,8 +53,11 @@ static int paths_of(const struct verbs_endpoint *endpoint, const struct verbs_pe
 {
     int each = endpoint->settings[VERBS_QPS].given ? (int)endpoint->settings[VERBS_QPS].number : 1;
     int rails = most_of(endpoint->rail_count, peer->address.rail_count);
-    int paths = each * (rails < peer->pair_count ? rails : peer->pair_count);
-    return endpoint->matches ? each : paths < VERBS_PATHS_MOST ? paths : VERBS_PATHS_MOST;
+    if (endpoint->matches)
+        return each;
+    /* As many on each rail. Both ends have refused more than fits their own rails. */
+    each = each * rails <= VERBS_PATHS_MOST ? each : VERBS_PATHS_MOST / rails;
+    return each * (rails < peer->pair_count ? rails : peer->pair_count);
 }
 
 /* The rails at the two ends of a path. rails=match: the rail that the lower rank is nearest to. */
@@ -164,8 +169,8 @@ static enum status arena_make(struct verbs_endpoint *endpoint, size_t bytes)
 
 /* Counts. */
 
-/* Queue pairs that the round makes on each rail, and receives that they need. */
-static size_t round_count(const struct verbs_round *round, uint32_t *queues, uint32_t *receives)
+/* Counts the lanes that the round makes, and their queue pairs on each rail. */
+static size_t round_count(struct verbs_round *round)
 {
     struct verbs_endpoint *endpoint = round->endpoint;
     size_t lanes = 0;
@@ -175,30 +180,37 @@ static size_t round_count(const struct verbs_round *round, uint32_t *queues, uin
             for (int path = 0; path < paths_of(endpoint, peer); path++) {
                 int mine, theirs;
                 path_rails(endpoint, peer, lane, path, &mine, &theirs);
-                queues[mine]++;
-                receives[mine] += verbs_grants_receives(&round->grants, path);
+                round->demands[mine].queues++;
+                round->demands[mine].firsts += path == 0;
             }
     }
     return lanes;
 }
 
-static enum status rails_prepare(struct verbs_endpoint *endpoint, const uint32_t *queues,
-                                 const uint32_t *receives, uint32_t *depth)
+static enum status rails_prepare(const struct verbs_round *round, uint32_t *depth)
 {
+    struct verbs_endpoint *endpoint = round->endpoint;
     enum status status = STATUS_OK;
     *depth = VERBS_DEPTH;
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
         struct verbs_rail *rail = &endpoint->rails[i];
-        status = verbs_rail_prepare(rail, receives[i], queues[i]);
-        if (status != STATUS_OK || queues[i] == 0)
+        const struct verbs_demand *demand = &round->demands[i];
+        uint32_t wanted = verbs_pair_depth(rail->queue_count + demand->queues);
+        size_t receives = verbs_grants_receives(&round->grants, demand);
+        status = verbs_rail_prepare(rail, (uint32_t)receives, demand->queues * wanted);
+        if (status != STATUS_OK || demand->queues == 0)
             continue;
-        uint32_t share = (rail->completions_most - rail->completions) / queues[i];
+        uint32_t left = rail->completions < rail->completions_most
+                            ? rail->completions_most - rail->completions
+                            : 0;
+        uint32_t share = left / demand->queues;
         if (share < DEPTH_LEAST)
             return fail(STATUS_UNAVAILABLE,
                         "NIC %s has room for %u completions, too few for %u queue pairs more: use "
                         "an algorithm with fewer peers, or fewer --channels",
-                        rail->port.name, rail->completions_most, queues[i]);
-        *depth = share < *depth ? share : *depth;
+                        rail->port.name, rail->completions_most, demand->queues);
+        wanted = share < wanted ? share : wanted;
+        *depth = wanted < *depth ? wanted : *depth;
         if ((uint32_t)rail->device.max_qp_wr < *depth)
             *depth = (uint32_t)rail->device.max_qp_wr;
     }
@@ -231,19 +243,16 @@ static bool room_make(struct verbs_endpoint *endpoint, const struct verbs_round 
 static enum status round_create(struct verbs_round *round)
 {
     struct verbs_endpoint *endpoint = round->endpoint;
-    uint32_t queues[VERBS_RAILS_MOST] = {0}, receives[VERBS_RAILS_MOST] = {0}, depth;
-    size_t lanes = round_count(round, queues, receives);
-    round->grants = verbs_grants_choose(endpoint, lanes);
-    memset(queues, 0, sizeof queues);
-    memset(receives, 0, sizeof receives);
-    round_count(round, queues, receives);
+    uint32_t depth;
+    size_t lanes = round_count(round);
+    round->grants = verbs_grants_choose(endpoint, lanes, round->demands);
     if (!room_make(endpoint, round, lanes))
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
     if (lanes == 0)
         return STATUS_OK;
     enum status status = verbs_regions_register(endpoint);
     if (status == STATUS_OK)
-        status = rails_prepare(endpoint, queues, receives, &depth);
+        status = rails_prepare(round, &depth);
     if (status == STATUS_OK)
         status = arena_make(endpoint, lanes * verbs_block_bytes(&round->grants));
     char *block = status == STATUS_OK ? endpoint->arenas->base : NULL;
@@ -339,12 +348,19 @@ static enum status peer_decode(struct verbs_round *round, int i, const int fresh
                            peer->rank);
 }
 
-static enum status lanes_connect(const struct verbs_peer *peer, int first, int lanes)
+/* The lanes from number `first` on. */
+static enum status lanes_connect(const struct verbs_endpoint *endpoint,
+                                 const struct verbs_peer *peer, int first)
 {
     enum status status = STATUS_OK;
-    for (int lane = first; lane < lanes; lane++)
-        for (int path = 0; status == STATUS_OK && path < peer->lanes[lane]->queue_count; path++)
-            status = verbs_pair_connect(&peer->lanes[lane]->queues[path]);
+    for (struct verbs_queue *queue = NULL;
+         status == STATUS_OK && (queue = verbs_peer_next(peer, queue));) {
+        if (queue->lane->number < first)
+            continue;
+        status = verbs_pair_connect(queue);
+        if (!tick_on(endpoint->base.config.tick))
+            return STATUS_INTERRUPTED;
+    }
     return status;
 }
 
@@ -355,9 +371,7 @@ static enum status round_connect(struct verbs_round *round, const int fresh[])
     for (int i = 0; status == STATUS_OK && i < round->count; i++) {
         status = peer_decode(round, i, fresh);
         if (status == STATUS_OK && !endpoint->cm)
-            status = lanes_connect(&endpoint->peers[round->peers[i]], fresh[i], round->lanes);
-        if (!tick_on(endpoint->base.config.tick))
-            return STATUS_INTERRUPTED;
+            status = lanes_connect(endpoint, &endpoint->peers[round->peers[i]], fresh[i]);
     }
     if (status == STATUS_OK && endpoint->cm)
         status = verbs_cm_connect(endpoint, round->peers, round->count);

@@ -7,16 +7,12 @@
 
 #include <string.h>
 
+#include "transports/verbs/address.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/port_counters.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/verbs.h"
-
-static int mtu_bytes(enum ibv_mtu mtu)
-{
-    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
-}
 
 /* The device of this name; NULL: it is not there, or cannot be opened. */
 static struct ibv_context *nic_open(const char *nic)
@@ -37,7 +33,7 @@ static int active_mtu(const char *nic, int port)
     struct ibv_port_attr attr;
     int mtu = 0;
     if (context && ibv_query_port(context, (uint8_t)port, &attr) == 0)
-        mtu = mtu_bytes(attr.active_mtu);
+        mtu = verbs_mtu_bytes(attr.active_mtu);
     if (context)
         ibv_close_device(context);
     return mtu;
@@ -74,7 +70,7 @@ void verbs_endpoint_devices(const struct endpoint *base, struct device_list *lis
         const struct verbs_rail *rail = &endpoint->rails[i];
         struct device *device =
             port_add(&source, ibv_get_device_name(rail->context->device), rail->port_number, list);
-        int mtu = mtu_bytes(rail->attr.active_mtu);
+        int mtu = verbs_mtu_bytes(rail->attr.active_mtu);
         if (device && mtu > 0)
             device_fact(list, device, FACT_ALL, "MTU", "%d", mtu);
     }

@@ -25,6 +25,7 @@
 #include "transports/verbs/lane.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/nic.h"
+#include "transports/verbs/peer.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/rail.h"
@@ -33,10 +34,11 @@
 #include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
 
-#define RETRIES_MOST  7
-#define RETRIES       6 /* Soft-RoCE never gives up at 7 */
-#define PATIENCE_MOST 31
-#define PATIENCE_UNIT 4.096e-6 /* seconds */
+#define RETRIES_MOST    7
+#define RETRIES         6 /* Soft-RoCE never gives up at 7 */
+#define PATIENCE_MOST   31
+#define PATIENCE_UNIT   4.096e-6 /* seconds */
+#define PATIENCE_FACTOR 4
 
 static const char *const rails_words[] = {"own", "match", NULL};
 static const char *const mtu_words[] = {"256", "512", "1024", "2048", "4096", NULL};
@@ -134,25 +136,26 @@ static const char *verbs_unavailable(void)
     return count > 0 || verbs_present() ? NULL : VERBS_NO_DEVICE;
 }
 
-/* A queue pair gives up within a third of --timeout, so that it names the peer before the job's
- * deadline does. */
+/* A queue pair gives up within --timeout, so that it names the peer before the job's deadline does.
+ * It sends once, and `retries` times again. A NIC may wait four times as long as it was told; most
+ * do not, and give up within a quarter. */
 static enum status patience_choose(struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_setting *timeout = &endpoint->settings[VERBS_TIMEOUT];
     const struct transport_setting *retry = &endpoint->settings[VERBS_RETRY];
-    double most = endpoint->base.config.timeout / 3;
+    double most = endpoint->base.config.timeout;
     endpoint->retries = (uint8_t)(retry->given ? retry->number : RETRIES);
-    int tries = endpoint->retries > 0 ? endpoint->retries : 1;
+    int waits = PATIENCE_FACTOR * (endpoint->retries + 1);
     endpoint->patience = timeout->given ? (uint8_t)timeout->number : 1;
     while (!timeout->given && endpoint->patience < PATIENCE_MOST &&
-           tries * ldexp(PATIENCE_UNIT, endpoint->patience + 1) <= most)
+           waits * ldexp(PATIENCE_UNIT, endpoint->patience + 1) <= most)
         endpoint->patience++;
-    double seconds = tries * ldexp(PATIENCE_UNIT, endpoint->patience);
+    double seconds = waits * ldexp(PATIENCE_UNIT, endpoint->patience);
     if (seconds <= most || (!timeout->given && !retry->given))
         return STATUS_OK;
     snprintf(reason, TRANSPORT_REASON_MOST,
-             "timeout=%d and retry=%d let a queue pair try for %.1f s, which is more than a third "
-             "of --timeout: choose smaller ones, or a longer --timeout",
+             "timeout=%d and retry=%d let a queue pair try for up to %.1f s, longer than "
+             "--timeout: choose smaller ones, or a longer --timeout",
              endpoint->patience, endpoint->retries, seconds);
     return STATUS_UNAVAILABLE;
 }
@@ -162,14 +165,28 @@ static enum status mtu_check(const struct verbs_endpoint *endpoint, char *reason
     const struct transport_setting *mtu = &endpoint->settings[VERBS_MTU];
     for (int i = 0; mtu->given && i < endpoint->rail_count; i++) {
         const struct verbs_port *port = &endpoint->rails[i].port;
-        if (IBV_MTU_256 + mtu->number <= port->mtu)
+        if (verbs_mtu_asked(endpoint->settings, IBV_MTU_256) <= (enum ibv_mtu)port->mtu)
             continue;
         snprintf(reason, TRANSPORT_REASON_MOST,
-                 "mtu=%s is more than the MTU of %u bytes that NIC %s has: choose a smaller one",
-                 mtu_words[mtu->number], 128u << port->mtu, port->name);
+                 "mtu=%s is more than the MTU of %d bytes that NIC %s has: choose a smaller one",
+                 mtu_words[mtu->number], verbs_mtu_bytes(port->mtu), port->name);
         return STATUS_UNAVAILABLE;
     }
     return STATUS_OK;
+}
+
+static enum status qps_check(const struct verbs_endpoint *endpoint, char *reason)
+{
+    const struct transport_setting *qps = &endpoint->settings[VERBS_QPS];
+    int most = VERBS_PATHS_MOST / endpoint->rail_count;
+    if (!qps->given || endpoint->matches || qps->number <= most)
+        return STATUS_OK;
+    snprintf(
+        reason, TRANSPORT_REASON_MOST,
+        "qps=%ld on each of %d NIC ports is more than the %d queue pairs that a lane may have: "
+        "choose qps=%d, or fewer NIC ports",
+        qps->number, endpoint->rail_count, VERBS_PATHS_MOST, most);
+    return STATUS_UNAVAILABLE;
 }
 
 static void verbs_close(struct endpoint *base);
@@ -195,6 +212,8 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
         status = verbs_nics_open(endpoint, reason);
     if (status == STATUS_OK)
         status = mtu_check(endpoint, reason);
+    if (status == STATUS_OK)
+        status = qps_check(endpoint, reason);
     if (status == STATUS_OK && verbs_refuse_memory(endpoint, reason))
         status = STATUS_UNAVAILABLE;
     if (status == STATUS_OK)
@@ -275,12 +294,15 @@ static const char *verbs_attach(struct endpoint *base, int rank, const void *blo
 static void verbs_settle(struct endpoint *base)
 {
     const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
+    size_t queues = 0;
     verbs_cm_settle((struct verbs_endpoint *)base);
+    for (int i = 0; i < endpoint->rail_count; i++)
+        queues += verbs_rail_queue_bytes(&endpoint->rails[i]);
     say_verbose(base->config.rank == 0 ? 1 : 2,
-                "verbs: %d queue pairs on %d NIC port%s, %zu KiB registered; to register took "
-                "%.1f ms, to connect in all %.1f ms",
+                "verbs: %d queue pairs on %d NIC port%s, about %zu KiB of queues, %zu KiB "
+                "registered; to register took %.1f ms, to connect in all %.1f ms",
                 endpoint->queue_count, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
-                endpoint->pinned / 1024, (double)endpoint->registering_ns / 1e6,
+                queues / 1024, endpoint->pinned / 1024, (double)endpoint->registering_ns / 1e6,
                 (double)endpoint->connecting_ns / 1e6);
 }
 
@@ -366,15 +388,12 @@ static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
         return fail_peer(REASON_PEER_LOST, rank,
                          "rank %d on %s died or left the job, says the control plane (verbs)", rank,
                          peer->address.host);
-    for (int lane = 0; lane < peer->lane_count; lane++)
-        for (int path = 0; path < peer->lanes[lane]->queue_count; path++) {
-            const struct verbs_queue *queue = &peer->lanes[lane]->queues[path];
-            if (queue->flushed && !queue->broken)
-                return fail_peer(REASON_PEER_LOST, rank,
-                                 "the queue pair of NIC %s to rank %d on %s was shut down without "
-                                 "an error of its own: see what that rank or its host says",
-                                 queue->rail->port.name, rank, peer->address.host);
-        }
+    for (const struct verbs_queue *queue = NULL; (queue = verbs_peer_next(peer, queue));)
+        if (queue->flushed && !queue->broken)
+            return fail_peer(REASON_PEER_LOST, rank,
+                             "the queue pair of NIC %s to rank %d on %s was shut down without an "
+                             "error of its own: see what that rank or its host says",
+                             queue->rail->port.name, rank, peer->address.host);
     return STATUS_OK;
 }
 
@@ -415,19 +434,24 @@ static void arenas_free(struct verbs_endpoint *endpoint)
         for (int i = 0; i < endpoint->rail_count; i++)
             if (arena->mrs[i])
                 ibv_dereg_mr(arena->mrs[i]);
+        tick_on(endpoint->base.config.tick);
         munmap(arena->base, arena->bytes);
         free(arena);
     }
 }
 
-/* Memory that a thread still registers stays with it. */
+/* Memory that a thread still registers stays with it. To free takes long where there is much: it
+ * ticks, and goes on even if the job has ended. */
 static void verbs_close(struct endpoint *base)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
     if (!endpoint)
         return;
-    for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++)
+    for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++) {
+        if (endpoint->peers[rank].lane_count > 0)
+            tick_on(base->config.tick);
         verbs_disconnect(&endpoint->peers[rank]);
+    }
     arenas_free(endpoint);
     verbs_cm_close(endpoint);
     for (int i = 0; i < endpoint->rail_count; i++)

@@ -77,18 +77,28 @@ enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, i
 
 /* Asynchronous events. */
 
+static bool gid_is_intact(const struct verbs_rail *rail, int index, const unsigned char *raw,
+                          size_t bytes)
+{
+    union ibv_gid gid;
+    return ibv_query_gid(rail->context, rail->port_number, index, &gid) == 0 &&
+           memcmp(gid.raw + sizeof gid.raw - bytes, raw, bytes) == 0;
+}
+
 /* Is the address of the rail still what its queue pairs use? Other entries of its tables may come
  * and go. */
 static bool rail_is_intact(const struct verbs_rail *rail)
 {
-    union ibv_gid gid;
     struct ibv_port_attr attr;
     __be16 key = 0;
     const struct verbs_port *port = &rail->port;
     if (ibv_query_port(rail->context, rail->port_number, &attr) != 0 || attr.lid != port->lid ||
-        ibv_query_gid(rail->context, rail->port_number, rail->gid_index, &gid) != 0 ||
-        memcmp(gid.raw, port->gid.raw, sizeof gid.raw) != 0)
+        !gid_is_intact(rail, rail->gid_index, port->gid.raw, sizeof port->gid.raw))
         return false;
+    for (int i = 0; i < port->other_count; i++)
+        if (rail->other_used[i] &&
+            !gid_is_intact(rail, rail->other_indices[i], port->others[i].address, 4))
+            return false;
     return port->pkey == 0 ||
            (ibv_query_pkey(rail->context, rail->port_number, rail->pkey_index, &key) == 0 &&
             ntohs(key) == port->pkey);
@@ -182,15 +192,17 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue 
     const struct verbs_peer *peer = queue->lane->peer;
     const char *own = rail->port.name, *other = peer->address.ports[queue->remote_rail].name;
     const struct wc_cause *cause = cause_find(completion->status);
-    char text[MESSAGE_MOST], since[64] = "";
-    if (rail->last_success > 0)
+    char text[MESSAGE_MOST], since[64] = "", vendor[40] = "";
+    if (queue->last_success > 0)
         snprintf(since, sizeof since, " %.1f s after the last success",
-                 (double)(failed - rail->last_success) / 1e9);
+                 (double)(failed - queue->last_success) / 1e9);
+    if (completion->vendor_err)
+        snprintf(vendor, sizeof vendor, ", vendor error 0x%x", completion->vendor_err);
     snprintf(text, sizeof text,
-             "the %s rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s): %s",
+             "the %s rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s%s): %s",
              receives ? "receive from" : "RDMA WRITE to", peer->rank, peer->address.host,
              receives ? other : own, receives ? own : other, since, completion->status,
-             ibv_wc_status_str(completion->status), cause->likely);
+             ibv_wc_status_str(completion->status), vendor, cause->likely);
     return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
                                        : fail_peer(cause->reason, peer->rank, "%s", text);
 }

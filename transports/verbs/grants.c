@@ -17,9 +17,10 @@ static const struct verbs_grants wanted = {
 static const struct verbs_grants least = {
     .slots = 2, .slot_bytes = 256, .offers = 2, .segments = 2};
 
-uint32_t verbs_grants_receives(const struct verbs_grants *grants, int path)
+size_t verbs_grants_receives(const struct verbs_grants *grants, const struct verbs_demand *demand)
 {
-    return grants->segments + (path == 0 ? grants->slots + grants->offers : 0);
+    return (size_t)demand->queues * grants->segments +
+           (size_t)demand->firsts * (grants->slots + grants->offers);
 }
 
 /* The largest power of two that is not more than `number`, which is not 0. */
@@ -42,25 +43,36 @@ static bool shrink(const struct transport_config *config, struct verbs_grants *g
     return true;
 }
 
-/* The receives that the rail with the fewest has left for new lanes. */
-static size_t receives_left(const struct verbs_endpoint *endpoint)
+/* Has each rail the receives for them? */
+static bool receives_fit(const struct verbs_endpoint *endpoint, const struct verbs_grants *grants,
+                         const struct verbs_demand *demands)
 {
-    size_t left = RECEIVES_MOST;
     for (int i = 0; i < endpoint->rail_count; i++) {
         const struct verbs_rail *rail = &endpoint->rails[i];
-        size_t of_rail =
-            rail->srq ? rail->receives_most - rail->receives : (size_t)rail->device.max_srq_wr;
-        left = of_rail < left ? of_rail : left;
+        size_t left = rail->receives_most - rail->receives;
+        if (verbs_grants_receives(grants, &demands[i]) >
+            (left < RECEIVES_MOST ? left : RECEIVES_MOST))
+            return false;
     }
+    return true;
+}
+
+/* What earlier lanes have left of this rank's share. */
+static size_t bytes_left(const struct verbs_endpoint *endpoint)
+{
+    int ranks = endpoint->base.config.local_ranks;
+    size_t left = NODE_BYTES / (size_t)(ranks > 1 ? ranks : 1);
+    for (const struct verbs_arena *arena = endpoint->arenas; arena; arena = arena->next)
+        left -= arena->bytes < left ? arena->bytes : left;
     return left;
 }
 
-struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes)
+struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes,
+                                        const struct verbs_demand *demands)
 {
     const struct transport_config *config = &endpoint->base.config;
     struct verbs_grants grants = wanted;
-    size_t share = NODE_BYTES / (size_t)(config->local_ranks > 1 ? config->local_ranks : 1);
-    size_t receives = receives_left(endpoint);
+    size_t share = bytes_left(endpoint);
     if (config->slots)
         grants.slots = power_below((uint32_t)config->slots);
     if (config->slot_bytes)
@@ -68,8 +80,7 @@ struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, s
             (uint32_t)(config->slot_bytes < SLOT_LEAST ? SLOT_LEAST : config->slot_bytes);
     while (lanes * verbs_block_bytes(&grants) > share && shrink(config, &grants))
         ;
-    while (lanes * verbs_grants_receives(&grants, 0) > receives &&
-           grants.segments > least.segments) {
+    while (!receives_fit(endpoint, &grants, demands) && grants.segments > least.segments) {
         grants.segments /= 2;
         grants.offers = grants.offers > least.offers ? grants.offers / 2 : grants.offers;
         if (!config->slots && grants.slots > least.slots)

@@ -6,12 +6,20 @@
 
 #include "transports/verbs/verbs.h"
 
-/* For `lanes` new lanes: as much as is fast, within this rank's share of the host's memory for slots
- * and within the receives that its NICs have left. --slots and --slot-size prevail. */
-struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes);
+/* New queue pairs of a rail, and how many of them are the first of their lane: these take slots and
+ * offers, too. */
+struct verbs_demand {
+    uint32_t queues, firsts;
+};
 
-/* Receives that path number `path` of a lane may take at a time. */
-uint32_t verbs_grants_receives(const struct verbs_grants *grants, int path);
+/* For `lanes` new lanes, with these demands by rail: as much as is fast, within what is left of this
+ * rank's share of the host's memory for slots, and within the receives that its NICs have left.
+ * --slots (rounded down to a power of two) and --slot-size prevail. */
+struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes,
+                                        const struct verbs_demand *demands);
+
+/* Receives that they may take at a time. */
+size_t verbs_grants_receives(const struct verbs_grants *grants, const struct verbs_demand *demand);
 
 /* May a peer grant this? */
 bool verbs_grants_valid(const struct verbs_grants *grants);

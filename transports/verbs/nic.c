@@ -47,12 +47,29 @@ static enum status nic_open(struct verbs_endpoint *endpoint, const struct verbs_
     return STATUS_OK;
 }
 
-/* What nic= names. Ports that are down are left out, and named, while others work. */
+/* Why ports are not used, while others are. */
+struct left_out {
+    char reasons[NICS_MOST][TRANSPORT_REASON_MOST];
+    int count;
+};
+
+static void left_out_add(struct left_out *left_out, const char *reason)
+{
+    if (left_out->count < NICS_MOST)
+        snprintf(left_out->reasons[left_out->count++], TRANSPORT_REASON_MOST, "%s", reason);
+}
+
+static void left_out_say(const struct left_out *left_out)
+{
+    for (int i = 0; i < left_out->count; i++)
+        say("%s; it is left out", left_out->reasons[i]);
+}
+
+/* What nic= names. Ports that are down are left out while others work. */
 struct nic_list {
     const struct verbs_nic *nics; /* of this host */
     int count;
-    char down[VERBS_RAILS_MOST][TRANSPORT_REASON_MOST];
-    int down_count;
+    struct left_out down;
 };
 
 static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_list *list,
@@ -66,7 +83,7 @@ static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_l
             snprintf(reason, TRANSPORT_REASON_MOST, "nic= names NIC %s twice: name it once", name);
             return STATUS_UNAVAILABLE;
         }
-    if (endpoint->rail_count + list->down_count == VERBS_RAILS_MOST) {
+    if (endpoint->rail_count + list->down.count == VERBS_RAILS_MOST) {
         snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
                  VERBS_RAILS_MOST);
         return STATUS_UNAVAILABLE;
@@ -74,7 +91,7 @@ static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_l
     enum status status = nic_open(endpoint, nic, reason, &down);
     if (!down)
         return status;
-    snprintf(list->down[list->down_count++], TRANSPORT_REASON_MOST, "%s", reason);
+    left_out_add(&list->down, reason);
     return STATUS_OK;
 }
 
@@ -116,17 +133,16 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
         return status;
     if (endpoint->rail_count == 0)
         return STATUS_UNAVAILABLE; /* all are down: `reason` is that of the last */
-    for (int i = 0; i < list.down_count; i++)
-        say("%s; it is left out", list.down[i]);
+    left_out_say(&list.down);
     return STATUS_OK;
 }
 
 /* Fills `order` with the indices of the ports: nearest to this thread's cores first. Among equally
- * near ones the ranks of a host take turns. */
-static void nics_order(const struct verbs_nic *nics, int count, int local_rank, int *order)
+ * near ones, whose `distances` are equal, the ranks of a host take turns. */
+static void nics_order(const struct verbs_nic *nics, int count, int local_rank, int *order,
+                       uint64_t distances[NICS_MOST])
 {
     const char *names[NICS_MOST] = {NULL};
-    uint64_t distances[NICS_MOST];
     int near[NICS_MOST];
     for (int i = 0; i < count; i++)
         names[i] = nics[i].name;
@@ -139,26 +155,33 @@ static void nics_order(const struct verbs_nic *nics, int count, int local_rank, 
     }
 }
 
-/* Tries the ports in turn, the nearest first. Of several reasons that of the first port of the host
- * is told, so that all its ranks say the same, and rather another one than that a port is down. */
+/* Tries the ports in turn, the nearest first, and names those that would have been preferred. If none
+ * works, of several reasons that of the first port of the host is told, so that all its ranks say
+ * the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, char *reason)
 {
     enum status status = STATUS_UNAVAILABLE;
     int told = 2 * count; /* the port that `reason` is of; plus `count` if it is down */
+    struct left_out left_out = {.count = 0};
+    uint64_t distances[NICS_MOST];
     int order[NICS_MOST];
-    nics_order(nics, count, endpoint->base.config.local_rank, order);
+    nics_order(nics, count, endpoint->base.config.local_rank, order, distances);
     for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
         int index = order[i];
         char why[TRANSPORT_REASON_MOST];
         bool down;
         status = nic_open(endpoint, &nics[index], why, &down);
         index += down ? count : 0;
+        if (status == STATUS_UNAVAILABLE)
+            left_out_add(&left_out, why);
         if (status == STATUS_UNAVAILABLE && index < told) {
             snprintf(reason, TRANSPORT_REASON_MOST, "%s", why);
             told = index;
         }
     }
+    if (status == STATUS_OK)
+        left_out_say(&left_out);
     if (status == STATUS_UNAVAILABLE && count > 1) {
         struct text text = text_after(reason, TRANSPORT_REASON_MOST);
         text_add(&text, "; nor can this host's other NIC ports (%d)", count - 1);
@@ -166,29 +189,34 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
     return status;
 }
 
-/* rails=match: all active ports are rails, in the order of the host. */
+/* rails=match: all ports that can be used are rails, in the order of the host. If none can, the
+ * reason is that of the first. */
 static enum status nics_open_all(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                  int count, char *reason)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < count && endpoint->rail_count < VERBS_RAILS_MOST;
-         i++) {
+    struct left_out left_out = {.count = 0};
+    for (int i = 0; i < count && endpoint->rail_count < VERBS_RAILS_MOST; i++) {
+        char why[TRANSPORT_REASON_MOST];
         bool down;
-        status = nic_open(endpoint, &nics[i], reason, &down);
-        if (down)
-            status = STATUS_OK;
+        if (nic_open(endpoint, &nics[i], why, &down) != STATUS_OK)
+            left_out_add(&left_out, why);
     }
-    return endpoint->rail_count > 0 ? status : STATUS_UNAVAILABLE;
+    if (endpoint->rail_count == 0)
+        snprintf(reason, TRANSPORT_REASON_MOST, "%s", left_out.reasons[0]);
+    else
+        left_out_say(&left_out);
+    return endpoint->rail_count > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
 }
 
 /* The rail that is nearest to this rank. */
 static int home_find(const struct verbs_endpoint *endpoint)
 {
     struct verbs_nic nics[VERBS_RAILS_MOST] = {{0}};
+    uint64_t distances[NICS_MOST];
     int order[NICS_MOST];
     for (int i = 0; i < endpoint->rail_count; i++)
         nics[i].name = ibv_get_device_name(endpoint->rails[i].context->device);
-    nics_order(nics, endpoint->rail_count, endpoint->base.config.local_rank, order);
+    nics_order(nics, endpoint->rail_count, endpoint->base.config.local_rank, order, distances);
     return order[0];
 }
 

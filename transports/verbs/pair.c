@@ -9,31 +9,41 @@
 #include <sys/random.h>
 
 #include "base/log.h"
+#include "base/tick.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/queue.h"
 
 #define INLINE_WANTED   256
+#define PAIRS_FEW       64 /* on a rail: each as deep as is fast */
+#define PAIRS_SOME      512
+#define DEPTH_SOME      64
+#define DEPTH_MANY      16
 #define RNR_MILLISECOND 12 /* min_rnr_timer: 0.64 ms */
+#define CONNECT_MOST    3  /* RoCE: a neighbour may answer late when many ask at once */
+
+uint32_t verbs_pair_depth(uint32_t queues)
+{
+    return queues <= PAIRS_FEW ? VERBS_DEPTH : queues <= PAIRS_SOME ? DEPTH_SOME : DEPTH_MANY;
+}
 
 /* The most bytes inline that the device accepts, down to what an offer needs. */
-static struct ibv_qp *pair_try(struct verbs_queue *queue, uint32_t depth, uint32_t *inline_most)
+struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_room *room)
 {
     static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};
-    struct verbs_rail *rail = queue->rail;
     int pieces =
         rail->device.max_sge < VERBS_GATHER_MOST ? rail->device.max_sge : VERBS_GATHER_MOST;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct ibv_qp_init_attr attr = {.send_cq = rail->cq,
                                         .recv_cq = rail->cq,
                                         .srq = rail->srq,
-                                        .cap = {.max_send_wr = depth,
+                                        .cap = {.max_send_wr = room->depth,
                                                 .max_send_sge = (uint32_t)pieces,
                                                 .max_inline_data = sizes[i]},
                                         .qp_type = IBV_QPT_RC};
         struct ibv_qp *qp = ibv_create_qp(rail->pd, &attr);
-        *inline_most = sizes[i];
-        queue->gather_most =
+        room->inline_most = sizes[i];
+        room->gather_most =
             attr.cap.max_send_sge < (uint32_t)pieces ? (int)attr.cap.max_send_sge : pieces;
         if (qp || (errno != EINVAL && errno != ENOMEM && errno != EOPNOTSUPP))
             return qp;
@@ -41,27 +51,48 @@ static struct ibv_qp *pair_try(struct verbs_queue *queue, uint32_t depth, uint32
     return NULL;
 }
 
-static enum status pair_failed(const struct verbs_queue *queue, const char *what, int error)
+static enum status pair_not_created(const struct verbs_queue *queue,
+                                    const struct verbs_pair_room *room, int error)
+{
+    return fail(STATUS_ERROR,
+                "NIC %s cannot create queue pair number %d, of %u requests with %d pieces and %u "
+                "bytes inline (%s): use an algorithm with fewer peers, fewer --channels%s",
+                queue->rail->port.name, queue->rail->endpoint->queue_count + 1, room->depth,
+                room->gather_most, room->inline_most, strerror(error),
+                error == ENOMEM ? ", or raise the limit of locked memory (ulimit -l)" : "");
+}
+
+static enum status pair_failed(const struct verbs_queue *queue, const char *what, int error,
+                               const char *advice)
 {
     const struct verbs_peer *peer = queue->lane->peer;
+    return fail(STATUS_ERROR, "NIC %s cannot %s, for rank %d on %s at its NIC %s (%s)%s",
+                queue->rail->port.name, what, peer->rank, peer->address.host,
+                peer->address.ports[queue->remote_rail].name, strerror(error), advice);
+}
+
+/* The state RTR: the NIC looks for the way to the peer's NIC. */
+static enum status pair_not_connected(const struct verbs_queue *queue, int error)
+{
     const char *advice = "";
     if (error == ETIMEDOUT)
         advice = ": the address of the peer is not found; the two NICs may be on rails that do not "
                  "meet (rails=match)";
     else if (error == EINVAL)
         advice = ": see gid=, pkey=, mtu= and sl=, and cctest info at both ends";
-    return fail(STATUS_ERROR, "NIC %s cannot %s, for rank %d on %s at its NIC %s (%s)%s",
-                queue->rail->port.name, what, peer->rank, peer->address.host,
-                peer->address.ports[queue->remote_rail].name, strerror(error), advice);
+    return pair_failed(queue, "connect a queue pair", error, advice);
 }
 
 enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth)
 {
     struct verbs_rail *rail = queue->rail;
-    queue->qp = pair_try(queue, depth, &queue->inline_most);
+    struct verbs_pair_room room = {.depth = depth};
+    queue->qp = verbs_pair_try(rail, &room);
     if (!queue->qp)
-        return pair_failed(queue, "create a queue pair", errno);
+        return pair_not_created(queue, &room, errno);
     queue->depth = depth;
+    queue->inline_most = room.inline_most;
+    queue->gather_most = room.gather_most;
     queue->work = calloc(depth, sizeof *queue->work);
     queue->arrived = calloc(queue->lane->grants.segments, sizeof *queue->arrived);
     if (!queue->work || !queue->arrived || !verbs_rail_enter(rail, queue))
@@ -77,7 +108,9 @@ enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth)
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
     int error = ibv_modify_qp(queue->qp, &attr,
                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    return error ? pair_failed(queue, "initialize a queue pair", error) : STATUS_OK;
+    return error ? pair_failed(queue, "initialize a queue pair", error,
+                               error == EINVAL ? ": see pkey=" : "")
+                 : STATUS_OK;
 }
 
 enum status verbs_pair_connect(struct verbs_queue *queue)
@@ -90,11 +123,16 @@ enum status verbs_pair_connect(struct verbs_queue *queue)
                                   .min_rnr_timer = RNR_MILLISECOND};
     verbs_port_route(queue->rail, &queue->lane->peer->address.ports[queue->remote_rail],
                      endpoint->settings, &receive);
-    int error = ibv_modify_qp(queue->qp, &receive,
+    int error = ETIMEDOUT;
+    for (int i = 0; error == ETIMEDOUT && i < CONNECT_MOST; i++) {
+        if (i > 0 && !tick_on(endpoint->base.config.tick))
+            return STATUS_INTERRUPTED;
+        error = ibv_modify_qp(queue->qp, &receive,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    }
     if (error)
-        return pair_failed(queue, "connect a queue pair", error);
+        return pair_not_connected(queue, error);
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
                                .timeout = endpoint->patience,
                                .retry_cnt = endpoint->retries,
@@ -104,15 +142,14 @@ enum status verbs_pair_connect(struct verbs_queue *queue)
     error = ibv_modify_qp(queue->qp, &send,
                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-    return error ? pair_failed(queue, "start a queue pair", error) : STATUS_OK;
+    return error ? pair_failed(queue, "start a queue pair", error, "") : STATUS_OK;
 }
 
 enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *attr, int mask)
 {
     const struct verbs_endpoint *endpoint = queue->rail->endpoint;
     const struct transport_setting *settings = endpoint->settings;
-    if (settings[VERBS_MTU].given)
-        attr->path_mtu = (enum ibv_mtu)(IBV_MTU_256 + settings[VERBS_MTU].number);
+    attr->path_mtu = verbs_mtu_asked(settings, attr->path_mtu);
     if (settings[VERBS_SL].given)
         attr->ah_attr.sl = (uint8_t)settings[VERBS_SL].number;
     if (settings[VERBS_TCLASS].given)
@@ -122,7 +159,9 @@ enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *att
     attr->retry_cnt = endpoint->retries;
     attr->rnr_retry = VERBS_RNR_RETRIES;
     int error = ibv_modify_qp(queue->qp, attr, mask);
-    return error ? pair_failed(queue, "connect a queue pair", error) : STATUS_OK;
+    if (error && attr->qp_state == IBV_QPS_RTR)
+        return pair_not_connected(queue, error);
+    return error ? pair_failed(queue, "start a queue pair", error, "") : STATUS_OK;
 }
 
 bool verbs_pair_polls_memory(const struct verbs_queue *queue)

@@ -6,10 +6,24 @@
 
 #include "transports/verbs/verbs.h"
 
+/* Work requests of each queue pair on a rail that has `queues` of them: its memory is this rank's. */
+uint32_t verbs_pair_depth(uint32_t queues);
+
+/* What a queue pair holds. */
+struct verbs_pair_room {
+    uint32_t depth;       /* work requests: as asked */
+    uint32_t inline_most; /* bytes of one: as many as the device accepts, */
+    int gather_most;      /* and pieces */
+};
+
+/* Tries to create a queue pair on rail->cq and rail->srq. NULL: errno says why not. */
+struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_room *room);
+
 /* Creates a queue pair of `depth` work requests on queue->rail, in the state INIT. */
 enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth);
 
-/* Connects it to queue->remote_number: it receives and sends then. */
+/* Connects it to queue->remote_number: it receives and sends then. May block while the address of
+ * the peer is looked up; ticks between attempts. */
 enum status verbs_pair_connect(struct verbs_queue *queue);
 
 /* Does this rank poll the slots that the peer writes over this queue pair (poll=memory), or its

@@ -275,13 +275,15 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
     }
 }
 
-static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc *completion)
+static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc *completion,
+                                   uint64_t now)
 {
     struct verbs_queue *queue = queue_find(rail, completion->qp_num);
     if (completion->status != IBV_WC_SUCCESS)
         return verbs_completion_failed(rail, queue, completion);
     if (!queue)
         return STATUS_OK;
+    queue->last_success = now;
     if (!(completion->wr_id & IS_RECEIVE)) {
         queue_retire(queue, completion->wr_id);
         return STATUS_OK;
@@ -301,10 +303,9 @@ enum status verbs_rail_poll(struct verbs_rail *rail)
         count = ibv_poll_cq(rail->cq, BATCH, completions);
         if (count < 0)
             return verbs_rail_failed(rail, "cannot poll its completion queue", EIO);
+        uint64_t now = count > 0 ? clock_ns() : 0;
         for (int i = 0; status == STATUS_OK && i < count; i++)
-            status = completion_take(rail, &completions[i]);
-        if (status == STATUS_OK && count > 0)
-            rail->last_success = clock_ns();
+            status = completion_take(rail, &completions[i], now);
     }
     return status;
 }

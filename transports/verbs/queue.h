@@ -9,6 +9,16 @@
 /* Requests that data leaves free, so that credits, offers and limits find room. */
 #define VERBS_RESERVE 4
 
+#define VERBS_RECEIVES_LEAST 8192 /* of a shared receive queue, if the device has so many */
+#define VERBS_SENDS_LEAST    4096 /* completions of sends that a completion queue has room for */
+
+/* About the bytes of queues with so many entries: as mlx5 has them, with requests of 256 bytes
+ * inline. */
+static inline size_t verbs_queue_bytes(size_t requests, size_t receives, size_t completions)
+{
+    return 320 * requests + 32 * receives + 64 * completions;
+}
+
 /* What a notification tells the receiver: 2 bits of kind, 30 of a number of bytes. */
 enum verbs_notice {
     VERBS_NO_NOTICE,      /* sent: the first message over a connection of iWARP */

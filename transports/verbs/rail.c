@@ -13,12 +13,15 @@
 #include "base/log.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
+#include "transports/verbs/probe.h"
 #include "transports/verbs/queue.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
 
-#define RECEIVES_LEAST 8192 /* entries of a shared receive queue, if the device has so many */
-#define SENDS_LEAST    4096 /* and as many completions of sends */
+static uint32_t within(uint32_t wanted, int most)
+{
+    return wanted < (uint32_t)most ? wanted : (uint32_t)most;
+}
 
 /* Opening. */
 
@@ -60,27 +63,23 @@ bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
         !verbs_rail_address(rail, endpoint->settings, reason))
         return false;
     rail->pd = ibv_alloc_pd(rail->context);
-    if (!rail->pd)
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 "NIC %s gives no protection domain (%s): look at the driver's messages (dmesg)",
-                 rail->port.name, strerror(errno));
-    return rail->pd != NULL;
+    rail->receives_most = within((uint32_t)rail->device.max_srq_wr, rail->device.max_cqe / 2);
+    if (rail->pd)
+        return verbs_rail_probe(rail, reason);
+    snprintf(reason, TRANSPORT_REASON_MOST,
+             "NIC %s gives no protection domain (%s): look at the driver's messages (dmesg)",
+             rail->port.name, strerror(errno));
+    return false;
 }
 
 /* Queues. */
 
-static uint32_t within(uint32_t wanted, int most)
-{
-    return wanted < (uint32_t)most ? wanted : (uint32_t)most;
-}
-
 /* With room for later calls of connect(). */
-static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives, uint32_t queues)
+static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives, uint32_t sends)
 {
-    uint32_t most = 4 * receives > RECEIVES_LEAST ? 4 * receives : RECEIVES_LEAST;
-    uint32_t sends = 2 * queues * VERBS_DEPTH;
-    most = within(most, rail->device.max_srq_wr);
-    sends = sends > SENDS_LEAST ? sends : SENDS_LEAST;
+    uint32_t most = 4 * receives > VERBS_RECEIVES_LEAST ? 4 * receives : VERBS_RECEIVES_LEAST;
+    most = most < rail->receives_most ? most : rail->receives_most;
+    sends = 2 * sends > VERBS_SENDS_LEAST ? 2 * sends : VERBS_SENDS_LEAST;
     struct ibv_srq_init_attr attr = {.attr = {.max_wr = most, .max_sge = 1}};
     rail->srq = ibv_create_srq(rail->pd, &attr);
     if (!rail->srq)
@@ -101,9 +100,15 @@ static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives
     return rail->receive_mr ? STATUS_OK : log_current()->failure.status;
 }
 
-enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint32_t queues)
+size_t verbs_rail_queue_bytes(const struct verbs_rail *rail)
 {
-    enum status status = rail->cq ? STATUS_OK : rail_create_queues(rail, receives, queues);
+    uint32_t requests = rail->cq ? rail->completions - rail->receives_most : 0;
+    return rail->cq ? verbs_queue_bytes(requests, rail->receives_most, rail->completions_most) : 0;
+}
+
+enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint32_t sends)
+{
+    enum status status = rail->cq ? STATUS_OK : rail_create_queues(rail, receives, sends);
     if (status != STATUS_OK)
         return status;
     if (rail->receives + receives > rail->receives_most)
@@ -123,9 +128,9 @@ void verbs_rail_close(struct verbs_rail *rail)
         ibv_destroy_cq(rail->cq);
     if (rail->receive_mr)
         ibv_dereg_mr(rail->receive_mr);
-    if (rail->pd)
+    if (rail->pd && !rail->is_abandoned)
         ibv_dealloc_pd(rail->pd);
-    if (rail->context)
+    if (rail->context && !rail->is_abandoned)
         ibv_close_device(rail->context);
     free(rail->receive_room);
     free(rail->queues);

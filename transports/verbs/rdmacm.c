@@ -36,6 +36,7 @@
 #include "transports/verbs/gid_table.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/pair.h"
+#include "transports/verbs/peer.h"
 #include "transports/verbs/proof.h"
 #include "transports/verbs/queue.h"
 
@@ -60,6 +61,7 @@ static bool port_address(const struct verbs_port *port, uint16_t number,
 static enum status rail_listen(struct verbs_rail *rail, char *reason)
 {
     struct sockaddr_in address;
+    rail->port.other_count = 0; /* it listens at the first */
     if (!port_address(&rail->port, 0, &address)) {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "NIC %s has no IPv4 address, by which librdmacm finds it (connect=rdmacm): give "
@@ -80,18 +82,26 @@ static enum status rail_listen(struct verbs_rail *rail, char *reason)
     return STATUS_UNAVAILABLE;
 }
 
-static bool cm_is_wanted(const struct verbs_endpoint *endpoint)
+/* A rail that connects by librdmacm only; NULL: there is none. */
+static const struct verbs_rail *iwarp_find(const struct verbs_endpoint *endpoint)
 {
-    const struct transport_setting *connect = &endpoint->settings[VERBS_CONNECT];
-    bool iwarp = false;
     for (int i = 0; i < endpoint->rail_count; i++)
-        iwarp |= endpoint->rails[i].port.iwarp;
-    return connect->given ? connect->number == VERBS_CONNECT_RDMACM : iwarp;
+        if (endpoint->rails[i].port.iwarp)
+            return &endpoint->rails[i];
+    return NULL;
 }
 
 enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
 {
-    if (!cm_is_wanted(endpoint))
+    const struct verbs_rail *iwarp = iwarp_find(endpoint);
+    const struct transport_setting *connect = &endpoint->settings[VERBS_CONNECT];
+    if (iwarp && connect->given && connect->number == VERBS_CONNECT_EXCHANGE) {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s is iWARP, which connects by librdmacm only: leave connect=exchange out",
+                 iwarp->port.name);
+        return STATUS_UNAVAILABLE;
+    }
+    if (!iwarp && !(connect->given && connect->number == VERBS_CONNECT_RDMACM))
         return STATUS_OK;
     const char *why = verbs_library_load_cm();
     if (why) {
@@ -381,10 +391,9 @@ static enum status queues_visit(struct verbs_endpoint *endpoint, const int *peer
     enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
         const struct verbs_peer *peer = &endpoint->peers[peers[i]];
-        for (int lane = 0; lane < peer->lane_count; lane++)
-            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
-                if (status == STATUS_OK)
-                    status = visit(&peer->lanes[lane]->queues[path]);
+        for (struct verbs_queue *queue = NULL;
+             status == STATUS_OK && (queue = verbs_peer_next(peer, queue));)
+            status = visit(queue);
     }
     return status;
 }
@@ -395,10 +404,9 @@ static const struct verbs_queue *queue_missing(const struct verbs_endpoint *endp
 {
     for (int i = 0; i < count; i++) {
         const struct verbs_peer *peer = &endpoint->peers[peers[i]];
-        for (int lane = 0; lane < peer->lane_count; lane++)
-            for (int path = 0; path < peer->lanes[lane]->queue_count; path++)
-                if (!queue_is_at(&peer->lanes[lane]->queues[path], stage))
-                    return &peer->lanes[lane]->queues[path];
+        for (const struct verbs_queue *queue = NULL; (queue = verbs_peer_next(peer, queue));)
+            if (!queue_is_at(queue, stage))
+                return queue;
     }
     return NULL;
 }

@@ -18,6 +18,11 @@
 #include "transports/verbs/block.h"
 #include "transports/verbs/grants.h"
 #include "transports/verbs/port.h"
+#include "transports/verbs/queue.h"
+
+/* Bytes that the queues of a rail take at least. */
+#define QUEUES_LEAST                                                                               \
+    verbs_queue_bytes(VERBS_DEPTH, VERBS_RECEIVES_LEAST, VERBS_RECEIVES_LEAST + VERBS_SENDS_LEAST)
 
 /* Hosts. */
 
@@ -87,6 +92,22 @@ void verbs_refuse_port(const struct verbs_rail *rail, char *reason)
                                                                   : "the subnet manager (opensm)");
 }
 
+void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int error, char *reason)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (error == ENOMEM && limit.rlim_cur != RLIM_INFINITY) {
+        char advice[VERBS_MEMORY_ADVICE_MOST];
+        snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s gives no %s (%s); %s", rail->port.name,
+                 what, strerror(error), verbs_memory_advice(QUEUES_LEAST, advice));
+    } else {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "NIC %s gives no %s (%s), which verbs needs: choose another NIC with nic=, or "
+                 "another transport",
+                 rail->port.name, what, strerror(error));
+    }
+}
+
 #define NAMES_MOST 64
 
 void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason)
@@ -138,19 +159,20 @@ static bool may_lock(size_t bytes)
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
-    struct verbs_grants grants = verbs_grants_choose(endpoint, 1);
+    const struct verbs_demand demands[VERBS_RAILS_MOST] = {{.queues = 1, .firsts = 1}};
+    struct verbs_grants grants = verbs_grants_choose(endpoint, 1, demands);
     size_t buffers = 0;
     for (int i = 0; i < config->region_count && config->copy != COPY_BCOPY; i++) {
         const struct region *region = &config->regions[i];
         buffers += region->bytes > 0 && region->kind->host_reads ? region->bytes : 0;
     }
     size_t rails = (size_t)endpoint->rail_count;
-    size_t bytes = rails * (buffers + verbs_block_bytes(&grants));
+    size_t bytes = rails * (buffers + verbs_block_bytes(&grants) + QUEUES_LEAST);
     if (may_lock(bytes))
         return false;
     char advice[VERBS_MEMORY_ADVICE_MOST];
     snprintf(reason, TRANSPORT_REASON_MOST,
-             "buffers and slots of %zu KiB are to be registered with %d NIC port%s, but %s",
+             "buffers, slots and queues of %zu KiB are to be registered with %d NIC port%s, but %s",
              (bytes + 1023) / 1024, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
              verbs_memory_advice(bytes, advice));
     return true;

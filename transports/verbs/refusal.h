@@ -20,11 +20,14 @@ void verbs_refuse_device(const struct verbs_rail *rail, int error, char *reason)
 /* The port is not active. */
 void verbs_refuse_port(const struct verbs_rail *rail, char *reason);
 
+/* The device creates no queue of a kind that verbs needs: `error`, an errno. */
+void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int error, char *reason);
+
 /* No NIC port is `asked`. The reason lists the ports that there are, and the nearest name. */
 void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason);
 
-/* The limit of locked memory leaves no room for the buffers, once for each rail, and the slots of a
- * peer. False: it leaves room, as far as can be known before ranks connect. */
+/* The limit of locked memory leaves no room for the buffers, once for each rail, for its queues, and
+ * for the slots of a peer. False: it leaves room, as far as can be known before ranks connect. */
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason);
 
 /* The limit of locked memory, and what to do so that `bytes` can be registered. Returns `text`. */

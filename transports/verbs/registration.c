@@ -80,8 +80,10 @@ static int rail_register(struct verbs_rail *rail, struct registration *wanted)
     endpoint->registering_ns += clock_ns() - begin;
     wanted->mr = end ? NULL : registration->mr;
     int error = end ? end : registration->error;
-    if (timed_call_is_abandoned(end))
+    if (timed_call_is_abandoned(end)) {
+        rail->is_abandoned = true;
         return error;
+    }
     if (wanted->dmabuf >= 0)
         close(wanted->dmabuf);
     free(registration);
@@ -290,8 +292,10 @@ void verbs_regions_deregister(struct verbs_rail *rail)
 {
     const struct transport_config *config = &rail->endpoint->base.config;
     for (int i = 0; rail->region_mrs && i < config->region_count; i++)
-        if (rail->region_mrs[i])
+        if (rail->region_mrs[i]) {
             ibv_dereg_mr(rail->region_mrs[i]);
+            tick_on(config->tick);
+        }
     free(rail->region_mrs);
     rail->region_mrs = NULL;
 }

@@ -7,6 +7,7 @@
 #include "transports/verbs/stats.h"
 
 #include "base/clock.h"
+#include "transports/verbs/peer.h"
 
 void verbs_busy_begin(struct verbs_sender *out)
 {
@@ -53,9 +54,9 @@ static void queue_note(struct verbs_queue *queue)
 void verbs_stalls_note(struct verbs_endpoint *endpoint)
 {
     for (int rank = 0; rank < endpoint->base.config.ranks; rank++)
-        for (int lane = 0; lane < endpoint->peers[rank].lane_count; lane++)
-            for (int path = 0; path < endpoint->peers[rank].lanes[lane]->queue_count; path++)
-                queue_note(&endpoint->peers[rank].lanes[lane]->queues[path]);
+        for (struct verbs_queue *queue = NULL;
+             (queue = verbs_peer_next(&endpoint->peers[rank], queue));)
+            queue_note(queue);
 }
 
 /* A request that asked for a completion, and has none since the check() before, is not
@@ -64,9 +65,9 @@ void verbs_idle_report(const struct endpoint *base, struct idle_report *idle)
 {
     const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
     for (int rank = 0; rank < base->config.ranks; rank++)
-        for (int lane = 0; lane < endpoint->peers[rank].lane_count; lane++)
-            for (int path = 0; path < endpoint->peers[rank].lanes[lane]->queue_count; path++)
-                if (endpoint->peers[rank].lanes[lane]->queues[path].stalled && idle->unheard < 0)
-                    idle->unheard = rank;
+        for (const struct verbs_queue *queue = NULL;
+             (queue = verbs_peer_next(&endpoint->peers[rank], queue));)
+            if (queue->stalled && idle->unheard < 0)
+                idle->unheard = rank;
     idle->arrived += endpoint->arrived;
 }

@@ -46,9 +46,10 @@
 #define VERBS_LANES_MOST      4096
 #define VERBS_NAME_MOST       24 /* "mlx5_0:1" */
 #define VERBS_HOST_MOST       64
+#define VERBS_OTHERS_MOST     3  /* addresses of a port beside the first */
 #define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
 #define VERBS_CREDITS         64 /* bytes of the credit line: VERBS_WORDS words */
-#define VERBS_DEPTH           256 /* work requests of a queue pair, if its completion queue has room */
+#define VERBS_DEPTH           256 /* work requests of a queue pair, if there are few and room is enough */
 
 /* The values of the options behind the transport's name, by index in verbs_options[]. */
 enum verbs_option {
@@ -85,6 +86,12 @@ struct verbs_nic {
     int port;
 };
 
+/* A further address of a RoCE port, in another subnet than those in front of it. */
+struct verbs_subnet {
+    unsigned char address[4]; /* IPv4, of a GID */
+    uint8_t prefix;           /* bits of the subnet */
+};
+
 /* A rail as its peers see it. */
 struct verbs_port {
     char name[VERBS_NAME_MOST];
@@ -94,6 +101,9 @@ struct verbs_port {
     uint8_t prefix; /* RoCE: bits of the subnet of the GID's IPv4 address; 0: not known */
     uint16_t lid, pkey;
     union ibv_gid gid;
+    uint8_t gid_kind; /* enum gid_kind + 1; 0: not known */
+    uint8_t other_count;
+    struct verbs_subnet others[VERBS_OTHERS_MOST];
     uint16_t cm_port; /* connect=rdmacm: where it listens; else 0 */
 };
 
@@ -122,9 +132,12 @@ struct verbs_rail {
     struct ibv_context *context;
     struct ibv_device_attr device;
     struct ibv_port_attr attr;
-    bool is_down; /* the port is there, but not active */
+    bool is_down;      /* the port is there, but not active */
+    bool is_abandoned; /* a thread hangs in a registration, with the device and domain */
     uint8_t port_number;
     uint8_t gid_index;
+    uint8_t other_indices[VERBS_OTHERS_MOST]; /* of the GIDs of port.others */
+    bool other_used[VERBS_OTHERS_MOST];       /* by a queue pair */
     uint16_t pkey_index;
     struct verbs_port port;
     struct ibv_pd *pd;
@@ -132,15 +145,14 @@ struct verbs_rail {
     struct ibv_srq *srq;
     struct rdma_cm_id *listener; /* connect=rdmacm; NULL: it does not listen (any more) */
     uint32_t receives;           /* entries that are posted, or whose completion is not taken */
-    uint32_t receives_most;
-    uint32_t *receive_room; /* iWARP: 4 bytes for each entry, where a SEND lands */
+    uint32_t receives_most;      /* of the receive queue; before it is created, that it may have */
+    uint32_t *receive_room;      /* iWARP: 4 bytes for each entry, where a SEND lands */
     struct ibv_mr *receive_mr;
     struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
     uint32_t completions, completions_most; /* promised to queues, and of the CQ */
     struct verbs_queue **queues;            /* hash table by the number of the queue pair */
     uint32_t queues_mask, queue_count;      /* the mask is its size - 1 */
     uint64_t bytes;                         /* payload sent */
-    uint64_t last_success;                  /* ns: when a completion was last good; 0: never */
 };
 
 /* What becomes of a work request when it is complete. */
@@ -163,7 +175,8 @@ struct verbs_queue {
     struct verbs_work *work;  /* ring of `depth` */
     uint32_t *arrived;        /* receiver: ring of the lengths of segments that have arrived */
     uint32_t arrived_first, arrived_last;
-    uint64_t seen_retired;    /* at the last check() */
+    uint64_t seen_retired; /* at the last check() */
+    uint64_t last_success; /* ns: when a completion was last good; 0: never */
     bool stalled;          /* requests are outstanding and none completed since */
     bool broken;           /* its first error has been told */
     bool flushed;          /* requests were flushed, and no cause is known yet */
@@ -312,9 +325,10 @@ struct verbs_endpoint {
     struct verbs_arena *arenas;
     enum verbs_gdr gdr; /* of the regions that no CPU reads; AUTO: there is none */
     uint64_t segments_arrived;
-    uint64_t *flushed;         /* by region: segments_arrived when it was flushed last */
-    uint8_t patience, retries; /* of a queue pair: it tries so often, for 4.096 us * 2^patience */
-    struct channel **active;   /* channels with transfers posted; room for all */
+    uint64_t *flushed;       /* by region: segments_arrived when it was flushed last */
+    uint8_t patience;        /* of a queue pair: it waits 4.096 us * 2^patience for an answer, */
+    uint8_t retries;         /* and sends again so often */
+    struct channel **active; /* channels with transfers posted; room for all */
     int active_count, channel_count;
     uint64_t arrived; /* bytes */
     uint64_t registering_ns, connecting_ns;

@@ -260,9 +260,9 @@ bool verbs_offer_take(struct verbs_sender *out, const struct transfer *transfer,
     const struct verbs_offer *offer = &out->offer;
     size_t left = transfer->length - transfer->issued;
     bool whole = offer->times == 0 && transfer->issued == 0;
-    if (!whole && (offer->times == 0 || offer->run == 0 || offer->run > left ||
-                   offer->times > left / offer->run ||
-                   offer->times > VERBS_LIMIT_MOST / offer->run)) {
+    if (!whole &&
+        (offer->times == 0 || offer->run == 0 || offer->run > left ||
+         offer->times > left / offer->run || offer->times > VERBS_LIMIT_MOST / offer->run)) {
         *status = offer_invalid(out);
         return false;
     }
