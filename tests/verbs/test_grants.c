@@ -72,9 +72,9 @@ static void test_manual(void **state)
 {
     (void)state;
     struct verbs_grants few = grants_of(2, 1, 0, 0), many = grants_of(4095, 1, 0, 0);
-    assert_int_equal(few.slots, 8);
-    assert_int_equal(few.slot_bytes, 32 * KIB);
-    assert_int_equal(verbs_block_bytes(&few) / KIB, 515);
+    assert_int_equal(few.slots, 32);
+    assert_int_equal(few.slot_bytes, 16 * KIB);
+    assert_int_equal(verbs_block_bytes(&few) / KIB, 1030);
     assert_int_equal(many.slots, 2);
     assert_int_equal(many.slot_bytes, 4 * KIB);
     assert_int_equal((verbs_block_bytes(&many) + KIB / 2) / KIB, 17);
