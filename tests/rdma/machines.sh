@@ -122,6 +122,18 @@ machine_on() { # machine_on I COMMAND...
     "${as[@]}" "${@:2}"
 }
 
+# machine_run I COMMAND...: run(), on machine I.
+machine_run() {
+    local as
+    machine_as "$1"
+    run "${as[@]}" "${@:2}"
+}
+
+# gid_gone I DEVICE: its IPv4 address has gone from the table of GIDs, which the kernel changes a moment after the address.
+gid_gone() {
+    ! machine_on "$1" cat "/sys/class/infiniband/$2/ports/1/gids/1" 2>/dev/null | grep -q ':ffff:'
+}
+
 host_as() { machine_as "$1"; } # hosts.sh's, for `meet`
 
 machines_down() {

@@ -26,7 +26,7 @@ for collective in allreduce alltoall; do
     done
 done
 run "${as[@]}" "$CCTEST" barrier -x verbs:nic=siw0:connect=exchange --np 2
-check "connect=exchange fails" test "$status" -gt 0
+check_status 1 "connect=exchange fails"
 check_says 'NIC siw0:1 cannot (connect|start|initialize) a queue pair' "$err"
 
 # ---- on two ----

@@ -13,16 +13,9 @@ small=(allreduce -b 8 -e 4K -f 512 -n 1 -w 0 -c 1)
 export RUN_LIMIT=120
 hosts_patience=60
 
-# on_machine COMMAND...: run(), on machine 2.
-on_machine() {
-    local as
-    machine_as 2
-    run "${as[@]}" "$@"
-}
-
 # refused REGEX WORD...: `cctest WORD...` there is refused, with this sentence.
 refused() {
-    on_machine "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 --timeout 60 "${@:2}"
+    machine_run 2 "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 --timeout 60 "${@:2}"
     check_status 77
     check_says "$1"
     check "one sentence: $(cat "$err")" test "$(grep -c 'cctest: ' "$err")" = 1
@@ -30,7 +23,7 @@ refused() {
 
 # on_root COMMAND...: prepares machine 2.
 on_root() {
-    on_machine "$@"
+    machine_run 2 "$@"
     check_status 0 "$*"
 }
 
@@ -50,7 +43,7 @@ for wrapper in "setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock" "setpriv 
     refused "the limit of locked memory is 64 KiB: raise it to [0-9]+ KiB or more \(ulimit -l .*limits.conf" -x verbs:nic=rxe0
 done
 wrapper=(sh -c 'ulimit -l 64; exec "$@"' limited)
-on_machine "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe0
+machine_run 2 "${wrapper[@]}" "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe0
 check_status 0 "root has no limit"
 
 # ---- a library, and its provider ----
@@ -92,7 +85,7 @@ check_says '^# 4 pairs of ranks run over tcp, such as ranks 0 \(h1\) and 1 \(h2\
 check_json "$hosts_json" 'd["status"] == "ok"' '[f["pairs"] for f in d["fallbacks"]] == [4]' \
     '(d["fallbacks"][0]["preferred"], d["fallbacks"][0]["taken"], d["fallbacks"][0]["cause"]) == ("verbs", "tcp", "refused")' \
     '{l["transport"] for l in d["links"]} == {"shm", "tcp"}'
-on_machine "$CCTEST" "${small[@]}" --np 2
+machine_run 2 "$CCTEST" "${small[@]}" --np 2
 check_status 0
 check_silent "run over" "$out"
 on_root mv /dev/away /dev/infiniband
@@ -103,10 +96,11 @@ on_root ip link set eth1 mtu 1500
 meet "1 2" "${small[@]}" -x verbs:nic=rxe1,tcp
 check_says '^# ranks 0 \(h1\) and 1 \(h2\) run over tcp, because verbs does not connect them: NIC rxe1:1 of this rank has MTU 4096, and NIC rxe1:1 of the other, on h2, has MTU 1024: ' "$scratch/0.out"
 on_root sh -c 'ip link set eth1 mtu 4200; ip addr flush dev eth1'
+check "GID 1 goes" await 5 gid_gone 2 rxe1
 refused "NIC rxe1:1.* no GID of RoCE v2" -x verbs:nic=rxe1
 on_root ip link set eth1 down
 refused "NIC rxe1:1: state DOWN, .*ip link set eth1 up" -x verbs:nic=rxe1
-on_machine "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe1+rxe0 --timeout 60
+machine_run 2 "$CCTEST" "${small[@]}" --np 2 -x verbs:nic=rxe1+rxe0 --timeout 60
 check_status 0 "the other NIC works"
 check_says "rank 0: NIC rxe1:1: state DOWN, .*; it is left out"
 
