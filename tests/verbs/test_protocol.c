@@ -205,6 +205,7 @@ static void fails_late(struct rank *me)
     struct verbs_queue *queue = &lane_of(me)->queues[0];
     const struct ibv_wc wc = {.status = IBV_WC_RETRY_EXC_ERR, .vendor_err = 0x81};
     rank_try(me, !me->number);
+    require(me, me->number == 0 || queue->last_success > 0);
     queue->last_success = clock_ns() - 6000000000u;
     require(me, verbs_completion_failed(queue->rail, queue, &wc) != STATUS_OK);
     const char *text = me->log.failure.text;
