@@ -57,7 +57,7 @@ struct strict_pd {
 };
 
 /* Bytes of a region. */
-struct late_range {
+struct byte_range {
     uint64_t at, bytes;
 };
 
@@ -74,10 +74,10 @@ struct strict_mr {
     uint64_t iova;
     char *data; /* where iova lies here */
     int access;
-    int users;   /* requests that name it and are not complete */
-    bool mapped; /* from a descriptor: device memory */
-    char *late;  /* flush=1: what is written goes here first; else NULL */
-    struct late_range *ranges;
+    int users;    /* requests that name it and are not complete */
+    bool mapped;  /* from a descriptor: device memory */
+    char *unseen; /* flush=1: what is written goes here first; else NULL */
+    struct byte_range *ranges;
     size_t range_count, range_room; /* that were delivered, and are not flushed */
     char race;                      /* what was done to it is known to whoever deregisters it */
 };

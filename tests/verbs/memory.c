@@ -134,7 +134,7 @@ static struct ibv_mr *mapped_make(struct ibv_pd *pd, uint64_t offset, size_t len
     struct strict_mr *region = (struct strict_mr *)made;
     if (region) {
         region->mapped = true;
-        region->late = fabric.config.flush ? fabric_allocate(length) : NULL;
+        region->unseen = fabric.config.flush ? fabric_allocate(length) : NULL;
     }
     fabric_leave();
     if (!made)
@@ -213,7 +213,7 @@ int ibv_dereg_mr(struct ibv_mr *base)
     size_t lead = lead_of(region->data);
     if (region->mapped)
         munmap(region->data - lead, base->length + lead);
-    free(region->late);
+    free(region->unseen);
     free(region->ranges);
     race_acquire(&region->race);
     fabric.regions[base->handle] = NULL;
@@ -253,8 +253,8 @@ char *memory_reach(const struct ibv_pd *pd, uint32_t key, bool remote, uint64_t 
     if (*why)
         return NULL;
     *result = region;
-    bool late = region->late && remote && access & IBV_ACCESS_REMOTE_WRITE;
-    return (late ? region->late : region->data) + (address - region->iova);
+    bool unseen = region->unseen && remote && access & IBV_ACCESS_REMOTE_WRITE;
+    return (unseen ? region->unseen : region->data) + (address - region->iova);
 }
 
 /* Device memory. */
@@ -262,15 +262,15 @@ char *memory_reach(const struct ibv_pd *pd, uint32_t key, bool remote, uint64_t 
 void memory_delivered(uint32_t key, uint64_t address, uint64_t length)
 {
     struct strict_mr *region = memory_of(key);
-    if (!region || !region->late || length == 0)
+    if (!region || !region->unseen || length == 0)
         return;
     if (region->range_count == region->range_room) {
         region->range_room = region->range_room ? 2 * region->range_room : 64;
-        region->ranges = realloc(region->ranges, region->range_room * sizeof(struct late_range));
+        region->ranges = realloc(region->ranges, region->range_room * sizeof(struct byte_range));
         if (!region->ranges)
             abort();
     }
-    region->ranges[region->range_count++] = (struct late_range){address - region->iova, length};
+    region->ranges[region->range_count++] = (struct byte_range){address - region->iova, length};
 }
 
 void provider_flush(const void *base, size_t bytes)
@@ -279,10 +279,10 @@ void provider_flush(const void *base, size_t bytes)
     uint64_t begin = (uintptr_t)base;
     for (uint32_t i = 0; i < fabric.region_count; i++) {
         struct strict_mr *region = fabric.regions[i];
-        if (!region || !region->late || region->iova < begin || region->iova >= begin + bytes)
+        if (!region || !region->unseen || region->iova < begin || region->iova >= begin + bytes)
             continue;
         for (size_t r = 0; r < region->range_count; r++)
-            memcpy(region->data + region->ranges[r].at, region->late + region->ranges[r].at,
+            memcpy(region->data + region->ranges[r].at, region->unseen + region->ranges[r].at,
                    region->ranges[r].bytes);
         region->range_count = 0;
     }

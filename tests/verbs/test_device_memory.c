@@ -296,12 +296,16 @@ static void test_second_region(void **state)
 /* Rank 1 fails with `says`; rank 0 has nothing to say. */
 static void fail_alone(struct rank *me, struct delivery *delivery, const char *says)
 {
+    const struct transport *transport = me->endpoint->transport;
     _Atomic size_t *over = &me->world->shared[0];
     enum status status = STATUS_OK;
+    for (int sends = 0; sends < 2; sends++)
+        require(me, transport->eager_most(
+                        transport->channel(me->endpoint, !me->number, 0, sends)) == 0);
     if (delivery->transfer.length > 0)
         rank_post(me, !me->number, 0, &delivery->transfer);
     while (!*over && status == STATUS_OK && clock_seconds() < me->deadline) {
-        status = me->endpoint->transport->progress(me->endpoint);
+        status = transport->progress(me->endpoint);
         sched_yield();
     }
     if (me->number == 1) {
