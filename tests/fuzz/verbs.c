@@ -144,6 +144,9 @@ void fuzz_seeds(void)
     require(verbs_address_decode(blob, verbs_address_encode(&address, blob), &address));
     seed("address", ADDRESS, 0, blob, verbs_address_encode(&address, blob));
     seed("address-infiniband", ADDRESS, INFINIBAND, blob, verbs_address_encode(&address, blob));
+    address.ports[0].other_count = 1;
+    address.ports[0].others[0] = (struct verbs_subnet){.address = {10, 1, 0, 1}, .prefix = 16};
+    seed("address-subnets", ADDRESS, 0, blob, verbs_address_encode(&address, blob));
     address.ports[0].mtu = IBV_MTU_4096;
     seed("address-mtu", ADDRESS, MTU_GIVEN, blob, verbs_address_encode(&address, blob));
     address.ports[1].gid.raw[14] = 7;
