@@ -26,8 +26,8 @@ for collective in allreduce alltoall; do
     done
 done
 run "${as[@]}" "$CCTEST" barrier -x verbs:nic=siw0:connect=exchange --np 2
-check_status 1 "connect=exchange fails"
-check_says 'NIC siw0:1 cannot (connect|start|initialize) a queue pair' "$err"
+check_status 77 "connect=exchange is refused"
+check_says 'NIC siw0:1 is iWARP, which connects by librdmacm only: leave connect=exchange out' "$err"
 
 # ---- on two ----
 
