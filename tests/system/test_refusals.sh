@@ -49,8 +49,10 @@ for settings in devices=0 down=0 fail=open:1+open:2; do
     check_json "$scratch/json" 'd["fallbacks"] == []' '[l["transport"] for l in d["links"]] == ["shm"]'
 done
 
-# So it is with one that the ranks would have preferred, and with rails=match.
+# -v names one that is as near as that which is taken; rails=match names all.
 over devices=2,down=0 0 -x verbs
+check_silent "left out"
+over devices=2,down=0 0 -x verbs -v
 check_says "^cctest: rank [0-3]: NIC strict0:1: state DOWN: .*; it is left out"
 check_json "$scratch/json" 'all(r["nics"] == ["strict1:1"] for r in d["ranks"])'
 over devices=3,down=1 0 -x verbs:rails=match

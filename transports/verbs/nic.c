@@ -59,10 +59,15 @@ static void left_out_add(struct left_out *left_out, const char *reason)
         snprintf(left_out->reasons[left_out->count++], TRANSPORT_REASON_MOST, "%s", reason);
 }
 
-static void left_out_say(const struct left_out *left_out)
+static void left_out_say(const char *reason, int verbose)
+{
+    say_verbose(verbose, "%s; it is left out", reason);
+}
+
+static void left_out_say_all(const struct left_out *left_out)
 {
     for (int i = 0; i < left_out->count; i++)
-        say("%s; it is left out", left_out->reasons[i]);
+        left_out_say(left_out->reasons[i], 0);
 }
 
 /* What nic= names. Ports that are down are left out while others work. */
@@ -133,7 +138,7 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
         return status;
     if (endpoint->rail_count == 0)
         return STATUS_UNAVAILABLE; /* all are down: `reason` is that of the last */
-    left_out_say(&list.down);
+    left_out_say_all(&list.down);
     return STATUS_OK;
 }
 
@@ -155,8 +160,9 @@ static void nics_order(const struct verbs_nic *nics, int count, int local_rank, 
     }
 }
 
-/* Tries the ports in turn, the nearest first, and names those that would have been preferred. If none
- * works, of several reasons that of the first port of the host is told, so that all its ranks say
+/* Tries the ports in turn, the nearest first. Names those that are nearer than the one it takes; with
+ * -v also those that are as near, such as the second port of a card, without a cable. If none works,
+ * of several reasons that of the first port of the host is told, so that all its ranks say
  * the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, char *reason)
@@ -165,7 +171,7 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
     int told = 2 * count; /* the port that `reason` is of; plus `count` if it is down */
     struct left_out left_out = {.count = 0};
     uint64_t distances[NICS_MOST];
-    int order[NICS_MOST];
+    int order[NICS_MOST], taken = 0;
     nics_order(nics, count, endpoint->base.config.local_rank, order, distances);
     for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
         int index = order[i];
@@ -173,6 +179,7 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
         bool down;
         status = nic_open(endpoint, &nics[index], why, &down);
         index += down ? count : 0;
+        taken = i;
         if (status == STATUS_UNAVAILABLE)
             left_out_add(&left_out, why);
         if (status == STATUS_UNAVAILABLE && index < told) {
@@ -180,8 +187,10 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
             told = index;
         }
     }
-    if (status == STATUS_OK)
-        left_out_say(&left_out);
+    for (int i = 0; status == STATUS_OK && i < taken; i++) {
+        bool nearer = distances[order[i]] < distances[order[taken]];
+        left_out_say(left_out.reasons[i], nearer ? 0 : 1);
+    }
     if (status == STATUS_UNAVAILABLE && count > 1) {
         struct text text = text_after(reason, TRANSPORT_REASON_MOST);
         text_add(&text, "; nor can this host's other NIC ports (%d)", count - 1);
@@ -204,7 +213,7 @@ static enum status nics_open_all(struct verbs_endpoint *endpoint, const struct v
     if (endpoint->rail_count == 0)
         snprintf(reason, TRANSPORT_REASON_MOST, "%s", left_out.reasons[0]);
     else
-        left_out_say(&left_out);
+        left_out_say_all(&left_out);
     return endpoint->rail_count > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
 }
 
