@@ -1,6 +1,6 @@
 /*
- * test_gdr_facts.c - how a NIC reaches GPU memory, what is missing for a better way, and bridges that
- * redirect, as made-up files say it.
+ * test_gdr_facts.c - how a NIC reaches GPU memory, what is missing for a better way, and bridges
+ * that redirect, as made-up files say it.
  */
 #include "tree.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_gdr.c - how a rank's NICs reach memory that no CPU reads: the way that is chosen on each kind
- * of node, each way that is asked for, and each sentence that refuses one.
+ * test_gdr.c - how a rank's NICs reach memory that no CPU reads: the way that is chosen on each
+ * kind of node, each way that is asked for, and each sentence that refuses one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
