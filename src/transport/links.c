@@ -66,9 +66,8 @@ static enum status link_check_memory(struct link *link, char *reason)
     const struct transport_config *config = &link->endpoint->config;
     for (int i = 0; i < config->region_count; i++) {
         const struct region *region = &config->regions[i];
-        if (region->bytes == 0 || endpoint_reaches(link->endpoint, region->kind))
+        if (region->bytes == 0 || endpoint_reaches(link->endpoint, region->kind, reason))
             continue;
-        snprintf(reason, TRANSPORT_REASON_MOST, "it does not reach %s memory", region->kind->name);
         link->transport->close(link->endpoint);
         link->endpoint = NULL;
         return STATUS_UNAVAILABLE;

@@ -7,6 +7,7 @@
  */
 #include "transport/transport.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +33,13 @@ const struct transport *transport_find(const char *name)
     return NULL;
 }
 
-bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind)
+bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind, char *reason)
 {
-    return endpoint->transport->reaches ? endpoint->transport->reaches(endpoint, kind)
-                                        : kind->host_reads;
+    if (endpoint->transport->reaches)
+        return endpoint->transport->reaches(endpoint, kind, reason);
+    if (!kind->host_reads)
+        snprintf(reason, TRANSPORT_REASON_MOST, "it does not reach %s memory", kind->name);
+    return kind->host_reads;
 }
 
 static bool piece_lies_in(const struct piece *piece, const struct region *region)

@@ -193,8 +193,9 @@ struct transport {
 
     /* May transfers name memory of this kind, of which the endpoint has regions? All those of one
      * kind are alike. A TRANSFER_RECV_REDUCE may name only memory that a CPU reads: to combine in
-     * other memory is its engine's business. NULL: memory that a CPU reads. */
-    bool (*reaches)(const struct endpoint *endpoint, const struct memory_kind *kind);
+     * other memory is its engine's business. False: writes why into `reason`
+     * (TRANSPORT_REASON_MOST bytes; one clause). NULL: memory that a CPU reads. */
+    bool (*reaches)(const struct endpoint *endpoint, const struct memory_kind *kind, char *reason);
 
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
     size_t (*address)(struct endpoint *endpoint, void *blob);
@@ -270,7 +271,8 @@ struct transport {
 };
 
 /* transport->reaches(), or its default. */
-bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind);
+bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind,
+                      char *reason);
 
 #define TRANSPORT_ADDRESS_MOST 640
 #define TRANSPORT_REASON_MOST  512

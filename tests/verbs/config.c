@@ -34,6 +34,7 @@ static const struct setting {
     {"hold", AT(hold), 20, 0, 1000000, NULL},
     {"sges", AT(sges), 6, 1, 32, NULL},
     {"inline", AT(inline_most), 256, 0, 4096, NULL},
+    {"excess", AT(excess), 0, 0, 2, NULL},
     {"sends", AT(sends), 4096, 1, 1 << 20, NULL},
     {"receives", AT(receives), 32768, 1, 1 << 20, NULL},
     {"srqs", AT(srqs), 1, 0, 1, NULL},

@@ -16,11 +16,13 @@ struct fault {
     uint64_t at;
 };
 
+enum excess { EXCESS_REFUSED, EXCESS_SILENT, EXCESS_LESS };
+
 struct provider_config {
     long seed, order, overlap, iwarp;
     long hosts, devices, ports, subnets, roce, mtu, down;
     long delay, hold; /* us */
-    long sges, inline_most, sends, receives, srqs, entries;
+    long sges, inline_most, excess, sends, receives, srqs, entries;
     long stall;    /* ms */
     long memlock;  /* KiB */
     long patience; /* ms */

@@ -42,10 +42,15 @@ static const char *pair_init_wrong(const struct ibv_pd *pd, const struct ibv_qp_
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     fabric_enter();
-    int error = fails_now(COUNT_CREATE_QP);
+    int error = fails_now(COUNT_CREATE_QP), before = errno;
     const char *wrong = pair_init_wrong(pd, init);
     /* No function tells the most inline bytes, so that programs try. */
-    if (wrong || init->cap.max_inline_data > fabric.config.inline_most)
+    bool excess = init->cap.max_inline_data > fabric.config.inline_most;
+    if (excess && fabric.config.excess == EXCESS_LESS)
+        init->cap.max_inline_data = (uint32_t)fabric.config.inline_most;
+    else if (excess)
+        error = EINVAL;
+    if (wrong)
         error = EINVAL;
     if (wrong)
         violation("ibv_create_qp(): %s", wrong);
@@ -83,7 +88,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
         wire_start();
     }
     fabric_leave();
-    errno = error;
+    errno = excess && fabric.config.excess == EXCESS_SILENT ? before : error;
     return pair ? &pair->base : NULL;
 }
 

@@ -33,6 +33,9 @@
  *                   limits: scatter/gather entries (6), inline bytes (256), requests of a queue
  *                   pair (4096), of a shared receive queue (32768), entries of a completion queue
  *                   (65536)
+ *   excess=0|1|2
+ *                   more inline bytes are refused (0), that without setting errno (1), or fewer
+ *                   are given (2)
  *   srqs=0|1        there are shared receive queues (1)
  *   stall=MS        to register memory takes so long (0)
  *   memlock=KIB     that each context may register (0: no limit)

@@ -239,7 +239,7 @@ static void close_while_registering(void)
     struct log log;
     log_init(&log, 0, 0);
     log_attach(&log);
-    provider_configure("stall=200");
+    provider_configure("stall=2000");
     if (transport_verbs.open(&config, &endpoint, reason) != STATUS_OK)
         _exit(1);
     struct verbs_rail *rail = &((struct verbs_endpoint *)(void *)endpoint)->rails[0];

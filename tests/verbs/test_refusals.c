@@ -116,6 +116,16 @@ static void queues(void **state)
     assert_refused(&attempt, NULL,
                    "NIC strict0:1 gives no RC queue pair with a shared receive queue and 80 bytes "
                    "inline (Invalid argument), which verbs needs");
+    provider_configure("inline=48,excess=2");
+    assert_refused(&attempt, NULL, "80 bytes inline (Invalid argument), which verbs needs");
+    errno = ENOENT;
+    provider_configure("inline=48,excess=1");
+    assert_refused(&attempt, NULL, "80 bytes inline (Invalid argument), which verbs needs");
+    errno = ENOENT;
+    provider_configure("inline=96,excess=1");
+    assert_opened(&attempt, NULL, "strict0:1");
+    provider_configure("inline=96,excess=2");
+    assert_opened(&attempt, NULL, "strict0:1");
     provider_configure("fail=create_cq:1");
     assert_refused(&attempt, NULL, "NIC strict0:1 gives no completion queue (Cannot allocate");
     provider_configure("fail=create_qp:1+create_qp:2+create_qp:3+create_qp:4");

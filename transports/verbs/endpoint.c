@@ -440,8 +440,8 @@ static void arenas_free(struct verbs_endpoint *endpoint)
     }
 }
 
-/* Memory that a thread still registers stays with it. To free takes long where there is much: it
- * ticks, and goes on even if the job has ended. */
+/* The device and domain on which a thread still registers memory stay open. To free takes long where
+ * there is much: it ticks, and goes on even if the job has ended. */
 static void verbs_close(struct endpoint *base)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;

@@ -93,7 +93,8 @@ static bool rail_is_intact(const struct verbs_rail *rail)
     __be16 key = 0;
     const struct verbs_port *port = &rail->port;
     if (ibv_query_port(rail->context, rail->port_number, &attr) != 0 || attr.lid != port->lid ||
-        !gid_is_intact(rail, rail->gid_index, port->gid.raw, sizeof port->gid.raw))
+        (!port->iwarp &&
+         !gid_is_intact(rail, rail->gid_index, port->gid.raw, sizeof port->gid.raw)))
         return false;
     for (int i = 0; i < port->other_count; i++)
         if (rail->other_used[i] &&

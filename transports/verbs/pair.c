@@ -27,12 +27,14 @@ uint32_t verbs_pair_depth(uint32_t queues)
     return queues <= PAIRS_FEW ? VERBS_DEPTH : queues <= PAIRS_SOME ? DEPTH_SOME : DEPTH_MANY;
 }
 
-/* The most bytes inline that the device accepts, down to what an offer needs. */
+/* The most bytes inline that the device accepts, down to what an offer needs. Some drivers (bnxt_re)
+ * refuse more without setting errno; some (hfi1, pvrdma) give less than was asked for. */
 struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_room *room)
 {
     static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};
     int pieces =
         rail->device.max_sge < VERBS_GATHER_MOST ? rail->device.max_sge : VERBS_GATHER_MOST;
+    int error = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct ibv_qp_init_attr attr = {.send_cq = rail->cq,
                                         .recv_cq = rail->cq,
@@ -41,13 +43,19 @@ struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_r
                                                 .max_send_sge = (uint32_t)pieces,
                                                 .max_inline_data = sizes[i]},
                                         .qp_type = IBV_QPT_RC};
+        errno = 0;
         struct ibv_qp *qp = ibv_create_qp(rail->pd, &attr);
-        room->inline_most = sizes[i];
+        error = errno;
+        room->inline_most =
+            attr.cap.max_inline_data < sizes[i] ? attr.cap.max_inline_data : sizes[i];
         room->gather_most =
             attr.cap.max_send_sge < (uint32_t)pieces ? (int)attr.cap.max_send_sge : pieces;
-        if (qp || (errno != EINVAL && errno != ENOMEM && errno != EOPNOTSUPP))
+        if (qp && room->inline_most >= VERBS_OFFER_BYTES)
             return qp;
+        if (qp)
+            ibv_destroy_qp(qp);
     }
+    errno = error ? error : EINVAL;
     return NULL;
 }
 

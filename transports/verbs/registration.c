@@ -238,15 +238,23 @@ enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason)
     }
     if (!region)
         return STATUS_OK;
+    if (way == VERBS_GDR_STAGED)
+        snprintf(endpoint->reason, sizeof endpoint->reason, "%s",
+                 asked->given ? "gdr=staged leaves it out" : why);
     endpoint->gdr = way;
     say_verbose(config->rank == 0 ? 1 : 2, "verbs: NICs reach %s memory: %s", region->kind->name,
                 gdr_names[way]);
     return STATUS_OK;
 }
 
-bool verbs_reaches(const struct endpoint *base, const struct memory_kind *kind)
+bool verbs_reaches(const struct endpoint *base, const struct memory_kind *kind, char *reason)
 {
-    return kind->host_reads || verbs_is_direct((const struct verbs_endpoint *)base);
+    const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
+    bool reaches = kind->host_reads || verbs_is_direct(endpoint);
+    if (!reaches)
+        snprintf(reason, TRANSPORT_REASON_MOST, "it does not reach %s memory: %.400s", kind->name,
+                 endpoint->reason);
+    return reaches;
 }
 
 /* All regions. */

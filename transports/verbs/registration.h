@@ -14,7 +14,7 @@ bool verbs_imports_dmabuf(struct ibv_pd *pd);
  * the option asks for: `reason` (TRANSPORT_REASON_MOST bytes). */
 enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason);
 
-bool verbs_reaches(const struct endpoint *base, const struct memory_kind *kind);
+bool verbs_reaches(const struct endpoint *base, const struct memory_kind *kind, char *reason);
 
 /* Has this rank memory that no CPU reads and its NICs reach? */
 static inline bool verbs_is_direct(const struct verbs_endpoint *endpoint)
