@@ -56,8 +56,12 @@ over devices=2,down=0 0 -x verbs -v
 check_says "^cctest: rank [0-3]: NIC strict0:1: state DOWN: .*; it is left out"
 check_json "$scratch/json" 'all(r["nics"] == ["strict1:1"] for r in d["ranks"])'
 over devices=3,down=1 0 -x verbs:rails=match
-check_says "^cctest: rank 3: NIC strict1:1: state DOWN: .*; it is left out"
+check_says "^cctest: rank 0: NIC strict1:1: state DOWN: .*; it is left out"
 check_json "$scratch/json" 'all(r["nics"] == ["strict0:1", "strict2:1"] for r in d["ranks"])'
+
+# Slots that would not fit are refused, before the kernel kills a rank.
+over devices=1 2 -x verbs --slots 4096 --slot-size 64M
+check_says "4096 slots of 67108864 bytes for each lane, .* MiB on a rank \(verbs\), .*: give fewer --slots"
 
 # A NIC without what the transport needs is passed over.
 over srqs=0 0 -x auto
@@ -65,7 +69,7 @@ refused srqs=0 "NIC strict0:1 gives no shared receive queue \(Operation not supp
 
 # A port that is down is left out of those that are named.
 over devices=2,down=0 0 -x verbs:nic=strict0+strict1
-check_says "^cctest: rank 3: NIC strict0:1: state DOWN: .*; it is left out"
+check_says "^cctest: rank 0: NIC strict0:1: state DOWN: .*; it is left out"
 check_json "$scratch/json" 'd["options"]["transport"] == ["verbs:nic=strict0+strict1"]' \
     'all(r["nics"] == ["strict1:1"] for r in d["ranks"])'
 check_says "transport verbs:nic=strict0\+strict1;" "$out"

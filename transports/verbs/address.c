@@ -439,8 +439,11 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
         snprintf(there, sizeof there, "GID %s/%d", gid_text(port->gid.raw, gid[1], sizeof gid[1]),
                  port->prefix);
         return differ(mine, here, port, host, there,
-                      "the subnets differ; if rails do not meet, use rails=match; if a router "
-                      "joins them, say so with gid=INDEX",
+                      settings[VERBS_RAILS].given && settings[VERBS_RAILS].number
+                          ? "the subnets differ; rails=match takes the NICs of all hosts in their "
+                            "order: name them in the same one with nic="
+                          : "the subnets differ; if rails do not meet, use rails=match; if a "
+                            "router joins them, say so with gid=INDEX",
                       reason);
     }
     return NULL;

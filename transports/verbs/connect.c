@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "memory/memory_limits.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/grants.h"
@@ -30,6 +31,7 @@
 #include "transports/verbs/slot.h"
 
 #define DEPTH_LEAST 16
+#define MEMORY_PART 4 /* of what is available, for the blocks of all ranks here */
 
 /* One call of connect(). */
 struct verbs_round {
@@ -144,6 +146,26 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
 
 /* Memory. */
 
+/* Do the blocks fit? The kernel would not refuse the memory, but kill a rank. */
+static enum status arena_check(const struct verbs_endpoint *endpoint,
+                               const struct verbs_grants *grants, size_t lanes)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    size_t ranks = config->local_ranks > 1 ? (size_t)config->local_ranks : 1;
+    size_t most = memory_available() / MEMORY_PART / ranks;
+    size_t wanted = lanes * verbs_block_bytes(grants);
+    if (wanted <= most)
+        return STATUS_OK;
+    bool given = config->slots || config->slot_bytes;
+    return fail(
+        given ? STATUS_USAGE : STATUS_ERROR,
+        "%u slots of %u bytes for each lane, %zu lanes, would take %zu MiB on a rank (verbs), "
+        "which may have %zu MiB (1/%d of what is available for the %zu ranks here): %s",
+        grants->slots, grants->slot_bytes, lanes, wanted >> 20, most >> 20, MEMORY_PART, ranks,
+        given ? "give fewer --slots or a smaller --slot-size"
+              : "use fewer --channels or ranks, or another transport");
+}
+
 /* Registers so many bytes for blocks; they are those of endpoint->arenas then. */
 static enum status arena_make(struct verbs_endpoint *endpoint, size_t bytes)
 {
@@ -250,7 +272,9 @@ static enum status round_create(struct verbs_round *round)
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
     if (lanes == 0)
         return STATUS_OK;
-    enum status status = verbs_regions_register(endpoint);
+    enum status status = arena_check(endpoint, &round->grants, lanes);
+    if (status == STATUS_OK)
+        status = verbs_regions_register(endpoint);
     if (status == STATUS_OK)
         status = rails_prepare(round, &depth);
     if (status == STATUS_OK)

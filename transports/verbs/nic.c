@@ -4,6 +4,7 @@
 #include "transports/verbs/nic.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -14,7 +15,14 @@
 
 #define NICS_MOST 64
 
-/* All ports of all devices, by device. */
+static int nics_compare(const void *a, const void *b)
+{
+    const struct verbs_nic *x = a, *y = b;
+    int order = strverscmp(x->name, y->name);
+    return order ? order : x->port - y->port;
+}
+
+/* All ports of all devices, by name: the library's order is that in which drivers were loaded. */
 static int nics_list(struct ibv_device **devices, struct verbs_nic *nics)
 {
     int count = 0;
@@ -29,6 +37,7 @@ static int nics_list(struct ibv_device **devices, struct verbs_nic *nics)
             nics[count++] = (struct verbs_nic){
                 .device = devices[i], .name = ibv_get_device_name(devices[i]), .port = port};
     }
+    qsort(nics, (size_t)count, sizeof *nics, nics_compare);
     return count;
 }
 
@@ -64,10 +73,11 @@ static void left_out_say(const char *reason, int verbose)
     say_verbose(verbose, "%s; it is left out", reason);
 }
 
-static void left_out_say_all(const struct left_out *left_out)
+/* One rank of the host says so. */
+static void left_out_say_all(const struct verbs_endpoint *endpoint, const struct left_out *left_out)
 {
     for (int i = 0; i < left_out->count; i++)
-        left_out_say(left_out->reasons[i], 0);
+        left_out_say(left_out->reasons[i], endpoint->base.config.local_rank == 0 ? 0 : 1);
 }
 
 /* What nic= names. Ports that are down are left out while others work. */
@@ -138,7 +148,7 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
         return status;
     if (endpoint->rail_count == 0)
         return STATUS_UNAVAILABLE; /* all are down: `reason` is that of the last */
-    left_out_say_all(&list.down);
+    left_out_say_all(endpoint, &list.down);
     return STATUS_OK;
 }
 
@@ -213,7 +223,7 @@ static enum status nics_open_all(struct verbs_endpoint *endpoint, const struct v
     if (endpoint->rail_count == 0)
         snprintf(reason, TRANSPORT_REASON_MOST, "%s", left_out.reasons[0]);
     else
-        left_out_say_all(&left_out);
+        left_out_say_all(endpoint, &left_out);
     return endpoint->rail_count > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
 }
 

@@ -62,6 +62,13 @@ static enum status rail_listen(struct verbs_rail *rail, char *reason)
 {
     struct sockaddr_in address;
     rail->port.other_count = 0; /* it listens at the first */
+    if (!port_address(&rail->port, 0, &address) && rail->endpoint->settings[VERBS_GID].given) {
+        snprintf(reason, TRANSPORT_REASON_MOST,
+                 "GID %d of NIC %s (gid=) is no IPv4 address, by which librdmacm finds it "
+                 "(connect=rdmacm): choose another, or leave gid= out",
+                 rail->gid_index, rail->port.name);
+        return STATUS_UNAVAILABLE;
+    }
     if (!port_address(&rail->port, 0, &address)) {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "NIC %s has no IPv4 address, by which librdmacm finds it (connect=rdmacm): give "
