@@ -195,6 +195,7 @@ static void print_connections(const struct table *table, const struct connectivi
                     class->from, class->to);
         fputc('\n', out);
     }
+    uses_print(out, connectivity);
     if (connectivity->node_barriers == 1)
         fputs("# start barrier: in shared memory\n", out);
     else

@@ -5,8 +5,11 @@
 
 #include <stdlib.h>
 
+#include "base/rank_list.h"
+
 #define SENTENCES_MOST 16 /* in the head; more are counted */
 #define SICK_MOST      32 /* NICs in the footer; likewise */
+#define NICS_MOST      64 /* whose ranks are told */
 #define WORDS_MOST     1024
 
 void differences_print(FILE *out, const struct connectivity *connectivity)
@@ -17,6 +20,37 @@ void differences_print(FILE *out, const struct connectivity *connectivity)
             fprintf(out, "# %s\n", *sentence);
     if (count > SENTENCES_MOST)
         fprintf(out, "# %d more differences between NICs: see --json\n", count - SENTENCES_MOST);
+}
+
+/* The ranks that use the NIC of a row. False: out of memory. */
+static bool use_print(FILE *out, const struct connectivity *connectivity, int row)
+{
+    const struct device_table *table = &connectivity->devices;
+    const struct device_row *nic = &table->rows[row];
+    bool *uses = calloc((size_t)connectivity->ranks, sizeof *uses);
+    char words[WORDS_MOST];
+    for (int i = 0; uses && i < table->use_count; i++)
+        if (table->uses[i].row == row)
+            uses[table->uses[i].rank] = true;
+    if (uses)
+        fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name,
+                table->members[nic->rank].host,
+                rank_list_text(uses, connectivity->ranks, words, sizeof words));
+    free(uses);
+    return uses != NULL;
+}
+
+void uses_print(FILE *out, const struct connectivity *connectivity)
+{
+    const struct device_table *table = &connectivity->devices;
+    for (int row = 0; row < table->row_count; row++) {
+        if (row == NICS_MOST) {
+            fprintf(out, "# %d more NICs: see --json\n", table->row_count - row);
+            return;
+        }
+        if (!use_print(out, connectivity, row))
+            return;
+    }
 }
 
 void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class)

@@ -11,6 +11,9 @@
 /* In the head: the NICs that differ from the others. */
 void differences_print(FILE *out, const struct connectivity *connectivity);
 
+/* With -v, in the head: the ranks that use each NIC. */
+void uses_print(FILE *out, const struct connectivity *connectivity);
+
 /* Below a line: the counters of a class, one NIC a line. Prints nothing where there are none. */
 void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class);
 

@@ -53,6 +53,7 @@ done
 over devices=2,down=0 0 -x verbs
 check_silent "left out"
 over devices=2,down=0 0 -x verbs -v
+check_says "^# NIC strict1:1 of host .*: ranks 0\.\.3$" "$out"
 check_says "^cctest: rank [0-3]: NIC strict0:1: state DOWN: .*; it is left out"
 check_json "$scratch/json" 'all(r["nics"] == ["strict1:1"] for r in d["ranks"])'
 over devices=3,down=1 0 -x verbs:rails=match
