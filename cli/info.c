@@ -277,6 +277,7 @@ enum status info_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "bootstrap", bootstrap);
     json_object_set_new(document, "transports", transport_facts());
     devices_add(document, transports, "/sys");
+    devices_judge(document);
     json_object_set_new(document, "memory_kinds", memory_facts());
     json_object_set_new(document, "datatypes", datatype_facts());
     json_object_set_new(document, "operations", reduction_facts());

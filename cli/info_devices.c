@@ -65,6 +65,27 @@ void devices_add(json_t *document, const struct transport *const *list, const ch
     json_object_set_new(document, "gpus", cards);
 }
 
+void devices_judge(json_t *document)
+{
+    size_t i, k;
+    json_t *transport, *port;
+    json_array_foreach(json_object_get(document, "transports"), i, transport)
+    {
+        bool ports = false, usable = false;
+        json_array_foreach(json_object_get(document, "nics"), k, port)
+        {
+            bool own =
+                json_equal(json_object_get(port, "transport"), json_object_get(transport, "name"));
+            ports = ports || own;
+            usable = usable || (own && json_is_true(json_object_get(port, "usable")));
+        }
+        if (!ports || usable || !json_is_true(json_object_get(transport, "available")))
+            continue;
+        json_object_set_new(transport, "available", json_false());
+        json_object_set_new(transport, "why_not", json_string("no NIC port is usable: see ports"));
+    }
+}
+
 /* The text. */
 
 static const char *string_of(const json_t *object, const char *key)

@@ -12,7 +12,10 @@
  * `sysfs`: "/sys". */
 void devices_add(json_t *document, const struct transport *const *list, const char *sysfs);
 
-/* Prints them on standard output. */
+/* A transport of the array "transports" that has ports, but no usable one, is not available. */
+void devices_judge(json_t *document);
+
+/* Prints the ports and GPUs on standard output. */
 void devices_print(const json_t *document);
 
 #endif

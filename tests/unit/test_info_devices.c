@@ -58,8 +58,34 @@ static void test_ports(void **state)
     json_decref(document);
 }
 
+/* One usable port is enough; other reasons stay. */
+static void test_availability(void **state)
+{
+    (void)state;
+    json_t *document =
+        json_pack("{s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b, s:s}],"
+                  " s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b}]}",
+                  "transports", "name", "plain", "available", 1, "name", "down", "available", 1,
+                  "name", "fast", "available", 1, "name", "gone", "available", 0, "why_not", "gone",
+                  "nics", "transport", "down", "usable", 0, "transport", "fast", "usable", 0,
+                  "transport", "fast", "usable", 1, "transport", "gone", "usable", 0);
+    assert_non_null(document);
+    devices_judge(document);
+    const char *down, *gone;
+    int available[4];
+    assert_int_equal(0, json_unpack(document, "{s:[{s:b}, {s:b, s:s}, {s:b}, {s:b, s:s}]}",
+                                    "transports", "available", &available[0], "available",
+                                    &available[1], "why_not", &down, "available", &available[2],
+                                    "available", &available[3], "why_not", &gone));
+    assert_true(available[0] && !available[1] && available[2] && !available[3]);
+    assert_string_equal(down, "no NIC port is usable: see ports");
+    assert_string_equal(gone, "gone");
+    json_decref(document);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports),
+                                       cmocka_unit_test(test_availability)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
