@@ -158,7 +158,8 @@ static enum status options_read(struct choice_reader *reader, const char *text)
             char *equals = strchr(key, '=');
             if (!equals) {
                 const struct parameter parameter = parameter_of(algorithm, key, NULL);
-                return parameter_incomplete(&parameter, algorithm->options[0].name);
+                bool known = choice_option_index(algorithm, key, strlen(key)) >= 0;
+                return parameter_incomplete(&parameter, known ? key : algorithm->options[0].name);
             }
             *equals = '\0';
             if ((strchr(key, '.') != NULL) != of_parts)

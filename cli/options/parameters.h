@@ -23,7 +23,8 @@ enum status parameter_once(const struct parameter *parameter, unsigned *seen, in
 /* Fails: the key is none of `names` (ended by NULL). */
 enum status parameter_unknown(const struct parameter *parameter, const char *const *names);
 
-/* Fails: the key has no value. `example`: a key that the owner has; NULL: it has none. */
+/* Fails: the key has no value. `example`: a key that the owner has, rather this one;
+ * NULL: it has none. */
 enum status parameter_incomplete(const struct parameter *parameter, const char *example);
 
 #endif

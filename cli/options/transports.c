@@ -84,8 +84,10 @@ static enum status settings_read(struct transport_choice *choice, char *text)
         struct parameter parameter = {.kind = "transport", .owner = transport->name, .key = key};
         bool complete = is_assignment(key);
         next = part_cut(key);
-        if (!complete)
-            return parameter_incomplete(&parameter, options_of(transport)->name);
+        if (!complete) {
+            bool known = transport_option_index(transport, key, strlen(key)) >= 0;
+            return parameter_incomplete(&parameter, known ? key : options_of(transport)->name);
+        }
         char *value = strchr(key, '=');
         *value++ = '\0';
         parameter.value = value;

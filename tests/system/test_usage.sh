@@ -86,6 +86,7 @@ refused "radix '1' of algorithm recexch is too small" allreduce -a hier:inter.ra
 refused "option inter.radix of algorithm hier is given twice" allreduce -a hier:inter=recexch:inter.radix=2:inter.radix=4
 refused "option inter of algorithm hier is given twice" allreduce -a hier:inter=ring:inter=recexch
 refused "'radix' behind algorithm knomial is not KEY=VALUE: write knomial:radix=VALUE" broadcast -a knomial:radix
+refused "'groups' behind algorithm hier is not KEY=VALUE: write hier:groups=VALUE" allreduce -a hier:groups
 refused "'' behind algorithm knomial is not KEY=VALUE" broadcast -a knomial:
 refused "groups=0 of algorithm hier: '0' is too small: give ranks per group" allreduce -a hier:groups=0 --np 4
 refused "groups=2\+ of algorithm hier: '' is empty" allreduce -a hier:groups=2+ --np 4
