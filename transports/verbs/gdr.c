@@ -49,10 +49,8 @@ void gdr_describe(const char *sysfs, const char *proc, bool imports, struct devi
     const char *module = peermem_module(sysfs);
     bool dmabuf = imports && driver != GPU_DRIVER_NVIDIA;
     char bridge[16];
-    if (driver == GPU_DRIVER_NONE) {
-        device_fact(list, device, FACT_SHOWN, "GPU memory", "no GPU driver is loaded");
+    if (driver == GPU_DRIVER_NONE)
         return;
-    }
     device_fact(list, device, FACT_SHOWN, "GPU memory", "%s",
                 dmabuf   ? "dmabuf"
                 : module ? "peermem"
