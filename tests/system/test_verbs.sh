@@ -176,7 +176,7 @@ bad_input() {
     refused order=1 verbs:gid=200 'NIC strict0:1 has no GID at index 200'
     refused order=1 verbs:pkey=9 'NIC strict0:1 has no P_Key at index 9'
     refused order=1 verbs:nic=strict7 "this host has no NIC port 'strict7' .*strict0:1"
-    refused dmabuf=0 verbs:gdr=dmabuf 'gdr=dmabuf: NIC strict0:1 cannot import it: .*rdma-core 34'
+    refused dmabuf=0 verbs:gdr=dmabuf 'gdr=dmabuf: NIC strict0:1 cannot import GPU memory \(dmabuf\): .*rdma-core 34'
     refused peermem=0 verbs:gdr=peermem 'gdr=peermem: no peer memory module is loaded: .*modprobe nvidia_peermem'
     job dmabuf=1 0 verbs:gdr=dmabuf "${small[@]}"
     job memlock=100 77 verbs "${small[@]}"

@@ -54,10 +54,10 @@ static const struct attempt attempts[] = {
     {"peermem=0", "gdr=staged", HOST, COPY_AUTO, VERBS_GDR_AUTO, NULL},
 
     {"dmabuf=0", "gdr=dmabuf", CARD, COPY_AUTO, VERBS_GDR_AUTO,
-     "gdr=dmabuf: NIC strict0:1 cannot import it: that takes Linux 5.12 and rdma-core 34, or "
-     "newer"},
+     "gdr=dmabuf: NIC strict0:1 cannot import GPU memory (dmabuf): that takes Linux 5.12 and "
+     "rdma-core 34, or newer"},
     {"dmabuf=0,peermem=1", "gdr=dmabuf", HOST, COPY_AUTO, VERBS_GDR_AUTO,
-     "gdr=dmabuf: NIC strict0:1 cannot import it"},
+     "gdr=dmabuf: NIC strict0:1 cannot import GPU memory (dmabuf)"},
     {"peermem=1", "gdr=dmabuf", WITHOUT_SHARE, COPY_AUTO, VERBS_GDR_AUTO,
      "gdr=dmabuf: card memory has no dmabuf"},
     {"peermem=1", "gdr=dmabuf", REFUSES_SHARE, COPY_AUTO, VERBS_GDR_AUTO,

@@ -112,11 +112,12 @@ static const struct transport_option verbs_options[] = {
                     .words = poll_words,
                     .help =
                         "how a receiver sees a slot arrive; else memory if the NIC keeps order"},
-    [VERBS_GDR] = {.name = "gdr",
-                   .kind = TRANSPORT_OPTION_WORD,
-                   .values = "dmabuf|peermem|staged",
-                   .words = gdr_words,
-                   .help = "how NICs reach GPU memory; else the first of these that works"},
+    [VERBS_GDR] =
+        {.name = "gdr",
+         .kind = TRANSPORT_OPTION_WORD,
+         .values = "dmabuf|peermem|staged",
+         .words = gdr_words,
+         .help = "how NICs reach GPU memory (host memory needs none); else the first that works"},
     [VERBS_OPTIONS] = {.name = NULL},
 };
 

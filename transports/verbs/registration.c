@@ -180,8 +180,8 @@ static bool way_is_there(struct verbs_rail *rail, enum verbs_gdr way, char *reas
     bool imports = verbs_imports_dmabuf(rail->pd);
     if (!imports)
         snprintf(reason, TRANSPORT_REASON_MOST,
-                 "NIC %s cannot import it: that takes Linux 5.12 and rdma-core 34, or newer, and a "
-                 "driver such as mlx5_ib",
+                 "NIC %s cannot import GPU memory (dmabuf): that takes Linux 5.12 and rdma-core "
+                 "34, or newer, and a driver such as mlx5_ib",
                  rail->port.name);
     return imports;
 }
