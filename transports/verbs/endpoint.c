@@ -302,11 +302,11 @@ static void verbs_settle(struct endpoint *base)
     for (int i = 0; i < endpoint->rail_count; i++)
         queues += verbs_rail_queue_bytes(&endpoint->rails[i]);
     say_verbose(base->config.rank == 0 ? 1 : 2,
-                "verbs: %d queue pairs on %d NIC port%s, about %zu KiB of queues, %zu KiB "
+                "verbs: %d queue pair%s on %d NIC port%s, about %zu KiB of queues, %zu KiB "
                 "registered; to register took %.1f ms, to connect in all %.1f ms",
-                endpoint->queue_count, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
-                queues / 1024, endpoint->pinned / 1024, (double)endpoint->registering_ns / 1e6,
-                (double)endpoint->connecting_ns / 1e6);
+                endpoint->queue_count, endpoint->queue_count == 1 ? "" : "s", endpoint->rail_count,
+                endpoint->rail_count == 1 ? "" : "s", queues / 1024, endpoint->pinned / 1024,
+                (double)endpoint->registering_ns / 1e6, (double)endpoint->connecting_ns / 1e6);
 }
 
 static struct channel *verbs_channel(struct endpoint *base, int rank, int lane, bool sends)
