@@ -56,7 +56,7 @@ static const struct transport_option verbs_options[] = {
                      .kind = TRANSPORT_OPTION_WORD,
                      .values = "own|match",
                      .words = rails_words,
-                     .help = "match: use the NIC of the peer's rail, where rails do not meet"},
+                     .help = "match: rail i sends to rail i only, for one subnet per rail"},
     [VERBS_GID] = {.name = "gid",
                    .kind = TRANSPORT_OPTION_NUMBER,
                    .values = "INDEX",
