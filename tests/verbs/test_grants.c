@@ -24,7 +24,7 @@ static struct verbs_grants grants_of(size_t lanes, int local_ranks, int slots, s
         .local_ranks = local_ranks, .slots = slots, .slot_bytes = slot_bytes};
     endpoint.rail_count = 1;
     endpoint.rails[0].receives_most = 32767; /* of mlx5 */
-    return verbs_grants_choose(&endpoint, lanes, &demand);
+    return verbs_grants_choose(&endpoint, lanes, &demand, SIZE_MAX);
 }
 
 static void test_node(void **state)
@@ -49,7 +49,7 @@ static void test_receives(void **state)
     grants_of(1, 1, 0, 0);
     for (endpoint.rails[0].receives = 0; endpoint.rails[0].receives <= 24000;
          endpoint.rails[0].receives += 8000) {
-        struct verbs_grants grants = verbs_grants_choose(&endpoint, 200, &demand);
+        struct verbs_grants grants = verbs_grants_choose(&endpoint, 200, &demand, SIZE_MAX);
         assert_true(verbs_grants_valid(&grants));
         size_t receives = 8 * 200 * grants.segments + 200 * (grants.slots + grants.offers);
         assert_true(endpoint.rails[0].receives + receives <= 32767);

@@ -18,7 +18,6 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "memory/memory_limits.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/grants.h"
@@ -31,7 +30,6 @@
 #include "transports/verbs/slot.h"
 
 #define DEPTH_LEAST 16
-#define MEMORY_PART 4 /* of what is available, for the blocks of all ranks here */
 
 /* One call of connect(). */
 struct verbs_round {
@@ -146,13 +144,11 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
 
 /* Memory. */
 
-/* Do the blocks fit? The kernel would not refuse the memory, but kill a rank. */
+/* Do the blocks fit into `most` bytes? The kernel would not refuse the memory, but kill a rank. */
 static enum status arena_check(const struct verbs_endpoint *endpoint,
-                               const struct verbs_grants *grants, size_t lanes)
+                               const struct verbs_grants *grants, size_t lanes, size_t most)
 {
     const struct transport_config *config = &endpoint->base.config;
-    size_t ranks = config->local_ranks > 1 ? (size_t)config->local_ranks : 1;
-    size_t most = memory_available() / MEMORY_PART / ranks;
     size_t wanted = lanes * verbs_block_bytes(grants);
     if (wanted <= most)
         return STATUS_OK;
@@ -160,8 +156,8 @@ static enum status arena_check(const struct verbs_endpoint *endpoint,
     return fail(
         given ? STATUS_USAGE : STATUS_ERROR,
         "%u slots of %u bytes for each lane, %zu lanes, would take %zu MiB on a rank (verbs), "
-        "which may have %zu MiB (1/%d of what is available for the %zu ranks here): %s",
-        grants->slots, grants->slot_bytes, lanes, wanted >> 20, most >> 20, MEMORY_PART, ranks,
+        "which may have %zu MiB (1/%d of what is available for the ranks here): %s",
+        grants->slots, grants->slot_bytes, lanes, wanted >> 20, most >> 20, VERBS_MEMORY_PART,
         given ? "give fewer --slots or a smaller --slot-size"
               : "use fewer --channels or ranks, or another transport");
 }
@@ -266,13 +262,13 @@ static enum status round_create(struct verbs_round *round)
 {
     struct verbs_endpoint *endpoint = round->endpoint;
     uint32_t depth;
-    size_t lanes = round_count(round);
-    round->grants = verbs_grants_choose(endpoint, lanes, round->demands);
+    size_t lanes = round_count(round), memory = verbs_memory_share(endpoint);
+    round->grants = verbs_grants_choose(endpoint, lanes, round->demands, memory);
     if (!room_make(endpoint, round, lanes))
         return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
     if (lanes == 0)
         return STATUS_OK;
-    enum status status = arena_check(endpoint, &round->grants, lanes);
+    enum status status = arena_check(endpoint, &round->grants, lanes, memory);
     if (status == STATUS_OK)
         status = verbs_regions_register(endpoint);
     if (status == STATUS_OK)

@@ -3,6 +3,7 @@
  */
 #include "transports/verbs/grants.h"
 
+#include "memory/memory_limits.h"
 #include "transports/verbs/block.h"
 
 #define NODE_BYTES    ((size_t)192 << 20) /* of slots and staging, all ranks of a host together */
@@ -67,12 +68,18 @@ static size_t bytes_left(const struct verbs_endpoint *endpoint)
     return left;
 }
 
+size_t verbs_memory_share(const struct verbs_endpoint *endpoint)
+{
+    int ranks = endpoint->base.config.local_ranks;
+    return memory_available() / VERBS_MEMORY_PART / (size_t)(ranks > 1 ? ranks : 1);
+}
+
 struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes,
-                                        const struct verbs_demand *demands)
+                                        const struct verbs_demand *demands, size_t memory)
 {
     const struct transport_config *config = &endpoint->base.config;
     struct verbs_grants grants = wanted;
-    size_t share = bytes_left(endpoint);
+    size_t left = bytes_left(endpoint), share = left < memory ? left : memory;
     if (config->slots)
         grants.slots = power_below((uint32_t)config->slots);
     if (config->slot_bytes)

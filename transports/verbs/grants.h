@@ -13,10 +13,16 @@ struct verbs_demand {
 };
 
 /* For `lanes` new lanes, with these demands by rail: as much as is fast, within what is left of this
- * rank's share of the host's memory for slots, and within the receives that its NICs have left.
+ * rank's share of the host's memory for slots, within `memory` bytes (verbs_memory_share()), and
+ * within the receives that its NICs have left.
  * --slots (rounded down to a power of two) and --slot-size prevail. */
 struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes,
-                                        const struct verbs_demand *demands);
+                                        const struct verbs_demand *demands, size_t memory);
+
+#define VERBS_MEMORY_PART 4 /* of what is available, for the slots of all ranks here */
+
+/* Bytes of slots that fit into this rank's part of the memory that is available now. */
+size_t verbs_memory_share(const struct verbs_endpoint *endpoint);
 
 /* Receives that they may take at a time. */
 size_t verbs_grants_receives(const struct verbs_grants *grants, const struct verbs_demand *demand);

@@ -160,7 +160,8 @@ bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
     const struct verbs_demand demands[VERBS_RAILS_MOST] = {{.queues = 1, .firsts = 1}};
-    struct verbs_grants grants = verbs_grants_choose(endpoint, 1, demands);
+    struct verbs_grants grants =
+        verbs_grants_choose(endpoint, 1, demands, verbs_memory_share(endpoint));
     size_t buffers = 0;
     for (int i = 0; i < config->region_count && config->copy != COPY_BCOPY; i++) {
         const struct region *region = &config->regions[i];
