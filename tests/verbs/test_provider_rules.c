@@ -95,7 +95,8 @@ static void target_deregistered(void)
     write_with(ends[0].mr->lkey, (uintptr_t)ends[1].memory, key, 8);
 }
 
-static void pair_not_writable(void)
+/* Opens two connected ends, whose attributes are bent at each step. */
+static void ends_open_bent(void (*bend)(struct ibv_qp_attr *, int end))
 {
     static struct end two[2];
     provider_configure("");
@@ -105,11 +106,28 @@ static void pair_not_writable(void)
     for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
         for (int i = 0; i < 2; i++) {
             struct ibv_qp_attr attr = end_attr(&two[i], two[!i].qp->qp_num, &two[!i]);
-            attr.qp_access_flags = 0;
+            bend(&attr, i);
             end_modify(two[i].qp, attr, (enum ibv_qp_state)state);
         }
     }
-    write_with(two[0].mr->lkey, (uintptr_t)two[1].memory, two[1].mr->rkey, 8);
+}
+
+static void bar_writes(struct ibv_qp_attr *attr, int end)
+{
+    (void)end;
+    attr->qp_access_flags = 0;
+}
+
+static void bar_reads(struct ibv_qp_attr *attr, int end)
+{
+    (void)end;
+    attr->max_rd_atomic = 0;
+}
+
+static void pair_not_writable(void)
+{
+    ends_open_bent(bar_writes);
+    write_with(ends[0].mr->lkey, (uintptr_t)ends[1].memory, ends[1].mr->rkey, 8);
 }
 
 static void source_changed_before_delivery(void)
@@ -181,18 +199,7 @@ static void read_inline(void)
 
 static void read_refused(void)
 {
-    static struct end two[2];
-    provider_configure("");
-    ends = two;
-    for (int i = 0; i < 2; i++)
-        end_open(&two[i], 0);
-    for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
-        for (int i = 0; i < 2; i++) {
-            struct ibv_qp_attr attr = end_attr(&two[i], two[!i].qp->qp_num, &two[!i]);
-            attr.max_rd_atomic = 0;
-            end_modify(two[i].qp, attr, (enum ibv_qp_state)state);
-        }
-    }
+    ends_open_bent(bar_reads);
     post((struct ibv_send_wr){.opcode = IBV_WR_RDMA_READ});
 }
 
@@ -273,21 +280,15 @@ static void receive_out_of_bounds(void)
     end_receive(&ends[1], END_BYTES - 8, 16, 1);
 }
 
+static void mtu_of_end(struct ibv_qp_attr *attr, int end)
+{
+    attr->path_mtu = end ? IBV_MTU_1024 : IBV_MTU_512;
+}
+
 static void mtus_differ(void)
 {
-    static struct end two[2];
-    provider_configure("");
-    ends = two;
-    for (int i = 0; i < 2; i++)
-        end_open(&two[i], 0);
-    for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
-        for (int i = 0; i < 2; i++) {
-            struct ibv_qp_attr attr = end_attr(&two[i], two[!i].qp->qp_num, &two[!i]);
-            attr.path_mtu = i ? IBV_MTU_1024 : IBV_MTU_512;
-            end_modify(two[i].qp, attr, (enum ibv_qp_state)state);
-        }
-    }
-    write_with(two[0].mr->lkey, (uintptr_t)two[1].memory, two[1].mr->rkey, 8);
+    ends_open_bent(mtu_of_end);
+    write_with(ends[0].mr->lkey, (uintptr_t)ends[1].memory, ends[1].mr->rkey, 8);
 }
 
 static void domain_in_use(void)

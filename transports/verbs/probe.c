@@ -1,9 +1,9 @@
 /*
  * probe.c - whether a NIC has what the transport needs.
  *
- * Not each NIC has. AWS EFA has datagrams and no RC, and Intel's E810 and X722 have no shared
- * receive queues; Omni-Path takes no bytes inline. Their attributes do not tell reliably, so the probe creates one of each. A NIC that
- * fails here is passed over; in connect() it would end the job.
+ * AWS EFA has datagrams and no RC, Intel's E810 and X722 have no shared receive queues, and Omni-Path
+ * takes no bytes inline. Their attributes do not tell that reliably, so the probe creates one of each
+ * queue. A NIC that fails here is passed over; in connect() it would end the job.
  */
 #include "transports/verbs/probe.h"
 
