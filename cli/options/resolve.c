@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "cli/options/choices.h"
 #include "cli/options/names.h"
+#include "cli/options/transports.h"
 #include "memory/reduce.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
@@ -195,7 +196,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
         status = settle_injections(job);
     if (status == STATUS_OK)
         status = settle_outputs(job, job->csv, "csv");
-    return status;
+    return status == STATUS_OK ? transports_settle(job) : status;
 }
 
 /* The collective: the first word of a run, else the second (plan, list). */

@@ -123,13 +123,7 @@ static enum status transport_add(const struct argument *argument, struct job *jo
     for (int i = 0; i < count; i++)
         if (job->transports[i].transport == choice->transport)
             return argument_refuse(argument, "names a transport twice", "name each once");
-    const char *why = choice->transport->unavailable ? choice->transport->unavailable() : NULL;
-    enum status status = STATUS_OK;
-    if (settings && (choice->transport->options || !why))
-        status = settings_read(choice, settings);
-    if (status == STATUS_OK && why)
-        return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", text, why);
-    return status;
+    return settings ? settings_read(choice, settings) : STATUS_OK;
 }
 
 static enum status transport_read(const struct argument *argument, struct job *job)
@@ -156,6 +150,25 @@ static enum status transport_read(const struct argument *argument, struct job *j
         enum status status = transport_add(argument, job, item, count++);
         if (status != STATUS_OK)
             return status;
+    }
+    return STATUS_OK;
+}
+
+enum status transports_settle(const struct job *job)
+{
+    char reason[TRANSPORT_REASON_MOST];
+    for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
+        const struct transport *transport = choice->transport;
+        if (transport->accepts &&
+            !transport->accepts(choice->settings, job->bootstrap.timeout, reason))
+            return fail(STATUS_USAGE, "transport %s: %s", transport->name, reason);
+    }
+    for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
+        const struct transport *transport = choice->transport;
+        const char *why = choice->named && transport->unavailable ? transport->unavailable() : NULL;
+        if (why)
+            return fail(STATUS_UNAVAILABLE, "transport %s cannot be used here: %s", transport->name,
+                        why);
     }
     return STATUS_OK;
 }

@@ -176,6 +176,11 @@ struct transport {
      * that has an endpoint calls connect(), if need be with no peers. */
     int exchanges;
 
+    /* May some machine run with these settings, under --timeout (seconds)? Each of them has its kind
+     * and its bounds. Asks no device. False: a usage error: writes why into `reason`
+     * (TRANSPORT_REASON_MOST bytes; one clause, with what to do). NULL: yes. */
+    bool (*accepts)(const struct transport_setting *settings, double timeout, char *reason);
+
     /* NULL if this machine can use the transport, else why not, and which package is missing.
      * Called before ranks are forked, too: it must leave nothing behind that a fork breaks. */
     const char *(*unavailable)(void);

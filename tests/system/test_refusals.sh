@@ -29,7 +29,6 @@ refused devices=2 "this host has no NIC port 'strict2' \(nic=\): did you mean st
 refused devices=2 "NIC strict0:1 has no GID at index 9 \(gid=\).*; nor can this host's other NIC ports \(1\)" -x verbs:gid=9
 refused link=ib "NIC strict0:1 has no P_Key at index 9 \(pkey=\)" -x verbs:pkey=9
 refused mtu=1024 "mtu=4096 is more than the MTU of 1024 bytes" -x verbs:mtu=4096
-refused "" "timeout=31 and retry=6 let a queue pair try for .* a longer --timeout" -x verbs:timeout=31
 
 # More memory than the limit allows, as the kernel finds when the ranks connect.
 (

@@ -41,6 +41,16 @@ refused "is not an algorithm" alltoall -a ""
 refused "is not an algorithm" alltoall -a pairwise,
 refused "'smh' is not a transport: did you mean 'shm'\? valid are auto, shm, verbs, tcp" alltoall -x smh
 refused "names a transport twice" alltoall -x tcp,tcp
+# Of verbs too, on a machine without RDMA.
+refused "gid '-1' of transport verbs is negative: give a whole number" sendrecv -x verbs:gid=-1
+refused "'smh' is not a transport" sendrecv -x verbs,smh
+refused "transport tcp has no option 'gid'" sendrecv -x verbs,tcp:gid=1
+refused "--min-bytes 8K is more than --max-bytes 4K" sendrecv -x verbs -b 8K -e 4K
+refused "transport verbs: nic= has '' where a NIC port stands: give NAME" sendrecv -x verbs:nic=a+
+refused "transport verbs: nic= has 'a:0' where a NIC port stands" sendrecv -x verbs:nic=a:0+b
+refused "transport verbs: nic= names NIC a:1 twice: name it once" sendrecv -x verbs:nic=a:1+b+a:1
+refused "transport verbs: nic= names more than 8 NIC ports: name fewer" sendrecv -x verbs:nic=1+2+3+4+5+6+7+8+9
+refused "transport verbs: timeout=31 and retry=6 let .*: choose smaller ones, or a longer --timeout" sendrecv -x verbs:timeout=31
 refused "did you mean 'shared'\? valid are host, shared" alltoall -m share
 refused "did you mean 'float'\? valid are .*uint64" alltoall -d flaot
 refused "did you mean 'sum'\? valid are sum, prod, max, min, avg, land, .*minloc" allreduce -o summ

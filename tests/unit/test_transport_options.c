@@ -50,6 +50,15 @@ static const char *no_library(void)
     return "its library is not installed";
 }
 
+/* Two settings that exclude each other. */
+static bool rail_accepts(const struct transport_setting *settings, double timeout, char *reason)
+{
+    bool good = !settings[DEPTH].given || settings[DEPTH].number < timeout * 5;
+    snprintf(reason, TRANSPORT_REASON_MOST, "depth=%ld is too much for --timeout: choose less",
+             settings[DEPTH].number);
+    return good;
+}
+
 static const struct transport rail = {
     .name = "rail", .summary = "with options", .options = rail_options};
 static const struct transport plain = {.name = "plain", .summary = "without options"};
@@ -58,7 +67,8 @@ static const struct transport gone = {
 static const struct transport gone_rail = {.name = "gone-rail",
                                            .summary = "not here, with options",
                                            .unavailable = no_library,
-                                           .options = rail_options};
+                                           .options = rail_options,
+                                           .accepts = rail_accepts};
 const struct transport *const transports[] = {&rail, &plain, &gone, &gone_rail, NULL};
 
 /* ---- command lines ---- */
@@ -176,7 +186,12 @@ static void bad_options_are_refused(void **state)
         {"rali:depth=1", "did you mean 'rail'?", STATUS_USAGE},
         {"gone", "transport gone cannot be used here: its library is not installed",
          STATUS_UNAVAILABLE},
-        {"gone:depth=1", "its library is not installed", STATUS_UNAVAILABLE},
+        {"gone:depth=1", "transport gone has no option 'depth': it takes none", STATUS_USAGE},
+        {"gone,rali", "did you mean 'rail'?", STATUS_USAGE},
+        {"gone,rail:depth=0", "is too small", STATUS_USAGE},
+        {"gone,gone", "names a transport twice", STATUS_USAGE},
+        {"gone,gone-rail:depth=200",
+         "transport gone-rail: depth=200 is too much for --timeout: choose less", STATUS_USAGE},
         {"gone-rail:depth=1", "its library is not installed", STATUS_UNAVAILABLE},
         {"gone-rail:depth=0", "is too small", STATUS_USAGE},
     };

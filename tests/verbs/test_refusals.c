@@ -268,8 +268,8 @@ static void patience(void **state)
     provider_configure(NULL);
     assert_int_equal(attempt_open(&attempt, NULL), STATUS_OK);
     const struct verbs_endpoint *endpoint = (struct verbs_endpoint *)(void *)attempt.endpoint;
-    double seconds = 28 * 4.096e-6 * (double)(1u << endpoint->patience);
-    assert_int_equal(endpoint->retries, 6);
+    double seconds = 28 * 4.096e-6 * (double)(1u << endpoint->patience.timeout);
+    assert_int_equal(endpoint->patience.retries, 6);
     assert_true(seconds <= 10 && 2 * seconds > 10);
     transport_verbs.close(attempt.endpoint);
     provider_check();

@@ -2,6 +2,7 @@
  * absent.c - the verbs transport of a cctest that was built without the headers of libibverbs.
  */
 #include "transports/transports.h"
+#include "transports/verbs/options.h"
 #include "transports/verbs/port.h"
 
 static const char *absent_unavailable(void)
@@ -30,6 +31,8 @@ static void absent_close(struct endpoint *endpoint)
 const struct transport transport_verbs = {
     .name = "verbs",
     .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
+    .options = verbs_options,
+    .accepts = verbs_accepts,
     .unavailable = absent_unavailable,
     .present = absent_present,
     .devices = absent_devices,

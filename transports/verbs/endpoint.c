@@ -5,7 +5,6 @@
  * needed.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "transports/verbs/lane.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/nic.h"
+#include "transports/verbs/options.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/queue.h"
@@ -33,93 +33,6 @@
 #include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
 #include "transports/verbs/stats.h"
-
-#define RETRIES_MOST    7
-#define RETRIES         6 /* Soft-RoCE never gives up at 7 */
-#define PATIENCE_MOST   31
-#define PATIENCE_UNIT   4.096e-6 /* seconds */
-#define PATIENCE_FACTOR 4
-
-static const char *const rails_words[] = {"own", "match", NULL};
-static const char *const mtu_words[] = {"256", "512", "1024", "2048", "4096", NULL};
-static const char *const connect_words[] = {"exchange", "rdmacm", NULL};
-static const char *const poll_words[] = {"memory", "cq", NULL};
-static const char *const gdr_words[] = {"dmabuf", "peermem", "staged", NULL}; /* enum verbs_gdr */
-
-static const struct transport_option verbs_options[] = {
-    [VERBS_NIC] = {.name = "nic",
-                   .kind = TRANSPORT_OPTION_TEXT,
-                   .values = "NAME[:PORT]+...",
-                   .help = "the NIC ports that each rank uses; else the nearest one",
-                   .per_rank = true},
-    [VERBS_RAILS] = {.name = "rails",
-                     .kind = TRANSPORT_OPTION_WORD,
-                     .values = "own|match",
-                     .words = rails_words,
-                     .help = "match: rail i sends to rail i only, for one subnet per rail"},
-    [VERBS_GID] = {.name = "gid",
-                   .kind = TRANSPORT_OPTION_NUMBER,
-                   .values = "INDEX",
-                   .most = 255,
-                   .help = "index of the GID; else the first of RoCE v2 with an IPv4 address",
-                   .per_rank = true},
-    [VERBS_PKEY] = {.name = "pkey",
-                    .kind = TRANSPORT_OPTION_NUMBER,
-                    .values = "INDEX",
-                    .most = 65535,
-                    .help = "index of the P_Key; else 0",
-                    .per_rank = true},
-    [VERBS_SL] = {.name = "sl",
-                  .kind = TRANSPORT_OPTION_NUMBER,
-                  .values = "0..15",
-                  .most = 15,
-                  .help = "service level"},
-    [VERBS_TCLASS] = {.name = "tclass",
-                      .kind = TRANSPORT_OPTION_NUMBER,
-                      .values = "0..255",
-                      .most = 255,
-                      .help = "traffic class (RoCE: DSCP in its upper 6 bits)"},
-    [VERBS_MTU] = {.name = "mtu",
-                   .kind = TRANSPORT_OPTION_WORD,
-                   .values = "256|512|1024|2048|4096",
-                   .words = mtu_words,
-                   .help = "bytes of a packet; else that of both ports"},
-    [VERBS_TIMEOUT] = {.name = "timeout",
-                       .kind = TRANSPORT_OPTION_NUMBER,
-                       .values = "1..31",
-                       .least = 1,
-                       .most = PATIENCE_MOST,
-                       .help = "a NIC waits 4.096 us * 2^N for an answer; else by --timeout"},
-    [VERBS_RETRY] = {.name = "retry",
-                     .kind = TRANSPORT_OPTION_NUMBER,
-                     .values = "0..7",
-                     .most = RETRIES_MOST,
-                     .help = "how often a NIC sends again without an answer; else 6"},
-    [VERBS_QPS] = {.name = "qps",
-                   .kind = TRANSPORT_OPTION_NUMBER,
-                   .values = "1..8",
-                   .least = 1,
-                   .most = 8,
-                   .help = "queue pairs of a lane on each rail; else 1"},
-    [VERBS_CONNECT] = {.name = "connect",
-                       .kind = TRANSPORT_OPTION_WORD,
-                       .values = "exchange|rdmacm",
-                       .words = connect_words,
-                       .help = "how queue pairs are connected; else exchange, for iWARP rdmacm"},
-    [VERBS_POLL] = {.name = "poll",
-                    .kind = TRANSPORT_OPTION_WORD,
-                    .values = "memory|cq",
-                    .words = poll_words,
-                    .help =
-                        "how a receiver sees a slot arrive; else memory if the NIC keeps order"},
-    [VERBS_GDR] =
-        {.name = "gdr",
-         .kind = TRANSPORT_OPTION_WORD,
-         .values = "dmabuf|peermem|staged",
-         .words = gdr_words,
-         .help = "how NICs reach GPU memory (host memory needs none); else the first that works"},
-    [VERBS_OPTIONS] = {.name = NULL},
-};
 
 static bool verbs_present(void)
 {
@@ -139,30 +52,6 @@ static const char *verbs_unavailable(void)
     return count > 0 || verbs_present() ? NULL : VERBS_NO_DEVICE;
 }
 
-/* A queue pair gives up within --timeout, so that it names the peer before the job's deadline does.
- * It sends once, and `retries` times again. A NIC may wait four times as long as it was told; most
- * do not, and give up within a quarter. */
-static enum status patience_choose(struct verbs_endpoint *endpoint, char *reason)
-{
-    const struct transport_setting *timeout = &endpoint->settings[VERBS_TIMEOUT];
-    const struct transport_setting *retry = &endpoint->settings[VERBS_RETRY];
-    double most = endpoint->base.config.timeout;
-    endpoint->retries = (uint8_t)(retry->given ? retry->number : RETRIES);
-    int waits = PATIENCE_FACTOR * (endpoint->retries + 1);
-    endpoint->patience = timeout->given ? (uint8_t)timeout->number : 1;
-    while (!timeout->given && endpoint->patience < PATIENCE_MOST &&
-           waits * ldexp(PATIENCE_UNIT, endpoint->patience + 1) <= most)
-        endpoint->patience++;
-    double seconds = waits * ldexp(PATIENCE_UNIT, endpoint->patience);
-    if (seconds <= most || (!timeout->given && !retry->given))
-        return STATUS_OK;
-    snprintf(reason, TRANSPORT_REASON_MOST,
-             "timeout=%d and retry=%d let a queue pair try for up to %.1f s, longer than "
-             "--timeout: choose smaller ones, or a longer --timeout",
-             endpoint->patience, endpoint->retries, seconds);
-    return STATUS_UNAVAILABLE;
-}
-
 static enum status mtu_check(const struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_setting *mtu = &endpoint->settings[VERBS_MTU];
@@ -171,8 +60,9 @@ static enum status mtu_check(const struct verbs_endpoint *endpoint, char *reason
         if (verbs_mtu_asked(endpoint->settings, IBV_MTU_256) <= (enum ibv_mtu)port->mtu)
             continue;
         snprintf(reason, TRANSPORT_REASON_MOST,
-                 "mtu=%s is more than the MTU of %d bytes that NIC %s has: choose a smaller one",
-                 mtu_words[mtu->number], verbs_mtu_bytes(port->mtu), port->name);
+                 "mtu=%d is more than the MTU of %d bytes that NIC %s has: choose a smaller one",
+                 verbs_mtu_bytes(verbs_mtu_asked(endpoint->settings, IBV_MTU_256)),
+                 verbs_mtu_bytes(port->mtu), port->name);
         return STATUS_UNAVAILABLE;
     }
     return STATUS_OK;
@@ -210,9 +100,9 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
     if (getrandom(&endpoint->address.nonce, sizeof endpoint->address.nonce, 0) < 0)
         return fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));
     gethostname(endpoint->address.host, sizeof endpoint->address.host - 1);
-    enum status status = patience_choose(endpoint, reason);
-    if (status == STATUS_OK)
-        status = verbs_nics_open(endpoint, reason);
+    if (!verbs_patience_choose(endpoint->settings, config->timeout, &endpoint->patience, reason))
+        return STATUS_UNAVAILABLE;
+    enum status status = verbs_nics_open(endpoint, reason);
     if (status == STATUS_OK)
         status = mtu_check(endpoint, reason);
     if (status == STATUS_OK)
@@ -469,6 +359,7 @@ const struct transport transport_verbs = {
     .name = "verbs",
     .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
     .options = verbs_options,
+    .accepts = verbs_accepts,
     .exchanges = 2,
     .unavailable = verbs_unavailable,
     .present = verbs_present,

@@ -142,8 +142,8 @@ enum status verbs_pair_connect(struct verbs_queue *queue)
     if (error)
         return pair_not_connected(queue, error);
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
-                               .timeout = endpoint->patience,
-                               .retry_cnt = endpoint->retries,
+                               .timeout = endpoint->patience.timeout,
+                               .retry_cnt = endpoint->patience.retries,
                                .rnr_retry = VERBS_RNR_RETRIES,
                                .sq_psn = queue->first_packet,
                                .max_rd_atomic = 1};
@@ -163,8 +163,8 @@ enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *att
     if (settings[VERBS_TCLASS].given)
         attr->ah_attr.grh.traffic_class = (uint8_t)settings[VERBS_TCLASS].number;
     attr->min_rnr_timer = RNR_MILLISECOND;
-    attr->timeout = endpoint->patience;
-    attr->retry_cnt = endpoint->retries;
+    attr->timeout = endpoint->patience.timeout;
+    attr->retry_cnt = endpoint->patience.retries;
     attr->rnr_retry = VERBS_RNR_RETRIES;
     int error = ibv_modify_qp(queue->qp, attr, mask);
     if (error && attr->qp_state == IBV_QPS_RTR)

@@ -203,7 +203,7 @@ static struct rdma_conn_param queue_parameters(const struct verbs_queue *queue, 
                                     .private_data_len = (uint8_t)size,
                                     .responder_resources = 1,
                                     .initiator_depth = 1,
-                                    .retry_count = queue->rail->endpoint->retries,
+                                    .retry_count = queue->rail->endpoint->patience.retries,
                                     .rnr_retry_count = VERBS_RNR_RETRIES,
                                     .srq = 1,
                                     .qp_num = queue->qp->qp_num};

@@ -39,8 +39,8 @@
 #include <stddef.h>
 
 #include "transport/transport.h"
+#include "transports/verbs/options.h"
 
-#define VERBS_RAILS_MOST      8
 #define VERBS_RAIL_PAIRS_MOST 56 /* least common multiple of two numbers of rails */
 #define VERBS_PATHS_MOST      16 /* queue pairs of a lane */
 #define VERBS_LANES_MOST      4096
@@ -50,26 +50,6 @@
 #define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
 #define VERBS_CREDITS         64 /* bytes of the credit line: VERBS_WORDS words */
 #define VERBS_DEPTH           256 /* work requests of a queue pair, if there are few and room is enough */
-
-/* The values of the options behind the transport's name, by index in verbs_options[]. */
-enum verbs_option {
-    VERBS_NIC,
-    VERBS_RAILS,
-    VERBS_GID,
-    VERBS_PKEY,
-    VERBS_SL,
-    VERBS_TCLASS,
-    VERBS_MTU,
-    VERBS_TIMEOUT,
-    VERBS_RETRY,
-    VERBS_QPS,
-    VERBS_CONNECT,
-    VERBS_POLL,
-    VERBS_GDR,
-    VERBS_OPTIONS
-};
-enum verbs_connecting { VERBS_CONNECT_EXCHANGE, VERBS_CONNECT_RDMACM };
-enum verbs_poll { VERBS_POLL_MEMORY, VERBS_POLL_CQ };
 
 /* How NICs reach memory that no CPU reads (GPUDirect RDMA). In the order of preference. */
 enum verbs_gdr {
@@ -325,9 +305,8 @@ struct verbs_endpoint {
     struct verbs_arena *arenas;
     enum verbs_gdr gdr; /* of the regions that no CPU reads; AUTO: there is none */
     uint64_t segments_arrived;
-    uint64_t *flushed;       /* by region: segments_arrived when it was flushed last */
-    uint8_t patience;        /* of a queue pair: it waits 4.096 us * 2^patience for an answer, */
-    uint8_t retries;         /* and sends again so often */
+    uint64_t *flushed; /* by region: segments_arrived when it was flushed last */
+    struct verbs_patience patience;
     struct channel **active; /* channels with transfers posted; room for all */
     int active_count, channel_count;
     uint64_t arrived; /* bytes */
