@@ -65,15 +65,17 @@ static void table_flush(struct table *table)
 static void print_hosts(const struct table *table, const struct participants *participants)
 {
     const struct member *members = participants->members;
-    int hosts = 0, count = participants->ranks;
+    int hosts = 0, count = participants->ranks, last = 0;
     for (int i = 0; i < count; i++)
-        if (members[i].node >= hosts)
+        if (members[i].node >= hosts) {
             hosts = members[i].node + 1;
+            last = i;
+        }
     fprintf(table->out, "%d rank%s on ", count, count == 1 ? "" : "s");
     if (hosts <= 1)
         fprintf(table->out, "%s", count ? members[0].host : "this host");
     else
-        fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[count - 1].host);
+        fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[last].host);
 }
 
 /* How a rank is bound, and the words for it: where all are bound alike, and where they are not. */
@@ -154,7 +156,7 @@ static void table_begin(struct report *report, const struct job *job,
     fputs("\n# ", out);
     print_picks(out, job);
     print_hosts(table, participants);
-    fprintf(out, " (%s%s); memory %s; transport %s", participants->bootstrap,
+    fprintf(out, " (bootstrap %s%s); memory %s; transport %s", participants->bootstrap,
             job->bootstrap.as_threads ? ", as threads" : "", job->memory->name,
             job->transports_text);
     if (collective->sized)
