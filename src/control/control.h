@@ -13,7 +13,8 @@
  * below returns the verdict's status as soon as there is one. No call waits for ever: the deadline
  * limits the time in which no rank progresses, a rank that cannot reach rank 0 any more ends by
  * itself, and the helper thread ends a process whose main thread does not react to the end (it may
- * be writing to a pipe that no process reads).
+ * be writing to a pipe that no process reads). A main thread that ticks reacts: it may be freeing
+ * much.
  */
 #ifndef CCTEST_CONTROL_CONTROL_H
 #define CCTEST_CONTROL_CONTROL_H

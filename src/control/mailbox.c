@@ -195,12 +195,26 @@ bool control_is_closing(struct control *control)
     return closing;
 }
 
+/* When the main thread last showed that it reacts: at the end of the job, or at a tick since. It may
+ * free memory and connections, which takes long where there are many. */
+static double main_reacted_at(struct control *control)
+{
+    struct helper *helper = &control->helper;
+    uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
+    if (helper->ended_at == 0)
+        helper->ended_at = helper->now;
+    if (helper->reacted_at == 0 || progress != helper->reacted) {
+        helper->reacted_at = helper->now;
+        helper->reacted = progress;
+    }
+    return helper->reacted_at;
+}
+
 void control_watch_main(struct control *control)
 {
     if (!job_ended(control))
         return;
-    if (control->helper.ended_at == 0)
-        control->helper.ended_at = control->helper.now;
+    double reacted_at = main_reacted_at(control), now = control->helper.now;
     pthread_mutex_lock(&control->mailbox.lock);
     bool informed = control->mailbox.main == MAIN_INFORMED;
     bool reports = informed && control->membership.rank == 0;
@@ -208,12 +222,12 @@ void control_watch_main(struct control *control)
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
     double patience = reports && status_is_whole(status) ? REPORT_SECONDS : STUCK_SECONDS;
-    if (done || control->helper.now - control->helper.ended_at < patience)
+    if (done || now - reacted_at < patience)
         return;
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
-    say("ending this process: the job ended %g s ago and this rank does not %s%s%s", patience,
-        writing ? "end: does no process read " : "react", writing ? writing : "",
-        writing ? "?" : "");
+    say("ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
+        now - control->helper.ended_at, writing ? "end: does no process read " : "react",
+        writing ? writing : "", writing ? "?" : "");
     _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
 }
 

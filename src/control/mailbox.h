@@ -26,7 +26,7 @@
 #define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
-#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job, */
+#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
 #define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
@@ -84,8 +84,10 @@ struct helper {
     double now;           /* seconds; stands still while the process is stopped */
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
-    int signal; /* the last that came; 0: none */
-    int lost;   /* a rank that died, as the supervisor says; -1: none */
+    double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
+    uint64_t reacted;  /* the main thread's progress then */
+    int signal;        /* the last that came; 0: none */
+    int lost;          /* a rank that died, as the supervisor says; -1: none */
     /* The most that it held at once. Tests compare them with the tree's bounds. */
     _Atomic int sockets_most, child_links_most;
 };
@@ -153,7 +155,8 @@ void control_set_lost(struct control *control, int rank);
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
- * finish its report: it may be blocked in a write to a pipe that no process reads. */
+ * finish its report: it may be blocked in a write to a pipe that no process reads. Each tick of the
+ * main thread (tick_on()) gives it more time. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 

@@ -100,6 +100,7 @@ static void cm_events_drop(struct strict_id *id)
 
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
+    fabric_count_destroyed();
     fabric_enter();
     struct strict_id *id = (struct strict_id *)base, *each = fabric.ids;
     while (each && each != id)

@@ -40,6 +40,7 @@ static const struct setting {
     {"srqs", AT(srqs), 1, 0, 1, NULL},
     {"entries", AT(entries), 65536, 1, 1 << 24, NULL},
     {"stall", AT(stall), 0, 0, 10000, NULL},
+    {"destroy", AT(destroy), 0, 0, 10000, NULL},
     {"memlock", AT(memlock), 0, 0, INT32_MAX, NULL},
     {"patience", AT(patience), 0, 0, 1000000, NULL},
     {"rnr", AT(rnr_fails), 0, 0, 1, "allow|fail"},

@@ -23,9 +23,9 @@ struct provider_config {
     long hosts, devices, ports, subnets, roce, mtu, down;
     long delay, hold; /* us */
     long sges, inline_most, excess, sends, receives, srqs, entries;
-    long stall;    /* ms */
-    long memlock;  /* KiB */
-    long patience; /* ms */
+    long stall, destroy; /* ms */
+    long memlock;        /* KiB */
+    long patience;       /* ms */
     long rnr_fails, dmabuf, peermem, flush, recheck, aborts, report;
     long told, late; /* late in us */
     long sl, tclass;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device.h"
 
@@ -64,6 +65,20 @@ void fabric_leave(void)
 {
     pthread_mutex_unlock(&fabric.lock);
     race_show();
+}
+
+static _Thread_local unsigned destroyed;
+
+void fabric_count_destroyed(void)
+{
+    destroyed++;
+    if (fabric.config.destroy)
+        usleep((useconds_t)fabric.config.destroy * 1000);
+}
+
+unsigned provider_destroyed(void)
+{
+    return destroyed;
 }
 
 uint64_t fabric_now(void)

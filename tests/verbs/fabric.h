@@ -198,6 +198,8 @@ extern struct fabric fabric;
 /* Every call into the provider runs between these. The first reads the settings. */
 void fabric_enter(void);
 void fabric_leave(void);
+/* Called in front of it by what destroys something: counts it, and takes as long as is asked. */
+void fabric_count_destroyed(void);
 
 uint64_t fabric_now(void);              /* ns */
 uint64_t fabric_random(uint64_t below); /* 0 .. below - 1 */

@@ -177,6 +177,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
         usleep((useconds_t)fabric.config.stall * 1000);
         fabric_enter();
     }
+    if (!cpu_reads(address, length))
+        violation("ibv_reg_mr() of %zu bytes that were unmapped meanwhile", length);
     struct ibv_mr *region = region_make(pd, address, length, iova, (int)access);
     ((struct strict_pd *)pd)->users--;
     fabric_leave();
@@ -200,6 +202,7 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 
 int ibv_dereg_mr(struct ibv_mr *base)
 {
+    fabric_count_destroyed();
     fabric_enter();
     struct strict_mr *region = (struct strict_mr *)base;
     if (memory_of(base->lkey) != region) {

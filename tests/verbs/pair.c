@@ -94,6 +94,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
 int ibv_destroy_qp(struct ibv_qp *base)
 {
+    fabric_count_destroyed();
     fabric_enter();
     struct strict_qp *pair = (struct strict_qp *)base,
                      **link = &fabric.pairs[base->qp_num % BUCKETS];

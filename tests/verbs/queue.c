@@ -40,6 +40,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *use
 
 int ibv_destroy_cq(struct ibv_cq *base)
 {
+    fabric_count_destroyed();
     fabric_enter();
     struct strict_cq *cq = (struct strict_cq *)base;
     int users = cq->users;
@@ -290,6 +291,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 
 int ibv_destroy_srq(struct ibv_srq *base)
 {
+    fabric_count_destroyed();
     fabric_enter();
     struct strict_srq *srq = (struct strict_srq *)base;
     int users = srq->users;

@@ -4,6 +4,7 @@
  */
 #include "../transport/world.h"
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,25 +227,39 @@ static enum tick_answer tick_of_ended(void *argument, int peer)
     return TICK_ENDED;
 }
 
-/* The job ends while the driver registers memory: what it uses stays open. */
-static void close_while_registering(void)
+/* From now on what is freed is unmapped, if it has some pages. */
+static void heap_exhaust(void)
 {
-    static char memory[4096];
+    const char *taken;
+    mallopt(M_TOP_PAD, 0);
+    mallopt(M_MMAP_THRESHOLD, 16384);
+    do
+        taken = malloc(16384);
+    while (taken && taken < (const char *)sbrk(0));
+}
+
+/* The job ends while the driver registers memory: what it uses stays open and mapped. */
+static void close_while_registering(const char *provider)
+{
     static const unsigned char secret[32];
+    static const int self = 1;
     struct tick tick = {.call = tick_of_ended};
     struct transport_config config = {
         .ranks = 2, .local_ranks = 1, .secret = secret, .timeout = 10, .tick = &tick};
     struct endpoint *endpoint;
-    char reason[TRANSPORT_REASON_MOST];
+    char reason[TRANSPORT_REASON_MOST], address[TRANSPORT_ADDRESS_MOST];
     struct log log;
     log_init(&log, 0, 0);
     log_attach(&log);
-    provider_configure("stall=2000");
+    heap_exhaust();
+    provider_configure(provider);
     if (transport_verbs.open(&config, &endpoint, reason) != STATUS_OK)
         _exit(1);
-    struct verbs_rail *rail = &((struct verbs_endpoint *)(void *)endpoint)->rails[0];
-    if (verbs_register_polled(rail, memory, sizeof memory))
+    size_t size = transport_verbs.address(endpoint, address);
+    if (transport_verbs.attach(endpoint, self, address, size))
         _exit(2);
+    if (transport_verbs.connect(endpoint, &self, 1, 1) == STATUS_OK)
+        _exit(3);
     transport_verbs.close(endpoint);
     while (provider_counts().regions == 0)
         usleep(1000);
@@ -254,19 +269,27 @@ static void close_while_registering(void)
 static void test_abandoned(void **state)
 {
     (void)state;
-    int status;
-    pid_t child = fork();
-    if (child == 0)
-        close_while_registering();
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    static const char *const providers[] = {"stall=2000", "stall=2000,iwarp=1"};
+    for (int i = 0; i < 2; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0)
+            close_while_registering(providers[i]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
 }
 
-/* close() ticks, since it may take long. */
-static _Atomic int ticks;
+/* close() ticks behind each call that may take long. */
+static _Thread_local unsigned ticked_at; /* provider_destroyed(), at the last tick */
+static _Atomic unsigned untold, ticks;   /* the most calls between two ticks; ticks in close() */
 static enum tick_answer tick_counted(void *argument, int peer)
 {
+    unsigned calls = provider_destroyed() - ticked_at, most = untold;
+    ticked_at += calls;
+    while (calls > most && !atomic_compare_exchange_weak(&untold, &most, calls))
+        ;
     ticks++;
     return rank_tick(argument, peer);
 }
@@ -275,17 +298,26 @@ static void forget_ticks(struct rank *me)
 {
     rank_try(me, !me->number);
     pthread_barrier_wait(&me->world->barrier);
-    ticks = 0;
+    ticked_at = provider_destroyed();
+    untold = ticks = 0;
     pthread_barrier_wait(&me->world->barrier);
 }
 
 static void test_close(void **state)
 {
     (void)state;
-    struct world *world = world_of(VERBS_POLL_CQ, forget_ticks);
-    world->tick = tick_counted;
-    run(world, "");
-    assert_true(ticks > 0);
+    for (int connect = VERBS_CONNECT_EXCHANGE; connect <= VERBS_CONNECT_RDMACM; connect++) {
+        struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+            [VERBS_QPS] = {.given = true, .number = 2},
+            [VERBS_CONNECT] = {.given = true, .number = connect}};
+        struct world *world = world_of(VERBS_POLL_CQ, forget_ticks);
+        world->config.settings = settings;
+        world->lanes = 3;
+        world->tick = tick_counted;
+        run(world, "");
+        assert_true(ticks >= 2 * 3 * 2);
+        assert_int_equal(untold, 1);
+    }
 }
 
 /* A neighbour's address that is not found at once is looked up again. */

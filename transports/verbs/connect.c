@@ -75,12 +75,12 @@ static void path_rails(const struct verbs_endpoint *endpoint, const struct verbs
 
 static void lane_free(struct verbs_lane *lane)
 {
-    for (int i = 0; lane && i < lane->queue_count; i++) {
+    if (!lane)
+        return;
+    for (int i = 0; i < lane->queue_count; i++) {
         verbs_pair_destroy(&lane->queues[i]);
         verbs_cm_disconnect(&lane->queues[i]);
     }
-    if (!lane)
-        return;
     free(lane->out.staged);
     free(lane->out.segments);
     free(lane->in.slot_lengths);
@@ -138,6 +138,8 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
         queue->path = path;
         queue->rail = &endpoint->rails[mine];
         status = verbs_pair_create(queue, depth);
+        if (!tick_on(endpoint->base.config.tick))
+            return STATUS_INTERRUPTED;
     }
     return status;
 }
@@ -282,8 +284,6 @@ static enum status round_create(struct verbs_round *round)
             status = lane_create(round, peer, block, depth);
             block += verbs_block_bytes(&round->grants);
         }
-        if (!tick_on(endpoint->base.config.tick))
-            return STATUS_INTERRUPTED;
     }
     return status;
 }

@@ -320,31 +320,42 @@ static enum status verbs_check(struct endpoint *base)
     return status;
 }
 
+/* May a thread still register it, of which the driver would pin pages? */
+static bool arena_is_abandoned(const struct verbs_endpoint *endpoint,
+                               const struct verbs_arena *arena)
+{
+    for (int i = 0; i < endpoint->rail_count; i++)
+        if (endpoint->rails[i].is_abandoned && !arena->mrs[i])
+            return true;
+    return false;
+}
+
 static void arenas_free(struct verbs_endpoint *endpoint)
 {
     for (struct verbs_arena *arena = endpoint->arenas, *next; arena; arena = next) {
         next = arena->next;
+        bool stays = arena_is_abandoned(endpoint, arena);
         for (int i = 0; i < endpoint->rail_count; i++)
-            if (arena->mrs[i])
+            if (arena->mrs[i]) {
                 ibv_dereg_mr(arena->mrs[i]);
-        tick_on(endpoint->base.config.tick);
-        munmap(arena->base, arena->bytes);
+                tick_on(endpoint->base.config.tick);
+            }
+        if (!stays)
+            munmap(arena->base, arena->bytes);
         free(arena);
     }
 }
 
-/* The device and domain on which a thread still registers memory stay open. To free takes long where
- * there is much: it ticks, and goes on even if the job has ended. */
+/* What a thread uses that still registers memory stays: the device, the domain and the memory. To
+ * free takes long where there is much: it ticks behind each call of the library, and goes on even if
+ * the job has ended. */
 static void verbs_close(struct endpoint *base)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;
     if (!endpoint)
         return;
-    for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++) {
-        if (endpoint->peers[rank].lane_count > 0)
-            tick_on(base->config.tick);
+    for (int rank = 0; endpoint->peers && rank < base->config.ranks; rank++)
         verbs_disconnect(&endpoint->peers[rank]);
-    }
     arenas_free(endpoint);
     verbs_cm_close(endpoint);
     for (int i = 0; i < endpoint->rail_count; i++)

@@ -182,8 +182,10 @@ bool verbs_pair_polls_memory(const struct verbs_queue *queue)
 
 void verbs_pair_destroy(struct verbs_queue *queue)
 {
-    if (queue->qp)
+    if (queue->qp) {
         ibv_destroy_qp(queue->qp);
+        tick_on(queue->rail->endpoint->base.config.tick);
+    }
     free(queue->work);
     free(queue->arrived);
 }

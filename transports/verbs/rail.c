@@ -121,18 +121,24 @@ enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint3
 
 void verbs_rail_close(struct verbs_rail *rail)
 {
+    const struct tick *tick = rail->endpoint->base.config.tick;
     verbs_regions_deregister(rail);
     if (rail->srq)
         ibv_destroy_srq(rail->srq);
+    tick_on(tick);
     if (rail->cq)
         ibv_destroy_cq(rail->cq);
+    tick_on(tick);
     if (rail->receive_mr)
         ibv_dereg_mr(rail->receive_mr);
+    tick_on(tick);
     if (rail->pd && !rail->is_abandoned)
         ibv_dealloc_pd(rail->pd);
     if (rail->context && !rail->is_abandoned)
         ibv_close_device(rail->context);
-    free(rail->receive_room);
+    if (!rail->is_abandoned) /* the thread may register it */
+        free(rail->receive_room);
     free(rail->queues);
     *rail = (struct verbs_rail){0};
+    tick_on(tick);
 }

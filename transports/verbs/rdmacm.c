@@ -133,16 +133,20 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
 void verbs_cm_settle(struct verbs_endpoint *endpoint)
 {
     for (int i = 0; i < endpoint->rail_count; i++) {
-        if (endpoint->rails[i].listener)
-            rdma_destroy_id(endpoint->rails[i].listener);
+        if (!endpoint->rails[i].listener)
+            continue;
+        rdma_destroy_id(endpoint->rails[i].listener);
+        tick_on(endpoint->base.config.tick);
         endpoint->rails[i].listener = NULL;
     }
 }
 
 void verbs_cm_disconnect(struct verbs_queue *queue)
 {
-    if (queue->cm)
+    if (queue->cm) {
         rdma_destroy_id(queue->cm);
+        tick_on(queue->rail->endpoint->base.config.tick);
+    }
     queue->cm = NULL;
 }
 
