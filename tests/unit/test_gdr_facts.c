@@ -55,8 +55,8 @@ static void test_gpu_memory(void **state)
     assert_gpu_memory(true, NULL, NULL, NULL);
     file_make("proc/driver/nvidia/version",
               "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22\n");
-    assert_gpu_memory(false, "staged", neither, no_peermem);
-    assert_gpu_memory(true, "staged", not_open, no_peermem);
+    assert_gpu_memory(false, "not reached", neither, no_peermem);
+    assert_gpu_memory(true, "not reached", not_open, no_peermem);
     file_make("module/nvidia_peermem/version", "550.54.14\n");
     assert_gpu_memory(true, "peermem", not_open, NULL);
     file_make("proc/driver/nvidia/version",
@@ -65,7 +65,7 @@ static void test_gpu_memory(void **state)
     assert_gpu_memory(false, "peermem", no_import, NULL);
     file_remove("module/nvidia_peermem/version");
     file_remove("module/nvidia_peermem");
-    assert_gpu_memory(false, "staged", no_import, no_peermem);
+    assert_gpu_memory(false, "not reached", no_import, no_peermem);
     file_make("kernel/mm/memory_peers/nv_mem/version", "1.3\n");
     assert_string_equal(peermem_module(tree), "nv_peer_mem");
     file_remove("kernel/mm/memory_peers/nv_mem/version");
@@ -75,7 +75,7 @@ static void test_gpu_memory(void **state)
     file_make("module/amdgpu/version", "6.1\n");
     assert_gpu_memory(false, "peermem", no_import, NULL);
     file_remove("kernel/mm/memory_peers/amdkfd/version");
-    assert_gpu_memory(false, "staged", no_import,
+    assert_gpu_memory(false, "not reached", no_import,
                       "amdkfd has not registered with the NIC's driver (MLNX_OFED)");
     assert_gpu_memory(true, "dmabuf", NULL, NULL);
 }

@@ -54,7 +54,7 @@ void gdr_describe(const char *sysfs, const char *proc, bool imports, struct devi
     device_fact(list, device, FACT_SHOWN, "GPU memory", "%s",
                 dmabuf   ? "dmabuf"
                 : module ? "peermem"
-                         : "staged");
+                         : "not reached");
     if (!dmabuf)
         dmabuf_describe(driver, imports, list, device);
     if (!dmabuf && !module)
