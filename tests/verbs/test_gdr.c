@@ -25,10 +25,12 @@ static const unsigned char secret[32] = "only these ranks know it";
 /* The kinds of memory. */
 enum memory { CARD, WITHOUT_SHARE, REFUSES_SHARE, NO_PEER, HOST };
 
+#define REGIONS 3
+
 /* What is asked for on a node, and what comes of it. */
 struct attempt {
     const char *provider, *option; /* the option NULL: none */
-    enum memory memory;
+    enum memory memory; /* of the last region; those in front of it are CARD, or HOST as it */
     enum copy_policy copy;
     enum verbs_gdr gdr;
     const char *refused; /* NULL: `gdr` is taken */
@@ -125,31 +127,34 @@ static void attempt_judge(const struct attempt *attempt, enum status status,
 static void attempt_run(const struct attempt *attempt)
 {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {{0}};
-    struct memory_kind kind;
-    struct region region;
+    struct memory_kind kinds[REGIONS];
+    struct region regions[REGIONS];
     struct endpoint *endpoint = NULL;
     struct log log;
     char reason[TRANSPORT_REASON_MOST] = "";
     provider_configure(attempt->provider);
-    region_make(attempt->memory, &kind, &region);
+    for (int i = 0; i < REGIONS; i++)
+        region_make(i == REGIONS - 1 || attempt->memory == HOST ? attempt->memory : CARD, &kinds[i],
+                    &regions[i]);
     if (attempt->option)
         option_set(settings, attempt->option);
     const struct transport_config config = {.ranks = 2,
                                             .local_ranks = 1,
                                             .copy = attempt->copy,
                                             .settings = settings,
-                                            .regions = &region,
-                                            .region_count = 1,
+                                            .regions = regions,
+                                            .region_count = REGIONS,
                                             .secret = secret,
                                             .timeout = 10};
     log_init(&log, 0, 0);
     log_attach(&log);
     enum status status = transport_verbs.open(&config, &endpoint, reason);
-    attempt_judge(attempt, status, endpoint, &kind, reason);
+    attempt_judge(attempt, status, endpoint, &kinds[REGIONS - 1], reason);
     assert_int_equal(log.failure.status, STATUS_OK);
     log_attach(NULL);
     provider_check();
-    kind.release(&region);
+    for (int i = 0; i < REGIONS; i++)
+        kinds[i].release(&regions[i]);
 }
 
 static void test_ways(void **state)

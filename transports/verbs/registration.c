@@ -186,12 +186,28 @@ static bool way_is_there(struct verbs_rail *rail, enum verbs_gdr way, char *reas
     return imports;
 }
 
-/* `region` NULL: no memory needs the way. */
-static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr way,
-                           const struct region *region, char *reason)
+/* The regions that no CPU reads, one of each kind, behind `last` (NULL: the first); NULL: no other. */
+static const struct region *region_unread(const struct transport_config *config,
+                                          const struct region *last)
 {
+    int i = last ? (int)(last - config->regions) + 1 : 0;
+    for (; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i], *first = config->regions;
+        while (first != region && (first->kind != region->kind || first->bytes == 0))
+            first++;
+        if (first == region && region->bytes > 0 && !region->kind->host_reads)
+            return region;
+    }
+    return NULL;
+}
+
+/* Registers a piece of the region with all rails. */
+static enum status region_try(struct verbs_endpoint *endpoint, enum verbs_gdr way,
+                              const struct region *region, char *reason)
+{
+    size_t bytes = region->bytes < TRIAL_BYTES ? region->bytes : TRIAL_BYTES;
     enum status status = STATUS_OK;
-    if (region && endpoint->base.config.copy == COPY_BCOPY) {
+    if (endpoint->base.config.copy == COPY_BCOPY) {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "a CPU cannot copy %s memory to slots, which --copy bcopy asks for: use another "
                  "--copy",
@@ -199,13 +215,8 @@ static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr way,
         return STATUS_UNAVAILABLE;
     }
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
-        struct verbs_rail *rail = &endpoint->rails[i];
         struct ibv_mr *mr = NULL;
-        if (!way_is_there(rail, way, reason))
-            return STATUS_UNAVAILABLE;
-        size_t bytes = region && region->bytes < TRIAL_BYTES ? region->bytes : TRIAL_BYTES;
-        if (region)
-            status = region_register(rail, region, bytes, way, &mr, reason);
+        status = region_register(&endpoint->rails[i], region, bytes, way, &mr, reason);
         if (mr) {
             ibv_dereg_mr(mr);
             endpoint->pinned -= bytes;
@@ -214,20 +225,31 @@ static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr way,
     return status;
 }
 
+/* Does the way serve each kind of memory that needs one? */
+static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr way, char *reason)
+{
+    const struct transport_config *config = &endpoint->base.config;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < endpoint->rail_count; i++)
+        if (!way_is_there(&endpoint->rails[i], way, reason))
+            return STATUS_UNAVAILABLE;
+    for (const struct region *region = NULL;
+         status == STATUS_OK && (region = region_unread(config, region));)
+        status = region_try(endpoint, way, region, reason);
+    return status;
+}
+
 enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
     const struct transport_setting *asked = &endpoint->settings[VERBS_GDR];
     enum verbs_gdr way = asked->given ? (enum verbs_gdr)(asked->number + 1) : VERBS_GDR_DMABUF;
-    const struct region *region = NULL;
+    const struct region *region = region_unread(config, NULL);
     char why[TRANSPORT_REASON_MOST];
-    for (int i = 0; i < config->region_count && !region; i++)
-        if (config->regions[i].bytes > 0 && !config->regions[i].kind->host_reads)
-            region = &config->regions[i];
     if (!region && !asked->given)
         return STATUS_OK;
     for (; way < VERBS_GDR_STAGED; way++) {
-        enum status status = way_try(endpoint, way, region, why);
+        enum status status = way_try(endpoint, way, why);
         if (status == STATUS_OK)
             break;
         if (asked->given)
@@ -238,12 +260,13 @@ enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason)
     }
     if (!region)
         return STATUS_OK;
+    endpoint->gdr = way;
     if (way == VERBS_GDR_STAGED)
         snprintf(endpoint->reason, sizeof endpoint->reason, "%s",
                  asked->given ? "gdr=staged leaves it out" : why);
-    endpoint->gdr = way;
-    say_verbose(config->rank == 0 ? 1 : 2, "verbs: NICs reach %s memory: %s", region->kind->name,
-                gdr_names[way]);
+    for (; region && way != VERBS_GDR_STAGED; region = region_unread(config, region))
+        say_verbose(config->rank == 0 ? 1 : 2, "verbs: NICs reach %s memory: %s",
+                    region->kind->name, gdr_names[way]);
     return STATUS_OK;
 }
 
