@@ -270,6 +270,7 @@ static enum status session_open_links(struct session *session)
         .ranks = runner->ranks,
         .local_ranks = runner->node.count,
         .local_rank = runner->node.place,
+        .process_ranks = job->bootstrap.as_threads ? runner->node.count : 1,
         .has_core = session->has_core,
         .is_bound = session->bindings[runner->rank].core >= 0,
         .copy = job->copy,

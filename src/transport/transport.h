@@ -122,10 +122,12 @@ static inline bool witness_lost(const struct peer_witness *witness, int peer)
 
 struct transport_config {
     int rank, ranks;
-    int local_ranks; /* ranks on this host, to size what is per peer */
-    int local_rank;  /* this rank's place among them, from 0 */
-    bool has_core;   /* this host has a core for each of its ranks; else they share */
-    bool is_bound;   /* this rank stays on its core, so that latencies measured once hold */
+    int local_ranks;   /* ranks on this host, to size what is per peer */
+    int local_rank;    /* this rank's place among them, from 0 */
+    int process_ranks; /* those of them that are threads of this process, with one set of limits; 0
+                          or 1: this one alone */
+    bool has_core;     /* this host has a core for each of its ranks; else they share */
+    bool is_bound;     /* this rank stays on its core, so that latencies measured once hold */
     enum copy_policy copy;
     bool combines;     /* the collective reduces: receivers combine messages */
     bool one_way;      /* the collective has a root: ranks mostly either send or receive */

@@ -38,7 +38,7 @@ refused mtu=1024 "mtu=4096 is more than the MTU of 1024 bytes" -x verbs:mtu=4096
 )
 status=$(<"$scratch/status")
 check_status 77
-check_says "the limit of locked memory is 64 KiB: raise it to [0-9]+ KiB or more \(ulimit -l unlimited;"
+check_says "the limit of locked memory is 64 KiB for the 4 ranks of this process together: raise it to [0-9]+ KiB or more \(ulimit -l unlimited;"
 
 # With auto, shared memory serves all ranks of a host, so nothing is missed.
 for settings in devices=0 down=0 fail=open:1+open:2; do

@@ -31,6 +31,7 @@ static const unsigned char secret[32] = "only these ranks know it";
 struct attempt {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
     struct region region;
+    int process_ranks;
     struct transport_config config;
     struct endpoint *endpoint;
     struct log log;
@@ -39,9 +40,10 @@ struct attempt {
 
 static enum status attempt_open(struct attempt *attempt, const char *option)
 {
-    *attempt = (struct attempt){.region = attempt->region};
+    *attempt = (struct attempt){.region = attempt->region, .process_ranks = attempt->process_ranks};
     attempt->config = (struct transport_config){.ranks = 2,
                                                 .local_ranks = 1,
+                                                .process_ranks = attempt->process_ranks,
                                                 .settings = attempt->settings,
                                                 .regions = &attempt->region,
                                                 .region_count = 1,
@@ -249,10 +251,15 @@ static void locked_memory(void **state)
     assert_non_null(strstr(attempt.reason, "ulimit -l unlimited"));
     assert_non_null(strstr(attempt.reason, "/etc/security/limits.conf"));
     assert_in_range(strtol(strstr(attempt.reason, "raise it to ") + 12, NULL, 10), 1024, 4096);
-    low.rlim_cur = 4 << 20; /* enough */
+    low.rlim_cur = 4 << 20; /* enough for one rank */
     if (low.rlim_cur <= low.rlim_max) {
         assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
         assert_opened(&attempt, NULL, "strict0:1");
+        attempt.process_ranks = 3;
+        assert_refused(&attempt, NULL,
+                       "the limit of locked memory is 4096 KiB for the 3 ranks of this process "
+                       "together: raise it to ");
+        assert_in_range(strtol(strstr(attempt.reason, "raise it to ") + 12, NULL, 10), 4097, 12288);
     }
     privilege(true);
     assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &usual), 0);

@@ -99,7 +99,7 @@ void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int err
     if (error == ENOMEM && limit.rlim_cur != RLIM_INFINITY) {
         char advice[VERBS_MEMORY_ADVICE_MOST];
         snprintf(reason, TRANSPORT_REASON_MOST, "NIC %s gives no %s (%s); %s", rail->port.name,
-                 what, strerror(error), verbs_memory_advice(QUEUES_LEAST, advice));
+                 what, strerror(error), verbs_memory_advice(rail->endpoint, QUEUES_LEAST, advice));
     } else {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "NIC %s gives no %s (%s), which verbs needs: choose another NIC with nic=, or "
@@ -130,15 +130,28 @@ void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *aske
 
 /* Memory. */
 
-const char *verbs_memory_advice(size_t bytes, char text[VERBS_MEMORY_ADVICE_MOST])
+/* Ranks that are threads need about as much each. */
+static int process_ranks(const struct verbs_endpoint *endpoint)
+{
+    int ranks = endpoint->base.config.process_ranks;
+    return ranks > 1 ? ranks : 1;
+}
+
+const char *verbs_memory_advice(const struct verbs_endpoint *endpoint, size_t bytes,
+                                char text[VERBS_MEMORY_ADVICE_MOST])
 {
     struct rlimit limit = {0};
+    int ranks = process_ranks(endpoint);
+    char sharing[64] = "";
     getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (ranks > 1)
+        snprintf(sharing, sizeof sharing, " for the %d ranks of this process together", ranks);
     snprintf(text, VERBS_MEMORY_ADVICE_MOST,
-             "the limit of locked memory is %llu KiB: raise it to %zu KiB or more (ulimit -l "
+             "the limit of locked memory is %llu KiB%s: raise it to %zu KiB or more (ulimit -l "
              "unlimited; '* - memlock unlimited' in /etc/security/limits.conf; LimitMEMLOCK= of a "
              "service; --ulimit memlock=-1 of a container)",
-             (unsigned long long)limit.rlim_cur / 1024, (bytes + 1023) / 1024);
+             (unsigned long long)limit.rlim_cur / 1024, sharing,
+             ((size_t)ranks * bytes + 1023) / 1024);
     return text;
 }
 
@@ -169,12 +182,14 @@ bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
     }
     size_t rails = (size_t)endpoint->rail_count;
     size_t bytes = rails * (buffers + verbs_block_bytes(&grants) + QUEUES_LEAST);
-    if (may_lock(bytes))
+    if (may_lock((size_t)process_ranks(endpoint) * bytes))
         return false;
     char advice[VERBS_MEMORY_ADVICE_MOST];
     snprintf(reason, TRANSPORT_REASON_MOST,
-             "buffers, slots and queues of %zu KiB are to be registered with %d NIC port%s, but %s",
+             "this rank's buffers, slots and queues of %zu KiB are to be registered with %d NIC "
+             "port%s, but "
+             "%s",
              (bytes + 1023) / 1024, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
-             verbs_memory_advice(bytes, advice));
+             verbs_memory_advice(endpoint, bytes, advice));
     return true;
 }

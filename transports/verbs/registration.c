@@ -104,7 +104,7 @@ static enum status registration_failed(const struct verbs_rail *rail, size_t byt
                 "NIC %s cannot register %zu KiB of memory beside the %zu KiB of this rank that are "
                 "registered: %s",
                 rail->port.name, (bytes + 1023) / 1024, pinned / 1024,
-                verbs_memory_advice(pinned + bytes, advice));
+                verbs_memory_advice(rail->endpoint, pinned + bytes, advice));
 }
 
 struct ibv_mr *verbs_register(struct verbs_rail *rail, void *address, size_t bytes, int access)
