@@ -14,6 +14,14 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The same clock as of the last tick of the kernel's timer, up to 10 ms ago: costs less to read. */
+static inline uint64_t clock_coarse_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static inline double clock_seconds(void)
 {
     return (double)clock_ns() * 1e-9;

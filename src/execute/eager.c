@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 
+#define TRIES 16 /* of the only operation that is ready */
+
 struct eager {
     const struct schedule *schedule;
     const struct memory_kind *memory;
@@ -193,18 +195,31 @@ static void eager_complete(struct eager *eager, uint32_t operation)
         eager_open(eager, (uint32_t)eager->schedule->epochs[epoch].next);
 }
 
+/* Moves an operation, if it can. The only one that is ready is tried again at once: what happens
+ * between two calls of eager_progress() takes longer than to look for a message. */
+static enum status eager_move(const struct eager *eager, const struct eager_step *step, bool *done)
+{
+    enum status status = STATUS_OK;
+    if (!step->channel) {
+        eager->memory->engine_now(step->transfer);
+        *done = true;
+        return STATUS_OK;
+    }
+    int tries = eager->ready_count == 1 ? TRIES : 1;
+    for (*done = false; status == STATUS_OK && !*done && tries > 0; tries--)
+        status = step->move(step->channel, step->transfer, done);
+    return status;
+}
+
 enum status eager_progress(struct eager *eager, bool *moved, bool *complete)
 {
     enum status status = STATUS_OK;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < eager->ready_count; i++) { /* which grows meanwhile */
         uint32_t operation = eager->ready[i];
-        const struct eager_step *step = &eager->steps[operation];
-        bool done = status == STATUS_OK;
-        if (done && step->channel)
-            status = step->move(step->channel, step->transfer, &done);
-        else if (done)
-            eager->memory->engine_now(step->transfer);
+        bool done = false;
+        if (status == STATUS_OK)
+            status = eager_move(eager, &eager->steps[operation], &done);
         if (done)
             eager_complete(eager, operation);
         else

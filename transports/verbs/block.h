@@ -12,6 +12,12 @@ struct verbs_trailer {
     uint64_t word; /* bytes (low 32 bits) | number (high 32) */
 };
 
+/* The place of a number in a ring of `count` entries, a power of two. */
+static inline uint32_t verbs_ring_at(uint32_t number, uint32_t count)
+{
+    return number & (count - 1);
+}
+
 #define VERBS_ALIGNMENT 16 /* of the bytes in a slot: of an element of any type */
 
 /* Bytes from slot to slot. */

@@ -4,6 +4,7 @@
 #include "transports/verbs/lane.h"
 
 #include "base/log.h"
+#include "transports/verbs/block.h"
 
 #define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
 
@@ -55,7 +56,8 @@ size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element)
 bool verbs_staging_is_free(const struct verbs_sender *out)
 {
     const struct verbs_grants *grants = &verbs_lane_of(&out->base)->grants;
-    const struct verbs_staged *staged = &out->staged[out->staging_next % grants->slots];
+    const struct verbs_staged *staged =
+        &out->staged[verbs_ring_at(out->staging_next, grants->slots)];
     return !staged->queue || verbs_queue_is_past(staged->queue, staged->position);
 }
 
@@ -64,7 +66,7 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *que
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
     const struct verbs_grants *grants = &lane->grants;
-    uint32_t index = out->staging_next % grants->slots;
+    uint32_t index = verbs_ring_at(out->staging_next, grants->slots);
     if (!verbs_staging_is_free(out))
         return NULL;
     out->staging_next++;

@@ -86,8 +86,8 @@ enum status verbs_queue_greet(struct verbs_queue *queue);
 /* Takes the completions of a rail. */
 enum status verbs_rail_poll(struct verbs_rail *rail);
 
-/* Posts `count` more entries of the rail's receive queue. */
-enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t count);
+/* Posts the entries [first, first + count) of the rail's receive queue. */
+enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t first, uint32_t count);
 
 /* Enters a queue into the rail's table; false: out of memory. */
 bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_queue *queue);

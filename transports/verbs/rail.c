@@ -64,6 +64,8 @@ bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
         return false;
     rail->pd = ibv_alloc_pd(rail->context);
     rail->receives_most = within((uint32_t)rail->device.max_srq_wr, rail->device.max_cqe / 2);
+    rail->due_most = rail->receives_most < 16 * VERBS_RECEIVE_BATCH ? 1 : VERBS_RECEIVE_BATCH;
+    rail->receives_most -= rail->due_most - 1;
     if (rail->pd)
         return verbs_rail_probe(rail, reason);
     snprintf(reason, TRANSPORT_REASON_MOST,
@@ -80,30 +82,35 @@ static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives
     uint32_t most = 4 * receives > VERBS_RECEIVES_LEAST ? 4 * receives : VERBS_RECEIVES_LEAST;
     most = most < rail->receives_most ? most : rail->receives_most;
     sends = 2 * sends > VERBS_SENDS_LEAST ? 2 * sends : VERBS_SENDS_LEAST;
-    struct ibv_srq_init_attr attr = {.attr = {.max_wr = most, .max_sge = 1}};
+    uint32_t spare = rail->due_most - 1, entries = most + spare;
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = entries, .max_sge = 1}};
     rail->srq = ibv_create_srq(rail->pd, &attr);
     if (!rail->srq)
         return verbs_rail_failed(rail, "gives no shared receive queue", errno);
     rail->receives_most = most;
-    rail->completions_most = within(most + sends, rail->device.max_cqe);
-    rail->completions = most;
+    rail->completions_most = within(entries + sends, rail->device.max_cqe);
+    rail->completions = entries;
     rail->cq = ibv_create_cq(rail->context, (int)rail->completions_most, NULL, NULL, 0);
     if (!rail->cq)
         return verbs_rail_failed(rail, "gives no completion queue", errno);
-    rail->receive_room = calloc(most, sizeof *rail->receive_room);
+    rail->receive_room = calloc(entries, sizeof *rail->receive_room);
     if (!rail->receive_room)
         return fail(STATUS_ERROR, "out of memory");
-    if (!rail->port.iwarp) /* immediate data needs no room */
-        return STATUS_OK;
-    rail->receive_mr = verbs_register(rail, rail->receive_room, most * sizeof *rail->receive_room,
-                                      IBV_ACCESS_LOCAL_WRITE);
-    return rail->receive_mr ? STATUS_OK : log_current()->failure.status;
+    if (rail->port.iwarp) { /* immediate data needs no room */
+        rail->receive_mr = verbs_register(
+            rail, rail->receive_room, entries * sizeof *rail->receive_room, IBV_ACCESS_LOCAL_WRITE);
+        if (!rail->receive_mr)
+            return log_current()->failure.status;
+    }
+    return verbs_rail_post_receives(rail, most, spare);
 }
 
 size_t verbs_rail_queue_bytes(const struct verbs_rail *rail)
 {
-    uint32_t requests = rail->cq ? rail->completions - rail->receives_most : 0;
-    return rail->cq ? verbs_queue_bytes(requests, rail->receives_most, rail->completions_most) : 0;
+    if (!rail->cq)
+        return 0;
+    uint32_t entries = rail->receives_most + rail->due_most - 1;
+    return verbs_queue_bytes(rail->completions - entries, entries, rail->completions_most);
 }
 
 enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint32_t sends)
@@ -116,7 +123,8 @@ enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint3
                     "NIC %s has room for %u receives of all peers, and %u more are needed: use an "
                     "algorithm with fewer peers, fewer --channels, or fewer --slots",
                     rail->port.name, rail->receives_most - rail->receives, receives);
-    return verbs_rail_post_receives(rail, receives);
+    rail->receives += receives;
+    return verbs_rail_post_receives(rail, rail->receives - receives, receives);
 }
 
 void verbs_rail_close(struct verbs_rail *rail)

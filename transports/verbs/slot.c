@@ -36,7 +36,7 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
     bool is_inline = whole <= queue->inline_most && whole <= sizeof inline_room;
     char *room = is_inline ? inline_room : verbs_staging_take(out, queue, queue->posted + 1);
     uint64_t slot = out->remote + verbs_slots_at(theirs) +
-                    out->slots_sent % theirs->slots * verbs_slot_stride(theirs);
+                    verbs_ring_at(out->slots_sent, theirs->slots) * verbs_slot_stride(theirs);
     if (out->peer_polls) {
         struct verbs_trailer trailer = {(uint64_t)(out->slots_sent + 1) << 32 | bytes};
         char *end = room + whole - sizeof trailer;
@@ -66,7 +66,7 @@ void verbs_slot_await(struct verbs_receiver *in)
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
     const struct verbs_grants *grants = &lane->grants;
     in->slot = lane->block + verbs_slots_at(grants) +
-               in->slots_taken % grants->slots * verbs_slot_stride(grants);
+               verbs_ring_at(in->slots_taken, grants->slots) * verbs_slot_stride(grants);
     in->trailer = in->slot + verbs_trailer_at(grants);
 }
 
@@ -76,7 +76,7 @@ const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
         return NULL;
     const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
     *bytes = in->polls ? (uint32_t)verbs_word_read(in->trailer)
-                       : in->slot_lengths[in->slots_taken % grants->slots];
+                       : in->slot_lengths[verbs_ring_at(in->slots_taken, grants->slots)];
     if (*bytes == 0 || *bytes > grants->slot_bytes)
         *bytes = SIZE_MAX; /* no slot holds that: the caller finds it too long */
     return *bytes > grants->slot_bytes ? in->slot : in->slot + verbs_payload_at(grants, *bytes);

@@ -48,6 +48,7 @@
 #define VERBS_HOST_MOST       64
 #define VERBS_OTHERS_MOST     3  /* addresses of a port beside the first */
 #define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
+#define VERBS_RECEIVE_BATCH   16 /* posted in one call */
 #define VERBS_CREDITS         64 /* bytes of the credit line: VERBS_WORDS words */
 #define VERBS_DEPTH           256 /* work requests of a queue pair, if there are few and room is enough */
 
@@ -123,11 +124,12 @@ struct verbs_rail {
     struct ibv_pd *pd;
     struct ibv_cq *cq;
     struct ibv_srq *srq;
-    struct rdma_cm_id *listener; /* connect=rdmacm; NULL: it does not listen (any more) */
-    uint32_t receives;           /* entries that are posted, or whose completion is not taken */
-    uint32_t receives_most;      /* of the receive queue; before it is created, that it may have */
-    uint32_t *receive_room;      /* iWARP: 4 bytes for each entry, where a SEND lands */
+    struct rdma_cm_id *listener;      /* connect=rdmacm; NULL: it does not listen (any more) */
+    uint32_t receives, receives_most; /* promised to lanes, and that may be */
+    uint32_t *receive_room; /* iWARP: 4 bytes for each entry of the queue, where a SEND lands */
     struct ibv_mr *receive_mr;
+    uint32_t due[VERBS_RECEIVE_BATCH];      /* entries to post, when there are due_most of them */
+    uint32_t due_count, due_most;           /* fewer wait always, so the queue has that many more */
     struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
     uint32_t completions, completions_most; /* promised to queues, and of the CQ */
     struct verbs_queue **queues;            /* hash table by the number of the queue pair */

@@ -45,7 +45,7 @@ static uint32_t offers_most(const struct verbs_receiver *in)
 
 static struct verbs_offered *offered_at(const struct verbs_receiver *in, uint32_t number)
 {
-    return &in->offered[number % offers_most(in)];
+    return &in->offered[verbs_ring_at(number, offers_most(in))];
 }
 
 /* Receiver: offers. */
@@ -72,7 +72,7 @@ static size_t offered_limit(const struct verbs_offered *offered)
 static uint64_t offer_address(const struct verbs_receiver *in, uint32_t number)
 {
     return verbs_lane_of(&in->base)->out.remote + verbs_offers_at() +
-           number % offers_most(in) * sizeof(struct verbs_offer);
+           verbs_ring_at(number, offers_most(in)) * sizeof(struct verbs_offer);
 }
 
 /* The piece at the cursor, from its byte on: whole runs, or the rest of one, as long as an offer may
@@ -210,7 +210,7 @@ enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *tr
     if (queue->arrived_first == queue->arrived_last || !verbs_has_credit_room(in))
         return STATUS_OK;
     const struct verbs_offered *offered = offered_at(in, in->offers_open);
-    uint32_t length = queue->arrived[queue->arrived_first % grants->segments];
+    uint32_t length = queue->arrived[verbs_ring_at(queue->arrived_first, grants->segments)];
     if (in->offers_open == in->offers_made || offered->transfer != transfer ||
         length > offered->end - transfer->issued || length > transfer->limit - transfer->issued)
         return verbs_too_long(&in->base);
@@ -241,7 +241,7 @@ static struct verbs_offer *offer_entry(const struct verbs_sender *out, uint32_t 
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
     struct verbs_offer *ring = (struct verbs_offer *)(lane->block + verbs_offers_at());
-    return &ring[number % grants_of(&out->base)->offers];
+    return &ring[verbs_ring_at(number, grants_of(&out->base)->offers)];
 }
 
 bool verbs_offer_take(struct verbs_sender *out, const struct transfer *transfer,
@@ -383,7 +383,8 @@ enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transf
         return STATUS_OK;
     if (out->offer_at == out->offer.run * out->offer.times)
         offer_end(out);
-    struct verbs_segment *segment = &out->segments[out->segments_sent % out->grants.segments];
+    struct verbs_segment *segment =
+        &out->segments[verbs_ring_at(out->segments_sent, out->grants.segments)];
     *segment = (struct verbs_segment){.transfer = transfer, .bytes = *bytes};
     struct verbs_work work = {.segment_of = out, .segment = out->segments_sent++};
     transfer->issued += *bytes;
