@@ -15,6 +15,7 @@
 #include "cli/options/names.h"
 #include "cli/options/transports.h"
 #include "cli/options/values.h"
+#include "device/sysfs.h"
 
 #define FILES_TOO ":files"
 
@@ -118,20 +119,56 @@ static void offer_algorithms(struct word word, const struct collective *collecti
 
 /* ---- values of options ---- */
 
-/* Behind "name:": the transport's options, or a word of one. */
+/* Is `name` a part of the text from `text` to `end`? Parts lie behind `before`; behind the name of
+ * one stands a character of `behind`. */
+static bool has_part(const char *text, const char *end, char before, const char *name,
+                     const char *behind)
+{
+    size_t length = strlen(name);
+    while (text && text < end) {
+        if (strncmp(text, name, length) == 0 && text[length] && strchr(behind, text[length]))
+            return true;
+        text = strchr(text, before);
+        text += text != NULL;
+    }
+    return false;
+}
+
+/* Behind "nic=" and each '+': the names in the option's folder that do not stand there yet. */
+static void offer_folder(struct word word, const struct transport_option *option)
+{
+    const char *value = word.text + word.done;
+    char **names;
+    int count = option->folder ? sysfs_names(&names, "%s", option->folder) : 0;
+    word = word_behind(word, "+");
+    for (int i = 0; i < count; i++)
+        if (!has_part(value, word.text + word.done, '+', names[i], "+:"))
+            offer(&word, names[i], "");
+    if (count > 0)
+        sysfs_names_free(names, count);
+}
+
+/* Behind "name:": the transport's options that are not given yet, or the values of one. */
 static void offer_settings(struct word word, const struct transport *transport)
 {
     const struct transport_option *options = transport->options;
-    word = word_behind(word, ":");
-    const char *key = word.text + word.done, *equals = strchr(key, '=');
-    for (int i = 0; options && !equals && options[i].name; i++)
-        offer(&word, options[i].name, "=");
-    if (!equals)
+    const char *item = word.text + word.done, *equals = strrchr(item, '=');
+    struct word last = word_behind(word, ":");
+    const char *part = last.text + last.done;
+    for (int i = 0; options && !strpbrk(part, "=+") && options[i].name; i++)
+        if (!has_part(item, part, ':', options[i].name, "="))
+            offer(&last, options[i].name, "=");
+    if (!options || !equals || !strpbrk(part, "=+"))
         return;
+    const char *key = equals;
+    while (key > item && key[-1] != ':')
+        key--;
     int index = transport_option_index(transport, key, (size_t)(equals - key));
-    word.done += (size_t)(equals - key) + 1;
+    word.done = (size_t)(equals + 1 - word.text);
     if (index >= 0 && options[index].kind == TRANSPORT_OPTION_WORD)
         offer_all(&word, options[index].words, "");
+    else if (index >= 0)
+        offer_folder(word, &options[index]);
 }
 
 static void offer_transports(struct word word)

@@ -86,7 +86,10 @@ struct transport_option {
     const char *help;         /* one line */
     long least, most;         /* NUMBER: bounds */
     const char *const *words; /* WORD: ended by NULL */
-    bool per_rank;            /* each rank may have a value of its own; else all must agree */
+    const char
+        *folder;   /* TEXT: holds the names that this machine has for it, to be joined by a '+';
+                           NULL: not known. For completion. */
+    bool per_rank; /* each rank may have a value of its own; else all must agree */
 };
 
 #define TRANSPORT_OPTIONS_MOST 16

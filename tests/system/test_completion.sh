@@ -97,6 +97,10 @@ done
 read -ra words <<<"$(valid -x)"
 offers "cctest allreduce -x " "${words[@]}" auto
 offers "cctest allreduce -x tcp,s" tcp,shm
+mapfile -t nics < <(find /sys/class/infiniband -mindepth 1 -printf '%f\n' 2>/dev/null)
+offers "cctest allreduce -x verbs:nic=" "${nics[@]}"
+offers "cctest allreduce -x shm,verbs:nic=a:1+b:rails=match:p" pkey= poll=
+offers "cctest allreduce -x verbs:rails=own:poll=cq:p" pkey=
 offers "cctest allreduce --copy=z" zcopy
 read -ra words <<<"$(valid --copy)"
 offers "cctest allreduce --copy=" "${words[@]}"

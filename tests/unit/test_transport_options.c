@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -22,6 +23,7 @@
 
 /* ---- transports in place of those of transports/list.c ---- */
 
+static char nics[] = "/tmp/test_transport_options.XXXXXX"; /* a folder with the names of NICs */
 static const char *const ways[] = {"short", "long", NULL};
 enum { DEPTH, WAY, NIC, HOPS };
 static const struct transport_option rail_options[] = {
@@ -39,6 +41,7 @@ static const struct transport_option rail_options[] = {
     {.name = "nic",
      .values = "NAME[:PORT]+...",
      .help = "the devices",
+     .folder = nics,
      .kind = TRANSPORT_OPTION_TEXT,
      .per_rank = true},
     {.name = "hops", .values = "A-B", .help = "the stations", .kind = TRANSPORT_OPTION_TEXT},
@@ -346,6 +349,34 @@ static void words_are_completed(void **state)
     assert_prints("complete allreduce -x plain:", "", true);
     assert_prints("complete allreduce -x other:", "", true);
     assert_prints("complete allreduce -x rail:depth=3,pl", "rail:depth=3,plain\n", true);
+    assert_prints("complete allreduce -x rail:way=long:depth=1:",
+                  "rail:way=long:depth=1:nic=\nrail:way=long:depth=1:hops=\n", true);
+}
+
+/* Names of NICs, as far as this machine has some. */
+static void names_are_completed(void **state)
+{
+    static const char *const names[] = {"m0", "m1", "m10"};
+    char path[64];
+    (void)state;
+    assert_prints("complete allreduce -x rail:nic=", "", true);
+    assert_non_null(mkdtemp(nics));
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", nics, names[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_prints("complete allreduce -x rail:nic=", "rail:nic=m0\nrail:nic=m1\nrail:nic=m10\n",
+                  true);
+    assert_prints("complete allreduce -x plain,rail:way=long:nic=m1",
+                  "plain,rail:way=long:nic=m1\nplain,rail:way=long:nic=m10\n", true);
+    assert_prints("complete allreduce -x rail:nic=m1+", "rail:nic=m1+m0\nrail:nic=m1+m10\n", true);
+    assert_prints("complete allreduce -x rail:nic=m0:1+m10+m", "rail:nic=m0:1+m10+m1\n", true);
+    assert_prints("complete allreduce -x rail:nic=m0:1+m1:w", "rail:nic=m0:1+m1:way=\n", true);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", nics, names[i]);
+        rmdir(path);
+    }
+    rmdir(nics);
 }
 
 int main(void)
@@ -358,6 +389,7 @@ int main(void)
         cmocka_unit_test(results_show_what_was_given),
         cmocka_unit_test(list_and_help_have_the_options),
         cmocka_unit_test(words_are_completed),
+        cmocka_unit_test(names_are_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

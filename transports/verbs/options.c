@@ -26,6 +26,7 @@ const struct transport_option verbs_options[] = {
                    .kind = TRANSPORT_OPTION_TEXT,
                    .values = "NAME[:PORT]+...",
                    .help = "the NIC ports that each rank uses; else the nearest one",
+                   .folder = PORT_SYSFS "/class/infiniband",
                    .per_rank = true},
     [VERBS_RAILS] = {.name = "rails",
                      .kind = TRANSPORT_OPTION_WORD,
