@@ -150,6 +150,48 @@ static void test_wrap(void **state)
         }
 }
 
+/* ---- staging ---- */
+
+#define TURNS       24
+#define SHORT_BYTES ((size_t)4096) /* goes through a slot: more than fits inline */
+#define LONG_RUNS   ((size_t)100)  /* goes into place, and its pieces are packed: */
+#define LONG_RUN    ((size_t)200)
+#define LONG_BYTES  (LONG_RUNS * LONG_RUN)
+
+/* Short messages and packed ones take turns: both take staging, and each on queue pairs of its own. */
+static void slots_and_packs(struct rank *me)
+{
+    struct transfer transfers[TURNS];
+    struct piece pieces[TURNS];
+    enum transfer_kind kind = me->number ? TRANSFER_RECV : TRANSFER_SEND;
+    for (int i = 0; i < TURNS; i++) {
+        size_t bytes = i % 2 ? LONG_BYTES : SHORT_BYTES;
+        char *base = rank_take(me, 2 * bytes);
+        transfers[i] = transfer_make(me, kind, &pieces[i], base, bytes);
+        if (i % 2 && me->number == 0)
+            pieces[i] = (struct piece){
+                .base = base, .run = LONG_RUN, .stride = 2 * LONG_RUN, .times = LONG_RUNS};
+        rank_post(me, !me->number, 0, &transfers[i]);
+    }
+    rank_complete(me, transfers, TURNS);
+}
+
+static void test_staging(void **state)
+{
+    (void)state;
+    for (int poll = VERBS_POLL_MEMORY; poll <= VERBS_POLL_CQ; poll++)
+        for (int qps = 1; qps <= 4; qps++) {
+            struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+                [VERBS_POLL] = {.given = true, .number = poll},
+                [VERBS_QPS] = {.given = true, .number = qps}};
+            struct world *world = world_of(VERBS_POLL_CQ, slots_and_packs);
+            world->config.settings = settings;
+            world->config.slots = 4;
+            world->config.slot_bytes = 32768;
+            run(world, "");
+        }
+}
+
 /* Requests that are outstanding stall, however many were complete before. */
 static void test_stalls(void **state)
 {
@@ -336,11 +378,11 @@ static void test_second_try(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grants),     cmocka_unit_test(test_completions),
-        cmocka_unit_test(test_wrap),       cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_empty_slot), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_abandoned),  cmocka_unit_test(test_close),
-        cmocka_unit_test(test_second_try),
+        cmocka_unit_test(test_grants), cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_wrap),   cmocka_unit_test(test_staging),
+        cmocka_unit_test(test_stalls), cmocka_unit_test(test_empty_slot),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_close),  cmocka_unit_test(test_second_try),
     };
     return cmocka_run_group_tests_name("the protocol of verbs", tests, NULL, NULL);
 }

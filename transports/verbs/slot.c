@@ -55,8 +55,10 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
     out->slots_sent++;
     queue->rail->bytes += bytes;
     out->base.endpoint->traffic.copied_sending += bytes;
-    /* So that staging becomes free in time. */
-    bool signals = !is_inline && out->staging_next % ((own->slots + 1) / 2) == 0;
+    /* So that staging becomes free in time. What other queue pairs have packed into staging says
+     * nothing of this one's requests. */
+    bool signals =
+        !is_inline && (lane->queue_count > 1 || out->staging_next % ((own->slots + 1) / 2) == 0);
     return verbs_queue_post(queue, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,
                             bytes, NULL, signals);
 }
