@@ -23,51 +23,140 @@ static int cm_result(int error)
     return error ? -1 : 0;
 }
 
-uint32_t cm_address(const struct strict_device *device, int port)
+/* The IPv4 address that a port has in any case, the last of its table. */
+static union ibv_gid cm_address(const struct strict_device *device, int port)
 {
     const struct provider_config *config = &fabric.config;
     long place = (device->host * config->devices + device->number) * config->ports + port;
-    return 10u << 24 | (uint32_t)device->ports[port - 1].subnet << 16 | (uint32_t)place;
+    uint32_t address =
+        htonl(10u << 24 | (uint32_t)device->ports[port - 1].subnet << 16 | (uint32_t)place);
+    union ibv_gid gid = {.raw = {[10] = 255, [11] = 255}};
+    memcpy(gid.raw + 12, &address, 4);
+    return gid;
 }
 
-struct strict_device *cm_find(uint32_t address, int *port)
+static bool gids_equal(const union ibv_gid *one, const union ibv_gid *other)
 {
+    return memcmp(one->raw, other->raw, sizeof(one->raw)) == 0;
+}
+
+static bool gid_is_mapped(const union ibv_gid *gid)
+{
+    static const union ibv_gid mapped = {.raw = {[10] = 255, [11] = 255}};
+    return memcmp(gid->raw, mapped.raw, 12) == 0;
+}
+
+/* Subnets have 16 bits, those of IPv6 64. */
+static bool subnets_meet(const union ibv_gid *one, const union ibv_gid *other)
+{
+    return memcmp(one->raw, other->raw, gid_is_mapped(one) ? 14 : 8) == 0;
+}
+
+static union ibv_gid gid_of_socket(const struct sockaddr_storage *address)
+{
+    union ibv_gid gid = {.raw = {[10] = 255, [11] = 255}};
+    if (address->ss_family == AF_INET6)
+        memcpy(gid.raw, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+    else
+        memcpy(gid.raw + 12, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    return gid;
+}
+
+static struct sockaddr_storage socket_of_gid(const union ibv_gid *gid, uint16_t port)
+{
+    struct sockaddr_storage address = {.ss_family = gid_is_mapped(gid) ? AF_INET : AF_INET6};
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&address;
+    in->sin_port = htons(port);
+    if (address.ss_family == AF_INET)
+        memcpy(&in->sin_addr, gid->raw + 12, 4);
+    else
+        memcpy(&((struct sockaddr_in6 *)(void *)&address)->sin6_addr, gid->raw, 16);
+    return address;
+}
+
+/* In front of the address both families have the port. */
+static uint16_t socket_port(const struct sockaddr_storage *address)
+{
+    return ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port);
+}
+
+/* A copy of what the program gives. */
+static struct sockaddr_storage socket_take(const struct sockaddr *given)
+{
+    struct sockaddr_storage address = {0};
+    memcpy(&address, given,
+           given->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+    return address;
+}
+
+/* The port of an address, and its place in the table; NULL: there is none. */
+static struct strict_device *cm_find(const struct sockaddr_storage *address, int *port, int *index)
+{
+    const union ibv_gid wanted = gid_of_socket(address);
     for (long i = 0; i < fabric.config.hosts * fabric.config.devices; i++)
-        for (*port = 1; *port <= fabric.config.ports; ++*port)
-            if (cm_address(&fabric.devices[i], *port) == address)
-                return &fabric.devices[i];
+        for (*port = 1; *port <= fabric.config.ports; ++*port) {
+            struct strict_device *device = &fabric.devices[i];
+            const struct provider_port *at = &device->ports[*port - 1];
+            const union ibv_gid usual = cm_address(device, *port);
+            for (*index = 0; *index < at->attr.gid_tbl_len; ++*index)
+                if (at->gids[*index].gid_type == IBV_GID_TYPE_ROCE_V2 &&
+                    gids_equal(&at->gids[*index].gid, &wanted))
+                    return device;
+            *index = at->attr.gid_tbl_len - 1;
+            if (gids_equal(&usual, &wanted))
+                return device;
+        }
     return NULL;
 }
 
-static void cm_bind(struct strict_id *id, struct strict_device *device, int number)
+/* NULL: the usual address of the port. */
+static void cm_bind(struct strict_id *id, struct strict_device *device, int number, int index,
+                    const struct sockaddr_storage *address)
 {
+    const union ibv_gid gid = address ? gid_of_socket(address) : cm_address(device, number);
     id->device = device;
+    id->gid = index;
     id->base.port_num = (uint8_t)number;
     id->base.verbs = device_context(device);
-    id->base.route.addr.src_sin =
-        (struct sockaddr_in){.sin_family = AF_INET,
-                             .sin_port = htons(id->port),
-                             .sin_addr = {htonl(cm_address(device, number))}};
+    id->base.route.addr.src_storage = socket_of_gid(&gid, id->port);
 }
 
-int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *address)
+/* Is the address of the identifier that of another? */
+static bool cm_is_taken(const struct strict_id *id)
 {
-    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
+    for (const struct strict_id *other = fabric.ids; other; other = other->next)
+        if (other != id && (other->state == CM_BOUND || other->state == CM_LISTENING) &&
+            other->port == id->port &&
+            (!id->device || !other->device ||
+             (id->device == other->device && id->base.port_num == other->base.port_num &&
+              id->gid == other->gid)))
+            return true;
+    return false;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
+{
+    static const unsigned char any[16];
     struct strict_id *id = (struct strict_id *)base;
     static uint16_t turn;
-    int error = 0, number;
+    int error = 0, number, index;
     fabric_enter();
-    if (id->state != CM_IDLE || in->sin_family != AF_INET) {
+    if (id->state != CM_IDLE || (given->sa_family != AF_INET && given->sa_family != AF_INET6)) {
         error = EINVAL;
     } else {
-        id->port = in->sin_port ? ntohs(in->sin_port) : (uint16_t)(FIRST_PORT + turn++ % 40000);
-        if (in->sin_addr.s_addr != htonl(INADDR_ANY)) {
-            struct strict_device *device = cm_find(ntohl(in->sin_addr.s_addr), &number);
+        const struct sockaddr_storage address = socket_take(given);
+        const union ibv_gid gid = gid_of_socket(&address);
+        id->port =
+            socket_port(&address) ? socket_port(&address) : (uint16_t)(FIRST_PORT + turn++ % 40000);
+        if (memcmp(gid.raw + 12, any, 4) != 0) {
+            struct strict_device *device = cm_find(&address, &number, &index);
             if (device)
-                cm_bind(id, device, number);
+                cm_bind(id, device, number, index, &address);
             else
                 error = EADDRNOTAVAIL;
         }
+        if (!error && cm_is_taken(id))
+            error = EADDRINUSE;
         id->state = error ? CM_IDLE : CM_BOUND;
     }
     fabric_leave();
@@ -109,28 +198,33 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct soc
     (void)milliseconds;
     fabric_enter();
     struct strict_id *id = (struct strict_id *)base;
-    const struct sockaddr_in *source = (const struct sockaddr_in *)(const void *)from;
-    const struct sockaddr_in *target = (const struct sockaddr_in *)(const void *)to;
-    int port, number = id->base.port_num, error = fails_now(COUNT_RESOLVE);
+    const struct sockaddr_storage target = socket_take(to);
+    struct sockaddr_storage source;
+    int port, number = id->base.port_num, error = fails_now(COUNT_RESOLVE), far, near = id->gid;
     if (id->state > CM_BOUND) {
         fabric_leave();
         return cm_result(EINVAL);
     }
-    struct strict_device *there = cm_find(ntohl(target->sin_addr.s_addr), &port);
+    struct strict_device *there = cm_find(&target, &port, &far);
     struct strict_device *here = id->device;
-    if (source)
-        here = cm_find(ntohl(source->sin_addr.s_addr), &number);
-    else if (!here && there)
+    if (from) {
+        source = socket_take(from);
+        here = cm_find(&source, &number, &near);
+    } else if (!here && there) {
         here = cm_route(there, port, &number);
+        near = here ? here->ports[number - 1].attr.gid_tbl_len - 1 : 0;
+    }
     if (!there || !here)
         error = ENODEV;
-    else if (here->ports[number - 1].subnet != there->ports[port - 1].subnet)
+    else if (here->ports[number - 1].subnet != there->ports[port - 1].subnet ||
+             !subnets_meet(&here->ports[number - 1].gids[near].gid,
+                           &there->ports[port - 1].gids[far].gid))
         error = ENETUNREACH;
     if (error) {
         cm_event_send(id, RDMA_CM_EVENT_ADDR_ERROR, -error, NULL, 0);
     } else {
-        cm_bind(id, here, number);
-        id->base.route.addr.dst_sin = *target;
+        cm_bind(id, here, number, near, from ? &source : NULL);
+        id->base.route.addr.dst_storage = target;
         id->state = CM_ADDRESS_RESOLVED;
         cm_event_send(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, 0);
     }
@@ -152,13 +246,14 @@ int rdma_resolve_route(struct rdma_cm_id *base, int milliseconds)
     return cm_result(error);
 }
 
-static struct strict_id *listener_find(const struct sockaddr_in *address)
+static struct strict_id *listener_find(const struct sockaddr_storage *address)
 {
-    int number;
-    struct strict_device *device = cm_find(ntohl(address->sin_addr.s_addr), &number);
+    int number, index;
+    struct strict_device *device = cm_find(address, &number, &index);
     for (struct strict_id *id = fabric.ids; id; id = id->next)
-        if (id->state == CM_LISTENING && id->port == ntohs(address->sin_port) &&
-            (!id->device || (id->device == device && id->base.port_num == number)))
+        if (id->state == CM_LISTENING && id->port == socket_port(address) &&
+            (!id->device ||
+             (id->device == device && id->base.port_num == number && id->gid == index)))
             return id;
     return NULL;
 }
@@ -169,7 +264,6 @@ static void cm_learn(struct strict_id *own, const struct strict_id *other,
 {
     const struct provider_port *here = &own->device->ports[own->base.port_num - 1];
     const struct provider_port *there = &other->device->ports[other->base.port_num - 1];
-    int last = there->attr.gid_tbl_len - 1;
     own->remote = (struct ibv_qp_attr){
         .path_mtu = here->attr.active_mtu < there->attr.active_mtu ? here->attr.active_mtu
                                                                    : there->attr.active_mtu,
@@ -186,8 +280,8 @@ static void cm_learn(struct strict_id *own, const struct strict_id *other,
         .ah_attr = {.dlid = there->attr.lid,
                     .is_global = 1,
                     .port_num = own->base.port_num,
-                    .grh = {.dgid = there->gids[last].gid,
-                            .sgid_index = (uint8_t)(here->attr.gid_tbl_len - 1),
+                    .grh = {.dgid = there->gids[other->gid].gid,
+                            .sgid_index = (uint8_t)own->gid,
                             .hop_limit = 64}}};
 }
 
@@ -203,7 +297,7 @@ int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *parameters)
         fabric_leave();
         return cm_result(EINVAL);
     }
-    struct strict_id *listener = listener_find(&id->base.route.addr.dst_sin);
+    struct strict_id *listener = listener_find(&id->base.route.addr.dst_storage);
     id->number = parameters->qp_num;
     if (!listener || error) {
         cm_event_send(id, error ? RDMA_CM_EVENT_UNREACHABLE : RDMA_CM_EVENT_REJECTED,
@@ -213,12 +307,12 @@ int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *parameters)
     }
     struct strict_id *asked =
         cm_id_make(listener->base.channel, listener->base.context, RDMA_PS_TCP);
-    int number;
-    struct strict_device *device =
-        cm_find(ntohl(id->base.route.addr.dst_sin.sin_addr.s_addr), &number);
+    int number, index;
+    const struct sockaddr_storage *address = &id->base.route.addr.dst_storage;
+    struct strict_device *device = cm_find(address, &number, &index);
     asked->port = listener->port;
-    cm_bind(asked, device, number);
-    asked->base.route.addr.dst_sin = id->base.route.addr.src_sin;
+    cm_bind(asked, device, number, index, address);
+    asked->base.route.addr.dst_storage = id->base.route.addr.src_storage;
     asked->peer = id;
     id->peer = asked;
     id->state = CM_REQUESTED;

@@ -43,16 +43,13 @@ struct strict_id {
     struct strict_id *next; /* of all */
     enum cm_state state;
     struct strict_device *device; /* NULL: any */
+    int gid;                      /* index of its address in the table of the port */
     uint16_t port;                /* of the address, in host order */
     struct strict_id *peer;       /* the other end, while both are there */
     struct ibv_qp_attr remote;    /* what RTR and RTS need */
     uint32_t number, own_packet;  /* its queue pair, and the first packet that it sends */
     int unacknowledged;
 };
-
-/* The IPv4 address of a port, and the port of an address; NULL: there is none. */
-uint32_t cm_address(const struct strict_device *device, int port);
-struct strict_device *cm_find(uint32_t address, int *port);
 
 /* Appends an event, with a copy of the private data. */
 struct strict_cm_event *cm_event_send(struct strict_id *id, enum rdma_cm_event_type type,

@@ -65,12 +65,46 @@ static void failures(void **state)
     meeting_close(meeting);
 }
 
+/* Of a port with two addresses each has listeners of its own, at one port number if it must be. */
+static void addresses(void **state)
+{
+    (void)state;
+    struct meeting *meeting = meeting_open("");
+    struct provider_port *port = provider_port(0, 0, 1);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = rdma_get_src_port(meeting->listener),
+                                  .sin_addr = {htonl(0x0a000101)}};
+    struct sockaddr *second = (struct sockaddr *)&address;
+    struct rdma_conn_param parameters = {.qp_num = meeting->ends[0].qp->qp_num};
+    port->gids[4] = port->gids[3];
+    port->gids[4].gid.raw[14] = 1;
+    port->attr.gid_tbl_len = 5;
+    assert_int_equal(rdma_destroy_id(meeting->id[0]), 0);
+    assert_int_equal(rdma_create_id(meeting->channel[0], &meeting->id[0], NULL, RDMA_PS_TCP), 0);
+    assert_int_equal(rdma_resolve_addr(meeting->id[0], second, second, 1000), 0);
+    event_expect(meeting, 0, RDMA_CM_EVENT_ADDR_RESOLVED);
+    assert_int_equal(rdma_resolve_route(meeting->id[0], 1000), 0);
+    event_expect(meeting, 0, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    assert_int_equal(rdma_connect(meeting->id[0], &parameters), 0);
+    event_expect(meeting, 0, RDMA_CM_EVENT_REJECTED);
+    struct rdma_cm_id *other[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rdma_create_id(meeting->channel[1], &other[i], NULL, RDMA_PS_TCP), 0);
+        assert_int_equal(rdma_bind_addr(other[i], second), i ? -1 : 0);
+    }
+    assert_int_equal(errno, EADDRINUSE);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rdma_destroy_id(other[i]), 0);
+    meeting_close(meeting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections),
         cmocka_unit_test(rejections),
         cmocka_unit_test(failures),
+        cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

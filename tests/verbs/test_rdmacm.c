@@ -5,12 +5,70 @@
 #include "../transport/world.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 
 #include "provider.h"
 #include "transports/transports.h"
 #include "transports/verbs/proof.h"
+
+/* ---- the addresses of this host, in place of the C library's ---- */
+
+/* Of both hosts: in two subnets that do not meet, in one that both have, and of IPv6. */
+static const char *const addresses[][2] = {
+    {"10.1.0.1", "10.2.0.2"}, {"10.5.0.1", "10.5.0.2"}, {"fd00::1", "fd00::2"}};
+
+static struct ifaddrs entries[6];
+
+static void entries_fill(void)
+{
+    static struct sockaddr_in mask = {.sin_family = AF_INET}, v4[4];
+    static struct sockaddr_in6 v6[2];
+    inet_pton(AF_INET, "255.255.0.0", &mask.sin_addr);
+    for (int i = 0; i < 6; i++) {
+        bool is_v6 = i >= 4;
+        entries[i] = (struct ifaddrs){.ifa_next = i < 5 ? &entries[i + 1] : NULL,
+                                      .ifa_addr = is_v6 ? (struct sockaddr *)&v6[i - 4]
+                                                        : (struct sockaddr *)&v4[i],
+                                      .ifa_netmask = (struct sockaddr *)&mask};
+        entries[i].ifa_addr->sa_family = is_v6 ? AF_INET6 : AF_INET;
+        inet_pton(is_v6 ? AF_INET6 : AF_INET, addresses[i / 2][i % 2],
+                  is_v6 ? (void *)&v6[i - 4].sin6_addr : (void *)&v4[i].sin_addr);
+    }
+}
+
+int getifaddrs(struct ifaddrs **list)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, entries_fill);
+    *list = entries;
+    return 0;
+}
+
+void freeifaddrs(struct ifaddrs *list)
+{
+    (void)list;
+}
+
+/* Gives the ports of two hosts these addresses, behind the GIDs that are not IP addresses: the rows
+ * of addresses[] from `first` to `last`. */
+static void addresses_give(int first, int last)
+{
+    for (int host = 0; host < 2; host++) {
+        struct provider_port *port = provider_port(host, 0, 1);
+        const struct ibv_gid_entry like = port->gids[3]; /* RoCE v2 */
+        port->attr.gid_tbl_len = 3;
+        for (int row = first; row <= last; row++) {
+            char text[INET6_ADDRSTRLEN];
+            struct ibv_gid_entry *entry = &port->gids[port->attr.gid_tbl_len];
+            *entry = like;
+            entry->gid_index = (uint32_t)port->attr.gid_tbl_len++;
+            snprintf(text, sizeof(text), "%s%s", row < 2 ? "::ffff:" : "", addresses[row][host]);
+            inet_pton(AF_INET6, text, entry->gid.raw);
+        }
+    }
+}
 
 static struct verbs_endpoint *verbs_of(struct rank *me)
 {
@@ -360,6 +418,64 @@ static void test_no_way(void **state)
     }
 }
 
+/* Two ranks on hosts with these addresses; `gid`: the option, -1: none. */
+static void run_at(int first, int last, int gid, void (*body)(struct rank *))
+{
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+        [VERBS_CONNECT] = {.given = true, .number = VERBS_CONNECT_RDMACM},
+        [VERBS_GID] = {.given = gid >= 0, .number = gid}};
+    struct world *world = world_of(2, body);
+    world->config.settings = settings;
+    provider_configure("hosts=2");
+    addresses_give(first, last);
+    assert_true(world_run(world));
+    free(world);
+}
+
+static void connect_and_move(struct rank *me)
+{
+    connect_all(me);
+    rank_try(me, !me->number);
+}
+
+static void meet_in_second(struct rank *me)
+{
+    connect_and_move(me);
+    const struct verbs_rail *rail = &verbs_of(me)->rails[0];
+    require(me, rail->port.other_count == 1 && rail->other_used[0]);
+}
+
+/* Ports whose first addresses do not meet connect in the subnet that both have. */
+static void test_second_subnet(void **state)
+{
+    (void)state;
+    run_at(0, 1, -1, meet_in_second);
+}
+
+static void test_ipv6(void **state)
+{
+    (void)state;
+    run_at(1, 2, 4, connect_and_move);
+    run_at(2, 2, 3, connect_and_move);
+}
+
+/* An IPv6 address that is not of this host, such as those that InfiniBand makes up. */
+static void test_no_address(void **state)
+{
+    (void)state;
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+        [VERBS_CONNECT] = {.given = true, .number = VERBS_CONNECT_RDMACM},
+        [VERBS_GID] = {.given = true, .number = 1}};
+    const struct transport_config config = {
+        .ranks = 2, .settings = settings, .secret = world_secret, .timeout = 2};
+    struct endpoint *endpoint = NULL;
+    char reason[TRANSPORT_REASON_MOST];
+    provider_configure("");
+    assert_int_equal(transport_verbs.open(&config, &endpoint, reason), STATUS_UNAVAILABLE);
+    assert_non_null(strstr(reason, "GID 1 of NIC strict0:1 (gid=) is no IP address of this host"));
+    provider_check();
+}
+
 /* Several rails and several ranks; each queue pair is connected once. */
 static void test_many(void **state)
 {
@@ -374,7 +490,8 @@ int main(void)
         cmocka_unit_test(test_strangers),  cmocka_unit_test(test_copyist),
         cmocka_unit_test(test_settle),     cmocka_unit_test(test_no_rank),
         cmocka_unit_test(test_second_try), cmocka_unit_test(test_no_way),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_second_subnet),
+        cmocka_unit_test(test_ipv6),       cmocka_unit_test(test_no_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

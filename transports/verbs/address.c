@@ -113,8 +113,7 @@ static bool gid_is_link_local(const union ibv_gid *gid)
     return gid->raw[12] == 169 && gid->raw[13] == 254;
 }
 
-/* A GID as a peer names it: 0 is port->gid, the others follow. */
-static union ibv_gid gid_of(const struct verbs_port *port, int number)
+union ibv_gid verbs_port_gid(const struct verbs_port *port, int number)
 {
     union ibv_gid gid = {.raw = {[10] = 255, [11] = 255}};
     if (number == 0)
@@ -131,7 +130,7 @@ static uint8_t prefix_of(const struct verbs_port *port, int number)
 /* The address without the bits of the host. */
 static uint32_t subnet_of(const struct verbs_port *port, int number)
 {
-    union ibv_gid gid = gid_of(port, number);
+    union ibv_gid gid = verbs_port_gid(port, number);
     uint8_t prefix = prefix_of(port, number);
     uint32_t address;
     memcpy(&address, gid.raw + 12, sizeof address);
@@ -449,16 +448,23 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
     return NULL;
 }
 
+void verbs_port_meet(struct verbs_rail *rail, const struct verbs_port *port,
+                     const struct transport_setting *settings, int *own, int *theirs)
+{
+    *own = *theirs = 0;
+    if (port->link_layer == IBV_LINK_LAYER_ETHERNET && !settings[VERBS_GID].given)
+        gids_find(&rail->port, port, own, theirs);
+    if (*own > 0)
+        rail->other_used[*own - 1] = true;
+}
+
 void verbs_port_route(struct verbs_rail *rail, const struct verbs_port *port,
                       const struct transport_setting *settings, struct ibv_qp_attr *attr)
 {
     uint8_t mtu = rail->port.mtu < port->mtu ? rail->port.mtu : port->mtu;
     bool roce = port->link_layer == IBV_LINK_LAYER_ETHERNET;
-    int own = 0, theirs = 0;
-    if (roce && !settings[VERBS_GID].given)
-        gids_find(&rail->port, port, &own, &theirs);
-    if (own > 0)
-        rail->other_used[own - 1] = true;
+    int own, theirs;
+    verbs_port_meet(rail, port, settings, &own, &theirs);
     attr->path_mtu = verbs_mtu_asked(settings, (enum ibv_mtu)mtu);
     attr->ah_attr = (struct ibv_ah_attr){
         .dlid = port->lid, .sl = (uint8_t)settings[VERBS_SL].number, .port_num = rail->port_number};
@@ -466,7 +472,7 @@ void verbs_port_route(struct verbs_rail *rail, const struct verbs_port *port,
                               rail->port.gid.global.subnet_prefix != port->gid.global.subnet_prefix;
     if (attr->ah_attr.is_global)
         attr->ah_attr.grh = (struct ibv_global_route){
-            .dgid = gid_of(port, theirs),
+            .dgid = verbs_port_gid(port, theirs),
             .sgid_index = own ? rail->other_indices[own - 1] : rail->gid_index,
             .hop_limit = 64,
             .traffic_class = (uint8_t)settings[VERBS_TCLASS].number};

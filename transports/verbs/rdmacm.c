@@ -2,9 +2,8 @@
  * rdmacm.c - connects queue pairs through librdmacm, which finds the way between two NICs by their
  * IP addresses (connect=rdmacm). iWARP has no other way.
  *
- * Each rank listens on each of its rails, at a port that the kernel chooses and the rank's address
- * names. Of two ranks the higher one connects to the lower, with one connection for each queue
- * pair:
+ * Each rank listens on each of its rails (listener.c). Of two ranks the higher one connects to the
+ * lower, with one connection for each queue pair:
  *
  *     higher rank                              lower rank
  *     address and route are found
@@ -22,7 +21,6 @@
  */
 #include "transports/verbs/rdmacm.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,8 +31,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "transports/verbs/gid_table.h"
+#include "transports/verbs/address.h"
 #include "transports/verbs/library.h"
+#include "transports/verbs/listener.h"
 #include "transports/verbs/pair.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/proof.h"
@@ -43,51 +42,6 @@
 #define WAIT_MS      5    /* between two ticks */
 #define RESOLVE_MS   2000 /* for one attempt to find an address or a route, */
 #define RESOLVE_MOST 3    /* of this many */
-#define BACKLOG      4096
-
-#define CM_ADVICE "load rdma_ucm, and give this user or container access to /dev/infiniband/rdma_cm"
-
-/* Addresses. */
-
-/* The IPv4 address that the GID maps, and `number` as its port; false: it maps none. */
-static bool port_address(const struct verbs_port *port, uint16_t number,
-                         struct sockaddr_in *address)
-{
-    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(number)};
-    memcpy(&address->sin_addr, port->gid.raw + 12, 4);
-    return gid_is_ipv4(port->gid.raw);
-}
-
-static enum status rail_listen(struct verbs_rail *rail, char *reason)
-{
-    struct sockaddr_in address;
-    rail->port.other_count = 0; /* it listens at the first */
-    if (!port_address(&rail->port, 0, &address) && rail->endpoint->settings[VERBS_GID].given) {
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 "GID %d of NIC %s (gid=) is no IPv4 address, by which librdmacm finds it "
-                 "(connect=rdmacm): choose another, or leave gid= out",
-                 rail->gid_index, rail->port.name);
-        return STATUS_UNAVAILABLE;
-    }
-    if (!port_address(&rail->port, 0, &address)) {
-        snprintf(reason, TRANSPORT_REASON_MOST,
-                 "NIC %s has no IPv4 address, by which librdmacm finds it (connect=rdmacm): give "
-                 "its network interface one, or leave connect= out%s",
-                 rail->port.name, rail->port.iwarp ? " and use RoCE or InfiniBand" : "");
-        return STATUS_UNAVAILABLE;
-    }
-    if (rdma_create_id(rail->endpoint->cm, &rail->listener, rail, RDMA_PS_TCP) != 0) {
-        rail->listener = NULL;
-    } else if (rdma_bind_addr(rail->listener, (struct sockaddr *)&address) == 0 &&
-               rdma_listen(rail->listener, BACKLOG) == 0) {
-        rail->port.cm_port = ntohs(rdma_get_src_port(rail->listener));
-        return STATUS_OK;
-    }
-    snprintf(reason, TRANSPORT_REASON_MOST,
-             "NIC %s cannot listen for connections (connect=rdmacm): %s; " CM_ADVICE,
-             rail->port.name, strerror(errno));
-    return STATUS_UNAVAILABLE;
-}
 
 /* A rail that connects by librdmacm only; NULL: there is none. */
 static const struct verbs_rail *iwarp_find(const struct verbs_endpoint *endpoint)
@@ -118,7 +72,7 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
     endpoint->cm = rdma_create_event_channel();
     if (!endpoint->cm) {
         snprintf(reason, TRANSPORT_REASON_MOST,
-                 "librdmacm cannot connect queue pairs (connect=rdmacm): %s; " CM_ADVICE,
+                 "librdmacm cannot connect queue pairs (connect=rdmacm): %s; " VERBS_CM_ADVICE,
                  strerror(errno));
         return STATUS_UNAVAILABLE;
     }
@@ -126,19 +80,14 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason)
     fcntl(endpoint->cm->fd, F_SETFL, flags | O_NONBLOCK);
     enum status status = STATUS_OK;
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++)
-        status = rail_listen(&endpoint->rails[i], reason);
+        status = verbs_listen(&endpoint->rails[i], reason);
     return status;
 }
 
 void verbs_cm_settle(struct verbs_endpoint *endpoint)
 {
-    for (int i = 0; i < endpoint->rail_count; i++) {
-        if (!endpoint->rails[i].listener)
-            continue;
-        rdma_destroy_id(endpoint->rails[i].listener);
-        tick_on(endpoint->base.config.tick);
-        endpoint->rails[i].listener = NULL;
-    }
+    for (int i = 0; i < endpoint->rail_count; i++)
+        verbs_listen_end(&endpoint->rails[i]);
 }
 
 void verbs_cm_disconnect(struct verbs_queue *queue)
@@ -227,17 +176,24 @@ static bool is_from_peer(const struct verbs_queue *queue, const struct rdma_conn
     return queue->rail->port.iwarp || said->qp_num == queue->remote_number;
 }
 
+static const struct verbs_port *queue_remote_port(const struct verbs_queue *queue)
+{
+    return &queue->lane->peer->address.ports[queue->remote_rail];
+}
+
 /* The end that connects. */
 
 static enum status queue_resolve(struct verbs_queue *queue)
 {
     struct verbs_endpoint *endpoint = queue->rail->endpoint;
-    const struct verbs_port *port = &queue->lane->peer->address.ports[queue->remote_rail];
-    struct sockaddr_in here, there;
+    struct verbs_rail *rail = queue->rail;
+    const struct verbs_port *port = queue_remote_port(queue);
     struct rdma_cm_id *id;
+    int own, theirs;
     queue->resolved++;
-    port_address(&queue->rail->port, 0, &here);
-    port_address(port, port->cm_port, &there);
+    verbs_port_meet(rail, port, endpoint->settings, &own, &theirs);
+    struct sockaddr_storage here = verbs_cm_address(&rail->port, own, 0, rail->scope);
+    struct sockaddr_storage there = verbs_cm_address(port, theirs, port->cm_port, rail->scope);
     if (rdma_create_id(endpoint->cm, &id, queue, RDMA_PS_TCP) != 0)
         return call_failed(queue, "cannot connect to");
     queue->cm = id;
@@ -291,6 +247,9 @@ static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *
         rdma_destroy_id(id);
         return STATUS_OK;
     }
+    int own, theirs;
+    verbs_port_meet(queue->rail, queue_remote_port(queue), queue->rail->endpoint->settings, &own,
+                    &theirs);
     queue->cm = id;
     id->context = queue;
     enum status status = queue_make_ready(queue);

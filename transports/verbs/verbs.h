@@ -124,7 +124,9 @@ struct verbs_rail {
     struct ibv_pd *pd;
     struct ibv_cq *cq;
     struct ibv_srq *srq;
-    struct rdma_cm_id *listener;      /* connect=rdmacm; NULL: it does not listen (any more) */
+    /* connect=rdmacm: by address; NULL: it does not listen there (any more) */
+    struct rdma_cm_id *listeners[1 + VERBS_OTHERS_MOST];
+    uint32_t scope;                   /* the interface of a link-local IPv6 address; 0: none */
     uint32_t receives, receives_most; /* promised to lanes, and that may be */
     uint32_t *receive_room; /* iWARP: 4 bytes for each entry of the queue, where a SEND lands */
     struct ibv_mr *receive_mr;
