@@ -49,16 +49,16 @@ static enum status eager_receive(struct verbs_receiver *in, const struct transfe
     struct traffic *traffic = &in->base.endpoint->traffic;
     enum status status = STATUS_OK;
     for (*moved = false; status == STATUS_OK && !*moved;) {
-        size_t bytes;
-        if (in->polls && !verbs_slot_is_there(in))
-            return STATUS_OK;
-        if (!in->polls || !verbs_has_credit_room(in))
+        if (!in->polls && !verbs_slot_is_there(in))
             status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
-        const char *slot = status == STATUS_OK && verbs_has_credit_room(in)
-                               ? verbs_slot_arrived(in, &bytes)
-                               : NULL;
-        if (!slot)
+        if (status != STATUS_OK || !verbs_slot_is_there(in))
             return status;
+        if (!verbs_has_credit_room(in))
+            status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
+        if (status != STATUS_OK || !verbs_has_credit_room(in))
+            return status;
+        size_t bytes;
+        const char *slot = verbs_slot_arrived(in, &bytes);
         if (bytes > transfer->length - in->arrived)
             return verbs_too_long(&in->base);
         profile_enter(transfer->profile, transfer_activity(transfer));
