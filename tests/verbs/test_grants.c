@@ -19,7 +19,7 @@ static struct verbs_endpoint endpoint;
 
 static struct verbs_grants grants_of(size_t lanes, int local_ranks, int slots, size_t slot_bytes)
 {
-    const struct verbs_demand demand = {.queues = (uint32_t)lanes, .firsts = (uint32_t)lanes};
+    const struct verbs_demand demand = {.pairs = (uint32_t)lanes, .firsts = (uint32_t)lanes};
     endpoint.base.config = (struct transport_config){
         .local_ranks = local_ranks, .slots = slots, .slot_bytes = slot_bytes};
     endpoint.rail_count = 1;
@@ -45,7 +45,7 @@ static void test_node(void **state)
 static void test_receives(void **state)
 {
     (void)state;
-    const struct verbs_demand demand = {.queues = 8 * 200, .firsts = 200};
+    const struct verbs_demand demand = {.pairs = 8 * 200, .firsts = 200};
     grants_of(1, 1, 0, 0);
     for (endpoint.rails[0].receives = 0; endpoint.rails[0].receives <= 24000;
          endpoint.rails[0].receives += 8000) {

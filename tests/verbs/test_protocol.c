@@ -197,15 +197,15 @@ static void test_stalls(void **state)
 {
     (void)state;
     uint64_t many = (uint64_t)1 << 32;
-    struct verbs_lane lane = {.queue_count = 1}, *lanes[] = {&lane};
-    struct verbs_queue queue = {.lane = &lane, .posted = many + 5, .retired = many + 3};
+    struct verbs_lane lane = {.pair_count = 1}, *lanes[] = {&lane};
+    struct verbs_pair pair = {.lane = &lane, .posted = many + 5, .retired = many + 3};
     struct verbs_peer peer = {.lane_count = 1, .lanes = lanes};
     struct verbs_endpoint endpoint = {.base.config.ranks = 1, .peers = &peer};
-    lane.queues = &queue;
+    lane.pairs = &pair;
     verbs_stalls_note(&endpoint);
-    assert_false(queue.stalled);
+    assert_false(pair.stalled);
     verbs_stalls_note(&endpoint);
-    assert_true(queue.stalled);
+    assert_true(pair.stalled);
 }
 
 /* ---- a peer that breaks the protocol ---- */
@@ -246,12 +246,12 @@ static void test_empty_slot(void **state)
 /* How long ago a completion of this peer was good, whatever the NIC does for others. */
 static void fails_late(struct rank *me)
 {
-    struct verbs_queue *queue = &lane_of(me)->queues[0];
+    struct verbs_pair *pair = &lane_of(me)->pairs[0];
     const struct ibv_wc wc = {.status = IBV_WC_RETRY_EXC_ERR, .vendor_err = 0x81};
     rank_try(me, !me->number);
-    require(me, me->number == 0 || queue->last_success > 0);
-    queue->last_success = clock_ns() - 6000000000u;
-    require(me, verbs_completion_failed(queue->rail, queue, &wc) != STATUS_OK);
+    require(me, me->number == 0 || pair->last_success > 0);
+    pair->last_success = clock_ns() - 6000000000u;
+    require(me, verbs_completion_failed(pair->rail, pair, &wc) != STATUS_OK);
     const char *text = me->log.failure.text;
     require(me, strstr(text, "failed 6."));
     require(me, strstr(text, " s after the last success with status 12 (transport retry"));

@@ -222,7 +222,7 @@ static enum tick_answer tick_of_copied(void *argument, int peer)
     unsigned char request[VERBS_REQUEST_BYTES];
     if (peer == TICK_WORKED || me->number == 0 || me->world->shared[0] || root->lane_count == 0)
         return rank_tick(me, peer);
-    verbs_request_encode(&root->lanes[0]->queues[0], request);
+    verbs_request_encode(&root->lanes[0]->pairs[0], request);
     stranger_come(&copyist);
     if (!stranger_request(&copyist, &root->address.ports[0], request, sizeof(request)))
         rank_fail(me, __FILE__, __LINE__, "the copyist cannot connect");

@@ -23,7 +23,7 @@
 #include "transports/verbs/grants.h"
 #include "transports/verbs/pair.h"
 #include "transports/verbs/peer.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
 #include "transports/verbs/registration.h"
@@ -57,7 +57,7 @@ static int paths_of(const struct verbs_endpoint *endpoint, const struct verbs_pe
         return each;
     /* As many on each rail. Both ends have refused more than fits their own rails. */
     each = each * rails <= VERBS_PATHS_MOST ? each : VERBS_PATHS_MOST / rails;
-    return each * (rails < peer->pair_count ? rails : peer->pair_count);
+    return each * (rails < peer->rail_pair_count ? rails : peer->rail_pair_count);
 }
 
 /* The rails at the two ends of a path. rails=match: the rail that the lower rank is nearest to. */
@@ -66,7 +66,7 @@ static void path_rails(const struct verbs_endpoint *endpoint, const struct verbs
 {
     int home =
         endpoint->base.config.rank < peer->rank ? endpoint->address.home : peer->address.home;
-    int number = endpoint->matches ? home : peer->pairs[(lane + path) % peer->pair_count];
+    int number = endpoint->matches ? home : peer->rail_pairs[(lane + path) % peer->rail_pair_count];
     *mine = number % endpoint->rail_count;
     *theirs = number % peer->address.rail_count;
 }
@@ -77,25 +77,25 @@ static void lane_free(struct verbs_lane *lane)
 {
     if (!lane)
         return;
-    for (int i = 0; i < lane->queue_count; i++) {
-        verbs_pair_destroy(&lane->queues[i]);
-        verbs_cm_disconnect(&lane->queues[i]);
+    for (int i = 0; i < lane->pair_count; i++) {
+        verbs_pair_destroy(&lane->pairs[i]);
+        verbs_cm_disconnect(&lane->pairs[i]);
     }
     free(lane->out.staged);
     free(lane->out.segments);
     free(lane->in.slot_lengths);
     free(lane->in.offered);
-    free(lane->queues);
+    free(lane->pairs);
     free(lane);
 }
 
 static bool lane_allocate(struct verbs_lane *lane, int paths)
 {
     const struct verbs_grants *grants = &lane->grants;
-    lane->queues = calloc((size_t)paths, sizeof *lane->queues);
+    lane->pairs = calloc((size_t)paths, sizeof *lane->pairs);
     lane->out.staged = calloc(grants->slots, sizeof *lane->out.staged);
     lane->in.slot_lengths = calloc(grants->slots, sizeof *lane->in.slot_lengths);
-    return lane->queues && lane->out.staged && lane->in.slot_lengths;
+    return lane->pairs && lane->out.staged && lane->in.slot_lengths;
 }
 
 static void channel_init(struct channel *channel, struct verbs_endpoint *endpoint,
@@ -131,13 +131,13 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
     verbs_slot_await(&lane->in);
     enum status status = STATUS_OK;
     for (int path = 0; status == STATUS_OK && path < paths; path++) {
-        struct verbs_queue *queue = &lane->queues[lane->queue_count++];
+        struct verbs_pair *pair = &lane->pairs[lane->pair_count++];
         int mine;
-        path_rails(endpoint, peer, number, path, &mine, &queue->remote_rail);
-        queue->lane = lane;
-        queue->path = path;
-        queue->rail = &endpoint->rails[mine];
-        status = verbs_pair_create(queue, depth);
+        path_rails(endpoint, peer, number, path, &mine, &pair->remote_rail);
+        pair->lane = lane;
+        pair->path = path;
+        pair->rail = &endpoint->rails[mine];
+        status = verbs_pair_create(pair, depth);
         if (!tick_on(endpoint->base.config.tick))
             return STATUS_INTERRUPTED;
     }
@@ -200,7 +200,7 @@ static size_t round_count(struct verbs_round *round)
             for (int path = 0; path < paths_of(endpoint, peer); path++) {
                 int mine, theirs;
                 path_rails(endpoint, peer, lane, path, &mine, &theirs);
-                round->demands[mine].queues++;
+                round->demands[mine].pairs++;
                 round->demands[mine].firsts += path == 0;
             }
     }
@@ -215,20 +215,20 @@ static enum status rails_prepare(const struct verbs_round *round, uint32_t *dept
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
         struct verbs_rail *rail = &endpoint->rails[i];
         const struct verbs_demand *demand = &round->demands[i];
-        uint32_t wanted = verbs_pair_depth(rail->queue_count + demand->queues);
+        uint32_t wanted = verbs_pair_depth(rail->pair_count + demand->pairs);
         size_t receives = verbs_grants_receives(&round->grants, demand);
-        status = verbs_rail_prepare(rail, (uint32_t)receives, demand->queues * wanted);
-        if (status != STATUS_OK || demand->queues == 0)
+        status = verbs_rail_prepare(rail, (uint32_t)receives, demand->pairs * wanted);
+        if (status != STATUS_OK || demand->pairs == 0)
             continue;
         uint32_t left = rail->completions < rail->completions_most
                             ? rail->completions_most - rail->completions
                             : 0;
-        uint32_t share = left / demand->queues;
+        uint32_t share = left / demand->pairs;
         if (share < DEPTH_LEAST)
             return fail(STATUS_UNAVAILABLE,
                         "NIC %s has room for %u completions, too few for %u queue pairs more: use "
                         "an algorithm with fewer peers, or fewer --channels",
-                        rail->port.name, rail->completions_most, demand->queues);
+                        rail->port.name, rail->completions_most, demand->pairs);
         wanted = share < wanted ? share : wanted;
         *depth = wanted < *depth ? wanted : *depth;
         if ((uint32_t)rail->device.max_qp_wr < *depth)
@@ -300,9 +300,9 @@ static void lane_encode(const struct verbs_lane *lane, struct bytes *bytes)
     for (int i = 0; i < VERBS_RAILS_MOST; i++)
         bytes_put_u32(bytes, lane->arena->mrs[i] ? lane->arena->mrs[i]->rkey : 0);
     for (int path = 0; path < VERBS_PATHS_MOST; path++) {
-        const struct verbs_queue *queue = &lane->queues[path];
-        bytes_put_u32(bytes, path < lane->queue_count ? queue->qp->qp_num : 0);
-        bytes_put_u32(bytes, path < lane->queue_count ? queue->first_packet : 0);
+        const struct verbs_pair *pair = &lane->pairs[path];
+        bytes_put_u32(bytes, path < lane->pair_count ? pair->qp->qp_num : 0);
+        bytes_put_u32(bytes, path < lane->pair_count ? pair->first_packet : 0);
     }
 }
 
@@ -340,9 +340,9 @@ static bool lane_decode(struct verbs_lane *lane, const struct verbs_grants *gran
         out->remote_keys[i] = read_u32(reader);
     for (int path = 0; path < VERBS_PATHS_MOST; path++) {
         uint32_t number = read_u32(reader), packet = read_u32(reader);
-        if (path < lane->queue_count) {
-            lane->queues[path].remote_number = number;
-            lane->queues[path].remote_packet = packet;
+        if (path < lane->pair_count) {
+            lane->pairs[path].remote_number = number;
+            lane->pairs[path].remote_packet = packet;
         }
     }
     out->segments = calloc(grants->segments, sizeof *out->segments);
@@ -373,11 +373,11 @@ static enum status lanes_connect(const struct verbs_endpoint *endpoint,
                                  const struct verbs_peer *peer, int first)
 {
     enum status status = STATUS_OK;
-    for (struct verbs_queue *queue = NULL;
-         status == STATUS_OK && (queue = verbs_peer_next(peer, queue));) {
-        if (queue->lane->number < first)
+    for (struct verbs_pair *pair = NULL;
+         status == STATUS_OK && (pair = verbs_peer_next(peer, pair));) {
+        if (pair->lane->number < first)
             continue;
-        status = verbs_pair_connect(queue);
+        status = verbs_pair_connect(pair);
         if (!tick_on(endpoint->base.config.tick))
             return STATUS_INTERRUPTED;
     }
@@ -413,7 +413,7 @@ static enum status round_ready(struct verbs_round *round, const int fresh[])
         const struct verbs_peer *peer = &round->endpoint->peers[round->peers[i]];
         for (int lane = 0; lane < round->lanes; lane++)
             round->mine[(size_t)i * round->each + (size_t)lane] =
-                lane >= fresh[i] && verbs_pair_polls_memory(&peer->lanes[lane]->queues[0]);
+                lane >= fresh[i] && verbs_pair_polls_memory(&peer->lanes[lane]->pairs[0]);
     }
     enum status status = round_exchange(round);
     for (int i = 0; status == STATUS_OK && i < round->count; i++) {

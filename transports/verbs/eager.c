@@ -7,7 +7,7 @@
 #include "transports/verbs/eager.h"
 
 #include "transports/verbs/lane.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 #include "transports/verbs/slot.h"
 
 size_t verbs_eager_most(const struct channel *base)
@@ -26,7 +26,7 @@ static enum status eager_send(struct verbs_sender *out, const struct transfer *t
     enum status status = STATUS_OK;
     *moved = verbs_slot_is_free(out);
     if (!*moved) {
-        status = verbs_rail_poll(verbs_queue_of(&out->base)->rail);
+        status = verbs_rail_poll(verbs_pair_of(&out->base)->rail);
         *moved = status == STATUS_OK && verbs_slot_is_free(out);
     }
     if (!*moved) {
@@ -50,11 +50,11 @@ static enum status eager_receive(struct verbs_receiver *in, const struct transfe
     enum status status = STATUS_OK;
     for (*moved = false; status == STATUS_OK && !*moved;) {
         if (!in->polls && !verbs_slot_is_there(in))
-            status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
+            status = verbs_rail_poll(verbs_pair_of(&in->base)->rail);
         if (status != STATUS_OK || !verbs_slot_is_there(in))
             return status;
         if (!verbs_has_credit_room(in))
-            status = verbs_rail_poll(verbs_queue_of(&in->base)->rail);
+            status = verbs_rail_poll(verbs_pair_of(&in->base)->rail);
         if (status != STATUS_OK || !verbs_has_credit_room(in))
             return status;
         size_t bytes;

@@ -27,7 +27,7 @@
 #include "transports/verbs/options.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/port.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
 #include "transports/verbs/registration.h"
@@ -147,19 +147,19 @@ static const char *rails_pair(struct verbs_endpoint *endpoint, struct verbs_peer
     int own = endpoint->rail_count, theirs = peer->address.rail_count;
     int all = own / (int)common_divisor(own, theirs) * theirs;
     char first[TRANSPORT_REASON_MOST] = "";
-    peer->pair_count = 0;
+    peer->rail_pair_count = 0;
     for (int n = 0; n < all; n++) {
         const char *why =
             verbs_port_compare(&endpoint->rails[n % own], &peer->address.ports[n % theirs],
                                peer->address.host, endpoint->settings, endpoint->reason);
         if (!why)
-            peer->pairs[peer->pair_count++] = (uint8_t)n;
+            peer->rail_pairs[peer->rail_pair_count++] = (uint8_t)n;
         else if (own == theirs)
             return why;
         else if (!first[0])
             snprintf(first, sizeof first, "%s", why);
     }
-    if (peer->pair_count > 0)
+    if (peer->rail_pair_count > 0)
         return NULL;
     snprintf(endpoint->reason, sizeof endpoint->reason, "%s", first);
     return endpoint->reason;
@@ -194,7 +194,7 @@ static void verbs_settle(struct endpoint *base)
     say_verbose(base->config.rank == 0 ? 1 : 2,
                 "verbs: %d queue pair%s on %d NIC port%s, about %zu KiB of queues, %zu KiB "
                 "registered; to register took %.1f ms, to connect in all %.1f ms",
-                endpoint->queue_count, endpoint->queue_count == 1 ? "" : "s", endpoint->rail_count,
+                endpoint->pair_count, endpoint->pair_count == 1 ? "" : "s", endpoint->rail_count,
                 endpoint->rail_count == 1 ? "" : "s", queues / 1024, endpoint->pinned / 1024,
                 (double)endpoint->registering_ns / 1e6, (double)endpoint->connecting_ns / 1e6);
 }
@@ -211,7 +211,7 @@ static const char *verbs_describe(const struct endpoint *base, int rank, uint64_
 {
     const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
     const struct verbs_lane *lane = endpoint->peers[rank].lanes[0];
-    const struct verbs_port *port = &lane->queues[0].rail->port;
+    const struct verbs_port *port = &lane->pairs[0].rail->port;
     *ns = 0;
     if (port->iwarp)
         return "iWARP";
@@ -281,12 +281,12 @@ static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
         return fail_peer(REASON_PEER_LOST, rank,
                          "rank %d on %s died or left the job, says the control plane (verbs)", rank,
                          peer->address.host);
-    for (const struct verbs_queue *queue = NULL; (queue = verbs_peer_next(peer, queue));)
-        if (queue->flushed && !queue->broken)
+    for (const struct verbs_pair *pair = NULL; (pair = verbs_peer_next(peer, pair));)
+        if (pair->flushed && !pair->broken)
             return fail_peer(REASON_PEER_LOST, rank,
                              "the queue pair of NIC %s to rank %d on %s was shut down without an "
                              "error of its own: see what that rank or its host says",
-                             queue->rail->port.name, rank, peer->address.host);
+                             pair->rail->port.name, rank, peer->address.host);
     return STATUS_OK;
 }
 

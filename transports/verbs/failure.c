@@ -63,10 +63,10 @@ static const struct wc_cause *cause_find(enum ibv_wc_status status)
     return &causes[sizeof causes / sizeof *causes - 1];
 }
 
-enum status verbs_post_failed(const struct verbs_queue *queue, int error)
+enum status verbs_post_failed(const struct verbs_pair *pair, int error)
 {
     return fail(STATUS_ERROR, "NIC %s refuses a work request for rank %d: %s",
-                queue->rail->port.name, queue->lane->peer->rank,
+                pair->rail->port.name, pair->lane->peer->rank,
                 strerror(error < 0 ? -error : error));
 }
 
@@ -176,27 +176,27 @@ static bool event_explains(struct verbs_rail *rail)
     return false;
 }
 
-enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_queue *queue,
+enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_pair *pair,
                                     const struct ibv_wc *completion)
 {
-    if (completion->status == IBV_WC_WR_FLUSH_ERR || !queue || queue->broken) {
-        if (queue && !queue->broken)
-            queue->flushed = true; /* check() tells it if no cause comes */
+    if (completion->status == IBV_WC_WR_FLUSH_ERR || !pair || pair->broken) {
+        if (pair && !pair->broken)
+            pair->flushed = true; /* check() tells it if no cause comes */
         return STATUS_OK;
     }
-    queue->broken = true;
+    pair->broken = true;
     uint64_t failed = clock_ns();
     if (event_explains(rail))
         return log_current()->failure.status;
     /* The opcode of a failed completion is not valid; receives are told by their number. */
     bool receives = completion->wr_id >> 63;
-    const struct verbs_peer *peer = queue->lane->peer;
-    const char *own = rail->port.name, *other = peer->address.ports[queue->remote_rail].name;
+    const struct verbs_peer *peer = pair->lane->peer;
+    const char *own = rail->port.name, *other = peer->address.ports[pair->remote_rail].name;
     const struct wc_cause *cause = cause_find(completion->status);
     char text[MESSAGE_MOST], since[64] = "", vendor[40] = "";
-    if (queue->last_success > 0)
+    if (pair->last_success > 0)
         snprintf(since, sizeof since, " %.1f s after the last success",
-                 (double)(failed - queue->last_success) / 1e9);
+                 (double)(failed - pair->last_success) / 1e9);
     if (completion->vendor_err)
         snprintf(vendor, sizeof vendor, ", vendor error 0x%x", completion->vendor_err);
     snprintf(text, sizeof text,

@@ -20,7 +20,7 @@ static const struct verbs_grants least = {
 
 size_t verbs_grants_receives(const struct verbs_grants *grants, const struct verbs_demand *demand)
 {
-    return (size_t)demand->queues * grants->segments +
+    return (size_t)demand->pairs * grants->segments +
            (size_t)demand->firsts * (grants->slots + grants->offers);
 }
 

@@ -9,7 +9,7 @@
 /* New queue pairs of a rail, and how many of them are the first of their lane: these take slots and
  * offers, too. */
 struct verbs_demand {
-    uint32_t queues, firsts;
+    uint32_t pairs, firsts;
 };
 
 /* For `lanes` new lanes, with these demands by rail: as much as is fast, within what is left of this

@@ -58,11 +58,10 @@ bool verbs_staging_is_free(const struct verbs_sender *out)
     const struct verbs_grants *grants = &verbs_lane_of(&out->base)->grants;
     const struct verbs_staged *staged =
         &out->staged[verbs_ring_at(out->staging_next, grants->slots)];
-    return !staged->queue || verbs_queue_is_past(staged->queue, staged->position);
+    return !staged->pair || verbs_pair_is_past(staged->pair, staged->position);
 }
 
-char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
-                         uint64_t position)
+char *verbs_staging_take(struct verbs_sender *out, const struct verbs_pair *pair, uint64_t position)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
     const struct verbs_grants *grants = &lane->grants;
@@ -70,7 +69,7 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *que
     if (!verbs_staging_is_free(out))
         return NULL;
     out->staging_next++;
-    out->staged[index] = (struct verbs_staged){.queue = queue, .position = position};
+    out->staged[index] = (struct verbs_staged){.pair = pair, .position = position};
     return lane->block + verbs_staging_at(grants) + index * verbs_slot_stride(grants);
 }
 
@@ -81,8 +80,8 @@ static enum status credits_write(struct verbs_receiver *in)
         (uint64_t)(in->segments_taken & COUNT_MASK) << COUNT_BITS | (in->slots_taken & COUNT_MASK);
     in->slots_returned = in->slots_taken;
     in->segments_returned = in->segments_taken;
-    return verbs_queue_write_word(verbs_queue_of(&in->base), &in->credits, verbs_word_of(word),
-                                  lane->out.remote);
+    return verbs_pair_write_word(verbs_pair_of(&in->base), &in->credits, verbs_word_of(word),
+                                 lane->out.remote);
 }
 
 enum status verbs_credits_return(struct verbs_receiver *in)

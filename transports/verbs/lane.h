@@ -5,7 +5,7 @@
 #define CCTEST_TRANSPORTS_VERBS_LANE_H
 
 #include "transports/verbs/block.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 /* By the length, --copy and lane->direct, which both ends know. */
 bool verbs_is_zcopy(const struct channel *channel, size_t length);
@@ -18,21 +18,21 @@ static inline struct verbs_lane *verbs_lane_of(const struct channel *channel)
     return (struct verbs_lane *)((uintptr_t)channel - offset);
 }
 
-static inline struct verbs_queue *verbs_queue_of(const struct channel *channel)
+static inline struct verbs_pair *verbs_pair_of(const struct channel *channel)
 {
-    return &verbs_lane_of(channel)->queues[0];
+    return &verbs_lane_of(channel)->pairs[0];
 }
 
 /* Is there room to post offers and limits, and credits too? */
 static inline bool verbs_has_control_room(const struct channel *channel)
 {
-    return verbs_queue_room(verbs_queue_of(channel)) >= VERBS_RESERVE;
+    return verbs_pair_room(verbs_pair_of(channel)) >= VERBS_RESERVE;
 }
 
 static inline bool verbs_has_credit_room(const struct verbs_receiver *in)
 {
     return verbs_has_control_room(&in->base) &&
-           verbs_words_are_free(verbs_queue_of(&in->base), &in->credits);
+           verbs_words_are_free(verbs_pair_of(&in->base), &in->credits);
 }
 
 /* Sender: reads the credits that the peer has written. */
@@ -47,10 +47,10 @@ enum status verbs_credits_return_rest(struct verbs_receiver *in);
 /* Bytes of a message that fit into a slot at both ends: whole elements. */
 size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element);
 
-/* A staging slot, in use until the queue's requests in front of `position` are complete; NULL: the
+/* A staging slot, in use until the pair's requests in front of `position` are complete; NULL: the
  * next one is in use still. */
 bool verbs_staging_is_free(const struct verbs_sender *out);
-char *verbs_staging_take(struct verbs_sender *out, const struct verbs_queue *queue,
+char *verbs_staging_take(struct verbs_sender *out, const struct verbs_pair *pair,
                          uint64_t position);
 
 /* Fails: the peer sent a longer message than this rank expects. */

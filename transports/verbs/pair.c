@@ -12,7 +12,7 @@
 #include "base/tick.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 #define INLINE_WANTED   256
 #define PAIRS_FEW       64 /* on a rail: each as deep as is fast */
@@ -22,14 +22,14 @@
 #define RNR_MILLISECOND 12 /* min_rnr_timer: 0.64 ms */
 #define CONNECT_MOST    3  /* RoCE: a neighbour may answer late when many ask at once */
 
-uint32_t verbs_pair_depth(uint32_t queues)
+uint32_t verbs_pair_depth(uint32_t pairs)
 {
-    return queues <= PAIRS_FEW ? VERBS_DEPTH : queues <= PAIRS_SOME ? DEPTH_SOME : DEPTH_MANY;
+    return pairs <= PAIRS_FEW ? VERBS_DEPTH : pairs <= PAIRS_SOME ? DEPTH_SOME : DEPTH_MANY;
 }
 
 /* The most bytes inline that the device accepts, down to what an offer needs. Some drivers (bnxt_re)
  * refuse more without setting errno; some (hfi1, pvrdma) give less than was asked for. */
-struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_room *room)
+struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *room)
 {
     static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};
     int pieces =
@@ -59,28 +59,28 @@ struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_r
     return NULL;
 }
 
-static enum status pair_not_created(const struct verbs_queue *queue,
-                                    const struct verbs_pair_room *room, int error)
+static enum status pair_not_created(const struct verbs_pair *pair,
+                                    const struct verbs_pair_limits *room, int error)
 {
     return fail(STATUS_ERROR,
                 "NIC %s cannot create queue pair number %d, of %u requests with %d pieces and %u "
                 "bytes inline (%s): use an algorithm with fewer peers, fewer --channels%s",
-                queue->rail->port.name, queue->rail->endpoint->queue_count + 1, room->depth,
+                pair->rail->port.name, pair->rail->endpoint->pair_count + 1, room->depth,
                 room->gather_most, room->inline_most, strerror(error),
                 error == ENOMEM ? ", or raise the limit of locked memory (ulimit -l)" : "");
 }
 
-static enum status pair_failed(const struct verbs_queue *queue, const char *what, int error,
+static enum status pair_failed(const struct verbs_pair *pair, const char *what, int error,
                                const char *advice)
 {
-    const struct verbs_peer *peer = queue->lane->peer;
+    const struct verbs_peer *peer = pair->lane->peer;
     return fail(STATUS_ERROR, "NIC %s cannot %s, for rank %d on %s at its NIC %s (%s)%s",
-                queue->rail->port.name, what, peer->rank, peer->address.host,
-                peer->address.ports[queue->remote_rail].name, strerror(error), advice);
+                pair->rail->port.name, what, peer->rank, peer->address.host,
+                peer->address.ports[pair->remote_rail].name, strerror(error), advice);
 }
 
 /* The state RTR: the NIC looks for the way to the peer's NIC. */
-static enum status pair_not_connected(const struct verbs_queue *queue, int error)
+static enum status pair_not_connected(const struct verbs_pair *pair, int error)
 {
     const char *advice = "";
     if (error == ETIMEDOUT)
@@ -88,74 +88,74 @@ static enum status pair_not_connected(const struct verbs_queue *queue, int error
                  "meet (rails=match)";
     else if (error == EINVAL)
         advice = ": see gid=, pkey=, mtu= and sl=, and cctest info at both ends";
-    return pair_failed(queue, "connect a queue pair", error, advice);
+    return pair_failed(pair, "connect a queue pair", error, advice);
 }
 
-enum status verbs_pair_create(struct verbs_queue *queue, uint32_t depth)
+enum status verbs_pair_create(struct verbs_pair *pair, uint32_t depth)
 {
-    struct verbs_rail *rail = queue->rail;
-    struct verbs_pair_room room = {.depth = depth};
-    queue->qp = verbs_pair_try(rail, &room);
-    if (!queue->qp)
-        return pair_not_created(queue, &room, errno);
-    queue->depth = depth;
-    queue->inline_most = room.inline_most;
-    queue->gather_most = room.gather_most;
-    queue->work = calloc(depth, sizeof *queue->work);
-    queue->arrived = calloc(queue->lane->grants.segments, sizeof *queue->arrived);
-    if (!queue->work || !queue->arrived || !verbs_rail_enter(rail, queue))
+    struct verbs_rail *rail = pair->rail;
+    struct verbs_pair_limits room = {.depth = depth};
+    pair->qp = verbs_pair_try(rail, &room);
+    if (!pair->qp)
+        return pair_not_created(pair, &room, errno);
+    pair->depth = depth;
+    pair->inline_most = room.inline_most;
+    pair->gather_most = room.gather_most;
+    pair->work = calloc(depth, sizeof *pair->work);
+    pair->arrived = calloc(pair->lane->grants.segments, sizeof *pair->arrived);
+    if (!pair->work || !pair->arrived || !verbs_rail_enter(rail, pair))
         return fail(STATUS_ERROR, "out of memory for a queue pair");
     rail->completions += depth;
-    rail->endpoint->queue_count++;
-    if (getrandom(&queue->first_packet, sizeof queue->first_packet, 0) < 0)
+    rail->endpoint->pair_count++;
+    if (getrandom(&pair->first_packet, sizeof pair->first_packet, 0) < 0)
         return fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));
-    queue->first_packet &= 0xffffff;
+    pair->first_packet &= 0xffffff;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .pkey_index = rail->pkey_index,
                                .port_num = rail->port_number,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    int error = ibv_modify_qp(queue->qp, &attr,
+    int error = ibv_modify_qp(pair->qp, &attr,
                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    return error ? pair_failed(queue, "initialize a queue pair", error,
+    return error ? pair_failed(pair, "initialize a queue pair", error,
                                error == EINVAL ? ": see pkey=" : "")
                  : STATUS_OK;
 }
 
-enum status verbs_pair_connect(struct verbs_queue *queue)
+enum status verbs_pair_connect(struct verbs_pair *pair)
 {
-    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    const struct verbs_endpoint *endpoint = pair->rail->endpoint;
     struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR,
-                                  .dest_qp_num = queue->remote_number,
-                                  .rq_psn = queue->remote_packet,
+                                  .dest_qp_num = pair->remote_number,
+                                  .rq_psn = pair->remote_packet,
                                   .max_dest_rd_atomic = 1,
                                   .min_rnr_timer = RNR_MILLISECOND};
-    verbs_port_route(queue->rail, &queue->lane->peer->address.ports[queue->remote_rail],
+    verbs_port_route(pair->rail, &pair->lane->peer->address.ports[pair->remote_rail],
                      endpoint->settings, &receive);
     int error = ETIMEDOUT;
     for (int i = 0; error == ETIMEDOUT && i < CONNECT_MOST; i++) {
         if (i > 0 && !tick_on(endpoint->base.config.tick))
             return STATUS_INTERRUPTED;
-        error = ibv_modify_qp(queue->qp, &receive,
+        error = ibv_modify_qp(pair->qp, &receive,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     }
     if (error)
-        return pair_not_connected(queue, error);
+        return pair_not_connected(pair, error);
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
                                .timeout = endpoint->patience.timeout,
                                .retry_cnt = endpoint->patience.retries,
                                .rnr_retry = VERBS_RNR_RETRIES,
-                               .sq_psn = queue->first_packet,
+                               .sq_psn = pair->first_packet,
                                .max_rd_atomic = 1};
-    error = ibv_modify_qp(queue->qp, &send,
+    error = ibv_modify_qp(pair->qp, &send,
                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-    return error ? pair_failed(queue, "start a queue pair", error, "") : STATUS_OK;
+    return error ? pair_failed(pair, "start a queue pair", error, "") : STATUS_OK;
 }
 
-enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *attr, int mask)
+enum status verbs_pair_change(struct verbs_pair *pair, struct ibv_qp_attr *attr, int mask)
 {
-    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    const struct verbs_endpoint *endpoint = pair->rail->endpoint;
     const struct transport_setting *settings = endpoint->settings;
     attr->path_mtu = verbs_mtu_asked(settings, attr->path_mtu);
     if (settings[VERBS_SL].given)
@@ -166,26 +166,26 @@ enum status verbs_pair_change(struct verbs_queue *queue, struct ibv_qp_attr *att
     attr->timeout = endpoint->patience.timeout;
     attr->retry_cnt = endpoint->patience.retries;
     attr->rnr_retry = VERBS_RNR_RETRIES;
-    int error = ibv_modify_qp(queue->qp, attr, mask);
+    int error = ibv_modify_qp(pair->qp, attr, mask);
     if (error && attr->qp_state == IBV_QPS_RTR)
-        return pair_not_connected(queue, error);
-    return error ? pair_failed(queue, "start a queue pair", error, "") : STATUS_OK;
+        return pair_not_connected(pair, error);
+    return error ? pair_failed(pair, "start a queue pair", error, "") : STATUS_OK;
 }
 
-bool verbs_pair_polls_memory(const struct verbs_queue *queue)
+bool verbs_pair_polls_memory(const struct verbs_pair *pair)
 {
-    const struct transport_setting *poll = &queue->rail->endpoint->settings[VERBS_POLL];
+    const struct transport_setting *poll = &pair->rail->endpoint->settings[VERBS_POLL];
     if (poll->given)
         return poll->number == VERBS_POLL_MEMORY;
-    return ibv_query_qp_data_in_order(queue->qp, IBV_WR_RDMA_WRITE, 0) == 1;
+    return ibv_query_qp_data_in_order(pair->qp, IBV_WR_RDMA_WRITE, 0) == 1;
 }
 
-void verbs_pair_destroy(struct verbs_queue *queue)
+void verbs_pair_destroy(struct verbs_pair *pair)
 {
-    if (queue->qp) {
-        ibv_destroy_qp(queue->qp);
-        tick_on(queue->rail->endpoint->base.config.tick);
+    if (pair->qp) {
+        ibv_destroy_qp(pair->qp);
+        tick_on(pair->rail->endpoint->base.config.tick);
     }
-    free(queue->work);
-    free(queue->arrived);
+    free(pair->work);
+    free(pair->arrived);
 }

@@ -8,15 +8,15 @@
 
 /* The queue pair behind `queue`, in the order of lanes and paths; of NULL: the first. NULL: there is
  * none. */
-static inline struct verbs_queue *verbs_peer_next(const struct verbs_peer *peer,
-                                                  const struct verbs_queue *queue)
+static inline struct verbs_pair *verbs_peer_next(const struct verbs_peer *peer,
+                                                 const struct verbs_pair *pair)
 {
-    int lane = queue ? queue->lane->number : 0, path = queue ? queue->path + 1 : 0;
-    while (lane < peer->lane_count && path >= peer->lanes[lane]->queue_count) {
+    int lane = pair ? pair->lane->number : 0, path = pair ? pair->path + 1 : 0;
+    while (lane < peer->lane_count && path >= peer->lanes[lane]->pair_count) {
         lane++;
         path = 0;
     }
-    return lane < peer->lane_count ? &peer->lanes[lane]->queues[path] : NULL;
+    return lane < peer->lane_count ? &peer->lanes[lane]->pairs[path] : NULL;
 }
 
 #endif

@@ -19,20 +19,20 @@ struct pair_claim {
 };
 _Static_assert(sizeof(struct pair_claim) + PROOF_BYTES == VERBS_REQUEST_BYTES, "it is a request");
 
-bool verbs_rank_connects(const struct verbs_queue *queue)
+bool verbs_rank_connects(const struct verbs_pair *pair)
 {
-    return queue->rail->endpoint->base.config.rank > queue->lane->peer->rank;
+    return pair->rail->endpoint->base.config.rank > pair->lane->peer->rank;
 }
 
-static struct pair_claim claim_of(const struct verbs_queue *queue)
+static struct pair_claim claim_of(const struct verbs_pair *pair)
 {
-    uint32_t own = (uint32_t)queue->rail->endpoint->base.config.rank;
-    uint32_t peer = (uint32_t)queue->lane->peer->rank;
-    bool connects = verbs_rank_connects(queue);
+    uint32_t own = (uint32_t)pair->rail->endpoint->base.config.rank;
+    uint32_t peer = (uint32_t)pair->lane->peer->rank;
+    bool connects = verbs_rank_connects(pair);
     return (struct pair_claim){.from = htonl(connects ? own : peer),
                                .to = htonl(connects ? peer : own),
-                               .lane = htonl((uint32_t)queue->lane->number),
-                               .path = htonl((uint32_t)queue->path)};
+                               .lane = htonl((uint32_t)pair->lane->number),
+                               .path = htonl((uint32_t)pair->path)};
 }
 
 static void nonce_put(uint64_t nonce, unsigned char bytes[8])
@@ -42,17 +42,17 @@ static void nonce_put(uint64_t nonce, unsigned char bytes[8])
 }
 
 /* The proof of the rank that has this role. */
-static void prove(const struct verbs_queue *queue, enum verbs_role role,
+static void prove(const struct verbs_pair *pair, enum verbs_role role,
                   unsigned char proof[PROOF_BYTES])
 {
     static const char label[] = "cctest verbs rdmacm";
-    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
-    const struct pair_claim claim = claim_of(queue);
+    const struct verbs_endpoint *endpoint = pair->rail->endpoint;
+    const struct pair_claim claim = claim_of(pair);
     const unsigned char direction = (unsigned char)role;
-    bool connects = verbs_rank_connects(queue);
+    bool connects = verbs_rank_connects(pair);
     unsigned char nonces[2][8]; /* of the rank that connects, and of the other */
     nonce_put(endpoint->address.nonce, nonces[!connects]);
-    nonce_put(queue->lane->peer->address.nonce, nonces[connects]);
+    nonce_put(pair->lane->peer->address.nonce, nonces[connects]);
     crypto_generichash_state state;
     crypto_generichash_init(&state, endpoint->base.config.secret, SECRET_BYTES, PROOF_BYTES);
     crypto_generichash_update(&state, (const unsigned char *)label, sizeof label);
@@ -62,24 +62,23 @@ static void prove(const struct verbs_queue *queue, enum verbs_role role,
     crypto_generichash_final(&state, proof, PROOF_BYTES);
 }
 
-static bool proof_holds(const struct verbs_queue *queue, enum verbs_role role,
+static bool proof_holds(const struct verbs_pair *pair, enum verbs_role role,
                         const unsigned char *proof)
 {
     unsigned char expected[PROOF_BYTES];
-    prove(queue, role, expected);
+    prove(pair, role, expected);
     return sodium_memcmp(expected, proof, PROOF_BYTES) == 0;
 }
 
-void verbs_request_encode(const struct verbs_queue *queue,
-                          unsigned char request[VERBS_REQUEST_BYTES])
+void verbs_request_encode(const struct verbs_pair *pair, unsigned char request[VERBS_REQUEST_BYTES])
 {
-    const struct pair_claim claim = claim_of(queue);
+    const struct pair_claim claim = claim_of(pair);
     memcpy(request, &claim, sizeof claim);
-    prove(queue, ROLE_REQUESTS, request + sizeof claim);
+    prove(pair, ROLE_REQUESTS, request + sizeof claim);
 }
 
-struct verbs_queue *verbs_request_find(const struct verbs_rail *rail, const unsigned char *request,
-                                       size_t size)
+struct verbs_pair *verbs_request_find(const struct verbs_rail *rail, const unsigned char *request,
+                                      size_t size)
 {
     const struct verbs_endpoint *endpoint = rail->endpoint;
     struct pair_claim claim;
@@ -90,23 +89,23 @@ struct verbs_queue *verbs_request_find(const struct verbs_rail *rail, const unsi
     if (from >= (uint32_t)endpoint->base.config.ranks)
         return NULL;
     const struct verbs_peer *peer = &endpoint->peers[from];
-    if (lane >= (uint32_t)peer->lane_count || path >= (uint32_t)peer->lanes[lane]->queue_count)
+    if (lane >= (uint32_t)peer->lane_count || path >= (uint32_t)peer->lanes[lane]->pair_count)
         return NULL;
-    struct verbs_queue *queue = &peer->lanes[lane]->queues[path];
-    const struct pair_claim expected = claim_of(queue);
-    bool waits = queue->rail == rail && !queue->cm && !verbs_rank_connects(queue);
+    struct verbs_pair *pair = &peer->lanes[lane]->pairs[path];
+    const struct pair_claim expected = claim_of(pair);
+    bool waits = pair->rail == rail && !pair->cm && !verbs_rank_connects(pair);
     return waits && memcmp(&claim, &expected, sizeof claim) == 0 &&
-                   proof_holds(queue, ROLE_REQUESTS, request + sizeof claim)
-               ? queue
+                   proof_holds(pair, ROLE_REQUESTS, request + sizeof claim)
+               ? pair
                : NULL;
 }
 
-void verbs_answer_encode(const struct verbs_queue *queue, unsigned char answer[VERBS_ANSWER_BYTES])
+void verbs_answer_encode(const struct verbs_pair *pair, unsigned char answer[VERBS_ANSWER_BYTES])
 {
-    prove(queue, ROLE_ANSWERS, answer);
+    prove(pair, ROLE_ANSWERS, answer);
 }
 
-bool verbs_answer_holds(const struct verbs_queue *queue, const unsigned char *answer, size_t size)
+bool verbs_answer_holds(const struct verbs_pair *pair, const unsigned char *answer, size_t size)
 {
-    return size >= PROOF_BYTES && proof_holds(queue, ROLE_ANSWERS, answer);
+    return size >= PROOF_BYTES && proof_holds(pair, ROLE_ANSWERS, answer);
 }

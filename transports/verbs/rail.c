@@ -14,7 +14,7 @@
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/probe.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
 
@@ -146,7 +146,7 @@ void verbs_rail_close(struct verbs_rail *rail)
         ibv_close_device(rail->context);
     if (!rail->is_abandoned) /* the thread may register it */
         free(rail->receive_room);
-    free(rail->queues);
+    free(rail->pairs);
     *rail = (struct verbs_rail){0};
     tick_on(tick);
 }

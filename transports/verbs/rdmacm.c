@@ -37,7 +37,7 @@
 #include "transports/verbs/pair.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/proof.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 #define WAIT_MS      5    /* between two ticks */
 #define RESOLVE_MS   2000 /* for one attempt to find an address or a route, */
@@ -90,13 +90,13 @@ void verbs_cm_settle(struct verbs_endpoint *endpoint)
         verbs_listen_end(&endpoint->rails[i]);
 }
 
-void verbs_cm_disconnect(struct verbs_queue *queue)
+void verbs_cm_disconnect(struct verbs_pair *pair)
 {
-    if (queue->cm) {
-        rdma_destroy_id(queue->cm);
-        tick_on(queue->rail->endpoint->base.config.tick);
+    if (pair->cm) {
+        rdma_destroy_id(pair->cm);
+        tick_on(pair->rail->endpoint->base.config.tick);
     }
-    queue->cm = NULL;
+    pair->cm = NULL;
 }
 
 void verbs_cm_close(struct verbs_endpoint *endpoint)
@@ -110,38 +110,38 @@ void verbs_cm_close(struct verbs_endpoint *endpoint)
 /* Failures. */
 
 /* "NIC rxe0:1 of rank 1 cannot ... NIC rxe0:1 of rank 0 on host: ...". */
-static enum status queue_failed(const struct verbs_queue *queue, enum failure_reason reason,
-                                const char *what, const char *why)
+static enum status pair_failed(const struct verbs_pair *pair, enum failure_reason reason,
+                               const char *what, const char *why)
 {
-    const struct verbs_peer *peer = queue->lane->peer;
-    const struct verbs_endpoint *endpoint = queue->rail->endpoint;
+    const struct verbs_peer *peer = pair->lane->peer;
+    const struct verbs_endpoint *endpoint = pair->rail->endpoint;
     char text[MESSAGE_MOST];
     snprintf(text, sizeof text,
              "NIC %s of rank %d on %s %s NIC %s of rank %d on %s by librdmacm: %s",
-             queue->rail->port.name, endpoint->base.config.rank, endpoint->address.host, what,
-             peer->address.ports[queue->remote_rail].name, peer->rank, peer->address.host, why);
+             pair->rail->port.name, endpoint->base.config.rank, endpoint->address.host, what,
+             peer->address.ports[pair->remote_rail].name, peer->rank, peer->address.host, why);
     if (reason == REASON_OWN)
         return fail(STATUS_ERROR, "%s", text);
     return fail_peer(reason, peer->rank, "%s", text);
 }
 
-static enum status call_failed(const struct verbs_queue *queue, const char *what)
+static enum status call_failed(const struct verbs_pair *pair, const char *what)
 {
-    return queue_failed(queue, REASON_OWN, what, strerror(errno));
+    return pair_failed(pair, REASON_OWN, what, strerror(errno));
 }
 
 /* Queue pairs. */
 
 /* On iWARP the kernel does it while it connects. */
-static enum status queue_make_ready(struct verbs_queue *queue)
+static enum status pair_make_ready(struct verbs_pair *pair)
 {
     static const enum ibv_qp_state states[] = {IBV_QPS_RTR, IBV_QPS_RTS};
-    for (int i = 0; i < 2 && !queue->rail->port.iwarp; i++) {
+    for (int i = 0; i < 2 && !pair->rail->port.iwarp; i++) {
         struct ibv_qp_attr attr = {.qp_state = states[i]};
         int mask = 0;
-        if (rdma_init_qp_attr(queue->cm, &attr, &mask) != 0)
-            return call_failed(queue, "has no way to");
-        enum status status = verbs_pair_change(queue, &attr, mask);
+        if (rdma_init_qp_attr(pair->cm, &attr, &mask) != 0)
+            return call_failed(pair, "has no way to");
+        enum status status = verbs_pair_change(pair, &attr, mask);
         if (status != STATUS_OK)
             return status;
     }
@@ -149,88 +149,86 @@ static enum status queue_make_ready(struct verbs_queue *queue)
 }
 
 /* What both ends say of their queue pair. */
-static struct rdma_conn_param queue_parameters(const struct verbs_queue *queue, const void *data,
-                                               size_t size)
+static struct rdma_conn_param pair_parameters(const struct verbs_pair *pair, const void *data,
+                                              size_t size)
 {
     return (struct rdma_conn_param){.private_data = data,
                                     .private_data_len = (uint8_t)size,
                                     .responder_resources = 1,
                                     .initiator_depth = 1,
-                                    .retry_count = queue->rail->endpoint->patience.retries,
+                                    .retry_count = pair->rail->endpoint->patience.retries,
                                     .rnr_retry_count = VERBS_RNR_RETRIES,
                                     .srq = 1,
-                                    .qp_num = queue->qp->qp_num};
+                                    .qp_num = pair->qp->qp_num};
 }
 
-static enum status queue_is_established(struct verbs_queue *queue)
+static enum status pair_is_established(struct verbs_pair *pair)
 {
-    queue->established = true;
-    return tick_on(queue->rail->endpoint->base.config.tick)
+    pair->established = true;
+    return tick_on(pair->rail->endpoint->base.config.tick)
                ? STATUS_OK
                : fail(STATUS_ERROR, "stopped connecting, because the job has ended");
 }
 
 /* Does the other end name the queue pair that its rank has told of? iWARP does not name it. */
-static bool is_from_peer(const struct verbs_queue *queue, const struct rdma_conn_param *said)
+static bool is_from_peer(const struct verbs_pair *pair, const struct rdma_conn_param *said)
 {
-    return queue->rail->port.iwarp || said->qp_num == queue->remote_number;
+    return pair->rail->port.iwarp || said->qp_num == pair->remote_number;
 }
 
-static const struct verbs_port *queue_remote_port(const struct verbs_queue *queue)
+static const struct verbs_port *pair_remote_port(const struct verbs_pair *pair)
 {
-    return &queue->lane->peer->address.ports[queue->remote_rail];
+    return &pair->lane->peer->address.ports[pair->remote_rail];
 }
 
 /* The end that connects. */
 
-static enum status queue_resolve(struct verbs_queue *queue)
+static enum status pair_resolve(struct verbs_pair *pair)
 {
-    struct verbs_endpoint *endpoint = queue->rail->endpoint;
-    struct verbs_rail *rail = queue->rail;
-    const struct verbs_port *port = queue_remote_port(queue);
+    struct verbs_endpoint *endpoint = pair->rail->endpoint;
+    struct verbs_rail *rail = pair->rail;
+    const struct verbs_port *port = pair_remote_port(pair);
     struct rdma_cm_id *id;
     int own, theirs;
-    queue->resolved++;
+    pair->resolved++;
     verbs_port_meet(rail, port, endpoint->settings, &own, &theirs);
     struct sockaddr_storage here = verbs_cm_address(&rail->port, own, 0, rail->scope);
     struct sockaddr_storage there = verbs_cm_address(port, theirs, port->cm_port, rail->scope);
-    if (rdma_create_id(endpoint->cm, &id, queue, RDMA_PS_TCP) != 0)
-        return call_failed(queue, "cannot connect to");
-    queue->cm = id;
+    if (rdma_create_id(endpoint->cm, &id, pair, RDMA_PS_TCP) != 0)
+        return call_failed(pair, "cannot connect to");
+    pair->cm = id;
     return rdma_resolve_addr(id, (struct sockaddr *)&here, (struct sockaddr *)&there, RESOLVE_MS)
-               ? call_failed(queue, "cannot look for")
+               ? call_failed(pair, "cannot look for")
                : STATUS_OK;
 }
 
 /* A neighbour may answer late when many ask at once. */
-static enum status queue_resolve_again(struct verbs_queue *queue, int error)
+static enum status pair_resolve_again(struct verbs_pair *pair, int error)
 {
-    if (queue->resolved == RESOLVE_MOST)
-        return queue_failed(queue, REASON_PEER_UNREACHABLE, "does not find", strerror(error));
-    verbs_cm_disconnect(queue);
-    return queue_resolve(queue);
+    if (pair->resolved == RESOLVE_MOST)
+        return pair_failed(pair, REASON_PEER_UNREACHABLE, "does not find", strerror(error));
+    verbs_cm_disconnect(pair);
+    return pair_resolve(pair);
 }
 
-static enum status queue_request(struct verbs_queue *queue)
+static enum status pair_request(struct verbs_pair *pair)
 {
     unsigned char request[VERBS_REQUEST_BYTES];
-    verbs_request_encode(queue, request);
-    struct rdma_conn_param parameters = queue_parameters(queue, request, sizeof request);
-    return rdma_connect(queue->cm, &parameters) ? call_failed(queue, "cannot connect to")
-                                                : STATUS_OK;
+    verbs_request_encode(pair, request);
+    struct rdma_conn_param parameters = pair_parameters(pair, request, sizeof request);
+    return rdma_connect(pair->cm, &parameters) ? call_failed(pair, "cannot connect to") : STATUS_OK;
 }
 
-static enum status queue_take_answer(struct verbs_queue *queue,
-                                     const struct rdma_conn_param *answer)
+static enum status pair_take_answer(struct verbs_pair *pair, const struct rdma_conn_param *answer)
 {
-    if (!verbs_answer_holds(queue, answer->private_data, answer->private_data_len) ||
-        !is_from_peer(queue, answer))
-        return queue_failed(queue, REASON_OWN, "is answered in place of",
-                            "what answers is not that rank");
-    enum status status = queue_make_ready(queue);
-    if (status == STATUS_OK && !queue->rail->port.iwarp && rdma_establish(queue->cm) != 0)
-        status = call_failed(queue, "cannot connect to");
-    return status == STATUS_OK ? queue_is_established(queue) : status;
+    if (!verbs_answer_holds(pair, answer->private_data, answer->private_data_len) ||
+        !is_from_peer(pair, answer))
+        return pair_failed(pair, REASON_OWN, "is answered in place of",
+                           "what answers is not that rank");
+    enum status status = pair_make_ready(pair);
+    if (status == STATUS_OK && !pair->rail->port.iwarp && rdma_establish(pair->cm) != 0)
+        status = call_failed(pair, "cannot connect to");
+    return status == STATUS_OK ? pair_is_established(pair) : status;
 }
 
 /* The end that listens. */
@@ -239,25 +237,25 @@ static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *
                                 const struct rdma_conn_param *request)
 {
     unsigned char answer[VERBS_ANSWER_BYTES];
-    struct verbs_queue *queue =
+    struct verbs_pair *pair =
         verbs_request_find(rail, request->private_data, request->private_data_len);
-    if (!queue || !is_from_peer(queue, request)) {
+    if (!pair || !is_from_peer(pair, request)) {
         atomic_fetch_add(&rail->endpoint->base.rejected, 1);
         rdma_reject(id, NULL, 0);
         rdma_destroy_id(id);
         return STATUS_OK;
     }
     int own, theirs;
-    verbs_port_meet(queue->rail, queue_remote_port(queue), queue->rail->endpoint->settings, &own,
+    verbs_port_meet(pair->rail, pair_remote_port(pair), pair->rail->endpoint->settings, &own,
                     &theirs);
-    queue->cm = id;
-    id->context = queue;
-    enum status status = queue_make_ready(queue);
+    pair->cm = id;
+    id->context = pair;
+    enum status status = pair_make_ready(pair);
     if (status != STATUS_OK)
         return status;
-    verbs_answer_encode(queue, answer);
-    struct rdma_conn_param parameters = queue_parameters(queue, answer, sizeof answer);
-    return rdma_accept(id, &parameters) ? call_failed(queue, "cannot accept") : STATUS_OK;
+    verbs_answer_encode(pair, answer);
+    struct rdma_conn_param parameters = pair_parameters(pair, answer, sizeof answer);
+    return rdma_accept(id, &parameters) ? call_failed(pair, "cannot accept") : STATUS_OK;
 }
 
 /* Events. */
@@ -269,7 +267,7 @@ struct cm_event {
     enum rdma_cm_event_type type;
     int status; /* a negative errno; of REJECTED: the CM's reason */
     struct rdma_cm_id *id;
-    void *context;                /* a queue; of CONNECT_REQUEST: the rail */
+    void *context;                /* a queue pair; of CONNECT_REQUEST: the rail */
     struct rdma_conn_param param; /* of requests and answers */
     unsigned char data[DATA_MOST];
 };
@@ -298,7 +296,7 @@ static bool event_read(struct rdma_event_channel *channel, struct cm_event *even
 #define REJECTED_NO_LISTENER 8  /* of InfiniBand's reasons */
 #define REJECTED_BY_PEER     28 /* the peer has called rdma_reject() */
 
-static enum status queue_refused(const struct verbs_queue *queue, const struct cm_event *event)
+static enum status pair_refused(const struct verbs_pair *pair, const struct cm_event *event)
 {
     char why[120];
     if (event->type != RDMA_CM_EVENT_REJECTED)
@@ -310,34 +308,34 @@ static enum status queue_refused(const struct verbs_queue *queue, const struct c
         snprintf(why, sizeof why, "what listens there is not of this job");
     else
         snprintf(why, sizeof why, "it was rejected (%d)", event->status);
-    return queue_failed(queue, REASON_PEER_UNREACHABLE, "cannot connect to", why);
+    return pair_failed(pair, REASON_PEER_UNREACHABLE, "cannot connect to", why);
 }
 
 static enum status event_handle(const struct cm_event *event)
 {
-    struct verbs_queue *queue = event->context;
+    struct verbs_pair *pair = event->context;
     switch (event->type) {
     case RDMA_CM_EVENT_CONNECT_REQUEST:
         return request_take(event->id, event->context, &event->param);
     case RDMA_CM_EVENT_ADDR_RESOLVED:
-        return rdma_resolve_route(queue->cm, RESOLVE_MS) ? call_failed(queue, "has no route to")
-                                                         : STATUS_OK;
+        return rdma_resolve_route(pair->cm, RESOLVE_MS) ? call_failed(pair, "has no route to")
+                                                        : STATUS_OK;
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
-        return queue_request(queue);
+        return pair_request(pair);
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
-        return queue_resolve_again(queue, abs(event->status));
+        return pair_resolve_again(pair, abs(event->status));
     case RDMA_CM_EVENT_CONNECT_RESPONSE:
-        return queue_take_answer(queue, &event->param);
+        return pair_take_answer(pair, &event->param);
     case RDMA_CM_EVENT_ESTABLISHED: /* iWARP has no separate answer */
-        if (queue->established)
+        if (pair->established)
             return STATUS_OK;
-        return verbs_rank_connects(queue) ? queue_take_answer(queue, &event->param)
-                                          : queue_is_established(queue);
+        return verbs_rank_connects(pair) ? pair_take_answer(pair, &event->param)
+                                         : pair_is_established(pair);
     case RDMA_CM_EVENT_CONNECT_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
     case RDMA_CM_EVENT_REJECTED:
-        return queue_refused(queue, event);
+        return pair_refused(pair, event);
     default:
         return STATUS_OK; /* the end of a connection shows in its completions */
     }
@@ -348,35 +346,35 @@ static enum status event_handle(const struct cm_event *event)
 /* What all queue pairs of a call wait for. */
 enum cm_stage { STAGE_ESTABLISHED, STAGE_GREETED };
 
-static bool queue_is_at(const struct verbs_queue *queue, enum cm_stage stage)
+static bool pair_is_at(const struct verbs_pair *pair, enum cm_stage stage)
 {
-    return stage == STAGE_ESTABLISHED ? queue->established
-                                      : queue->greeted || !queue->rail->port.iwarp;
+    return stage == STAGE_ESTABLISHED ? pair->established
+                                      : pair->greeted || !pair->rail->port.iwarp;
 }
 
 /* The queue pairs to these peers: calls `visit` until it fails. */
-static enum status queues_visit(struct verbs_endpoint *endpoint, const int *peers, int count,
-                                enum status (*visit)(struct verbs_queue *queue))
+static enum status pairs_visit(struct verbs_endpoint *endpoint, const int *peers, int count,
+                               enum status (*visit)(struct verbs_pair *pair))
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
         const struct verbs_peer *peer = &endpoint->peers[peers[i]];
-        for (struct verbs_queue *queue = NULL;
-             status == STATUS_OK && (queue = verbs_peer_next(peer, queue));)
-            status = visit(queue);
+        for (struct verbs_pair *pair = NULL;
+             status == STATUS_OK && (pair = verbs_peer_next(peer, pair));)
+            status = visit(pair);
     }
     return status;
 }
 
 /* One that is not there yet; NULL: all are. */
-static const struct verbs_queue *queue_missing(const struct verbs_endpoint *endpoint,
-                                               const int *peers, int count, enum cm_stage stage)
+static const struct verbs_pair *pair_missing(const struct verbs_endpoint *endpoint,
+                                             const int *peers, int count, enum cm_stage stage)
 {
     for (int i = 0; i < count; i++) {
         const struct verbs_peer *peer = &endpoint->peers[peers[i]];
-        for (const struct verbs_queue *queue = NULL; (queue = verbs_peer_next(peer, queue));)
-            if (!queue_is_at(queue, stage))
-                return queue;
+        for (const struct verbs_pair *pair = NULL; (pair = verbs_peer_next(peer, pair));)
+            if (!pair_is_at(pair, stage))
+                return pair;
     }
     return NULL;
 }
@@ -394,46 +392,46 @@ static enum status events_handle(struct verbs_endpoint *endpoint, enum cm_stage 
     return status;
 }
 
-static enum status queues_await(struct verbs_endpoint *endpoint, const int *peers, int count,
-                                enum cm_stage stage)
+static enum status pairs_await(struct verbs_endpoint *endpoint, const int *peers, int count,
+                               enum cm_stage stage)
 {
-    const struct verbs_queue *missing;
+    const struct verbs_pair *missing;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && (missing = queue_missing(endpoint, peers, count, stage))) {
+    while (status == STATUS_OK && (missing = pair_missing(endpoint, peers, count, stage))) {
         struct pollfd set = {.fd = endpoint->cm->fd, .events = POLLIN};
         enum tick_answer answer = tick_wait(endpoint->base.config.tick, missing->lane->peer->rank);
         if (answer == TICK_ENDED)
             return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
         if (answer == TICK_LATE)
-            return queue_failed(missing, REASON_PEER_LATE, "waits for",
-                                stage == STAGE_ESTABLISHED ? "it has not connected"
-                                                           : "its first message has not come");
+            return pair_failed(missing, REASON_PEER_LATE, "waits for",
+                               stage == STAGE_ESTABLISHED ? "it has not connected"
+                                                          : "its first message has not come");
         poll(&set, 1, WAIT_MS);
         status = events_handle(endpoint, stage);
     }
     return status;
 }
 
-static enum status queue_begin(struct verbs_queue *queue)
+static enum status pair_begin(struct verbs_pair *pair)
 {
-    return queue->cm || !verbs_rank_connects(queue) ? STATUS_OK : queue_resolve(queue);
+    return pair->cm || !verbs_rank_connects(pair) ? STATUS_OK : pair_resolve(pair);
 }
 
 enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count)
 {
-    enum status status = queues_visit(endpoint, peers, count, queue_begin);
-    return status == STATUS_OK ? queues_await(endpoint, peers, count, STAGE_ESTABLISHED) : status;
+    enum status status = pairs_visit(endpoint, peers, count, pair_begin);
+    return status == STATUS_OK ? pairs_await(endpoint, peers, count, STAGE_ESTABLISHED) : status;
 }
 
-static enum status queue_greet(struct verbs_queue *queue)
+static enum status pair_greet(struct verbs_pair *pair)
 {
-    bool greets = queue->rail->port.iwarp && verbs_rank_connects(queue) && !queue->greeted;
-    queue->greeted |= greets;
-    return greets ? verbs_queue_greet(queue) : STATUS_OK;
+    bool greets = pair->rail->port.iwarp && verbs_rank_connects(pair) && !pair->greeted;
+    pair->greeted |= greets;
+    return greets ? verbs_pair_greet(pair) : STATUS_OK;
 }
 
 enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, int count)
 {
-    enum status status = queues_visit(endpoint, peers, count, queue_greet);
-    return status == STATUS_OK ? queues_await(endpoint, peers, count, STAGE_GREETED) : status;
+    enum status status = pairs_visit(endpoint, peers, count, pair_greet);
+    return status == STATUS_OK ? pairs_await(endpoint, peers, count, STAGE_GREETED) : status;
 }

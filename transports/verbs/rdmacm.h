@@ -22,7 +22,7 @@ enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, in
 void verbs_cm_settle(struct verbs_endpoint *endpoint);
 
 /* Frees the connection of a queue pair, which is destroyed already. */
-void verbs_cm_disconnect(struct verbs_queue *queue);
+void verbs_cm_disconnect(struct verbs_pair *pair);
 
 /* Frees the rest, once all connections are freed. */
 void verbs_cm_close(struct verbs_endpoint *endpoint);

@@ -18,7 +18,7 @@
 #include "transports/verbs/block.h"
 #include "transports/verbs/grants.h"
 #include "transports/verbs/port.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 /* Bytes that the queues of a rail take at least. */
 #define QUEUES_LEAST                                                                               \
@@ -172,7 +172,7 @@ static bool may_lock(size_t bytes)
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
-    const struct verbs_demand demands[VERBS_RAILS_MOST] = {{.queues = 1, .firsts = 1}};
+    const struct verbs_demand demands[VERBS_RAILS_MOST] = {{.pairs = 1, .firsts = 1}};
     struct verbs_grants grants =
         verbs_grants_choose(endpoint, 1, demands, verbs_memory_share(endpoint));
     size_t buffers = 0;

@@ -10,7 +10,7 @@
 
 #include "transports/verbs/block.h"
 #include "transports/verbs/lane.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 #define INLINE_MOST 256 /* bytes that the NIC takes with the request */
 
@@ -20,21 +20,21 @@ bool verbs_slot_is_free(struct verbs_sender *out)
     if (out->slots_sent - out->slots_credited >= out->grants.slots)
         verbs_credits_read(out);
     return out->slots_sent - out->slots_credited < out->grants.slots &&
-           verbs_queue_room(&lane->queues[0]) > VERBS_RESERVE + 2 && verbs_staging_is_free(out);
+           verbs_pair_room(&lane->pairs[0]) > VERBS_RESERVE + 2 && verbs_staging_is_free(out);
 }
 
 /* The message lies in staging, or inline in the request, as it will lie in the peer's slot. */
 enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_t bytes)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
-    struct verbs_queue *queue = verbs_queue_of(&out->base);
+    struct verbs_pair *pair = verbs_pair_of(&out->base);
     const struct verbs_grants *theirs = &out->grants, *own = &lane->grants;
     struct verbs_chain chain;
     char inline_room[INLINE_MOST];
     size_t at = verbs_payload_at(theirs, bytes);
     size_t whole = out->peer_polls ? verbs_slot_stride(theirs) - at : bytes;
-    bool is_inline = whole <= queue->inline_most && whole <= sizeof inline_room;
-    char *room = is_inline ? inline_room : verbs_staging_take(out, queue, queue->posted + 1);
+    bool is_inline = whole <= pair->inline_most && whole <= sizeof inline_room;
+    char *room = is_inline ? inline_room : verbs_staging_take(out, pair, pair->posted + 1);
     uint64_t slot = out->remote + verbs_slots_at(theirs) +
                     verbs_ring_at(out->slots_sent, theirs->slots) * verbs_slot_stride(theirs);
     if (out->peer_polls) {
@@ -48,19 +48,19 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
     cursor_gather(from, room, bytes);
     chain.count = 0;
     struct ibv_send_wr *write =
-        verbs_chain_add(&chain, slot + at, out->remote_keys[queue->remote_rail]);
+        verbs_chain_add(&chain, slot + at, out->remote_keys[pair->remote_rail]);
     verbs_chain_gather(&chain, room, whole,
-                       is_inline ? 0 : lane->arena->mrs[queue->rail->index]->lkey);
+                       is_inline ? 0 : lane->arena->mrs[pair->rail->index]->lkey);
     write->send_flags = is_inline ? IBV_SEND_INLINE : 0;
     out->slots_sent++;
-    queue->rail->bytes += bytes;
+    pair->rail->bytes += bytes;
     out->base.endpoint->traffic.copied_sending += bytes;
     /* So that staging becomes free in time. What other queue pairs have packed into staging says
      * nothing of this one's requests. */
     bool signals =
-        !is_inline && (lane->queue_count > 1 || out->staging_next % ((own->slots + 1) / 2) == 0);
-    return verbs_queue_post(queue, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,
-                            bytes, NULL, signals);
+        !is_inline && (lane->pair_count > 1 || out->staging_next % ((own->slots + 1) / 2) == 0);
+    return verbs_pair_post(pair, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,
+                           bytes, NULL, signals);
 }
 
 void verbs_slot_await(struct verbs_receiver *in)

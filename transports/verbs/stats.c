@@ -44,19 +44,19 @@ void verbs_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
         wait_stats->starved = ((const struct verbs_receiver *)base)->starved;
 }
 
-static void queue_note(struct verbs_queue *queue)
+static void pair_note(struct verbs_pair *pair)
 {
-    queue->stalled = queue->posted != queue->retired + queue->unsignaled &&
-                     queue->retired == queue->seen_retired;
-    queue->seen_retired = queue->retired;
+    pair->stalled =
+        pair->posted != pair->retired + pair->unsignaled && pair->retired == pair->seen_retired;
+    pair->seen_retired = pair->retired;
 }
 
 void verbs_stalls_note(struct verbs_endpoint *endpoint)
 {
     for (int rank = 0; rank < endpoint->base.config.ranks; rank++)
-        for (struct verbs_queue *queue = NULL;
-             (queue = verbs_peer_next(&endpoint->peers[rank], queue));)
-            queue_note(queue);
+        for (struct verbs_pair *pair = NULL;
+             (pair = verbs_peer_next(&endpoint->peers[rank], pair));)
+            pair_note(pair);
 }
 
 /* A request that asked for a completion, and has none since the check() before, is not
@@ -65,9 +65,9 @@ void verbs_idle_report(const struct endpoint *base, struct idle_report *idle)
 {
     const struct verbs_endpoint *endpoint = (const struct verbs_endpoint *)base;
     for (int rank = 0; rank < base->config.ranks; rank++)
-        for (const struct verbs_queue *queue = NULL;
-             (queue = verbs_peer_next(&endpoint->peers[rank], queue));)
-            if (queue->stalled && idle->unheard < 0)
+        for (const struct verbs_pair *pair = NULL;
+             (pair = verbs_peer_next(&endpoint->peers[rank], pair));)
+            if (pair->stalled && idle->unheard < 0)
                 idle->unheard = rank;
     idle->arrived += endpoint->arrived;
 }

@@ -104,7 +104,7 @@ struct verbs_grants {
     uint32_t slots, slot_bytes, offers, segments;
 };
 
-struct verbs_queue;
+struct verbs_pair;
 struct verbs_lane;
 
 struct verbs_rail {
@@ -133,9 +133,9 @@ struct verbs_rail {
     uint32_t due[VERBS_RECEIVE_BATCH];      /* entries to post, when there are due_most of them */
     uint32_t due_count, due_most;           /* fewer wait always, so the queue has that many more */
     struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
-    uint32_t completions, completions_most; /* promised to queues, and of the CQ */
-    struct verbs_queue **queues;            /* hash table by the number of the queue pair */
-    uint32_t queues_mask, queue_count;      /* the mask is its size - 1 */
+    uint32_t completions, completions_most; /* promised to pairs, and of the CQ */
+    struct verbs_pair **pairs;              /* hash table by the number of the queue pair */
+    uint32_t pairs_mask, pair_count;        /* the mask is its size - 1 */
     uint64_t bytes;                         /* payload sent */
 };
 
@@ -146,7 +146,7 @@ struct verbs_work {
 };
 
 /* A queue pair. Positions count work requests from the start and wrap. */
-struct verbs_queue {
+struct verbs_pair {
     struct ibv_qp *qp;
     struct verbs_rail *rail;
     struct verbs_lane *lane;
@@ -205,7 +205,7 @@ struct verbs_segment {
 
 /* The work request that read a staging slot last: it stands in front of `position`. */
 struct verbs_staged {
-    const struct verbs_queue *queue; /* NULL: none */
+    const struct verbs_pair *pair; /* NULL: none */
     uint64_t position;
 };
 
@@ -274,8 +274,8 @@ struct verbs_lane {
     bool direct; /* an end has memory that no CPU reads: all goes zcopy, and nothing is packed */
     char *block;
     const struct verbs_arena *arena; /* where the block lies */
-    int queue_count;
-    struct verbs_queue *queues;
+    int pair_count;
+    struct verbs_pair *pairs;
 };
 
 /* Registered memory with the blocks of all lanes of one connect(). */
@@ -291,8 +291,8 @@ struct verbs_peer {
     bool attached;
     struct verbs_address address;
     /* Pair n of the rails: n modulo their number, at both ends. Those that paths go round. */
-    uint8_t pairs[VERBS_RAIL_PAIRS_MOST];
-    int pair_count;
+    uint8_t rail_pairs[VERBS_RAIL_PAIRS_MOST];
+    int rail_pair_count;
     int lane_count;
     struct verbs_lane **lanes;
 };
@@ -316,7 +316,7 @@ struct verbs_endpoint {
     uint64_t arrived; /* bytes */
     uint64_t registering_ns, connecting_ns;
     size_t pinned; /* bytes that are registered, on all rails together */
-    int queue_count;
+    int pair_count;
     char reason[TRANSPORT_REASON_MOST];
 };
 

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/lane.h"
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/stats.h"
 
@@ -110,8 +110,8 @@ static enum status offer_write(struct verbs_receiver *in, struct verbs_offer *of
     offer->sequence = number + 1;
     *entry = *offered;
     entry->words = words; /* they are the entry's, whatever it offers */
-    return verbs_queue_write_offer(verbs_queue_of(&in->base), offer, offer_address(in, number),
-                                   lane->out.peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_OFFER);
+    return verbs_pair_write_offer(verbs_pair_of(&in->base), offer, offer_address(in, number),
+                                  lane->out.peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_OFFER);
 }
 
 /* The transfer whose bytes are offered next; NULL: none is posted. */
@@ -150,16 +150,16 @@ static uint64_t limit_word(uint32_t sequence, size_t limit)
 
 static enum status limit_write(struct verbs_receiver *in, uint32_t number)
 {
-    struct verbs_queue *queue = verbs_queue_of(&in->base);
+    struct verbs_pair *pair = verbs_pair_of(&in->base);
     struct verbs_offered *offered = offered_at(in, number);
     size_t limit = offered_limit(offered);
     if (offered->by_slots || limit == offered->limit || !verbs_has_control_room(&in->base) ||
-        !verbs_words_are_free(queue, &offered->words))
+        !verbs_words_are_free(pair, &offered->words))
         return STATUS_OK;
     offered->limit = limit;
-    return verbs_queue_write_word(queue, &offered->words,
-                                  verbs_word_of(limit_word(number + 1, limit)),
-                                  offer_address(in, number) + offsetof(struct verbs_offer, limits));
+    return verbs_pair_write_word(pair, &offered->words,
+                                 verbs_word_of(limit_word(number + 1, limit)),
+                                 offer_address(in, number) + offsetof(struct verbs_offer, limits));
 }
 
 enum status verbs_offers_make(struct verbs_receiver *in)
@@ -205,19 +205,19 @@ enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *tr
 {
     const struct verbs_grants *grants = grants_of(&in->base);
     struct verbs_lane *lane = verbs_lane_of(&in->base);
-    struct verbs_queue *queue = &lane->queues[in->segments_taken % (uint32_t)lane->queue_count];
+    struct verbs_pair *pair = &lane->pairs[in->segments_taken % (uint32_t)lane->pair_count];
     *bytes = 0;
-    if (queue->arrived_first == queue->arrived_last || !verbs_has_credit_room(in))
+    if (pair->arrived_first == pair->arrived_last || !verbs_has_credit_room(in))
         return STATUS_OK;
     const struct verbs_offered *offered = offered_at(in, in->offers_open);
-    uint32_t length = queue->arrived[verbs_ring_at(queue->arrived_first, grants->segments)];
+    uint32_t length = pair->arrived[verbs_ring_at(pair->arrived_first, grants->segments)];
     if (in->offers_open == in->offers_made || offered->transfer != transfer ||
         length > offered->end - transfer->issued || length > transfer->limit - transfer->issued)
         return verbs_too_long(&in->base);
     enum status status = lane->direct ? verbs_flush(in->base.endpoint, transfer) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    queue->arrived_first++;
+    pair->arrived_first++;
     in->segments_taken++;
     *bytes = length;
     transfer->issued += length;
@@ -298,48 +298,48 @@ static void offer_end(struct verbs_sender *out)
 }
 
 /* Adds one WRITE of up to `most` bytes from staging. Returns its bytes; 0: staging is full. */
-static size_t segment_pack(struct verbs_sender *out, struct verbs_queue *queue,
+static size_t segment_pack(struct verbs_sender *out, struct verbs_pair *pair,
                            struct verbs_chain *chain, struct cursor *from, size_t most)
 {
-    char *room = verbs_staging_take(out, queue, queue->posted + (uint32_t)chain->count);
+    char *room = verbs_staging_take(out, pair, pair->posted + (uint32_t)chain->count);
     if (!room)
         return 0;
     size_t bytes = smaller(most, verbs_slot_bytes(out, 1));
     cursor_gather(from, room, bytes);
     out->base.endpoint->traffic.copied_sending += bytes;
-    const struct ibv_mr *staging = queue->lane->arena->mrs[queue->rail->index];
+    const struct ibv_mr *staging = pair->lane->arena->mrs[pair->rail->index];
     verbs_chain_gather(chain, room, bytes, staging->lkey);
     return bytes;
 }
 
 /* The region of the next run, if the NIC is to gather it; NULL: it is to be packed. */
-static const struct ibv_mr *segment_region(const struct verbs_queue *queue,
-                                           const struct cursor *from, size_t most, size_t *run)
+static const struct ibv_mr *segment_region(const struct verbs_pair *pair, const struct cursor *from,
+                                           size_t most, size_t *run)
 {
     const char *at = cursor_peek(from, most, run);
-    if (*run < most && *run < GATHER_LEAST && !queue->lane->direct)
+    if (*run < most && *run < GATHER_LEAST && !pair->lane->direct)
         return NULL;
-    return verbs_region_find(queue->rail, at);
+    return verbs_region_find(pair->rail, at);
 }
 
 /* Adds one WRITE of up to `most` bytes, into one run of the peer. Returns its bytes; 0: no room. */
-static size_t segment_write(struct verbs_sender *out, struct verbs_queue *queue,
+static size_t segment_write(struct verbs_sender *out, struct verbs_pair *pair,
                             struct verbs_chain *chain, struct cursor *from, size_t most)
 {
     const struct verbs_offer *offer = &out->offer;
     size_t in_run = out->offer_at % offer->run, run, bytes = 0;
     uint64_t remote = offer->address + out->offer_at / offer->run * offer->stride + in_run;
     most = smaller(most, offer->run - in_run);
-    const struct ibv_mr *region = segment_region(queue, from, most, &run);
-    verbs_chain_add(chain, remote, offer->keys[queue->remote_rail]);
+    const struct ibv_mr *region = segment_region(pair, from, most, &run);
+    verbs_chain_add(chain, remote, offer->keys[pair->remote_rail]);
     if (!region)
-        bytes = segment_pack(out, queue, chain, from, most);
-    for (int i = 0; region && bytes < most && i < queue->gather_most; i++) {
+        bytes = segment_pack(out, pair, chain, from, most);
+    for (int i = 0; region && bytes < most && i < pair->gather_most; i++) {
         verbs_chain_gather(chain, cursor_peek(from, run, &run), run, region->lkey);
         cursor_advance(from, run);
         bytes += run;
         if (bytes < most)
-            region = segment_region(queue, from, most - bytes, &run);
+            region = segment_region(pair, from, most - bytes, &run);
     }
     if (bytes == 0)
         verbs_chain_drop(chain);
@@ -358,10 +358,10 @@ static bool segment_has_room(struct verbs_sender *out)
 enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transfer, size_t *bytes)
 {
     struct verbs_lane *lane = verbs_lane_of(&out->base);
-    struct verbs_queue *queue = &lane->queues[out->segments_sent % (uint32_t)lane->queue_count];
+    struct verbs_pair *pair = &lane->pairs[out->segments_sent % (uint32_t)lane->pair_count];
     size_t most = smaller(segment_allowed(out, transfer),
                           transfer_turn(transfer, SEGMENT_LEAST, SEGMENT_MOST));
-    uint32_t room = verbs_queue_room(queue);
+    uint32_t room = verbs_pair_room(pair);
     *bytes = 0;
     if (most == 0)
         return STATUS_OK;
@@ -375,7 +375,7 @@ enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transf
     chain.count = 0;
     profile_enter(transfer->profile, PROFILE_COPY);
     for (size_t more = 1; more > 0 && *bytes < most && (uint32_t)chain.count < room;) {
-        more = segment_write(out, queue, &chain, &transfer->cursor, most - *bytes);
+        more = segment_write(out, pair, &chain, &transfer->cursor, most - *bytes);
         *bytes += more;
     }
     profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
@@ -388,7 +388,7 @@ enum status verbs_segment_send(struct verbs_sender *out, struct transfer *transf
     *segment = (struct verbs_segment){.transfer = transfer, .bytes = *bytes};
     struct verbs_work work = {.segment_of = out, .segment = out->segments_sent++};
     transfer->issued += *bytes;
-    queue->rail->bytes += *bytes;
+    pair->rail->bytes += *bytes;
     verbs_busy_begin(out);
-    return verbs_queue_post(queue, &chain, VERBS_NOTICE_SEGMENT, *bytes, &work, true);
+    return verbs_pair_post(pair, &chain, VERBS_NOTICE_SEGMENT, *bytes, &work, true);
 }

@@ -1,8 +1,8 @@
 /*
- * queue.h - queue pairs: posting work requests, and taking completions.
+ * work.h - work requests: posting them to queue pairs, and taking their completions.
  */
-#ifndef CCTEST_TRANSPORTS_VERBS_QUEUE_H
-#define CCTEST_TRANSPORTS_VERBS_QUEUE_H
+#ifndef CCTEST_TRANSPORTS_VERBS_WORK_H
+#define CCTEST_TRANSPORTS_VERBS_WORK_H
 
 #include "transports/verbs/verbs.h"
 
@@ -38,15 +38,15 @@ struct verbs_chain {
 };
 
 /* Work requests that the queue pair takes now. */
-static inline uint32_t verbs_queue_room(const struct verbs_queue *queue)
+static inline uint32_t verbs_pair_room(const struct verbs_pair *pair)
 {
-    return queue->depth - (uint32_t)(queue->posted - queue->retired);
+    return pair->depth - (uint32_t)(pair->posted - pair->retired);
 }
 
 /* Are all requests in front of `position` complete? */
-static inline bool verbs_queue_is_past(const struct verbs_queue *queue, uint64_t position)
+static inline bool verbs_pair_is_past(const struct verbs_pair *pair, uint64_t position)
 {
-    return queue->retired >= position;
+    return pair->retired >= position;
 }
 
 /* Adds a WRITE without pieces yet, to `remote` in memory with the key `key`. */
@@ -61,27 +61,27 @@ void verbs_chain_drop(struct verbs_chain *chain);
 /* Posts a chain, for which there is room (one request more than WRITEs for a notice). A completion
  * tells when all of it is complete, if `work` is set (copied) or `signals`; and now and then by
  * itself. Errors: the device refuses the request. */
-enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chain,
-                             enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
-                             bool signals);
+enum status verbs_pair_post(struct verbs_pair *pair, struct verbs_chain *chain,
+                            enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
+                            bool signals);
 
 /* Posts an offer, which the caller may overwrite at once. There is room for two requests. */
-enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verbs_offer *offer,
-                                    uint64_t remote, enum verbs_notice notice);
+enum status verbs_pair_write_offer(struct verbs_pair *pair, const struct verbs_offer *offer,
+                                   uint64_t remote, enum verbs_notice notice);
 
 /* Posts a new value of a word that changes, whose places begin at `remote`. There is room, and the
  * next place is free. */
-static inline bool verbs_words_are_free(const struct verbs_queue *queue,
+static inline bool verbs_words_are_free(const struct verbs_pair *pair,
                                         const struct verbs_words *words)
 {
     return words->written < VERBS_WORDS ||
-           verbs_queue_is_past(queue, words->positions[words->written % VERBS_WORDS]);
+           verbs_pair_is_past(pair, words->positions[words->written % VERBS_WORDS]);
 }
-enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
-                                   uint64_t value, uint64_t remote);
+enum status verbs_pair_write_word(struct verbs_pair *pair, struct verbs_words *words,
+                                  uint64_t value, uint64_t remote);
 
 /* Posts the first message of the end that has connected, for which iWARP's other end waits. */
-enum status verbs_queue_greet(struct verbs_queue *queue);
+enum status verbs_pair_greet(struct verbs_pair *pair);
 
 /* Takes the completions of a rail. */
 enum status verbs_rail_poll(struct verbs_rail *rail);
@@ -89,7 +89,7 @@ enum status verbs_rail_poll(struct verbs_rail *rail);
 /* Posts the entries [first, first + count) of the rail's receive queue. */
 enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t first, uint32_t count);
 
-/* Enters a queue into the rail's table; false: out of memory. */
-bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_queue *queue);
+/* Enters a queue pair into the rail's table; false: out of memory. */
+bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * queue.c - queue pairs: posting work requests, and taking completions.
+ * work.c - work requests: posting them to queue pairs, and taking their completions.
  *
  * Most requests ask for no completion. A completion stands for all requests of its queue pair in
  * front of it, and without one the queue pair never has room again; so at least one in four of
  * its depth asks.
  */
-#include "transports/verbs/queue.h"
+#include "transports/verbs/work.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -55,19 +55,19 @@ void verbs_chain_drop(struct verbs_chain *chain)
         chain->writes[chain->count - 1].next = NULL;
 }
 
-static struct verbs_work *work_at(const struct verbs_queue *queue, uint64_t position)
+static struct verbs_work *work_at(const struct verbs_pair *pair, uint64_t position)
 {
-    return &queue->work[position & (queue->depth - 1)];
+    return &pair->work[position & (pair->depth - 1)];
 }
 
-enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chain,
-                             enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
-                             bool signals)
+enum status verbs_pair_post(struct verbs_pair *pair, struct verbs_chain *chain,
+                            enum verbs_notice notice, size_t bytes, const struct verbs_work *work,
+                            bool signals)
 {
     uint32_t word = htonl((uint32_t)notice << 30 | (uint32_t)bytes);
     struct ibv_sge word_piece = {.addr = (uintptr_t)&word, .length = sizeof word};
     struct ibv_send_wr *last = &chain->writes[chain->count - 1], *bad;
-    if (notice != VERBS_NO_NOTICE && queue->rail->port.iwarp) {
+    if (notice != VERBS_NO_NOTICE && pair->rail->port.iwarp) {
         last->next = last + 1;
         *++last = (struct ibv_send_wr){.opcode = IBV_WR_SEND,
                                        .sg_list = &word_piece,
@@ -80,69 +80,69 @@ enum status verbs_queue_post(struct verbs_queue *queue, struct verbs_chain *chai
     }
     uint32_t count = (uint32_t)chain->count;
     for (uint32_t i = 0; i < count; i++) {
-        chain->writes[i].wr_id = queue->posted + i;
-        *work_at(queue, queue->posted + i) = (struct verbs_work){0};
+        chain->writes[i].wr_id = pair->posted + i;
+        *work_at(pair, pair->posted + i) = (struct verbs_work){0};
     }
     if (work)
-        *work_at(queue, queue->posted + count - 1) = *work;
-    queue->unsignaled += count;
-    if (work || signals || queue->unsignaled >= queue->depth / 4) {
+        *work_at(pair, pair->posted + count - 1) = *work;
+    pair->unsignaled += count;
+    if (work || signals || pair->unsignaled >= pair->depth / 4) {
         last->send_flags |= IBV_SEND_SIGNALED;
-        queue->unsignaled = 0;
+        pair->unsignaled = 0;
     }
-    int error = ibv_post_send(queue->qp, chain->writes, &bad);
+    int error = ibv_post_send(pair->qp, chain->writes, &bad);
     if (error)
-        return verbs_post_failed(queue, error);
-    queue->posted += count;
+        return verbs_post_failed(pair, error);
+    pair->posted += count;
     return STATUS_OK;
 }
 
-static enum status write_small(struct verbs_queue *queue, const void *data, size_t bytes,
+static enum status write_small(struct verbs_pair *pair, const void *data, size_t bytes,
                                uint64_t remote, enum verbs_notice notice, bool signals)
 {
     struct verbs_chain chain;
-    const struct verbs_sender *out = &queue->lane->out;
+    const struct verbs_sender *out = &pair->lane->out;
     chain.count = 0;
     struct ibv_send_wr *write =
-        verbs_chain_add(&chain, remote, out->remote_keys[queue->remote_rail]);
+        verbs_chain_add(&chain, remote, out->remote_keys[pair->remote_rail]);
     verbs_chain_gather(&chain, data, bytes, 0);
     write->send_flags = IBV_SEND_INLINE;
-    return verbs_queue_post(queue, &chain, notice, 0, NULL, signals);
+    return verbs_pair_post(pair, &chain, notice, 0, NULL, signals);
 }
 
-enum status verbs_queue_write_offer(struct verbs_queue *queue, const struct verbs_offer *offer,
-                                    uint64_t remote, enum verbs_notice notice)
+enum status verbs_pair_write_offer(struct verbs_pair *pair, const struct verbs_offer *offer,
+                                   uint64_t remote, enum verbs_notice notice)
 {
-    return write_small(queue, offer, VERBS_OFFER_BYTES, remote, notice, false);
+    return write_small(pair, offer, VERBS_OFFER_BYTES, remote, notice, false);
 }
 
 /* Half of the places ask for a completion, by which the other half becomes free, too. */
-enum status verbs_queue_write_word(struct verbs_queue *queue, struct verbs_words *words,
-                                   uint64_t value, uint64_t remote)
+enum status verbs_pair_write_word(struct verbs_pair *pair, struct verbs_words *words,
+                                  uint64_t value, uint64_t remote)
 {
     size_t place = words->written % VERBS_WORDS;
-    enum status status = write_small(queue, &value, sizeof value, remote + place * sizeof value,
+    enum status status = write_small(pair, &value, sizeof value, remote + place * sizeof value,
                                      VERBS_NO_NOTICE, place % (VERBS_WORDS / 2) == 0);
     words->written++;
-    words->positions[place] = queue->posted;
+    words->positions[place] = pair->posted;
     return status;
 }
 
-enum status verbs_queue_greet(struct verbs_queue *queue)
+enum status verbs_pair_greet(struct verbs_pair *pair)
 {
     static const uint32_t word;
     struct ibv_sge piece = {.addr = (uintptr_t)&word, .length = sizeof word};
-    struct ibv_send_wr send = {.wr_id = queue->posted,
+    struct ibv_send_wr send = {.wr_id = pair->posted,
                                .opcode = IBV_WR_SEND,
                                .sg_list = &piece,
                                .num_sge = 1,
                                .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED},
                        *bad;
-    *work_at(queue, queue->posted) = (struct verbs_work){0};
-    int error = ibv_post_send(queue->qp, &send, &bad);
+    *work_at(pair, pair->posted) = (struct verbs_work){0};
+    int error = ibv_post_send(pair->qp, &send, &bad);
     if (error)
-        return verbs_post_failed(queue, error);
-    queue->posted++;
+        return verbs_post_failed(pair, error);
+    pair->posted++;
     return STATUS_OK;
 }
 
@@ -189,45 +189,45 @@ enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t first, ui
 
 static uint32_t hash(const struct verbs_rail *rail, uint32_t number)
 {
-    return number * 0x9e3779b1u >> 8 & rail->queues_mask;
+    return number * 0x9e3779b1u >> 8 & rail->pairs_mask;
 }
 
-static struct verbs_queue *queue_find(const struct verbs_rail *rail, uint32_t number)
+static struct verbs_pair *pair_find(const struct verbs_rail *rail, uint32_t number)
 {
     uint32_t i = hash(rail, number);
-    while (rail->queues[i] && rail->queues[i]->qp->qp_num != number)
-        i = (i + 1) & rail->queues_mask;
-    return rail->queues[i];
+    while (rail->pairs[i] && rail->pairs[i]->qp->qp_num != number)
+        i = (i + 1) & rail->pairs_mask;
+    return rail->pairs[i];
 }
 
 /* There is room. */
-static void queue_place(struct verbs_rail *rail, struct verbs_queue *queue)
+static void pair_place(struct verbs_rail *rail, struct verbs_pair *pair)
 {
-    uint32_t i = hash(rail, queue->qp->qp_num);
-    while (rail->queues[i])
-        i = (i + 1) & rail->queues_mask;
-    rail->queues[i] = queue;
+    uint32_t i = hash(rail, pair->qp->qp_num);
+    while (rail->pairs[i])
+        i = (i + 1) & rail->pairs_mask;
+    rail->pairs[i] = pair;
 }
 
 /* At most half of the table is used. */
-bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_queue *queue)
+bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair)
 {
-    if (2 * (rail->queue_count + 1) > rail->queues_mask) {
-        struct verbs_queue **old = rail->queues;
-        uint32_t size = old ? rail->queues_mask + 1 : 0, more = size ? 2 * size : 64;
-        rail->queues = calloc(more, sizeof *rail->queues);
-        if (!rail->queues) {
-            rail->queues = old;
+    if (2 * (rail->pair_count + 1) > rail->pairs_mask) {
+        struct verbs_pair **old = rail->pairs;
+        uint32_t size = old ? rail->pairs_mask + 1 : 0, more = size ? 2 * size : 64;
+        rail->pairs = calloc(more, sizeof *rail->pairs);
+        if (!rail->pairs) {
+            rail->pairs = old;
             return false;
         }
-        rail->queues_mask = more - 1;
+        rail->pairs_mask = more - 1;
         for (uint32_t i = 0; i < size; i++)
             if (old[i])
-                queue_place(rail, old[i]);
+                pair_place(rail, old[i]);
         free(old);
     }
-    queue_place(rail, queue);
-    rail->queue_count++;
+    pair_place(rail, pair);
+    rail->pair_count++;
     return true;
 }
 
@@ -247,28 +247,28 @@ static void segment_completed(struct verbs_sender *out, uint32_t number)
 }
 
 /* All requests up to `position` are complete. */
-static void queue_retire(struct verbs_queue *queue, uint64_t position)
+static void pair_retire(struct verbs_pair *pair, uint64_t position)
 {
-    while (!verbs_queue_is_past(queue, position + 1)) {
-        const struct verbs_work *work = work_at(queue, queue->retired++);
+    while (!verbs_pair_is_past(pair, position + 1)) {
+        const struct verbs_work *work = work_at(pair, pair->retired++);
         if (work->segment_of)
             segment_completed(work->segment_of, work->segment);
     }
 }
 
-static enum status notice_invalid(const struct verbs_queue *queue)
+static enum status notice_invalid(const struct verbs_pair *pair)
 {
-    int peer = queue->lane->peer->rank;
+    int peer = pair->lane->peer->rank;
     return fail_peer(REASON_PEER_INVALID, peer,
                      "rank %d sent a notice that does not follow the protocol (verbs, lane %d): "
                      "check that all ranks run the same version of cctest",
-                     peer, queue->lane->number);
+                     peer, pair->lane->number);
 }
 
 /* What a peer has written. Everything is checked against what this rank granted. */
-static enum status notice_take(struct verbs_queue *queue, uint32_t word)
+static enum status notice_take(struct verbs_pair *pair, uint32_t word)
 {
-    struct verbs_lane *lane = queue->lane;
+    struct verbs_lane *lane = pair->lane;
     struct verbs_receiver *in = &lane->in;
     const struct verbs_grants *grants = &lane->grants;
     uint32_t bytes = word & VERBS_NOTICE_MOST;
@@ -276,24 +276,24 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
     case VERBS_NOTICE_SLOT:
         if (in->slots_arrived - in->slots_taken >= grants->slots || bytes == 0 ||
             bytes > grants->slot_bytes)
-            return notice_invalid(queue);
+            return notice_invalid(pair);
         in->slot_lengths[verbs_ring_at(in->slots_arrived++, grants->slots)] = bytes;
         return STATUS_OK;
     case VERBS_NOTICE_OFFER:
         if (lane->out.offers_arrived - lane->out.offers_taken >= grants->offers)
-            return notice_invalid(queue);
+            return notice_invalid(pair);
         lane->out.offers_arrived++;
         return STATUS_OK;
     case VERBS_NOTICE_SEGMENT:
-        if (queue->arrived_last - queue->arrived_first >= grants->segments || bytes == 0)
-            return notice_invalid(queue);
-        queue->arrived[verbs_ring_at(queue->arrived_last++, grants->segments)] = bytes;
-        queue->rail->endpoint->segments_arrived++;
+        if (pair->arrived_last - pair->arrived_first >= grants->segments || bytes == 0)
+            return notice_invalid(pair);
+        pair->arrived[verbs_ring_at(pair->arrived_last++, grants->segments)] = bytes;
+        pair->rail->endpoint->segments_arrived++;
         return STATUS_OK;
     default:
-        if (!queue->rail->port.iwarp || queue->greeted || bytes > 0)
-            return notice_invalid(queue);
-        queue->greeted = true;
+        if (!pair->rail->port.iwarp || pair->greeted || bytes > 0)
+            return notice_invalid(pair);
+        pair->greeted = true;
         return STATUS_OK;
     }
 }
@@ -301,21 +301,21 @@ static enum status notice_take(struct verbs_queue *queue, uint32_t word)
 static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc *completion,
                                    uint64_t now)
 {
-    struct verbs_queue *queue = queue_find(rail, completion->qp_num);
+    struct verbs_pair *pair = pair_find(rail, completion->qp_num);
     if (completion->status != IBV_WC_SUCCESS)
-        return verbs_completion_failed(rail, queue, completion);
-    if (!queue)
+        return verbs_completion_failed(rail, pair, completion);
+    if (!pair)
         return STATUS_OK;
-    queue->last_success = now;
+    pair->last_success = now;
     if (!(completion->wr_id & IS_RECEIVE)) {
-        queue_retire(queue, completion->wr_id);
+        pair_retire(pair, completion->wr_id);
         return STATUS_OK;
     }
     uint32_t entry = (uint32_t)completion->wr_id;
     uint32_t word =
         completion->wc_flags & IBV_WC_WITH_IMM ? completion->imm_data : rail->receive_room[entry];
     enum status status = receive_due(rail, entry);
-    return status == STATUS_OK ? notice_take(queue, ntohl(word)) : status;
+    return status == STATUS_OK ? notice_take(pair, ntohl(word)) : status;
 }
 
 enum status verbs_rail_poll(struct verbs_rail *rail)
