@@ -6,17 +6,9 @@
  */
 #include "memory/layout.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "memory/nontemporal.h"
-
-void cursor_start(struct cursor *cursor, struct layout layout)
-{
-    *cursor = (struct cursor){.piece = layout.pieces,
-                              .end = layout.pieces + layout.count,
-                              .nontemporal = layout.nontemporal};
-}
 
 char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
 {
@@ -68,30 +60,6 @@ static inline void copy_flat(char *to, const char *from, size_t bytes)
     }
 }
 
-/* A call of the C library takes longer than to copy a few bytes. */
-static inline void copy_short(char *to, const char *from, size_t bytes)
-{
-    uint64_t first, last;
-    if (bytes < sizeof first || bytes > 2 * sizeof first) {
-        copy_flat(to, from, bytes);
-        return;
-    }
-    memcpy(&first, from, sizeof first);
-    memcpy(&last, from + bytes - sizeof last, sizeof last);
-    memcpy(to, &first, sizeof first);
-    memcpy(to + bytes - sizeof last, &last, sizeof last);
-}
-
-/* Most short messages are one whole run. Takes it: its address; NULL: the next bytes are not that. */
-static inline char *take_run(struct cursor *cursor, size_t bytes)
-{
-    const struct piece *piece = cursor->piece;
-    if (bytes == 0 || piece->run != bytes || piece->times != 1 || cursor->offset > 0)
-        return NULL;
-    cursor->piece++;
-    return piece->base;
-}
-
 static inline void place(const struct cursor *cursor, char *to, const char *from, size_t bytes)
 {
     if (cursor->nontemporal)
@@ -109,14 +77,9 @@ static inline void combine(const struct cursor *cursor, char *to, const char *a,
         reduce(to, a, b, elements);
 }
 
-void cursor_gather(struct cursor *from, void *to, size_t bytes)
+void cursor_gather_runs(struct cursor *from, void *to, size_t bytes)
 {
     char *flat = to;
-    const char *whole = take_run(from, bytes);
-    if (whole) {
-        copy_short(flat, whole, bytes);
-        return;
-    }
     while (bytes > 0) {
         size_t run;
         const char *here = cursor_peek(from, bytes, &run);
@@ -127,14 +90,9 @@ void cursor_gather(struct cursor *from, void *to, size_t bytes)
     }
 }
 
-void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
+void cursor_scatter_runs(struct cursor *to, const void *from, size_t bytes)
 {
     const char *flat = from;
-    char *whole = to->nontemporal ? NULL : take_run(to, bytes);
-    if (whole) {
-        copy_short(whole, flat, bytes);
-        return;
-    }
     while (bytes > 0) {
         size_t run;
         char *here = cursor_peek(to, bytes, &run);

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "memory/datatype.h"
 
@@ -31,7 +33,12 @@ struct cursor {
     bool nontemporal;
 };
 
-void cursor_start(struct cursor *cursor, struct layout layout);
+static inline void cursor_start(struct cursor *cursor, struct layout layout)
+{
+    *cursor = (struct cursor){.piece = layout.pieces,
+                              .end = layout.pieces + layout.count,
+                              .nontemporal = layout.nontemporal};
+}
 
 /* The address of the cursor's byte. *run: how many bytes, at most `most`, are contiguous there.
  * NULL at the end. */
@@ -41,8 +48,42 @@ char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run);
 void cursor_advance(struct cursor *cursor, size_t bytes);
 
 /* Copies `bytes` between the layout at the cursor and contiguous memory, and advances. */
-void cursor_gather(struct cursor *from, void *to, size_t bytes);
-void cursor_scatter(struct cursor *to, const void *from, size_t bytes);
+void cursor_gather_runs(struct cursor *from, void *to, size_t bytes);
+void cursor_scatter_runs(struct cursor *to, const void *from, size_t bytes);
+
+/* Is that a whole run of one element or two, as in most short messages? */
+static inline bool cursor_at_short_run(const struct cursor *cursor, size_t bytes)
+{
+    return bytes >= sizeof(uint64_t) && bytes <= 2 * sizeof(uint64_t) &&
+           cursor->piece->run == bytes && cursor->piece->times == 1 && cursor->offset == 0;
+}
+
+/* Copies 8 to 16 bytes: to call a function takes longer. */
+static inline void copy_short(char *to, const char *from, size_t bytes)
+{
+    uint64_t first, last;
+    memcpy(&first, from, sizeof first);
+    memcpy(&last, from + bytes - sizeof last, sizeof last);
+    memcpy(to, &first, sizeof first);
+    memcpy(to + bytes - sizeof last, &last, sizeof last);
+}
+
+/* The same, fast for short messages. */
+static inline void cursor_gather(struct cursor *from, void *to, size_t bytes)
+{
+    if (cursor_at_short_run(from, bytes))
+        copy_short(to, from->piece++->base, bytes);
+    else
+        cursor_gather_runs(from, to, bytes);
+}
+
+static inline void cursor_scatter(struct cursor *to, const void *from, size_t bytes)
+{
+    if (cursor_at_short_run(to, bytes) && !to->nontemporal)
+        copy_short(to->piece++->base, from, bytes);
+    else
+        cursor_scatter_runs(to, from, bytes);
+}
 
 /* Copies `bytes` from layout to layout, except runs that lie in the same place, and advances. */
 void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes);

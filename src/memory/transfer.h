@@ -82,7 +82,8 @@ static inline void transfer_place(const struct transfer *transfer, size_t at, co
 {
     struct cursor to, with;
     cursor_start(&to, transfer->to);
-    cursor_advance(&to, at);
+    if (at > 0)
+        cursor_advance(&to, at);
     if (transfer->kind == TRANSFER_RECV) {
         cursor_scatter(&to, bytes, count);
         return;

@@ -246,15 +246,20 @@ enum status runner_iterate(struct runner *runner, struct executor *executor, uin
         status = runner_synchronize(runner, released);
     else
         progress_set_iteration(runner, false);
-    profile_open(runner_profile(runner));
+    struct profile *profile = runner_profile(runner);
+    if (profile)
+        profile_open(profile);
     runner_inject(runner);
     if (runner->job->watches)
         links_watch(runner->links, true);
-    uint64_t begun = clock_ns();
+    /* Back to back, this iteration begins where the one before has ended. */
+    bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
+    uint64_t begun = follows ? *released : clock_ns();
     if (status == STATUS_OK)
         status = runner_run(runner, executor);
     uint64_t ended = clock_ns();
-    profile_close(runner_profile(runner));
+    if (profile)
+        profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
     *late = begun - *released;

@@ -82,13 +82,10 @@ static enum status receive_from_slot(struct verbs_receiver *in, struct transfer 
                                      size_t *bytes)
 {
     *bytes = 0;
-    if (in->left == 0 && !verbs_has_credit_room(in))
-        return STATUS_OK;
-    if (in->left == 0)
+    if (in->left == 0) {
+        if (!verbs_has_credit_room(in) || !verbs_slot_is_there(in))
+            return STATUS_OK;
         in->bytes = verbs_slot_arrived(in, &in->left);
-    if (in->left == 0 || !in->bytes) {
-        in->left = 0;
-        return STATUS_OK;
     }
     if (in->left > transfer->length - transfer->issued)
         return verbs_too_long(&in->base);

@@ -53,14 +53,6 @@ size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element)
     return most - most % element;
 }
 
-bool verbs_staging_is_free(const struct verbs_sender *out)
-{
-    const struct verbs_grants *grants = &verbs_lane_of(&out->base)->grants;
-    const struct verbs_staged *staged =
-        &out->staged[verbs_ring_at(out->staging_next, grants->slots)];
-    return !staged->pair || verbs_pair_is_past(staged->pair, staged->position);
-}
-
 char *verbs_staging_take(struct verbs_sender *out, const struct verbs_pair *pair, uint64_t position)
 {
     const struct verbs_lane *lane = verbs_lane_of(&out->base);
@@ -73,7 +65,7 @@ char *verbs_staging_take(struct verbs_sender *out, const struct verbs_pair *pair
     return lane->block + verbs_staging_at(grants) + index * verbs_slot_stride(grants);
 }
 
-static enum status credits_write(struct verbs_receiver *in)
+enum status verbs_credits_write(struct verbs_receiver *in)
 {
     const struct verbs_lane *lane = verbs_lane_of(&in->base);
     uint64_t word =
@@ -84,20 +76,10 @@ static enum status credits_write(struct verbs_receiver *in)
                                  lane->out.remote);
 }
 
-enum status verbs_credits_return(struct verbs_receiver *in)
-{
-    const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
-    uint32_t slots = in->slots_taken - in->slots_returned;
-    uint32_t segments = in->segments_taken - in->segments_returned;
-    if (slots < (grants->slots + 1) / 2 && segments < (grants->segments + 1) / 2)
-        return STATUS_OK;
-    return credits_write(in);
-}
-
 enum status verbs_credits_return_rest(struct verbs_receiver *in)
 {
     if (in->base.first ||
         (in->slots_taken == in->slots_returned && in->segments_taken == in->segments_returned))
         return STATUS_OK;
-    return verbs_has_credit_room(in) ? credits_write(in) : STATUS_OK;
+    return verbs_has_credit_room(in) ? verbs_credits_write(in) : STATUS_OK;
 }

@@ -38,8 +38,18 @@ static inline bool verbs_has_credit_room(const struct verbs_receiver *in)
 /* Sender: reads the credits that the peer has written. */
 void verbs_credits_read(struct verbs_sender *out);
 
-/* Tells the sender what has been taken, if that is half of what was granted. There is room. */
-enum status verbs_credits_return(struct verbs_receiver *in);
+/* Tells the sender what has been taken. There is room. */
+enum status verbs_credits_write(struct verbs_receiver *in);
+
+/* The same, if that is half of what was granted. */
+static inline enum status verbs_credits_return(struct verbs_receiver *in)
+{
+    const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
+    uint32_t slots = in->slots_taken - in->slots_returned;
+    uint32_t segments = in->segments_taken - in->segments_returned;
+    bool due = slots >= (grants->slots + 1) / 2 || segments >= (grants->segments + 1) / 2;
+    return due ? verbs_credits_write(in) : STATUS_OK;
+}
 
 /* Tells the sender all that has been taken, if the receiver is idle. */
 enum status verbs_credits_return_rest(struct verbs_receiver *in);
@@ -47,9 +57,17 @@ enum status verbs_credits_return_rest(struct verbs_receiver *in);
 /* Bytes of a message that fit into a slot at both ends: whole elements. */
 size_t verbs_slot_bytes(const struct verbs_sender *out, size_t element);
 
+/* Is the next staging slot free? */
+static inline bool verbs_staging_is_free(const struct verbs_sender *out)
+{
+    const struct verbs_grants *grants = &verbs_lane_of(&out->base)->grants;
+    const struct verbs_staged *staged =
+        &out->staged[verbs_ring_at(out->staging_next, grants->slots)];
+    return !staged->pair || verbs_pair_is_past(staged->pair, staged->position);
+}
+
 /* A staging slot, in use until the pair's requests in front of `position` are complete; NULL: the
  * next one is in use still. */
-bool verbs_staging_is_free(const struct verbs_sender *out);
 char *verbs_staging_take(struct verbs_sender *out, const struct verbs_pair *pair,
                          uint64_t position);
 

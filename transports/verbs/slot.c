@@ -14,15 +14,6 @@
 
 #define INLINE_MOST 256 /* bytes that the NIC takes with the request */
 
-bool verbs_slot_is_free(struct verbs_sender *out)
-{
-    const struct verbs_lane *lane = verbs_lane_of(&out->base);
-    if (out->slots_sent - out->slots_credited >= out->grants.slots)
-        verbs_credits_read(out);
-    return out->slots_sent - out->slots_credited < out->grants.slots &&
-           verbs_pair_room(&lane->pairs[0]) > VERBS_RESERVE + 2 && verbs_staging_is_free(out);
-}
-
 /* The message lies in staging, or inline in the request, as it will lie in the peer's slot. */
 enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_t bytes)
 {
@@ -61,32 +52,4 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
         !is_inline && (lane->pair_count > 1 || out->staging_next % ((own->slots + 1) / 2) == 0);
     return verbs_pair_post(pair, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,
                            bytes, NULL, signals);
-}
-
-void verbs_slot_await(struct verbs_receiver *in)
-{
-    const struct verbs_lane *lane = verbs_lane_of(&in->base);
-    const struct verbs_grants *grants = &lane->grants;
-    in->slot = lane->block + verbs_slots_at(grants) +
-               verbs_ring_at(in->slots_taken, grants->slots) * verbs_slot_stride(grants);
-    in->trailer = in->slot + verbs_trailer_at(grants);
-}
-
-const char *verbs_slot_arrived(struct verbs_receiver *in, size_t *bytes)
-{
-    if (!verbs_slot_is_there(in))
-        return NULL;
-    const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
-    *bytes = in->polls ? (uint32_t)verbs_word_read(in->trailer)
-                       : in->slot_lengths[verbs_ring_at(in->slots_taken, grants->slots)];
-    if (*bytes == 0 || *bytes > grants->slot_bytes)
-        *bytes = SIZE_MAX; /* no slot holds that: the caller finds it too long */
-    return *bytes > grants->slot_bytes ? in->slot : in->slot + verbs_payload_at(grants, *bytes);
-}
-
-enum status verbs_slot_taken(struct verbs_receiver *in)
-{
-    in->slots_taken++;
-    verbs_slot_await(in);
-    return verbs_credits_return(in);
 }

@@ -25,36 +25,6 @@
 
 /* Posting. */
 
-struct ibv_send_wr *verbs_chain_add(struct verbs_chain *chain, uint64_t remote, uint32_t key)
-{
-    struct ibv_send_wr *write = &chain->writes[chain->count];
-    /* Field by field: to clear all 128 bytes takes longer than the rest of a short message. */
-    write->next = NULL;
-    write->sg_list = chain->pieces[chain->count];
-    write->num_sge = 0;
-    write->opcode = IBV_WR_RDMA_WRITE;
-    write->send_flags = 0;
-    write->wr.rdma.remote_addr = remote;
-    write->wr.rdma.rkey = key;
-    if (chain->count > 0)
-        write[-1].next = write;
-    chain->count++;
-    return write;
-}
-
-void verbs_chain_gather(struct verbs_chain *chain, const void *address, size_t bytes, uint32_t key)
-{
-    struct ibv_send_wr *write = &chain->writes[chain->count - 1];
-    write->sg_list[write->num_sge++] =
-        (struct ibv_sge){.addr = (uintptr_t)address, .length = (uint32_t)bytes, .lkey = key};
-}
-
-void verbs_chain_drop(struct verbs_chain *chain)
-{
-    if (--chain->count > 0)
-        chain->writes[chain->count - 1].next = NULL;
-}
-
 static struct verbs_work *work_at(const struct verbs_pair *pair, uint64_t position)
 {
     return &pair->work[position & (pair->depth - 1)];
