@@ -173,6 +173,9 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
 
 fuzzers: $(fuzzers)
 
+# They compile with the tests, so that none falls behind.
+tests: $(addsuffix .o,$(fuzzers))
+
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(Q)$(MAKE) FUZZ=1 fuzzers

@@ -200,12 +200,12 @@ bool control_is_closing(struct control *control)
 static double main_reacted_at(struct control *control)
 {
     struct helper *helper = &control->helper;
-    uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
+    uint64_t ticks = atomic_load_explicit(&control->progress.ticks, memory_order_relaxed);
     if (helper->ended_at == 0)
         helper->ended_at = helper->now;
-    if (helper->reacted_at == 0 || progress != helper->reacted) {
+    if (helper->reacted_at == 0 || ticks != helper->reacted) {
         helper->reacted_at = helper->now;
-        helper->reacted = progress;
+        helper->reacted = ticks;
     }
     return helper->reacted_at;
 }

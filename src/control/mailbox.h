@@ -85,7 +85,7 @@ struct helper {
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
     double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
-    uint64_t reacted;  /* the main thread's progress then */
+    uint64_t reacted;  /* the main thread's ticks then */
     int signal;        /* the last that came; 0: none */
     int lost;          /* a rank that died, as the supervisor says; -1: none */
     /* The most that it held at once. Tests compare them with the tree's bounds. */

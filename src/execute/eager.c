@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-#define TRIES 16 /* of the only operation that is ready */
+#define TRIES 16 /* of the only operation that can move */
 
 struct eager {
     const struct schedule *schedule;
@@ -195,9 +195,10 @@ static void eager_complete(struct eager *eager, uint32_t operation)
         eager_open(eager, (uint32_t)eager->schedule->epochs[epoch].next);
 }
 
-/* Moves an operation, if it can. The only one that is ready is tried again at once: what happens
- * between two calls of eager_progress() takes longer than to look for a message. */
-static enum status eager_move(const struct eager *eager, const struct eager_step *step, bool *done)
+/* Moves an operation, if it can. If it is `alone`, it is tried again at once: what happens between
+ * two calls of eager_progress() takes as long as several looks for a message. */
+static enum status eager_move(const struct eager *eager, const struct eager_step *step, bool alone,
+                              bool *done)
 {
     enum status status = STATUS_OK;
     if (!step->channel) {
@@ -205,7 +206,7 @@ static enum status eager_move(const struct eager *eager, const struct eager_step
         *done = true;
         return STATUS_OK;
     }
-    int tries = eager->ready_count == 1 ? TRIES : 1;
+    int tries = alone ? TRIES : 1;
     for (*done = false; status == STATUS_OK && !*done && tries > 0; tries--)
         status = step->move(step->channel, step->transfer, done);
     return status;
@@ -219,7 +220,8 @@ enum status eager_progress(struct eager *eager, bool *moved, bool *complete)
         uint32_t operation = eager->ready[i];
         bool done = false;
         if (status == STATUS_OK)
-            status = eager_move(eager, &eager->steps[operation], &done);
+            status = eager_move(eager, &eager->steps[operation],
+                                kept == 0 && i + 1 == eager->ready_count, &done);
         if (done)
             eager_complete(eager, operation);
         else

@@ -51,7 +51,7 @@ void cursor_advance(struct cursor *cursor, size_t bytes);
 void cursor_gather_runs(struct cursor *from, void *to, size_t bytes);
 void cursor_scatter_runs(struct cursor *to, const void *from, size_t bytes);
 
-/* Is that a whole run of one element or two, as in most short messages? */
+/* Is that a whole run of 8 to 16 bytes, as in most short messages? */
 static inline bool cursor_at_short_run(const struct cursor *cursor, size_t bytes)
 {
     return bytes >= sizeof(uint64_t) && bytes <= 2 * sizeof(uint64_t) &&

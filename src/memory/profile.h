@@ -93,7 +93,27 @@ static inline void profile_poll_end(struct profile *profile, bool moved)
 
 /* Around an iteration. All count alike in the shares, so that a long interruption of one does not
  * dominate. */
-void profile_open(struct profile *profile);
-void profile_close(struct profile *profile);
+static inline void profile_open(struct profile *profile)
+{
+    if (!profile)
+        return;
+    for (int a = 0; a < ACTIVITIES; a++)
+        profile->cycles[a] = 0;
+    profile->now = PROFILE_BOOKKEEPING;
+    profile->starved = false;
+    profile->last = profile_clock();
+}
+
+static inline void profile_close(struct profile *profile)
+{
+    if (!profile)
+        return;
+    profile->cycles[profile->now] += profile_clock() - profile->last;
+    double total = 0;
+    for (int a = 0; a < ACTIVITIES; a++)
+        total += (double)profile->cycles[a];
+    for (int a = 0; a < ACTIVITIES && total > 0; a++)
+        profile->shares[a] += (double)profile->cycles[a] / total;
+}
 
 #endif

@@ -63,19 +63,26 @@ static void progress_set_iteration(const struct runner *runner, bool starting)
 }
 
 /* Only this thread writes it, so no read-modify-write is needed. */
+static void count_up(_Atomic uint64_t *count)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
 static void progress_advance(struct progress *progress)
 {
-    uint64_t count = atomic_load_explicit(&progress->progress, memory_order_relaxed);
-    atomic_store_explicit(&progress->progress, count + 1, memory_order_relaxed);
+    count_up(&progress->progress);
 }
 
 static enum tick_answer runner_tick(void *argument, int peer)
 {
     struct runner *runner = argument;
-    if (peer == TICK_WORKED)
+    if (peer == TICK_WORKED) {
         progress_advance(runner->progress);
-    else
+        count_up(&runner->progress->ticks);
+    } else {
         runner_await(runner, peer);
+    }
     if (control_ended(runner->control))
         return TICK_ENDED;
     return control_is_late(runner->control) ? TICK_LATE : TICK_GO_ON;
@@ -247,19 +254,17 @@ enum status runner_iterate(struct runner *runner, struct executor *executor, uin
     else
         progress_set_iteration(runner, false);
     struct profile *profile = runner_profile(runner);
-    if (profile)
-        profile_open(profile);
+    profile_open(profile);
     runner_inject(runner);
     if (runner->job->watches)
         links_watch(runner->links, true);
-    /* Back to back, this iteration begins where the one before has ended. */
+    /* Back to back, this iteration begins where the one before has ended, unless a fault delays it. */
     bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
     uint64_t begun = follows ? *released : clock_ns();
     if (status == STATUS_OK)
         status = runner_run(runner, executor);
     uint64_t ended = clock_ns();
-    if (profile)
-        profile_close(profile);
+    profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
     *late = begun - *released;

@@ -86,9 +86,9 @@ struct transport_option {
     const char *help;         /* one line */
     long least, most;         /* NUMBER: bounds */
     const char *const *words; /* WORD: ended by NULL */
-    const char
-        *folder;   /* TEXT: holds the names that this machine has for it, to be joined by a '+';
-                           NULL: not known. For completion. */
+    /* TEXT: a folder with the names that this machine has for it, to be joined by a '+'; for
+     * completion. NULL: not known. */
+    const char *folder;
     bool per_rank; /* each rank may have a value of its own; else all must agree */
 };
 

@@ -34,6 +34,7 @@ extern const char *const phase_names[PHASES];
 #define STEP_UNHEARD (-1) /* as a step: what was sent to `peer` is not acknowledged */
 struct progress {
     _Atomic uint64_t progress; /* grows whenever this rank progresses in any way */
+    _Atomic uint64_t ticks;    /* grows with each piece of a long call (tick.h) */
     _Atomic int phase;
     _Atomic int collective, algorithm; /* index of the choice in the job */
     _Atomic uint64_t bytes;            /* size of the collective */

@@ -23,7 +23,7 @@ static struct {
     struct verbs_endpoint endpoint;
     struct verbs_peer peers[RANKS];
     struct verbs_lane lanes[RANKS], *lane_of[RANKS];
-    struct verbs_queue queues[RANKS][PATHS_EACH];
+    struct verbs_pair pairs[RANKS][PATHS_EACH];
     struct transport_setting settings[VERBS_OPTIONS];
 } rank;
 
@@ -55,10 +55,10 @@ static struct verbs_rail *rank_make(unsigned options)
                                                .lane_count = peer != 1,
                                                .lanes = &rank.lane_of[peer]};
         lane->peer = &rank.peers[peer];
-        lane->queues = rank.queues[peer];
-        lane->queue_count = PATHS_EACH;
+        lane->pairs = rank.pairs[peer];
+        lane->pair_count = PATHS_EACH;
         for (int path = 0; path < PATHS_EACH; path++)
-            lane->queues[path] = (struct verbs_queue){.rail = rail, .lane = lane, .path = path};
+            lane->pairs[path] = (struct verbs_pair){.rail = rail, .lane = lane, .path = path};
     }
     return rail;
 }
@@ -95,18 +95,18 @@ static void try_request(const unsigned char *data, size_t size, unsigned options
 {
     struct verbs_rail *rail = rank_make(options);
     unsigned char request[VERBS_REQUEST_BYTES], answer[VERBS_ANSWER_BYTES];
-    struct verbs_queue *queue = verbs_request_find(rail, data, size);
-    if (queue) {
-        require(queue->lane->peer->rank > 1 && !verbs_rank_connects(queue));
-        verbs_request_encode(queue, request);
+    struct verbs_pair *pair = verbs_request_find(rail, data, size);
+    if (pair) {
+        require(pair->lane->peer->rank > 1 && !verbs_rank_connects(pair));
+        verbs_request_encode(pair, request);
         require(memcmp(request, data, sizeof request) == 0);
-        queue->cm = (void *)queue; /* connected: there is no second one */
+        pair->cm = (void *)pair; /* connected: there is no second one */
         require(!verbs_request_find(rail, data, size));
     }
-    queue = &rank.queues[0][0];
-    require(verbs_rank_connects(queue));
-    verbs_answer_encode(queue, answer);
-    require(!verbs_answer_holds(queue, data, size) || memcmp(answer, data, sizeof answer) == 0);
+    pair = &rank.pairs[0][0];
+    require(verbs_rank_connects(pair));
+    verbs_answer_encode(pair, answer);
+    require(!verbs_answer_holds(pair, data, size) || memcmp(answer, data, sizeof answer) == 0);
 }
 
 enum { ADDRESS, REQUEST, KINDS };
@@ -153,9 +153,9 @@ void fuzz_seeds(void)
     address.rail_count = VERBS_RAILS_MOST;
     address.home = VERBS_RAILS_MOST - 1;
     seed("address-rails", ADDRESS, GID_GIVEN, blob, verbs_address_encode(&address, blob));
-    verbs_request_encode(&rank.queues[2][1], request);
-    require(verbs_request_find(rail, request, sizeof request) == &rank.queues[2][1]);
+    verbs_request_encode(&rank.pairs[2][1], request);
+    require(verbs_request_find(rail, request, sizeof request) == &rank.pairs[2][1]);
     seed("request", REQUEST, 0, request, sizeof request);
-    verbs_answer_encode(&rank.queues[0][0], answer);
+    verbs_answer_encode(&rank.pairs[0][0], answer);
     seed("answer", REQUEST, 0, answer, sizeof answer);
 }

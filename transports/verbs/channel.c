@@ -86,6 +86,8 @@ static enum status receive_from_slot(struct verbs_receiver *in, struct transfer 
         if (!verbs_has_credit_room(in) || !verbs_slot_is_there(in))
             return STATUS_OK;
         in->bytes = verbs_slot_arrived(in, &in->left);
+        if (!in->bytes)
+            return verbs_too_long(&in->base);
     }
     if (in->left > transfer->length - transfer->issued)
         return verbs_too_long(&in->base);

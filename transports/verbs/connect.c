@@ -23,11 +23,11 @@
 #include "transports/verbs/grants.h"
 #include "transports/verbs/pair.h"
 #include "transports/verbs/peer.h"
-#include "transports/verbs/work.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/slot.h"
+#include "transports/verbs/work.h"
 
 #define DEPTH_LEAST 16
 

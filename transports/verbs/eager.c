@@ -7,8 +7,8 @@
 #include "transports/verbs/eager.h"
 
 #include "transports/verbs/lane.h"
-#include "transports/verbs/work.h"
 #include "transports/verbs/slot.h"
+#include "transports/verbs/work.h"
 
 size_t verbs_eager_most(const struct channel *base)
 {
@@ -59,7 +59,7 @@ static enum status eager_receive(struct verbs_receiver *in, const struct transfe
             return status;
         size_t bytes;
         const char *slot = verbs_slot_arrived(in, &bytes);
-        if (bytes > transfer->length - in->arrived)
+        if (!slot || bytes > transfer->length - in->arrived)
             return verbs_too_long(&in->base);
         profile_enter(transfer->profile, transfer_activity(transfer));
         transfer_place(transfer, in->arrived, slot, bytes);

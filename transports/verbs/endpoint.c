@@ -27,12 +27,12 @@
 #include "transports/verbs/options.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/port.h"
-#include "transports/verbs/work.h"
 #include "transports/verbs/rail.h"
 #include "transports/verbs/rdmacm.h"
-#include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
+#include "transports/verbs/registration.h"
 #include "transports/verbs/stats.h"
+#include "transports/verbs/work.h"
 
 static bool verbs_present(void)
 {

@@ -12,7 +12,7 @@ enum status verbs_post_failed(const struct verbs_pair *pair, int error);
 /* A call on the rail failed with an errno: "cannot ...". */
 enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, int error);
 
-/* A completion that is not a success; `queue` NULL: of a queue pair that is not known. A flushed
+/* A completion that is not a success; `pair` NULL: of a queue pair that is not known. A flushed
  * request is a consequence: the cause is told by the first error of the queue pair, or by an
  * event. STATUS_OK: nothing to tell yet. */
 enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_pair *pair,

@@ -29,7 +29,7 @@ uint32_t verbs_pair_depth(uint32_t pairs)
 
 /* The most bytes inline that the device accepts, down to what an offer needs. Some drivers (bnxt_re)
  * refuse more without setting errno; some (hfi1, pvrdma) give less than was asked for. */
-struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *room)
+struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *limits)
 {
     static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};
     int pieces =
@@ -39,18 +39,18 @@ struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_l
         struct ibv_qp_init_attr attr = {.send_cq = rail->cq,
                                         .recv_cq = rail->cq,
                                         .srq = rail->srq,
-                                        .cap = {.max_send_wr = room->depth,
+                                        .cap = {.max_send_wr = limits->depth,
                                                 .max_send_sge = (uint32_t)pieces,
                                                 .max_inline_data = sizes[i]},
                                         .qp_type = IBV_QPT_RC};
         errno = 0;
         struct ibv_qp *qp = ibv_create_qp(rail->pd, &attr);
         error = errno;
-        room->inline_most =
+        limits->inline_most =
             attr.cap.max_inline_data < sizes[i] ? attr.cap.max_inline_data : sizes[i];
-        room->gather_most =
+        limits->gather_most =
             attr.cap.max_send_sge < (uint32_t)pieces ? (int)attr.cap.max_send_sge : pieces;
-        if (qp && room->inline_most >= VERBS_OFFER_BYTES)
+        if (qp && limits->inline_most >= VERBS_OFFER_BYTES)
             return qp;
         if (qp)
             ibv_destroy_qp(qp);
@@ -60,13 +60,13 @@ struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_l
 }
 
 static enum status pair_not_created(const struct verbs_pair *pair,
-                                    const struct verbs_pair_limits *room, int error)
+                                    const struct verbs_pair_limits *limits, int error)
 {
     return fail(STATUS_ERROR,
                 "NIC %s cannot create queue pair number %d, of %u requests with %d pieces and %u "
                 "bytes inline (%s): use an algorithm with fewer peers, fewer --channels%s",
-                pair->rail->port.name, pair->rail->endpoint->pair_count + 1, room->depth,
-                room->gather_most, room->inline_most, strerror(error),
+                pair->rail->port.name, pair->rail->endpoint->pair_count + 1, limits->depth,
+                limits->gather_most, limits->inline_most, strerror(error),
                 error == ENOMEM ? ", or raise the limit of locked memory (ulimit -l)" : "");
 }
 
@@ -94,13 +94,13 @@ static enum status pair_not_connected(const struct verbs_pair *pair, int error)
 enum status verbs_pair_create(struct verbs_pair *pair, uint32_t depth)
 {
     struct verbs_rail *rail = pair->rail;
-    struct verbs_pair_limits room = {.depth = depth};
-    pair->qp = verbs_pair_try(rail, &room);
+    struct verbs_pair_limits limits = {.depth = depth};
+    pair->qp = verbs_pair_try(rail, &limits);
     if (!pair->qp)
-        return pair_not_created(pair, &room, errno);
+        return pair_not_created(pair, &limits, errno);
     pair->depth = depth;
-    pair->inline_most = room.inline_most;
-    pair->gather_most = room.gather_most;
+    pair->inline_most = limits.inline_most;
+    pair->gather_most = limits.gather_most;
     pair->work = calloc(depth, sizeof *pair->work);
     pair->arrived = calloc(pair->lane->grants.segments, sizeof *pair->arrived);
     if (!pair->work || !pair->arrived || !verbs_rail_enter(rail, pair))

@@ -6,7 +6,7 @@
 
 #include "transports/verbs/verbs.h"
 
-/* Work requests of each queue pair on a rail that has `queues` of them: its memory is this rank's. */
+/* Work requests of each queue pair on a rail that has `pairs` of them: its memory is this rank's. */
 uint32_t verbs_pair_depth(uint32_t pairs);
 
 /* What a queue pair holds. */
@@ -17,7 +17,7 @@ struct verbs_pair_limits {
 };
 
 /* Tries to create a queue pair on rail->cq and rail->srq. NULL: errno says why not. */
-struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *room);
+struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *limits);
 
 /* Creates a queue pair of `depth` work requests on pair->rail, in the state INIT. */
 enum status verbs_pair_create(struct verbs_pair *pair, uint32_t depth);

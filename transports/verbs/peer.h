@@ -6,7 +6,7 @@
 
 #include "transports/verbs/verbs.h"
 
-/* The queue pair behind `queue`, in the order of lanes and paths; of NULL: the first. NULL: there is
+/* The queue pair behind `pair`, in the order of lanes and paths; of NULL: the first. NULL: there is
  * none. */
 static inline struct verbs_pair *verbs_peer_next(const struct verbs_peer *peer,
                                                  const struct verbs_pair *pair)

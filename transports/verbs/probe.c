@@ -18,11 +18,11 @@ _Static_assert(VERBS_OFFER_BYTES == 80, "a reason says so");
 static bool probe_pair(const struct verbs_rail *rail, struct ibv_cq *cq, struct ibv_srq *srq,
                        char *reason)
 {
-    struct verbs_rail pairs = *rail;
-    struct verbs_pair_limits room = {.depth = ENTRIES};
-    pairs.cq = cq;
-    pairs.srq = srq;
-    struct ibv_qp *pair = verbs_pair_try(&pairs, &room);
+    struct verbs_rail trial = *rail;
+    struct verbs_pair_limits limits = {.depth = ENTRIES};
+    trial.cq = cq;
+    trial.srq = srq;
+    struct ibv_qp *pair = verbs_pair_try(&trial, &limits);
     if (pair)
         ibv_destroy_qp(pair);
     else

@@ -14,9 +14,9 @@
 #include "transports/verbs/address.h"
 #include "transports/verbs/failure.h"
 #include "transports/verbs/probe.h"
-#include "transports/verbs/work.h"
-#include "transports/verbs/registration.h"
 #include "transports/verbs/refusal.h"
+#include "transports/verbs/registration.h"
+#include "transports/verbs/work.h"
 
 static uint32_t within(uint32_t wanted, int most)
 {

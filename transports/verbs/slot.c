@@ -46,8 +46,9 @@ enum status verbs_slot_send(struct verbs_sender *out, struct cursor *from, size_
     out->slots_sent++;
     pair->rail->bytes += bytes;
     out->base.endpoint->traffic.copied_sending += bytes;
-    /* So that staging becomes free in time. What other queue pairs have packed into staging says
-     * nothing of this one's requests. */
+    /* A completion frees staging: of one queue pair, one in half a ring is enough. Where a lane has
+     * several, segments that are packed for the others advance staging_next, too, so that no slot
+     * might ever hit that place. */
     bool signals =
         !is_inline && (lane->pair_count > 1 || out->staging_next % ((own->slots + 1) / 2) == 0);
     return verbs_pair_post(pair, &chain, out->peer_polls ? VERBS_NO_NOTICE : VERBS_NOTICE_SLOT,

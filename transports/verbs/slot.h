@@ -38,15 +38,15 @@ static inline bool verbs_slot_is_there(const struct verbs_receiver *in)
                      : in->slots_arrived != in->slots_taken;
 }
 
-/* The bytes of the next slot, which has arrived: *bytes of them. */
+/* The bytes of the next slot, which has arrived: *bytes of them. NULL: no slot holds so many, or
+ * none. */
 static inline const char *verbs_slot_arrived(const struct verbs_receiver *in, size_t *bytes)
 {
     const struct verbs_grants *grants = &verbs_lane_of(&in->base)->grants;
     *bytes = in->polls ? (uint32_t)verbs_word_read(in->trailer)
                        : in->slot_lengths[verbs_ring_at(in->slots_taken, grants->slots)];
-    if (*bytes == 0 || *bytes > grants->slot_bytes)
-        *bytes = SIZE_MAX; /* no slot holds that: the caller finds it too long */
-    return *bytes > grants->slot_bytes ? in->slot : in->slot + verbs_payload_at(grants, *bytes);
+    bool valid = *bytes > 0 && *bytes <= grants->slot_bytes;
+    return valid ? in->slot + verbs_payload_at(grants, *bytes) : NULL;
 }
 
 /* The next slot is taken. There is room for control (lane.h). */

@@ -30,7 +30,8 @@
  * goes zcopy, whatever its length and its runs, and the NIC gathers it.
  *
  * No receive queue runs dry: the owner of a block grants slots, offers and segments, and posts an
- * entry for each that may be outstanding.
+ * entry for each that may be outstanding. Entries are posted again in batches: the queue has as many
+ * entries more as may wait for that.
  */
 #ifndef CCTEST_TRANSPORTS_VERBS_VERBS_H
 #define CCTEST_TRANSPORTS_VERBS_VERBS_H
@@ -131,7 +132,7 @@ struct verbs_rail {
     uint32_t *receive_room; /* iWARP: 4 bytes for each entry of the queue, where a SEND lands */
     struct ibv_mr *receive_mr;
     uint32_t due[VERBS_RECEIVE_BATCH];      /* entries to post, when there are due_most of them */
-    uint32_t due_count, due_most;           /* fewer wait always, so the queue has that many more */
+    uint32_t due_count, due_most;           /* due_most - 1 entries are spare */
     struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
     uint32_t completions, completions_most; /* promised to pairs, and of the CQ */
     struct verbs_pair **pairs;              /* hash table by the number of the queue pair */

@@ -95,14 +95,16 @@ enum status verbs_pair_post(struct verbs_pair *pair, struct verbs_chain *chain,
 enum status verbs_pair_write_offer(struct verbs_pair *pair, const struct verbs_offer *offer,
                                    uint64_t remote, enum verbs_notice notice);
 
-/* Posts a new value of a word that changes, whose places begin at `remote`. There is room, and the
- * next place is free. */
+/* Is the next place of a word that changes free? */
 static inline bool verbs_words_are_free(const struct verbs_pair *pair,
                                         const struct verbs_words *words)
 {
     return words->written < VERBS_WORDS ||
            verbs_pair_is_past(pair, words->positions[words->written % VERBS_WORDS]);
 }
+
+/* Posts a new value of such a word, whose places begin at `remote`. There is room, and the next
+ * place is free. */
 enum status verbs_pair_write_word(struct verbs_pair *pair, struct verbs_words *words,
                                   uint64_t value, uint64_t remote);
 

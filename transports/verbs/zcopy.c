@@ -18,9 +18,9 @@
 #include "base/log.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/lane.h"
-#include "transports/verbs/work.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/stats.h"
+#include "transports/verbs/work.h"
 
 #define RUN_LEAST     4096 /* auto: a shorter run at the receiver goes through slots */
 #define GATHER_LEAST  512  /* a shorter run at the sender is packed */
