@@ -136,7 +136,7 @@ static bool cm_is_taken(const struct strict_id *id)
 
 int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
 {
-    static const unsigned char any[16];
+    static const union ibv_gid any = {.raw = {0}}, any_ipv4 = {.raw = {[10] = 255, [11] = 255}};
     struct strict_id *id = (struct strict_id *)base;
     static uint16_t turn;
     int error = 0, number, index;
@@ -148,7 +148,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
         const union ibv_gid gid = gid_of_socket(&address);
         id->port =
             socket_port(&address) ? socket_port(&address) : (uint16_t)(FIRST_PORT + turn++ % 40000);
-        if (memcmp(gid.raw + 12, any, 4) != 0) {
+        if (!gids_equal(&gid, &any) && !gids_equal(&gid, &any_ipv4)) {
             struct strict_device *device = cm_find(&address, &number, &index);
             if (device)
                 cm_bind(id, device, number, index, &address);

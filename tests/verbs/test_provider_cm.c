@@ -93,6 +93,10 @@ static void addresses(void **state)
         assert_int_equal(rdma_bind_addr(other[i], second), i ? -1 : 0);
     }
     assert_int_equal(errno, EADDRINUSE);
+    /* An address of IPv6 that ends with zeros is not any address. */
+    struct sockaddr_in6 nowhere = {.sin6_family = AF_INET6, .sin6_addr.s6_addr = {0xfd, 1, 2, 3}};
+    assert_int_equal(rdma_bind_addr(other[1], (struct sockaddr *)&nowhere), -1);
+    assert_int_equal(errno, EADDRNOTAVAIL);
     for (int i = 0; i < 2; i++)
         assert_int_equal(rdma_destroy_id(other[i]), 0);
     meeting_close(meeting);
