@@ -30,6 +30,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *base)
     close(base->fd);
     free(channel);
     fabric_leave();
+    fabric_count_destroyed();
 }
 
 struct strict_id *cm_id_make(struct rdma_event_channel *channel, void *context,

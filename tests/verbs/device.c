@@ -255,6 +255,7 @@ int ibv_close_device(struct ibv_context *base)
     context_free(context);
     wire_await();
     fabric_leave();
+    fabric_count_destroyed();
     return 0;
 }
 

@@ -51,6 +51,7 @@ int ibv_dealloc_pd(struct ibv_pd *base)
         free(pd);
     }
     fabric_leave();
+    fabric_count_destroyed();
     return users ? EBUSY : 0;
 }
 

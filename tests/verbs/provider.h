@@ -38,8 +38,8 @@
  *                   are given (2)
  *   srqs=0|1        there are shared receive queues (1)
  *   stall=MS        to register memory takes so long (0)
- *   destroy=MS      to destroy a queue, a queue pair or a connection, or to deregister memory, takes
- *                   so long (0)
+ *   destroy=MS      to destroy a queue, a queue pair, a connection, a domain or a context, or to
+ *                   deregister memory, takes so long (0)
  *   memlock=KIB     that each context may register (0: no limit)
  *   patience=MS     retries end after this; 0: as timeout and retry count of the queue pair say (0)
  *   rnr=allow|fail  a message that finds no receive is retried, or is a violation (allow)
@@ -124,7 +124,8 @@ void provider_flush(const void *base, size_t bytes);
 
 struct provider_counts provider_counts(void);
 
-/* How many queues, queue pairs, connections and regions the calling thread has destroyed. */
+/* How many queues, queue pairs, connections, regions, domains and contexts the calling thread has
+ * destroyed. */
 unsigned provider_destroyed(void);
 
 /* A violation if anything is open. Called at exit(0), too. */

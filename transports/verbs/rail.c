@@ -142,6 +142,7 @@ void verbs_rail_close(struct verbs_rail *rail)
     tick_on(tick);
     if (rail->pd && !rail->is_abandoned)
         ibv_dealloc_pd(rail->pd);
+    tick_on(tick);
     if (rail->context && !rail->is_abandoned)
         ibv_close_device(rail->context);
     if (!rail->is_abandoned) /* the thread may register it */

@@ -102,8 +102,10 @@ void verbs_cm_disconnect(struct verbs_pair *pair)
 void verbs_cm_close(struct verbs_endpoint *endpoint)
 {
     verbs_cm_settle(endpoint);
-    if (endpoint->cm)
-        rdma_destroy_event_channel(endpoint->cm);
+    if (!endpoint->cm)
+        return;
+    rdma_destroy_event_channel(endpoint->cm);
+    tick_on(endpoint->base.config.tick);
     endpoint->cm = NULL;
 }
 
