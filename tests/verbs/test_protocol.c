@@ -158,7 +158,8 @@ static void test_wrap(void **state)
 #define LONG_RUN    ((size_t)200)
 #define LONG_BYTES  (LONG_RUNS * LONG_RUN)
 
-/* Short messages and packed ones take turns: both take staging, and each on queue pairs of its own. */
+/* Short messages and packed ones take turns: both take staging, and each on queue pairs of its
+ * own. */
 static void slots_and_packs(struct rank *me)
 {
     struct transfer transfers[TURNS];

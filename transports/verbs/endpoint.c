@@ -320,7 +320,7 @@ static enum status verbs_check(struct endpoint *base)
     return status;
 }
 
-/* May a thread still register it, of which the driver would pin pages? */
+/* Might an abandoned thread still register this arena? Then its pages stay mapped. */
 static bool arena_is_abandoned(const struct verbs_endpoint *endpoint,
                                const struct verbs_arena *arena)
 {
@@ -347,8 +347,8 @@ static void arenas_free(struct verbs_endpoint *endpoint)
 }
 
 /* What a thread uses that still registers memory stays: the device, the domain and the memory. To
- * free takes long where there is much: it ticks behind each call of the library, and goes on even if
- * the job has ended. */
+ * free takes long where there is much: it ticks behind each call of the library, and goes on even
+ * if the job has ended. */
 static void verbs_close(struct endpoint *base)
 {
     struct verbs_endpoint *endpoint = (struct verbs_endpoint *)base;

@@ -187,8 +187,7 @@ bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
     char advice[VERBS_MEMORY_ADVICE_MOST];
     snprintf(reason, TRANSPORT_REASON_MOST,
              "this rank's buffers, slots and queues of %zu KiB are to be registered with %d NIC "
-             "port%s, but "
-             "%s",
+             "port%s, but %s",
              (bytes + 1023) / 1024, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
              verbs_memory_advice(endpoint, bytes, advice));
     return true;

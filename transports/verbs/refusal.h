@@ -27,11 +27,12 @@ void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int err
 void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason);
 
 /* The limit of locked memory leaves no room for the buffers, once for each rail, for its queues, and
- * for the slots of a peer, of all ranks of this process. False: it leaves room, as far as can be known before ranks connect. */
+ * for the slots of a peer, of all ranks of this process. False: it leaves room, as far as can be
+ * known before ranks connect. */
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason);
 
-/* The limit of locked memory, and what to do so that each rank can register `bytes`: the limit is that
- * of a process, whose ranks may be several. Returns `text`. */
+/* The limit of locked memory, and what to do so that each rank can register `bytes`: the limit is
+ * that of a process, whose ranks may be several. Returns `text`. */
 #define VERBS_MEMORY_ADVICE_MOST 320
 const char *verbs_memory_advice(const struct verbs_endpoint *endpoint, size_t bytes,
                                 char text[VERBS_MEMORY_ADVICE_MOST]);

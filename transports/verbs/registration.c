@@ -186,7 +186,8 @@ static bool way_is_there(struct verbs_rail *rail, enum verbs_gdr way, char *reas
     return imports;
 }
 
-/* The regions that no CPU reads, one of each kind, behind `last` (NULL: the first); NULL: no other. */
+/* The regions that no CPU reads, one of each kind, behind `last` (NULL: the first). NULL: no
+ * other. */
 static const struct region *region_unread(const struct transport_config *config,
                                           const struct region *last)
 {
@@ -261,10 +262,12 @@ enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason)
     if (!region)
         return STATUS_OK;
     endpoint->gdr = way;
-    if (way == VERBS_GDR_STAGED)
+    if (way == VERBS_GDR_STAGED) {
         snprintf(endpoint->reason, sizeof endpoint->reason, "%s",
                  asked->given ? "gdr=staged leaves it out" : why);
-    for (; region && way != VERBS_GDR_STAGED; region = region_unread(config, region))
+        return STATUS_OK;
+    }
+    for (; region; region = region_unread(config, region))
         say_verbose(config->rank == 0 ? 1 : 2, "verbs: NICs reach %s memory: %s",
                     region->kind->name, gdr_names[way]);
     return STATUS_OK;

@@ -10,8 +10,9 @@
 bool verbs_imports_dmabuf(struct ibv_pd *pd);
 
 /* Chooses how the rails, which are open, reach the regions that no CPU reads: endpoint->gdr. By the
- * option gdr, else the first way that works for all rails and all kinds of memory. STATUS_UNAVAILABLE: the rank lacks what
- * the option asks for: `reason` (TRANSPORT_REASON_MOST bytes). */
+ * option gdr, else the first way that works for all rails and all kinds of memory.
+ * STATUS_UNAVAILABLE: the rank lacks what the option asks for: `reason` (TRANSPORT_REASON_MOST
+ * bytes). */
 enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason);
 
 bool verbs_reaches(const struct endpoint *base, const struct memory_kind *kind, char *reason);

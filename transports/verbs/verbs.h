@@ -22,9 +22,9 @@
  * order (ibv_query_qp_data_in_order()), the receiver polls the last bytes of the slot. Else the
  * WRITE carries immediate data, which takes an entry of the receive queue and gives a completion.
  * iWARP has no immediate data, so a SEND of the same 4 bytes follows. Words of 8 bytes (credits,
- * limits) are polled in memory in any case, and carry bits that check them. But two WRITEs may be placed in
- * any order. So a word that changes has several places, which the writer takes in turn, each when
- * its last WRITE there is complete; the reader takes the highest value.
+ * limits) are polled in memory in any case, and carry bits that check them. But two WRITEs may be
+ * placed in any order. So a word that changes has several places, which the writer takes in turn,
+ * each when its last WRITE there is complete; the reader takes the highest value.
  *
  * A CPU cannot copy memory of a GPU. If an end of a lane has such memory, each message of the lane
  * goes zcopy, whatever its length and its runs, and the NIC gathers it.
