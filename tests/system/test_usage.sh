@@ -48,7 +48,10 @@ refused "transport tcp has no option 'gid'" sendrecv -x verbs,tcp:gid=1
 refused "--min-bytes 8K is more than --max-bytes 4K" sendrecv -x verbs -b 8K -e 4K
 refused "transport verbs: nic= has '' where a NIC port stands: give NAME" sendrecv -x verbs:nic=a+
 refused "transport verbs: nic= has 'a:0' where a NIC port stands" sendrecv -x verbs:nic=a:0+b
-refused "transport verbs: nic= names NIC a:1 twice: name it once" sendrecv -x verbs:nic=a:1+b+a:1
+for nics in a:1+b+a:1 a+b+a:1 a:01+b+a:1; do
+    refused "transport verbs: nic= names NIC a:1 twice: name it once" sendrecv -x "verbs:nic=$nics"
+done
+refused "transport verbs: nic= names NIC a twice: name it once" sendrecv -x verbs:nic=a:2+a
 refused "transport verbs: nic= names more than 8 NIC ports: name fewer" sendrecv -x verbs:nic=1+2+3+4+5+6+7+8+9
 refused "transport verbs: timeout=31 and retry=6 let .*: choose smaller ones, or a longer --timeout" sendrecv -x verbs:timeout=31
 refused "did you mean 'shared'\? valid are host, shared" alltoall -m share

@@ -90,14 +90,7 @@ struct nic_list {
 static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_list *list,
                                    const struct verbs_nic *nic, char *reason)
 {
-    char name[VERBS_NAME_MOST];
     bool down;
-    snprintf(name, sizeof name, "%s:%d", nic->name, nic->port);
-    for (int i = 0; i < endpoint->rail_count; i++)
-        if (strcmp(endpoint->rails[i].port.name, name) == 0) {
-            snprintf(reason, TRANSPORT_REASON_MOST, "nic= names NIC %s twice: name it once", name);
-            return STATUS_UNAVAILABLE;
-        }
     if (endpoint->rail_count + list->down.count == VERBS_RAILS_MOST) {
         snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
                  VERBS_RAILS_MOST);
@@ -110,7 +103,8 @@ static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_l
     return STATUS_OK;
 }
 
-/* "NAME[:PORT]": all ports of a device without a port. */
+/* "NAME[:PORT]": all ports of a device without a port. verbs_accepts() finds a port that is named
+ * twice. */
 static enum status nic_open_named(struct verbs_endpoint *endpoint, struct nic_list *list,
                                   const char *asked, char *reason)
 {

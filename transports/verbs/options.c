@@ -118,37 +118,49 @@ bool verbs_patience_choose(const struct transport_setting *settings, double most
     return false;
 }
 
-/* One of the names behind nic=. */
-static bool nic_accepts(const char *name, char *reason)
-{
+/* One of the names behind nic=. Port 0: all ports of the NIC. */
+struct nic_name {
     char nic[PORT_NIC_MOST];
     int port;
-    if (*name && (!strchr(name, ':') || port_parse(name, nic, &port)))
+};
+
+static bool nic_parse(const char *text, struct nic_name *name, char *reason)
+{
+    name->port = 0;
+    snprintf(name->nic, sizeof name->nic, "%.*s", PORT_NIC_MOST - 1, text);
+    if (*text && (!strchr(text, ':') || port_parse(text, name->nic, &name->port)))
         return true;
     snprintf(reason, TRANSPORT_REASON_MOST,
              "nic= has '%s' where a NIC port stands: give NAME[:PORT]+..., such as mlx5_0:1+mlx5_1",
-             name);
+             text);
     return false;
+}
+
+static bool nic_names_meet(const struct nic_name *one, const struct nic_name *other)
+{
+    return strcmp(one->nic, other->nic) == 0 &&
+           (!one->port || !other->port || one->port == other->port);
 }
 
 static bool nics_accept(const char *text, char *reason)
 {
-    char names[VERBS_RAILS_MOST][PORT_NIC_MOST + 4]; /* ":255" */
+    struct nic_name names[VERBS_RAILS_MOST];
     int count = 0;
     for (bool more = true; more; count++) {
+        char one[PORT_NIC_MOST + 4]; /* ":255" */
         size_t length = strcspn(text, "+");
         if (count == VERBS_RAILS_MOST) {
             snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
                      VERBS_RAILS_MOST);
             return false;
         }
-        snprintf(names[count], sizeof names[count], "%.*s", (int)length, text);
-        if (!nic_accepts(names[count], reason))
+        snprintf(one, sizeof one, "%.*s", (int)length, text);
+        if (!nic_parse(one, &names[count], reason))
             return false;
         for (int i = 0; i < count; i++)
-            if (strcmp(names[i], names[count]) == 0) {
+            if (nic_names_meet(&names[i], &names[count])) {
                 snprintf(reason, TRANSPORT_REASON_MOST, "nic= names NIC %s twice: name it once",
-                         names[i]);
+                         one);
                 return false;
             }
         more = text[length] == '+';
