@@ -438,10 +438,12 @@ static struct verbs_rail rail_in(const char *first, const char *second, const ch
     return rail;
 }
 
+/* A rail without further addresses has its first by the option gid. */
 static void assert_route(struct verbs_rail *rail, const struct verbs_rail *other, int index,
                          const char *address)
 {
-    static const struct transport_setting settings[VERBS_OPTIONS];
+    const struct transport_setting settings[VERBS_OPTIONS] = {
+        [VERBS_GID] = {.given = rail->port.other_count == 0, .number = rail->gid_index}};
     char reason[TRANSPORT_REASON_MOST], text[INET6_ADDRSTRLEN];
     struct ibv_qp_attr attr = {0};
     assert_null(verbs_port_compare(rail, &other->port, "elsewhere", settings, reason));
@@ -461,6 +463,10 @@ static void common_subnet(void **state)
     assert_true(a.other_used[0] && !a.other_used[1]);
     struct verbs_rail c = rail_in("10.9.0.3", "10.2.0.3", "10.7.0.3"); /* the first ones meet */
     assert_route(&a, &c, 1, "::ffff:10.9.0.3");
+    struct verbs_rail given = rail_in("10.3.0.4", "10.9.0.4", "10.2.0.4"); /* with gid=, one has */
+    given.port.other_count = 0;
+    assert_route(&given, &a, 1, "::ffff:10.3.0.1");
+    assert_route(&a, &given, 3, "::ffff:10.3.0.4");
     struct verbs_address address = {.host = "elsewhere", .rail_count = VERBS_RAILS_MOST}, again;
     unsigned char blob[TRANSPORT_ADDRESS_MOST];
     for (int i = 0; i < VERBS_RAILS_MOST; i++) {

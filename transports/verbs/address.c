@@ -363,7 +363,8 @@ static const char *layer_name(const struct verbs_port *port)
 }
 
 /* The GIDs by which two RoCE ports reach each other, by number. Both ends find the same: the first
- * ones, or those of the lowest subnet that both have. False: they have none in common. */
+ * ones, or those of the lowest subnet that both have. False: they have none in common, and the first
+ * ones stand here. */
 static bool gids_find(const struct verbs_port *mine, const struct verbs_port *port, int *here,
                       int *there)
 {
@@ -448,11 +449,10 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
     return NULL;
 }
 
-void verbs_port_meet(struct verbs_rail *rail, const struct verbs_port *port,
-                     const struct transport_setting *settings, int *own, int *theirs)
+void verbs_port_meet(struct verbs_rail *rail, const struct verbs_port *port, int *own, int *theirs)
 {
     *own = *theirs = 0;
-    if (port->link_layer == IBV_LINK_LAYER_ETHERNET && !settings[VERBS_GID].given)
+    if (port->link_layer == IBV_LINK_LAYER_ETHERNET)
         gids_find(&rail->port, port, own, theirs);
     if (*own > 0)
         rail->other_used[*own - 1] = true;
@@ -464,7 +464,7 @@ void verbs_port_route(struct verbs_rail *rail, const struct verbs_port *port,
     uint8_t mtu = rail->port.mtu < port->mtu ? rail->port.mtu : port->mtu;
     bool roce = port->link_layer == IBV_LINK_LAYER_ETHERNET;
     int own, theirs;
-    verbs_port_meet(rail, port, settings, &own, &theirs);
+    verbs_port_meet(rail, port, &own, &theirs);
     attr->path_mtu = verbs_mtu_asked(settings, (enum ibv_mtu)mtu);
     attr->ah_attr = (struct ibv_ah_attr){
         .dlid = port->lid, .sl = (uint8_t)settings[VERBS_SL].number, .port_num = rail->port_number};

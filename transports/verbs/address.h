@@ -36,10 +36,10 @@ const char *verbs_port_compare(const struct verbs_rail *rail, const struct verbs
 /* A GID of the port by its number: 0 is port->gid, the others follow. */
 union ibv_gid verbs_port_gid(const struct verbs_port *port, int number);
 
-/* By which GIDs, by number, the rail and the peer's port reach each other. Both ends find the same.
- * Notes which one the rail uses. */
-void verbs_port_meet(struct verbs_rail *rail, const struct verbs_port *port,
-                     const struct transport_setting *settings, int *own, int *theirs);
+/* By which GIDs, by number, the rail and the peer's port reach each other. Both ends find the same,
+ * since it follows from the two ports alone. A port whose GID is given (gid=) has no other. Notes
+ * which one the rail uses. */
+void verbs_port_meet(struct verbs_rail *rail, const struct verbs_port *port, int *own, int *theirs);
 
 /* The address of the peer's port for a queue pair of the rail, and its MTU. Notes which address of
  * the rail it uses. */

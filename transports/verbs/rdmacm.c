@@ -193,7 +193,7 @@ static enum status pair_resolve(struct verbs_pair *pair)
     struct rdma_cm_id *id;
     int own, theirs;
     pair->resolved++;
-    verbs_port_meet(rail, port, endpoint->settings, &own, &theirs);
+    verbs_port_meet(rail, port, &own, &theirs);
     struct sockaddr_storage here = verbs_cm_address(&rail->port, own, 0, rail->scope);
     struct sockaddr_storage there = verbs_cm_address(port, theirs, port->cm_port, rail->scope);
     if (rdma_create_id(endpoint->cm, &id, pair, RDMA_PS_TCP) != 0)
@@ -248,8 +248,7 @@ static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *
         return STATUS_OK;
     }
     int own, theirs;
-    verbs_port_meet(pair->rail, pair_remote_port(pair), pair->rail->endpoint->settings, &own,
-                    &theirs);
+    verbs_port_meet(pair->rail, pair_remote_port(pair), &own, &theirs);
     pair->cm = id;
     id->context = pair;
     enum status status = pair_make_ready(pair);
