@@ -134,11 +134,23 @@ static bool cm_is_taken(const struct strict_id *id)
     return false;
 }
 
+/* A port number that is free at the address of the identifier. As with the kernel, another address
+ * may use it. */
+static void cm_port_choose(struct strict_id *id)
+{
+    static uint16_t of_any;
+    uint16_t *count = id->device ? &id->device->cm_ports[id->base.port_num - 1][id->gid] : &of_any;
+    do
+        id->port = (uint16_t)(FIRST_PORT + (*count)++ % 40000);
+    while (cm_is_taken(id));
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&id->base.route.addr.src_storage;
+    in->sin_port = htons(id->port); /* of both families */
+}
+
 int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
 {
     static const union ibv_gid any = {.raw = {0}}, any_ipv4 = {.raw = {[10] = 255, [11] = 255}};
     struct strict_id *id = (struct strict_id *)base;
-    static uint16_t turn;
     int error = 0, number, index;
     fabric_enter();
     if (id->state != CM_IDLE || (given->sa_family != AF_INET && given->sa_family != AF_INET6)) {
@@ -146,8 +158,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
     } else {
         const struct sockaddr_storage address = socket_take(given);
         const union ibv_gid gid = gid_of_socket(&address);
-        id->port =
-            socket_port(&address) ? socket_port(&address) : (uint16_t)(FIRST_PORT + turn++ % 40000);
+        id->port = socket_port(&address);
         if (!gids_equal(&gid, &any) && !gids_equal(&gid, &any_ipv4)) {
             struct strict_device *device = cm_find(&address, &number, &index);
             if (device)
@@ -155,7 +166,9 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *given)
             else
                 error = EADDRNOTAVAIL;
         }
-        if (!error && cm_is_taken(id))
+        if (!error && id->port == 0)
+            cm_port_choose(id);
+        else if (!error && cm_is_taken(id))
             error = EADDRINUSE;
         id->state = error ? CM_IDLE : CM_BOUND;
     }

@@ -31,6 +31,7 @@ struct strict_device {
     uint64_t guid;
     bool fatal;
     struct strict_context *cm; /* librdmacm's own */
+    uint16_t cm_ports[PORTS_MOST][PROVIDER_GIDS_MOST]; /* automatic ones so far, by address */
     struct provider_port ports[PORTS_MOST];
 };
 

@@ -452,6 +452,57 @@ static void test_second_subnet(void **state)
     run_at(0, 1, -1, meet_in_second);
 }
 
+/* The endpoint of a rank at two addresses, where the second has `taken` listeners of another program.
+ * Returns how many further addresses it keeps. */
+static int others_beside(int taken, FILE *out)
+{
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+        [VERBS_CONNECT] = {.given = true, .number = VERBS_CONNECT_RDMACM}};
+    const struct transport_config config = {
+        .ranks = 2, .settings = settings, .secret = world_secret, .timeout = 2};
+    struct sockaddr_in second = {.sin_family = AF_INET};
+    struct rdma_cm_id *ids[16];
+    struct endpoint *endpoint = NULL;
+    char reason[TRANSPORT_REASON_MOST];
+    inet_pton(AF_INET, addresses[1][0], &second.sin_addr);
+    provider_configure("hosts=2");
+    provider_host(0);
+    addresses_give(0, 1);
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    for (int i = 0; i < taken; i++) {
+        assert_int_equal(rdma_create_id(channel, &ids[i], NULL, RDMA_PS_TCP), 0);
+        assert_int_equal(rdma_bind_addr(ids[i], (struct sockaddr *)&second), 0);
+    }
+    int usual = dup(STDERR_FILENO);
+    dup2(fileno(out), STDERR_FILENO);
+    assert_int_equal(transport_verbs.open(&config, &endpoint, reason), STATUS_OK);
+    dup2(usual, STDERR_FILENO);
+    close(usual);
+    int count = ((struct verbs_endpoint *)(void *)endpoint)->rails[0].port.other_count;
+    transport_verbs.close(endpoint);
+    for (int i = 0; i < taken; i++)
+        rdma_destroy_id(ids[i]);
+    rdma_destroy_event_channel(channel);
+    provider_check();
+    return count;
+}
+
+/* A port number that is free at the first address and in use at the second is not taken. */
+static void test_taken_port(void **state)
+{
+    (void)state;
+    char text[256] = "";
+    FILE *out = tmpfile();
+    assert_int_equal(others_beside(1, out), 1);
+    assert_int_equal(others_beside(7, out), 1);
+    assert_int_equal(ftell(out), 0);
+    assert_int_equal(others_beside(8, out), 0);
+    rewind(out);
+    assert_non_null(fgets(text, sizeof(text), out));
+    assert_non_null(strstr(text, "NIC strict0:1 does not listen at 10.5.0.1: "));
+    fclose(out);
+}
+
 static void test_ipv6(void **state)
 {
     (void)state;
@@ -491,7 +542,8 @@ int main(void)
         cmocka_unit_test(test_settle),     cmocka_unit_test(test_no_rank),
         cmocka_unit_test(test_second_try), cmocka_unit_test(test_no_way),
         cmocka_unit_test(test_many),       cmocka_unit_test(test_second_subnet),
-        cmocka_unit_test(test_ipv6),       cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_taken_port), cmocka_unit_test(test_ipv6),
+        cmocka_unit_test(test_no_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * Two RoCE ports meet in a subnet that both have, which is known only when they connect. So a rail
  * listens at each address that it names to its peers, and nowhere else. The kernel chooses a port
- * number that nobody uses at any address, so it is free at the other ones, too.
+ * number that is free at the first address. Another program may use it at a further one: then the
+ * rail begins again, with another port number.
  */
 #include "transports/verbs/listener.h"
 
@@ -19,7 +20,8 @@
 #include "transports/verbs/address.h"
 #include "transports/verbs/gid_table.h"
 
-#define BACKLOG 4096
+#define BACKLOG    4096
+#define TRIES_MOST 8 /* of port numbers */
 
 struct sockaddr_storage verbs_cm_address(const struct verbs_port *port, int number,
                                          uint16_t port_number, uint32_t scope)
@@ -77,23 +79,52 @@ static struct rdma_cm_id *listener_open(struct verbs_rail *rail, int number, uin
     return NULL;
 }
 
-/* At the further addresses. */
-static void others_listen(struct verbs_rail *rail)
+static void other_forget(struct verbs_rail *rail, int index)
 {
     struct verbs_port *port = &rail->port;
-    int kept = 0;
-    for (int i = 0; i < port->other_count; i++) {
-        struct rdma_cm_id *listener = listener_open(rail, i + 1, port->cm_port);
-        if (!listener) {
-            say_verbose(1, "verbs: NIC %s does not listen at its address number %d: %s", port->name,
-                        i + 2, strerror(errno));
+    port->other_count--;
+    for (int i = index; i < port->other_count; i++) {
+        port->others[i] = port->others[i + 1];
+        rail->other_indices[i] = rail->other_indices[i + 1];
+    }
+}
+
+/* At the further addresses. False: another program uses the port number at one of them. The last
+ * try forgets such an address. */
+static bool others_listen(struct verbs_rail *rail, bool last)
+{
+    struct verbs_port *port = &rail->port;
+    int i = 0;
+    while (i < port->other_count) {
+        char text[INET_ADDRSTRLEN];
+        rail->listeners[i + 1] = listener_open(rail, i + 1, port->cm_port);
+        if (rail->listeners[i + 1]) {
+            i++;
             continue;
         }
-        port->others[kept] = port->others[i];
-        rail->other_indices[kept] = rail->other_indices[i];
-        rail->listeners[++kept] = listener;
+        bool in_use = errno == EADDRINUSE;
+        if (in_use && !last)
+            return false;
+        say_verbose(in_use ? 0 : 1, "verbs: NIC %s does not listen at %s: %s", port->name,
+                    inet_ntop(AF_INET, port->others[i].address, text, sizeof text),
+                    strerror(errno));
+        other_forget(rail, i);
     }
-    port->other_count = (uint8_t)kept;
+    return true;
+}
+
+/* At all addresses. False: not at the first, see errno. */
+static bool addresses_listen(struct verbs_rail *rail)
+{
+    for (int tries = 1;; tries++) {
+        rail->listeners[0] = listener_open(rail, 0, 0);
+        if (!rail->listeners[0])
+            return false;
+        rail->port.cm_port = ntohs(rdma_get_src_port(rail->listeners[0]));
+        if (others_listen(rail, tries == TRIES_MOST))
+            return true;
+        verbs_listen_end(rail);
+    }
 }
 
 enum status verbs_listen(struct verbs_rail *rail, char *reason)
@@ -113,15 +144,12 @@ enum status verbs_listen(struct verbs_rail *rail, char *reason)
                  rail->port.name, rail->port.iwarp ? " and use RoCE or InfiniBand" : "");
         return STATUS_UNAVAILABLE;
     }
-    rail->listeners[0] = listener_open(rail, 0, 0);
-    if (!rail->listeners[0]) {
+    if (!addresses_listen(rail)) {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "NIC %s cannot listen for connections (connect=rdmacm): %s; " VERBS_CM_ADVICE,
                  rail->port.name, strerror(errno));
         return STATUS_UNAVAILABLE;
     }
-    rail->port.cm_port = ntohs(rdma_get_src_port(rail->listeners[0]));
-    others_listen(rail);
     return STATUS_OK;
 }
 
