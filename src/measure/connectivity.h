@@ -22,7 +22,7 @@ struct start_barrier;
 /* Links of the same transport, which describes them in the same words. */
 struct link_class {
     char transport[16];
-    char words[48];             /* the transport's; "": it says nothing */
+    char words[80];             /* the transport's; "": it says nothing */
     int count;                  /* links from a rank to a peer: a pair of ranks has two */
     uint64_t least_ns, most_ns; /* one way; both 0: not measured */
     int from, to;               /* the ranks of the slowest */

@@ -186,7 +186,9 @@ bad_input() {
     refused peermem=0 verbs:gdr=peermem 'gdr=peermem: no peer memory module is loaded: .*modprobe nvidia_peermem'
     job dmabuf=1 0 verbs:gdr=dmabuf "${small[@]}"
     job memlock=100 77 verbs "${small[@]}"
-    check_says 'cannot register [0-9]+ KiB of memory .*memlock'
+    check_says 'cannot register [0-9]+ KiB of memory .*the limit of locked memory'
+    job devices=2,subnets=2,patience=500 5 verbs "${small[@]}"
+    check_says 'if the rails of these NICs do not meet, give -x verbs:rails=match'
     job down=0,devices=2 0 verbs "${small[@]}"
     job devices=0 0 auto "${small[@]}" # passes over verbs
     job order=1 0 auto "${small[@]}"   # shm serves all: verbs is opened, and closed unused

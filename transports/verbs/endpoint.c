@@ -25,6 +25,7 @@
 #include "transports/verbs/library.h"
 #include "transports/verbs/nic.h"
 #include "transports/verbs/options.h"
+#include "transports/verbs/pair.h"
 #include "transports/verbs/peer.h"
 #include "transports/verbs/port.h"
 #include "transports/verbs/rail.h"
@@ -215,11 +216,14 @@ static const char *verbs_describe(const struct endpoint *base, int rank, uint64_
     *ns = 0;
     if (port->iwarp)
         return "iWARP";
-    if (port->link_layer == IBV_LINK_LAYER_ETHERNET)
-        return lane->in.polls ? "RoCE, slots polled in memory"
-                              : "RoCE, slots polled by completions";
-    return lane->in.polls ? "InfiniBand, slots polled in memory"
-                          : "InfiniBand, slots polled by completions";
+    bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
+    if (!lane->in.polls)
+        return ethernet ? "RoCE, slots polled by completions"
+                        : "InfiniBand, slots polled by completions";
+    if (verbs_pair_keeps_order(&lane->pairs[0]))
+        return ethernet ? "RoCE, slots polled in memory" : "InfiniBand, slots polled in memory";
+    return ethernet ? "RoCE, slots polled in memory, whose order this NIC does not promise"
+                    : "InfiniBand, slots polled in memory, whose order this NIC does not promise";
 }
 
 static bool *active_flag(struct channel *channel)

@@ -194,16 +194,20 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_pair *
     const char *own = rail->port.name, *other = peer->address.ports[pair->remote_rail].name;
     const struct wc_cause *cause = cause_find(completion->status);
     char text[MESSAGE_MOST], since[64] = "", vendor[40] = "";
+    bool unreached = completion->status == IBV_WC_RETRY_EXC_ERR && pair->last_success == 0 &&
+                     strcmp(own, other) != 0 && !rail->endpoint->matches;
     if (pair->last_success > 0)
         snprintf(since, sizeof since, " %.1f s after the last success",
                  (double)(failed - pair->last_success) / 1e9);
     if (completion->vendor_err)
         snprintf(vendor, sizeof vendor, ", vendor error 0x%x", completion->vendor_err);
     snprintf(text, sizeof text,
-             "the %s rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s%s): %s",
+             "the %s rank %d on %s, from NIC %s to NIC %s, failed%s with status %d (%s%s): %s%s",
              receives ? "receive from" : "RDMA WRITE to", peer->rank, peer->address.host,
              receives ? other : own, receives ? own : other, since, completion->status,
-             ibv_wc_status_str(completion->status), vendor, cause->likely);
+             ibv_wc_status_str(completion->status), vendor, cause->likely,
+             unreached ? "; if the rails of these NICs do not meet, give -x verbs:rails=match"
+                       : "");
     return cause->reason == REASON_OWN ? fail(STATUS_ERROR, "%s", text)
                                        : fail_peer(cause->reason, peer->rank, "%s", text);
 }

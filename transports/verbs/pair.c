@@ -172,12 +172,15 @@ enum status verbs_pair_change(struct verbs_pair *pair, struct ibv_qp_attr *attr,
     return error ? pair_failed(pair, "start a queue pair", error, "") : STATUS_OK;
 }
 
+bool verbs_pair_keeps_order(const struct verbs_pair *pair)
+{
+    return ibv_query_qp_data_in_order(pair->qp, IBV_WR_RDMA_WRITE, 0) == 1;
+}
+
 bool verbs_pair_polls_memory(const struct verbs_pair *pair)
 {
     const struct transport_setting *poll = &pair->rail->endpoint->settings[VERBS_POLL];
-    if (poll->given)
-        return poll->number == VERBS_POLL_MEMORY;
-    return ibv_query_qp_data_in_order(pair->qp, IBV_WR_RDMA_WRITE, 0) == 1;
+    return poll->given ? poll->number == VERBS_POLL_MEMORY : verbs_pair_keeps_order(pair);
 }
 
 void verbs_pair_destroy(struct verbs_pair *pair)

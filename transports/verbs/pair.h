@@ -26,6 +26,9 @@ enum status verbs_pair_create(struct verbs_pair *pair, uint32_t depth);
  * the peer is looked up; ticks between attempts. */
 enum status verbs_pair_connect(struct verbs_pair *pair);
 
+/* Does the NIC promise that the bytes of a WRITE land in their order? */
+bool verbs_pair_keeps_order(const struct verbs_pair *pair);
+
 /* Does this rank poll the slots that the peer writes over this queue pair (poll=memory), or its
  * completion queue? */
 bool verbs_pair_polls_memory(const struct verbs_pair *pair);

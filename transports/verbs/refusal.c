@@ -144,6 +144,14 @@ const char *verbs_memory_advice(const struct verbs_endpoint *endpoint, size_t by
     int ranks = process_ranks(endpoint);
     char sharing[64] = "";
     getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur >= (size_t)ranks * bytes) {
+        snprintf(text, VERBS_MEMORY_ADVICE_MOST,
+                 "the limit of locked memory, %llu KiB, leaves room for that: what else this "
+                 "process has locked counts, too, as do a limit of its control group and the NIC's "
+                 "own tables",
+                 (unsigned long long)limit.rlim_cur / 1024);
+        return text;
+    }
     if (ranks > 1)
         snprintf(sharing, sizeof sharing, " for the %d ranks of this process together", ranks);
     snprintf(text, VERBS_MEMORY_ADVICE_MOST,
