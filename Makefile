@@ -167,7 +167,7 @@ fuzz_shared := $(addprefix $(BUILD)/tests/fuzz/,common.o $(if $(libfuzzer),,driv
 fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c $(if $(verbs_found),,%/verbs.c),$(wildcard tests/fuzz/*.c)))
 $(BUILD)/tests/fuzz/driver.o: flags := $(filter-out -fsanitize-coverage=%,$(flags))
 
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
+$(fuzzers): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(if $(libfuzzer),-fsanitize=fuzzer) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(libraries)
 

@@ -95,7 +95,7 @@ for rank in 1 0; do
 done
 ended 0 0 'torchrun'
 ended 1 0
-check_says 'on .* \(tcp' "$scratch/0.out"
+check_says 'on .* \(bootstrap tcp' "$scratch/0.out"
 # A Slurm batch script is no step, although it has Slurm's variables: ranks are forked.
 run env SLURM_PROCID=0 SLURM_JOB_ID=7 "$CCTEST" info
 check_says 'local' "$out"
