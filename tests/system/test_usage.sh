@@ -47,7 +47,9 @@ refused "'smh' is not a transport" sendrecv -x verbs,smh
 refused "transport tcp has no option 'gid'" sendrecv -x verbs,tcp:gid=1
 refused "--min-bytes 8K is more than --max-bytes 4K" sendrecv -x verbs -b 8K -e 4K
 refused "transport verbs: nic= has '' where a NIC port stands: give NAME" sendrecv -x verbs:nic=a+
-refused "transport verbs: nic= has 'a:0' where a NIC port stands" sendrecv -x verbs:nic=a:0+b
+for nic in a:0 a:1:1; do
+    refused "transport verbs: nic= has '$nic' where a NIC port stands" sendrecv -x "verbs:nic=$nic+b"
+done
 for nics in a:1+b+a:1 a+b+a:1 a:01+b+a:1; do
     refused "transport verbs: nic= names NIC a:1 twice: name it once" sendrecv -x "verbs:nic=$nics"
 done

@@ -184,7 +184,7 @@ static void names(void **state)
                    "this host has no NIC port 'strikt2:2' (nic=): did you mean strict2:2? it has "
                    "strict0:1, strict0:2, strict1:1, strict1:2, strict2:1, strict2:2");
     assert_refused(&attempt, "nic=strict0:3", "did you mean strict0:1?");
-    assert_refused(&attempt, "nic=strict0+", "no NIC port ''");
+    assert_refused(&attempt, "nic=strict0+", "nic= has '' where a NIC port stands");
     assert_refused(&attempt, "nic=ethernet", "no NIC port 'ethernet' (nic=): it has strict0:1,");
     provider_configure("devices=8,ports=2");
     assert_refused(&attempt, "nic=strict0+strict1+strict2+strict3+strict4",

@@ -92,8 +92,7 @@ static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_l
 {
     bool down;
     if (endpoint->rail_count + list->down.count == VERBS_RAILS_MOST) {
-        snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
-                 VERBS_RAILS_MOST);
+        snprintf(reason, TRANSPORT_REASON_MOST, VERBS_MANY_NICS, VERBS_RAILS_MOST);
         return STATUS_UNAVAILABLE;
     }
     enum status status = nic_open(endpoint, nic, reason, &down);
@@ -103,18 +102,14 @@ static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_l
     return STATUS_OK;
 }
 
-/* "NAME[:PORT]": all ports of a device without a port. verbs_accepts() finds a port that is named
- * twice. */
 static enum status nic_open_named(struct verbs_endpoint *endpoint, struct nic_list *list,
-                                  const char *asked, char *reason)
+                                  const struct verbs_nic_name *asked, char *reason)
 {
-    char name[VERBS_NAME_MOST];
     enum status status = STATUS_OK;
     bool found = false;
     for (int i = 0; status == STATUS_OK && i < list->count; i++) {
         const struct verbs_nic *nic = &list->nics[i];
-        snprintf(name, sizeof name, "%s:%d", nic->name, nic->port);
-        if (strcmp(asked, name) != 0 && strcmp(asked, nic->name) != 0)
+        if (strcmp(asked->nic, nic->name) != 0 || (asked->port && asked->port != nic->port))
             continue;
         found = true;
         status = nic_open_listed(endpoint, list, nic, reason);
@@ -128,16 +123,11 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
                                    int count, char *reason)
 {
     struct nic_list list = {.nics = nics, .count = count};
-    enum status status = STATUS_OK;
-    const char *rest = endpoint->settings[VERBS_NIC].text;
-    for (bool more = true; status == STATUS_OK && more;) {
-        char one[64];
-        size_t length = strcspn(rest, "+");
-        snprintf(one, sizeof one, "%.*s", (int)length, rest);
-        more = rest[length] == '+';
-        rest += length + more;
-        status = nic_open_named(endpoint, &list, one, reason);
-    }
+    struct verbs_nic_name names[VERBS_RAILS_MOST];
+    int named = verbs_nic_names(endpoint->settings[VERBS_NIC].text, names, reason);
+    enum status status = named > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
+    for (int i = 0; status == STATUS_OK && i < named; i++)
+        status = nic_open_named(endpoint, &list, &names[i], reason);
     if (status != STATUS_OK)
         return status;
     if (endpoint->rail_count == 0)

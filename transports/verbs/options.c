@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "transports/verbs/port.h"
-
 #define RETRIES_MOST    7
 #define RETRIES         6 /* Soft-RoCE never gives up at 7 */
 #define PATIENCE_MOST   31
@@ -118,17 +116,12 @@ bool verbs_patience_choose(const struct transport_setting *settings, double most
     return false;
 }
 
-/* One of the names behind nic=. Port 0: all ports of the NIC. */
-struct nic_name {
-    char nic[PORT_NIC_MOST];
-    int port;
-};
-
-static bool nic_parse(const char *text, struct nic_name *name, char *reason)
+static bool nic_parse(const char *text, struct verbs_nic_name *name, char *reason)
 {
     name->port = 0;
-    snprintf(name->nic, sizeof name->nic, "%.*s", PORT_NIC_MOST - 1, text);
-    if (*text && (!strchr(text, ':') || port_parse(text, name->nic, &name->port)))
+    snprintf(name->nic, sizeof name->nic, "%s", text);
+    if (*text && (!strchr(text, ':') ||
+                  (port_parse(text, name->nic, &name->port) && !strchr(name->nic, ':'))))
         return true;
     snprintf(reason, TRANSPORT_REASON_MOST,
              "nic= has '%s' where a NIC port stands: give NAME[:PORT]+..., such as mlx5_0:1+mlx5_1",
@@ -136,42 +129,42 @@ static bool nic_parse(const char *text, struct nic_name *name, char *reason)
     return false;
 }
 
-static bool nic_names_meet(const struct nic_name *one, const struct nic_name *other)
+static bool nic_names_meet(const struct verbs_nic_name *one, const struct verbs_nic_name *other)
 {
     return strcmp(one->nic, other->nic) == 0 &&
            (!one->port || !other->port || one->port == other->port);
 }
 
-static bool nics_accept(const char *text, char *reason)
+int verbs_nic_names(const char *text, struct verbs_nic_name names[VERBS_RAILS_MOST], char *reason)
 {
-    struct nic_name names[VERBS_RAILS_MOST];
     int count = 0;
     for (bool more = true; more; count++) {
         char one[PORT_NIC_MOST + 4]; /* ":255" */
         size_t length = strcspn(text, "+");
         if (count == VERBS_RAILS_MOST) {
-            snprintf(reason, TRANSPORT_REASON_MOST, "nic= names more than %d NIC ports: name fewer",
-                     VERBS_RAILS_MOST);
-            return false;
+            snprintf(reason, TRANSPORT_REASON_MOST, VERBS_MANY_NICS, VERBS_RAILS_MOST);
+            return 0;
         }
         snprintf(one, sizeof one, "%.*s", (int)length, text);
         if (!nic_parse(one, &names[count], reason))
-            return false;
+            return 0;
         for (int i = 0; i < count; i++)
             if (nic_names_meet(&names[i], &names[count])) {
                 snprintf(reason, TRANSPORT_REASON_MOST, "nic= names NIC %s twice: name it once",
                          one);
-                return false;
+                return 0;
             }
         more = text[length] == '+';
         text += length + more;
     }
-    return true;
+    return count;
 }
 
 bool verbs_accepts(const struct transport_setting *settings, double timeout, char *reason)
 {
+    struct verbs_nic_name names[VERBS_RAILS_MOST];
     struct verbs_patience patience;
-    return (!settings[VERBS_NIC].given || nics_accept(settings[VERBS_NIC].text, reason)) &&
+    const struct transport_setting *nic = &settings[VERBS_NIC];
+    return (!nic->given || verbs_nic_names(nic->text, names, reason) > 0) &&
            verbs_patience_choose(settings, timeout, &patience, reason);
 }

@@ -5,6 +5,7 @@
 #define CCTEST_TRANSPORTS_VERBS_OPTIONS_H
 
 #include "transport/transport.h"
+#include "transports/verbs/port.h"
 
 #define VERBS_RAILS_MOST 8
 
@@ -29,6 +30,18 @@ enum verbs_connecting { VERBS_CONNECT_EXCHANGE, VERBS_CONNECT_RDMACM };
 enum verbs_poll { VERBS_POLL_MEMORY, VERBS_POLL_CQ };
 
 extern const struct transport_option verbs_options[];
+
+/* A name behind nic=. Port 0: all ports of the NIC. */
+struct verbs_nic_name {
+    char nic[PORT_NIC_MOST];
+    int port;
+};
+
+#define VERBS_MANY_NICS "nic= names more than %d NIC ports: name fewer" /* VERBS_RAILS_MOST */
+
+/* Reads "NAME[:PORT]+...". Returns how many; 0: `reason` (TRANSPORT_REASON_MOST bytes) says what is
+ * wrong: no name, no port number, a NIC port twice, or too many. */
+int verbs_nic_names(const char *text, struct verbs_nic_name names[VERBS_RAILS_MOST], char *reason);
 
 /* Of a queue pair: it waits 4.096 us * 2^timeout for an answer, and sends again `retries` times. */
 struct verbs_patience {

@@ -110,8 +110,13 @@ void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int err
 
 #define NAMES_MOST 64
 
-void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason)
+void verbs_refuse_name(const struct verbs_nic *nics, int count, const struct verbs_nic_name *asked,
+                       char *reason)
 {
+    char text_asked[PORT_NIC_MOST + 4];
+    int length = snprintf(text_asked, sizeof text_asked, "%s", asked->nic);
+    if (asked->port)
+        snprintf(text_asked + length, sizeof text_asked - (size_t)length, ":%d", asked->port);
     char names[NAMES_MOST][VERBS_NAME_MOST];
     const char *list[NAMES_MOST + 1] = {NULL};
     struct text text = text_in(reason, TRANSPORT_REASON_MOST);
@@ -119,8 +124,8 @@ void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *aske
         snprintf(names[i], sizeof names[i], "%s:%d", nics[i].name, nics[i].port);
         list[i] = names[i];
     }
-    const char *nearest = name_nearest(asked, list);
-    text_add(&text, "this host has no NIC port '%.60s' (nic=): ", asked);
+    const char *nearest = name_nearest(text_asked, list);
+    text_add(&text, "this host has no NIC port '%.60s' (nic=): ", text_asked);
     if (nearest)
         text_add(&text, "did you mean %s? ", nearest);
     text_add(&text, "it has");

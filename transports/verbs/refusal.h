@@ -24,7 +24,8 @@ void verbs_refuse_port(const struct verbs_rail *rail, char *reason);
 void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int error, char *reason);
 
 /* No NIC port is `asked`. The reason lists the ports that there are, and the nearest name. */
-void verbs_refuse_name(const struct verbs_nic *nics, int count, const char *asked, char *reason);
+void verbs_refuse_name(const struct verbs_nic *nics, int count, const struct verbs_nic_name *asked,
+                       char *reason);
 
 /* The limit of locked memory leaves no room for the buffers, once for each rail, for its queues, and
  * for the slots of a peer, of all ranks of this process. False: it leaves room, as far as can be
