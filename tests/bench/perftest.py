@@ -143,7 +143,7 @@ def main():
     add("--rounds", type=int, default=7, metavar="N")
     add("--only", default="", metavar="TEXT", help="the tools whose name contains it")
     add("--tries", type=int, default=3, metavar="N", help="of each program in a round")
-    add("--bytes", type=int, default=48 * MIB, metavar="N", help="of a measurement of bandwidth")
+    add("--bytes", type=int, default=8 * MIB, metavar="N", help="of a measurement of bandwidth, at least ten messages")
     add("--exchanges", type=int, default=2000, metavar="N", help="of a measurement of latency")
     add("--limit", type=float, default=60, metavar="SECONDS", help="of a program")
     given = parser.parse_args()
