@@ -133,7 +133,7 @@ struct verbs_rail {
     struct ibv_mr *receive_mr;
     uint32_t due[VERBS_RECEIVE_BATCH];      /* entries to post, when there are due_most of them */
     uint32_t due_count, due_most;           /* due_most - 1 entries are spare */
-    uint32_t due_noted;                     /* due_count when a poll last found nothing */
+    uint32_t vain_polls;                    /* since a completion came */
     struct ibv_mr **region_mrs;             /* by region; NULL: not registered */
     uint32_t completions, completions_most; /* promised to pairs, and of the CQ */
     struct verbs_pair **pairs;              /* hash table by the number of the queue pair */

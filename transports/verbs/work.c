@@ -18,7 +18,8 @@
 #include "transports/verbs/failure.h"
 #include "transports/verbs/stats.h"
 
-#define BATCH 16 /* completions taken in one call */
+#define BATCH      16 /* completions taken in one call */
+#define WAIT_POLLS 64 /* longer than the answer to a short message takes */
 
 /* Numbers of work requests: receives have this bit, and the number of their entry. */
 #define IS_RECEIVE ((uint64_t)1 << 63)
@@ -147,12 +148,11 @@ static enum status receive_due(struct verbs_rail *rail, uint32_t entry)
     return rail->due_count < rail->due_most ? STATUS_OK : receives_post(rail);
 }
 
-/* A rank that waits posts early what is half a batch, so that it does not have to while a peer waits
- * for it. Nothing came since the poll before: this rank has answered what came earlier. */
+/* A rank that waits for long posts half a batch, too: later it might have to while a peer waits for
+ * it. */
 static enum status receives_post_early(struct verbs_rail *rail)
 {
-    bool waits = rail->due_count == rail->due_noted;
-    rail->due_noted = rail->due_count;
+    bool waits = ++rail->vain_polls == WAIT_POLLS;
     return waits && rail->due_count > rail->due_most / 2 ? receives_post(rail) : STATUS_OK;
 }
 
@@ -307,6 +307,7 @@ enum status verbs_rail_poll(struct verbs_rail *rail)
             return verbs_rail_failed(rail, "cannot poll its completion queue", EIO);
         if (count == 0)
             return receives_post_early(rail);
+        rail->vain_polls = 0;
         uint64_t now = clock_coarse_ns();
         for (int i = 0; status == STATUS_OK && i < count; i++)
             status = completion_take(rail, &completions[i], now);
