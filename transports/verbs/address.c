@@ -143,6 +143,16 @@ static bool subnets_equal(const struct verbs_port *a, int of_a, const struct ver
     return prefix_of(a, of_a) == prefix_of(b, of_b) && subnet_of(a, of_a) == subnet_of(b, of_b);
 }
 
+/* Of two subnets, is `a` the lower one? A shorter prefix is lower than a longer one of the same
+ * address. */
+static bool subnet_is_lower(const struct verbs_port *a, int of_a, const struct verbs_port *b,
+                            int of_b)
+{
+    uint64_t first = (uint64_t)subnet_of(a, of_a) << (32 - prefix_of(a, of_a));
+    uint64_t second = (uint64_t)subnet_of(b, of_b) << (32 - prefix_of(b, of_b));
+    return first < second || (first == second && prefix_of(a, of_a) < prefix_of(b, of_b));
+}
+
 /* Names the GID to peers, too, if its subnet is known and none of theirs yet. */
 static void gid_add(struct verbs_rail *rail, const struct ibv_gid_entry *entry)
 {
@@ -375,7 +385,7 @@ static bool gids_find(const struct verbs_port *mine, const struct verbs_port *po
     for (int i = 0; i <= mine->other_count; i++)
         for (int k = 0; k <= port->other_count; k++)
             if (subnets_equal(mine, i, port, k) &&
-                (!found || subnet_of(mine, i) < subnet_of(mine, *here))) {
+                (!found || subnet_is_lower(mine, i, mine, *here))) {
                 *here = i;
                 *there = k;
                 found = true;

@@ -43,7 +43,8 @@ static const struct wc_cause causes[] = {
      "it, or the memory was unmapped; see the kernel log"},
     {IBV_WC_LOC_LEN_ERR, REASON_OWN, "this rank's NIC finds a message of the wrong length"},
     {IBV_WC_LOC_QP_OP_ERR, REASON_OWN,
-     "this rank's NIC found its queue pair inconsistent: see the kernel log"},
+     "this rank's NIC found its queue pair inconsistent, or its port went down: see the kernel "
+     "log"},
     {IBV_WC_LOC_ACCESS_ERR, REASON_OWN,
      "this rank's NIC may not access the memory locally: PCI access control (ACS) or the IOMMU; "
      "see the kernel log"},
@@ -72,7 +73,8 @@ enum status verbs_post_failed(const struct verbs_pair *pair, int error)
 
 enum status verbs_rail_failed(const struct verbs_rail *rail, const char *what, int error)
 {
-    return fail(STATUS_ERROR, "NIC %s %s: %s", rail->port.name, what, strerror(error));
+    return fail(STATUS_ERROR, "NIC %s %s: %s", rail->port.name, what,
+                strerror(error < 0 ? -error : error));
 }
 
 /* Asynchronous events. */

@@ -60,9 +60,6 @@
       (struct ibv_pd * pd, struct ibv_qp_init_attr * attr), (pd, attr))                            \
     F(int, ibv_modify_qp, "IBVERBS_1.1",                                                           \
       (struct ibv_qp * qp, struct ibv_qp_attr * attr, int mask), (qp, attr, mask))                 \
-    F(int, ibv_query_qp, "IBVERBS_1.1",                                                            \
-      (struct ibv_qp * qp, struct ibv_qp_attr * attr, int mask, struct ibv_qp_init_attr *init),    \
-      (qp, attr, mask, init))                                                                      \
     F(int, ibv_destroy_qp, "IBVERBS_1.1", (struct ibv_qp * qp), (qp))                              \
     F(int, ibv_get_async_event, "IBVERBS_1.1",                                                     \
       (struct ibv_context * context, struct ibv_async_event * event), (context, event))            \
@@ -92,7 +89,6 @@
     F(int, rdma_reject, "RDMACM_1.0", (struct rdma_cm_id * id, const void *data, uint8_t size),    \
       (id, data, size))                                                                            \
     F(int, rdma_establish, "RDMACM_1.2", (struct rdma_cm_id * id), (id))                           \
-    F(int, rdma_disconnect, "RDMACM_1.0", (struct rdma_cm_id * id), (id))                          \
     F(int, rdma_init_qp_attr, "RDMACM_1.2",                                                        \
       (struct rdma_cm_id * id, struct ibv_qp_attr * attr, int *mask), (id, attr, mask))            \
     F(int, rdma_get_cm_event, "RDMACM_1.0",                                                        \

@@ -137,6 +137,14 @@ enum status verbs_listen(struct verbs_rail *rail, char *reason)
                  rail->gid_index, rail->port.name);
         return STATUS_UNAVAILABLE;
     }
+    if (!has_address && rail->port.link_layer == IBV_LINK_LAYER_INFINIBAND) {
+        snprintf(
+            reason, TRANSPORT_REASON_MOST,
+            "NIC %s is InfiniBand, where cctest knows no IP address by which librdmacm finds it "
+            "(connect=rdmacm): leave connect= out",
+            rail->port.name);
+        return STATUS_UNAVAILABLE;
+    }
     if (!has_address) {
         snprintf(reason, TRANSPORT_REASON_MOST,
                  "NIC %s has no IPv4 address, by which librdmacm finds it (connect=rdmacm): give "

@@ -2,7 +2,7 @@
  * slot.c - short messages, and messages that are combined: through the receiver's slots.
  *
  * A receiver takes a slot only while it can post the credit for it. So one that is done owes its
- * sender nothing that the sender needs.
+ * sender nothing that the sender needs. (Credits of segments: channel.c.)
  */
 #include "transports/verbs/slot.h"
 

@@ -49,7 +49,8 @@ static inline const char *verbs_slot_arrived(const struct verbs_receiver *in, si
     return valid ? in->slot + verbs_payload_at(grants, *bytes) : NULL;
 }
 
-/* The next slot is taken. There is room for control (lane.h). */
+/* The next slot is taken. There was room for its credit when it began (lane.h), and none has been
+ * written since. */
 static inline enum status verbs_slot_taken(struct verbs_receiver *in)
 {
     in->slots_taken++;

@@ -44,7 +44,6 @@
 
 #define VERBS_RAIL_PAIRS_MOST 56 /* least common multiple of two numbers of rails */
 #define VERBS_PATHS_MOST      16 /* queue pairs of a lane */
-#define VERBS_LANES_MOST      4096
 #define VERBS_NAME_MOST       24 /* "mlx5_0:1" */
 #define VERBS_HOST_MOST       64
 #define VERBS_OTHERS_MOST     3  /* addresses of a port beside the first */

@@ -19,7 +19,7 @@
 #include "transports/verbs/stats.h"
 
 #define BATCH      16 /* completions taken in one call */
-#define WAIT_POLLS 64 /* longer than the answer to a short message takes */
+#define WAIT_POLLS 64 /* emulated (tests/rdma): longer than the answer to a short message takes */
 
 /* Numbers of work requests: receives have this bit, and the number of their entry. */
 #define IS_RECEIVE ((uint64_t)1 << 63)
@@ -148,8 +148,8 @@ static enum status receive_due(struct verbs_rail *rail, uint32_t entry)
     return rail->due_count < rail->due_most ? STATUS_OK : receives_post(rail);
 }
 
-/* A rank that waits for long posts half a batch, too: later it might have to while a peer waits for
- * it. */
+/* A rank that has waited a while posts what is more than half a batch, so that it need not when the
+ * next completion has come. */
 static enum status receives_post_early(struct verbs_rail *rail)
 {
     bool waits = ++rail->vain_polls == WAIT_POLLS;
