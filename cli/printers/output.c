@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -86,15 +87,21 @@ static ssize_t text_write_some(int fd, const char *text, size_t length, int pati
     return ready <= 0 ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
 }
 
+static bool text_write_all(int fd, const char *text, size_t length, int patience)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t step = text_write_some(fd, text + at, length - at, patience);
+        if (step <= 0)
+            return false;
+        at += (size_t)step;
+    }
+    return true;
+}
+
 /* Writes to an open file, and closes it unless it is standard output. */
 static bool text_write(const char *text, size_t length, FILE *file, int patience)
 {
-    bool good = fflush(file) == 0;
-    for (size_t at = 0; good && at < length;) {
-        ssize_t step = text_write_some(fileno(file), text + at, length - at, patience);
-        good = step > 0;
-        at += good ? (size_t)step : 0;
-    }
+    bool good = fflush(file) == 0 && text_write_all(fileno(file), text, length, patience);
     if (file != stdout)
         good = fclose(file) == 0 && good;
     return good;
@@ -106,6 +113,22 @@ static bool text_write_to(const char *text, size_t length, const char *path, int
     return file && text_write(text, length, file, patience);
 }
 
+/* Makes the file `name` only when all of it is written: a process that is killed before that leaves
+ * nothing behind. False where the file system has no files without a name, or without /proc. */
+static bool text_write_unnamed(const char *text, size_t length, const char *name)
+{
+    char folder[PATH_MAX], link[64];
+    snprintf(folder, sizeof folder, "%s", name);
+    int fd = open(dirname(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    bool good = text_write_all(fd, text, length, -1) &&
+                linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    close(fd);
+    return good;
+}
+
 /* A symbolic link stays one: what it points to is replaced. */
 static bool text_replace(const char *text, size_t length, const char *path)
 {
@@ -114,7 +137,8 @@ static bool text_replace(const char *text, size_t length, const char *path)
     char temporary[PATH_MAX];
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
-    if (good && text_write_to(text, length, temporary, -1)) {
+    if (good && (text_write_unnamed(text, length, temporary) ||
+                 text_write_to(text, length, temporary, -1))) {
         good = rename(temporary, name) == 0;
         if (!good)
             unlink(temporary);
