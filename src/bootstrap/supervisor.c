@@ -201,6 +201,7 @@ enum status supervisor_wait(struct supervisor *supervisor)
 
 void supervisor_destroy(struct supervisor *supervisor)
 {
+    children_signal(supervisor, SIGSTOP); /* none may see, and report, the end of another */
     children_signal(supervisor, SIGKILL);
     for (int rank = 0; rank < supervisor->ranks; rank++)
         while (supervisor->children[rank].pid &&
