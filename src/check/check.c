@@ -62,7 +62,7 @@ static void chunk_look(const struct datatype *type, const char *expected, const 
 void check_result(const struct pattern *pattern, int rank, const void *destination,
                   struct finding *finding)
 {
-    const struct datatype *type = pattern->datatype;
+    const struct datatype *type = pattern->inputs.datatype;
     size_t extent = collective_extent(&pattern->problem, rank, BUFFER_DESTINATION);
     size_t most = CHUNK / type->size;
     const char *got = destination;
@@ -84,7 +84,7 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
 
     sampler_end(&sampler);
     finding->kind = FINDING_RESULT;
-    finding->iteration = pattern->iteration;
+    finding->iteration = pattern->inputs.iteration;
     finding->root = pattern->problem.root;
     finding->hop_peer = -1;
     struct evidence evidence;
@@ -101,7 +101,7 @@ void check_result(const struct pattern *pattern, int rank, const void *destinati
 size_t check_source(const struct pattern *pattern, int rank, const void *source, size_t first,
                     size_t count)
 {
-    size_t size = pattern->datatype->size, most = CHUNK / size, changed = 0;
+    size_t size = pattern->inputs.datatype->size, most = CHUNK / size, changed = 0;
     const char *now = source;
     _Alignas(16) char input[CHUNK];
 
@@ -110,7 +110,7 @@ size_t check_source(const struct pattern *pattern, int rank, const void *source,
         if (!tick_on(pattern->tick))
             break;
         const char *chunk = now + first * size;
-        pattern_fill(pattern, rank, first, part, input);
+        inputs_make(&pattern->inputs, rank, first, part, input);
         if (memcmp(input, chunk, part * size) == 0)
             continue;
         for (size_t i = 0; i < part; i++)

@@ -49,7 +49,7 @@ static bool hypothesis_yields(const struct evidence *evidence, const struct hypo
                  (hypothesis->kind == HYPOTHESIS_POISONED && other->kind == HYPOTHESIS_MISSING);
     /* For min, max, bor and the like the absence of ranks that decide none of the samples leaves no
      * trace. */
-    return alike && (equal || (within && evidence->pattern->reduction->idempotent));
+    return alike && (equal || (within && evidence->pattern->inputs.reduction->idempotent));
 }
 
 static void hypotheses_prune(const struct evidence *evidence, struct hypotheses *hypotheses)
@@ -66,7 +66,8 @@ static void hypotheses_prune(const struct evidence *evidence, struct hypotheses 
         if (!yields)
             hypotheses->hypotheses[kept++] = *hypothesis;
         else
-            hypotheses->at_least |= evidence->reduces && evidence->pattern->reduction->idempotent &&
+            hypotheses->at_least |= evidence->reduces &&
+                                    evidence->pattern->inputs.reduction->idempotent &&
                                     hypothesis->kind != HYPOTHESIS_POISONED;
     }
     hypotheses->count = kept;
@@ -83,7 +84,8 @@ static bool is_chance(const struct evidence *evidence, const struct hypotheses *
     bool unwritten = kind == HYPOTHESIS_UNWRITTEN;
     bool simple = unwritten || (!evidence->reduces && kind == HYPOTHESIS_STALE);
     double tried = simple ? 2 : hypotheses->tried;
-    double bits = unwritten ? 8.0 * (double)evidence->size : pattern_bits(evidence->pattern);
+    double bits =
+        unwritten ? 8.0 * (double)evidence->size : inputs_bits(&evidence->pattern->inputs);
     return log2(tried) - bits * (double)wrong > log2(CHANCE_MOST);
 }
 

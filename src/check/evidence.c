@@ -43,7 +43,7 @@ static void evidence_add_between(struct evidence *evidence, const char *destinat
 static bool evidence_add_values(struct evidence *evidence)
 {
     struct pattern before = *evidence->pattern;
-    before.iteration--;
+    before.inputs.iteration--;
     size_t size = evidence->size, ranks = (size_t)before.problem.ranks;
     evidence->now = malloc(ranks * evidence->count * size);
     evidence->before = malloc(ranks * evidence->count * size);
@@ -53,8 +53,8 @@ static bool evidence_add_values(struct evidence *evidence)
     for (size_t rank = 0; rank < ranks; rank++) {
         for (size_t i = 0; i < evidence->count; i++, at += size) {
             size_t from = evidence->samples[i].from;
-            pattern_fill(evidence->pattern, (int)rank, from, 1, evidence->now + at);
-            pattern_fill(&before, (int)rank, from, 1, evidence->before + at);
+            inputs_make(&evidence->pattern->inputs, (int)rank, from, 1, evidence->now + at);
+            inputs_make(&before.inputs, (int)rank, from, 1, evidence->before + at);
         }
     }
     return true;
@@ -65,8 +65,8 @@ bool evidence_take(struct evidence *evidence, const struct pattern *pattern, int
 {
     evidence->pattern = pattern;
     evidence->rank = rank;
-    evidence->size = pattern->datatype->size;
-    evidence->reduces = pattern->reduction != NULL;
+    evidence->size = pattern->inputs.datatype->size;
+    evidence->reduces = pattern->inputs.reduction != NULL;
     evidence->count = 0;
     evidence->now = evidence->before = NULL;
     size_t each = count > 1 ? (SAMPLES - count) / (count - 1) : 0;

@@ -28,9 +28,9 @@ static void enter(reduce_function *reduce, char *to, const char *value, size_t c
 void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count)
 {
     const struct pattern *pattern = evidence->pattern;
-    if (evidence->reduces && pattern->reduction->finishes)
-        finish_kernel(pattern->datatype, pattern->reduction)(to, from, count,
-                                                             pattern->problem.ranks);
+    if (evidence->reduces && pattern->inputs.reduction->finishes)
+        finish_kernel(pattern->inputs.datatype, pattern->inputs.reduction)(to, from, count,
+                                                                           pattern->problem.ranks);
 }
 
 /* All contributions, each as the hypothesis has it. */
@@ -38,7 +38,7 @@ static size_t predict_combined(const struct evidence *evidence, const struct hyp
                                size_t first, size_t count, char *to)
 {
     const struct pattern *pattern = evidence->pattern;
-    reduce_function *reduce = reduce_kernel(pattern->datatype, pattern->reduction);
+    reduce_function *reduce = reduce_kernel(pattern->inputs.datatype, pattern->inputs.reduction);
     int ranks = pattern->problem.ranks;
     size_t size = evidence->size;
     bool any = false;
@@ -70,7 +70,7 @@ static size_t predict_elsewhere(const struct evidence *evidence,
     struct pattern pattern = *evidence->pattern;
     bool moves = !evidence->reduces, is_stale = hypothesis->kind == HYPOTHESIS_STALE;
     if (is_stale || hypothesis->before)
-        pattern.iteration--;
+        pattern.inputs.iteration--;
     for (size_t i = 0; i < count; i++, to += evidence->size) {
         const struct sample *sample = &evidence->samples[first + i];
         int source = is_stale ? sample->source : hypothesis->source;
@@ -81,9 +81,9 @@ static size_t predict_elsewhere(const struct evidence *evidence,
         if (from < 0 || (uint64_t)from >= extent)
             return i;
         if (moves)
-            pattern_fill(&pattern, source, (size_t)from, 1, to);
+            inputs_make(&pattern.inputs, source, (size_t)from, 1, to);
         else
-            pattern_combine(&pattern, NULL, (size_t)from, 1, to);
+            inputs_combine(&pattern.inputs, NULL, (size_t)from, 1, to);
     }
     return count;
 }

@@ -68,7 +68,7 @@ static void search_try_predicted(struct search *search, const struct hypothesis 
     size_t size = evidence->size, reach = 0, i;
     const unsigned char *got = evidence->got + search->first * size;
     search->hypotheses->tried++;
-    if (evidence->pattern->reduction->finishes) {
+    if (evidence->pattern->inputs.reduction->finishes) {
         hypothesis_finish(evidence, search->finished, predicted, search->window);
         predicted = search->finished;
     }
@@ -245,14 +245,14 @@ static void search_scan(struct search *search, int source, bool before, size_t f
     const struct evidence *evidence = search->evidence;
     const struct sample *sample = &evidence->samples[search->first];
     struct pattern pattern = *evidence->pattern;
-    pattern.iteration -= before;
+    pattern.inputs.iteration -= before;
     size_t size = evidence->size;
     const unsigned char *wanted = evidence->got + search->first * size;
     _Alignas(16) char values[SCAN_BLOCK * DATATYPE_SIZE_MOST];
     search->hypotheses->tried += (double)count;
     while (count > 0) {
         size_t length = count < SCAN_BLOCK ? count : SCAN_BLOCK;
-        pattern_fill(&pattern, source, first, length, values);
+        inputs_make(&pattern.inputs, source, first, length, values);
         for (size_t i = 0; i < length; i++) {
             if (memcmp(values + i * size, wanted, size) != 0)
                 continue;
@@ -311,7 +311,7 @@ bool hypothesis_search(const struct evidence *evidence, size_t first, struct hyp
         .evidence = evidence,
         .first = first,
         .hypotheses = hypotheses,
-        .has_before = pattern->iteration > 0,
+        .has_before = pattern->inputs.iteration > 0,
         .ranks = pattern->problem.ranks,
     };
     if (!evidence->reduces) {
@@ -322,8 +322,8 @@ bool hypothesis_search(const struct evidence *evidence, size_t first, struct hyp
     size_t window = VECTOR_WORK / pairs;
     window = window > 16 ? window : 16;
     search.window = window < left ? window : left;
-    search.doubles = !pattern->reduction->idempotent && !pattern->reduction->cancels;
-    search.reduce = reduce_kernel(pattern->datatype, pattern->reduction);
+    search.doubles = !pattern->inputs.reduction->idempotent && !pattern->inputs.reduction->cancels;
+    search.reduce = reduce_kernel(pattern->inputs.datatype, pattern->inputs.reduction);
     return search_reductions(&search);
 }
 

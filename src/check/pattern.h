@@ -1,53 +1,26 @@
 /*
- * pattern.h - the inputs, and from them the results that must come.
- *
- * Inputs are a hash of (seed, iteration, rank, element), drawn so that every order of reduction
- * gives bit-identical results, and so that a contribution that is missing, doubled or stale changes
- * the result (design notes in pattern.c, per type and operator).
+ * pattern.h - the results that must come of the inputs, by contract.
  */
 #ifndef CCTEST_CHECK_PATTERN_H
 #define CCTEST_CHECK_PATTERN_H
 
 #include "base/tick.h"
 #include "collective/collective.h"
-#include "memory/datatype.h"
+#include "memory/inputs.h"
 
 struct pattern {
     struct problem problem;
-    const struct datatype *datatype;
-    const struct reduction *reduction; /* NULL unless the collective reduces */
-    uint64_t seed;
-    uint64_t iteration;
+    struct inputs inputs; /* of as many ranks as the problem; reduction: NULL unless the collective
+                                reduces */
     const struct tick *tick; /* called while a result is compared; NULL is allowed */
 };
-
-/* Writes source elements [first, first + count) of `rank`. */
-void pattern_fill(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
-
-/* How one rank's contribution enters an expected value: once if the run was right. */
-enum contribution {
-    CONTRIBUTION_ONCE,
-    CONTRIBUTION_MISSING,
-    CONTRIBUTION_DOUBLED,
-    CONTRIBUTION_STALE
-};
-
-/* The combination of all ranks' source elements [first, first + count), each entering as
- * `how[rank]` says (NULL: all once; stale: with its value of the iteration before; before iteration
- * 0 there is a 2^64-1 that was never run). Returns false where nothing enters at all. Non-reducing
- * collectives do not use it. */
-bool pattern_combine(const struct pattern *pattern, const unsigned char *how, size_t first,
-                     size_t count, void *to);
-
-/* Destination elements [first, first + count) of `rank`, as the contract has them. */
-void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
 
 /* What destination element `at` of `rank` must be; false if the destination ends before it. */
 bool pattern_expectation(const struct pattern *pattern, int rank, size_t at,
                          struct expectation *expectation);
 
-/* Bits that a wrong element says about its cause, roughly and at least. */
-double pattern_bits(const struct pattern *pattern);
+/* Destination elements [first, first + count) of `rank`, as the contract has them. */
+void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
 
 /* What stands in destinations, scratch and canaries before a run: bytes that no input has often. */
 #define PATTERN_POISON 0xD5

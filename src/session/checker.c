@@ -71,7 +71,7 @@ struct check {
 
 static char *check_buffer(const struct check *check, enum buffer buffer)
 {
-    return buffers_place(check->set, check->schedule, check->pattern.datatype->size, buffer);
+    return buffers_place(check->set, check->schedule, check->pattern.inputs.datatype->size, buffer);
 }
 
 /* Fills the buffers with poison, then the source with its pattern. */
@@ -85,10 +85,11 @@ static void check_prepare(struct checker *checker, const struct test_case *test_
         .schedule = test_case->schedules[root],
         .set = &checker->sets[set],
         .pattern = {.problem = test_case->schedules[root]->problem,
-                    .datatype = job->datatype,
-                    .reduction = job->collective->reduces ? job->reduction : NULL,
-                    .seed = job->seed,
-                    .iteration = checker->checks++,
+                    .inputs = {.datatype = job->datatype,
+                               .reduction = job->collective->reduces ? job->reduction : NULL,
+                               .ranks = checker->runner->ranks,
+                               .seed = job->seed,
+                               .iteration = checker->checks++},
                     .tick = &checker->runner->tick},
     };
     schedule_bytes(check->schedule, job->datatype->size, check->used);
@@ -102,8 +103,8 @@ static void check_prepare(struct checker *checker, const struct test_case *test_
     size_t size = job->datatype->size, count = check->schedule->extent[BUFFER_SOURCE];
     for (size_t at = 0, step; at < count; at += step) {
         step = smaller(STEP_BYTES / size, count - at);
-        pattern_fill(&check->pattern, checker->runner->rank, at, step,
-                     check_buffer(check, BUFFER_SOURCE) + at * size);
+        inputs_make(&check->pattern.inputs, checker->runner->rank, at, step,
+                    check_buffer(check, BUFFER_SOURCE) + at * size);
         tick_on(check->pattern.tick);
     }
 }
@@ -126,7 +127,7 @@ static void check_buffers(const struct check *check, int rank, struct rank_resul
 {
     struct finding finding;
     struct overrun overrun;
-    uint64_t iteration = check->pattern.iteration;
+    uint64_t iteration = check->pattern.inputs.iteration;
     check_result(&check->pattern, rank, check_buffer(check, BUFFER_DESTINATION), &finding);
     rank_result_note_finding(rank_result, &finding, check->schedule);
     rank_result_note_source(rank_result, source_changes(check, rank), iteration);
@@ -151,7 +152,7 @@ static int injection_for(const struct checker *checker, uint64_t iteration)
 static enum status check_run(struct checker *checker, struct check *check, uint64_t *released)
 {
     const struct job *job = checker->runner->job;
-    int injection = injection_for(checker, check->pattern.iteration);
+    int injection = injection_for(checker, check->pattern.inputs.iteration);
     uint64_t late, duration;
     if (injection >= 0)
         executor_inject(check->executor,

@@ -349,19 +349,21 @@ static inline void world_close(struct world *world)
 
 static inline struct pattern world_pattern(const struct world *world, uint64_t iteration)
 {
-    return (struct pattern){.problem = world->problem,
-                            .datatype = datatype_find("int32"),
-                            .reduction = reduction_find(world_reduction(&world->problem)),
-                            .seed = 7,
-                            .iteration = iteration};
+    return (struct pattern){
+        .problem = world->problem,
+        .inputs = {.datatype = datatype_find("int32"),
+                   .reduction = reduction_find(world_reduction(&world->problem)),
+                   .ranks = world->problem.ranks,
+                   .seed = 7,
+                   .iteration = iteration}};
 }
 
 static inline void world_start(struct world *world, uint64_t iteration)
 {
     struct pattern pattern = world_pattern(world, iteration);
     for (int r = 0; r < world->ranks; r++) {
-        pattern_fill(&pattern, r, 0, world->schedule[r]->extent[BUFFER_SOURCE],
-                     world->config[r].buffer[BUFFER_SOURCE]);
+        inputs_make(&pattern.inputs, r, 0, world->schedule[r]->extent[BUFFER_SOURCE],
+                    world->config[r].buffer[BUFFER_SOURCE]);
         assert_int_equal(executor_start(world->executor[r]), STATUS_OK);
     }
 }
@@ -481,7 +483,7 @@ static inline void drop_run(struct world *world, uint64_t run, bool dropped)
     world_finish(world);
     assert_false(executor_inject_pending(world->executor[2]));
     pattern_expect(&pattern, 0, 0, 40, expected);
-    pattern_combine(&pattern, how, 0, 40, without);
+    inputs_combine(&pattern.inputs, how, 0, 40, without);
     if (dropped) /* rank 2 ignored rank 1's part of block 0 */
         memcpy(expected, without, 10 * sizeof *expected);
     for (int r = 0; r < 4; r++)

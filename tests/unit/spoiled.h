@@ -35,13 +35,14 @@ static inline void bench_open(struct bench *bench, const char *collective, const
         .pattern = {.problem = {.collective = collective_find(collective),
                                 .ranks = ranks,
                                 .count = count},
-                    .datatype = datatype_find(type),
-                    .reduction = operator? reduction_find(operator) : NULL,
-                    .seed = 42,
-                    .iteration = 7},
+                    .inputs = {.datatype = datatype_find(type),
+                               .reduction = operator? reduction_find(operator) : NULL,
+                               .ranks = ranks,
+                               .seed = 42,
+                               .iteration = 7}},
         .rank = rank,
     };
-    bench->size = bench->pattern.datatype->size;
+    bench->size = bench->pattern.inputs.datatype->size;
     bench->count = collective_extent(&bench->pattern.problem, rank, BUFFER_DESTINATION);
     bench->destination = malloc(bench->count * bench->size);
     bench->right = malloc(bench->count * bench->size);
@@ -60,8 +61,8 @@ static inline char *bench_at(struct bench *bench, size_t element)
 static inline void bench_say(struct bench *bench)
 {
     const struct diagnosis_context context = {.collective = bench->pattern.problem.collective,
-                                              .datatype = bench->pattern.datatype,
-                                              .reduction = bench->pattern.reduction,
+                                              .datatype = bench->pattern.inputs.datatype,
+                                              .reduction = bench->pattern.inputs.reduction,
                                               .ranks = bench->pattern.problem.ranks};
     struct text text = text_in(bench->sentence, sizeof bench->sentence);
     struct bytes bytes = {0};
@@ -108,16 +109,18 @@ static inline void spoil(struct bench *bench, size_t first, size_t count, uint64
         entries[rank] = (unsigned char)(set >> rank & 1 ? how : CONTRIBUTION_ONCE);
     struct expectation expectation;
     assert_true(pattern_expectation(&bench->pattern, bench->rank, first, &expectation));
-    assert_true(pattern_combine(&bench->pattern, entries, expectation.from + first - expectation.at,
-                                count, bench_at(bench, first)));
+    assert_true(inputs_combine(&bench->pattern.inputs, entries,
+                               expectation.from + first - expectation.at, count,
+                               bench_at(bench, first)));
 }
 
 static inline void expect_hypothesis(struct bench *bench, const char *part)
 {
     const char *hypothesis = bench_check(bench);
     if (!strstr(hypothesis, part) || strstr(hypothesis, "ambiguous: either "))
-        fail_msg("%s %s, %d ranks: expected \"%s\", got \"%s\"", bench->pattern.datatype->name,
-                 bench->pattern.reduction ? bench->pattern.reduction->name : "moved",
+        fail_msg("%s %s, %d ranks: expected \"%s\", got \"%s\"",
+                 bench->pattern.inputs.datatype->name,
+                 bench->pattern.inputs.reduction ? bench->pattern.inputs.reduction->name : "moved",
                  bench->pattern.problem.ranks, part, hypothesis);
 }
 

@@ -31,7 +31,7 @@ static void test_movement(void **state)
         struct pattern before;
         bench_open(&bench, "alltoall", (*type)->name, NULL, 5, 2, 400);
         before = bench.pattern;
-        before.iteration--;
+        before.inputs.iteration--;
 
         memset(bench_at(&bench, 1200), PATTERN_POISON, 400 * bench.size);
         expect_hypothesis(
@@ -43,19 +43,19 @@ static void test_movement(void **state)
         expect_hypothesis(&bench, "data from ranks 0, 3 is missing");
         memcpy(bench.destination, bench.right, bench.count * bench.size);
 
-        pattern_fill(&before, 4, 800, 400, bench_at(&bench, 1600));
+        inputs_make(&before.inputs, 4, 800, 400, bench_at(&bench, 1600));
         expect_hypothesis(&bench,
                           "data from rank 4 is of the iteration before (stale) in elements 1");
         /* Of another rank; of another block; not at a block's beginning; of the past. */
-        pattern_fill(&bench.pattern, 1, 800, 400, bench_at(&bench, 1600));
+        inputs_make(&bench.pattern.inputs, 1, 800, 400, bench_at(&bench, 1600));
         expect_hypothesis(
             &bench, "elements of rank 1 stand where those of rank 4 belong, +0 away in elements 1");
-        pattern_fill(&bench.pattern, 4, 1200, 400, bench_at(&bench, 1600));
+        inputs_make(&bench.pattern.inputs, 4, 1200, 400, bench_at(&bench, 1600));
         expect_hypothesis(&bench,
                           "elements of rank 4 stand where those of rank 4 belong, +400 away");
-        pattern_fill(&bench.pattern, 4, 793, 400, bench_at(&bench, 1600));
+        inputs_make(&bench.pattern.inputs, 4, 793, 400, bench_at(&bench, 1600));
         expect_hypothesis(&bench, "elements of rank 4 stand where those of rank 4 belong, -7 away");
-        pattern_fill(&before, 0, 800, 400, bench_at(&bench, 1600));
+        inputs_make(&before.inputs, 0, 800, 400, bench_at(&bench, 1600));
         expect_hypothesis(&bench, "elements of rank 0 (of the iteration before) stand where");
         bench_close(&bench);
     }
@@ -66,7 +66,7 @@ static void test_movement_of_much(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, "allgather", "int32", NULL, 64, 2, 300000);
-    pattern_fill(&bench.pattern, 17, 0, 300000, bench_at(&bench, 3 * 300000));
+    inputs_make(&bench.pattern.inputs, 17, 0, 300000, bench_at(&bench, 3 * 300000));
     expect_hypothesis(&bench, "elements of rank 17 stand where those of rank 3 belong, +0 away");
     bench_close(&bench);
 }
@@ -216,7 +216,7 @@ static void test_source(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, "alltoall", "int16", NULL, 3, 1, 10000);
-    pattern_fill(&bench.pattern, 1, 0, 30000, bench.destination);
+    inputs_make(&bench.pattern.inputs, 1, 0, 30000, bench.destination);
     assert_int_equal(check_source(&bench.pattern, 1, bench.destination, 0, 30000), 0);
     *bench_at(&bench, 5) ^= 1;
     *bench_at(&bench, 29999) ^= 1;

@@ -95,7 +95,7 @@ static void test_whole_results(void **state)
 
     /* Without an iteration before, nothing is called stale. */
     bench_open(&bench, "allreduce", "float", "sum", 4, 2, 1000);
-    bench.pattern.iteration = 0;
+    bench.pattern.inputs.iteration = 0;
     pattern_expect(&bench.pattern, 2, 0, 1000, bench.right);
     memcpy(bench.destination, bench.right, 4000);
     spoil(&bench, 0, 1000, 0x2, CONTRIBUTION_STALE);
@@ -112,8 +112,8 @@ static void test_unwritten_average(void **state)
     struct bench bench;
     bench_open(&bench, "allreduce", "int32", "avg", 4, 2, 1000);
     memset(bench.destination, PATTERN_POISON, 4000);
-    finish_kernel(bench.pattern.datatype, bench.pattern.reduction)(bench.destination,
-                                                                   bench.destination, 1000, 4);
+    finish_kernel(bench.pattern.inputs.datatype,
+                  bench.pattern.inputs.reduction)(bench.destination, bench.destination, 1000, 4);
     expect_hypothesis(&bench, "poison stands there: never written");
     bench_close(&bench);
 }
@@ -177,7 +177,7 @@ static void test_result_elsewhere(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, "reduce_scatter", "double", "prod", 4, 1, 100);
-    pattern_combine(&bench.pattern, NULL, 300, 100, bench.destination);
+    inputs_combine(&bench.pattern.inputs, NULL, 300, 100, bench.destination);
     expect_hypothesis(&bench, "a right result in a wrong place: that of source elements +200 away");
     bench_close(&bench);
 }

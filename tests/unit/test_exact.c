@@ -1,5 +1,5 @@
 /*
- * test_exact.c - the inputs keep what the table at the head of pattern.c promises, for each type
+ * test_exact.c - the inputs keep what the table at the head of inputs.c promises, for each type
  * and operator: every order and bracketing of a reduction gives the same bits, and a contribution
  * that is missing, doubled or stale shows, in the fraction of elements that the table gives.
  */
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "check/pattern.h"
+#include "memory/inputs.h"
 #include "memory/reduce.h"
 
 #define STRIP       128 /* elements at a time */
@@ -26,13 +26,12 @@ static const int rank_counts[] = {1, 2, 3, 5, 8, 16, 17, 64, 256, 257, RANKS_MOS
 
 static const char *const fault_names[] = {"", "missing", "doubled", "stale"};
 
-static struct pattern pattern_make(const struct datatype *type, const struct reduction *op,
-                                   int ranks)
+static struct inputs inputs_of(const struct datatype *type, const struct reduction *op, int ranks)
 {
-    return (struct pattern){
-        .problem = {.collective = collective_find("allreduce"), .ranks = ranks, .count = 1 << 24},
+    return (struct inputs){
         .datatype = type,
         .reduction = op,
+        .ranks = ranks,
         .seed = 1234,
         .iteration = 3,
     };
@@ -54,26 +53,26 @@ static void for_each(void (*test)(const struct datatype *, const struct reductio
                     test(*type, *op, rank_counts[i]);
 }
 
-static void finish(const struct pattern *pattern, char *result, size_t count)
+static void finish(const struct inputs *inputs, char *result, size_t count)
 {
-    finish_function *function = finish_kernel(pattern->datatype, pattern->reduction);
+    finish_function *function = finish_kernel(inputs->datatype, inputs->reduction);
     if (function)
-        function(result, result, count, pattern->problem.ranks);
+        function(result, result, count, inputs->ranks);
 }
 
 /* Combines two random partial results after another, until one is left: a random tree. */
 static void orders_agree(const struct datatype *type, const struct reduction *op, int ranks)
 {
     enum { COUNT = 40 };
-    struct pattern pattern = pattern_make(type, op, ranks);
+    struct inputs inputs = inputs_of(type, op, ranks);
     reduce_function *reduce = reduce_kernel(type, op);
     size_t first = 4090, bytes = COUNT * type->size; /* over the border of a page */
     char *values = malloc((size_t)ranks * bytes), *parts = malloc((size_t)ranks * bytes);
     char expected[COUNT * DATATYPE_SIZE_MOST];
     uint64_t random = 99;
-    assert_true(pattern_combine(&pattern, NULL, first, COUNT, expected));
+    assert_true(inputs_combine(&inputs, NULL, first, COUNT, expected));
     for (int rank = 0; rank < ranks; rank++)
-        pattern_fill(&pattern, rank, first, COUNT, values + (size_t)rank * bytes);
+        inputs_make(&inputs, rank, first, COUNT, values + (size_t)rank * bytes);
     for (int order = 0; order < 4; order++) {
         memcpy(parts, values, (size_t)ranks * bytes);
         for (int left = ranks; left > 1; left--) {
@@ -84,7 +83,7 @@ static void orders_agree(const struct datatype *type, const struct reduction *op
             reduce(parts + a * bytes, parts + b * bytes, parts + a * bytes, COUNT);
             memmove(parts + b * bytes, parts + ((size_t)left - 1) * bytes, bytes);
         }
-        finish(&pattern, parts, COUNT);
+        finish(&inputs, parts, COUNT);
         if (memcmp(parts, expected, bytes) != 0)
             fail_msg("%s %s, %d ranks: order %d gives other bits", type->name, op->name, ranks,
                      order);
@@ -136,7 +135,7 @@ static double fraction(const struct datatype *type, const struct reduction *op, 
 
 /* All ranks' values of a strip, and what a fault of one of them makes of the result. */
 struct strip {
-    struct pattern pattern;
+    struct inputs inputs;
     size_t first;
     char *values; /* a row of STRIP elements for each rank */
     char right[STRIP_BYTES];
@@ -144,30 +143,30 @@ struct strip {
 
 static void strip_fill(struct strip *strip, size_t first)
 {
-    const struct pattern *pattern = &strip->pattern;
-    size_t bytes = STRIP * pattern->datatype->size;
+    const struct inputs *inputs = &strip->inputs;
+    size_t bytes = STRIP * inputs->datatype->size;
     strip->first = first;
-    for (int rank = 0; rank < pattern->problem.ranks; rank++)
-        pattern_fill(pattern, rank, first, STRIP, strip->values + (size_t)rank * bytes);
-    assert_true(pattern_combine(pattern, NULL, first, STRIP, strip->right));
+    for (int rank = 0; rank < inputs->ranks; rank++)
+        inputs_make(inputs, rank, first, STRIP, strip->values + (size_t)rank * bytes);
+    assert_true(inputs_combine(inputs, NULL, first, STRIP, strip->right));
 }
 
 /* Elements of the strip that show the fault. */
 static int strip_shows(const struct strip *strip, int faulty, enum contribution how)
 {
-    const struct pattern *pattern = &strip->pattern;
-    struct pattern before = *pattern;
+    const struct inputs *inputs = &strip->inputs;
+    struct inputs before = *inputs;
     before.iteration--;
-    reduce_function *reduce = reduce_kernel(pattern->datatype, pattern->reduction);
-    size_t size = pattern->datatype->size, bytes = STRIP * size;
+    reduce_function *reduce = reduce_kernel(inputs->datatype, inputs->reduction);
+    size_t size = inputs->datatype->size, bytes = STRIP * size;
     char wrong[STRIP_BYTES], old[STRIP_BYTES];
     int shown = 0;
-    if (how == CONTRIBUTION_MISSING && pattern->problem.ranks == 1)
+    if (how == CONTRIBUTION_MISSING && inputs->ranks == 1)
         return STRIP;
-    pattern_fill(&before, faulty, strip->first, STRIP, old);
+    inputs_make(&before, faulty, strip->first, STRIP, old);
     /* Begins behind the faulty rank, and ends with it. */
-    for (int i = 1; i <= pattern->problem.ranks; i++) {
-        int rank = (faulty + i) % pattern->problem.ranks;
+    for (int i = 1; i <= inputs->ranks; i++) {
+        int rank = (faulty + i) % inputs->ranks;
         const char *value = strip->values + (size_t)rank * bytes;
         if (rank == faulty && how == CONTRIBUTION_MISSING)
             continue;
@@ -180,7 +179,7 @@ static int strip_shows(const struct strip *strip, int faulty, enum contribution 
         if (rank == faulty && how == CONTRIBUTION_DOUBLED)
             reduce(wrong, wrong, value, STRIP);
     }
-    finish(pattern, wrong, STRIP);
+    finish(inputs, wrong, STRIP);
     for (size_t i = 0; i < STRIP; i++)
         shown += memcmp(wrong + i * size, strip->right + i * size, size) != 0;
     return shown;
@@ -190,7 +189,7 @@ static int strip_shows(const struct strip *strip, int faulty, enum contribution 
  * absence of a rank that decides within two passes. */
 static void no_fault_hides(const struct datatype *type, const struct reduction *op, int ranks)
 {
-    struct strip strip = {.pattern = pattern_make(type, op, ranks)};
+    struct strip strip = {.inputs = inputs_of(type, op, ranks)};
     const int sample[] = {0, ranks / 3, ranks - 1};
     size_t shown[3][4] = {{0}}, limit[4], left = 9;
     bool logical = op->id == REDUCTION_LAND || op->id == REDUCTION_LOR;
@@ -236,7 +235,7 @@ static void test_no_fault_hides(void **state)
 static void fractions_hold(const struct datatype *type, const struct reduction *op, int ranks)
 {
     enum { ELEMENTS = 8192 };
-    struct strip strip = {.pattern = pattern_make(type, op, ranks)};
+    struct strip strip = {.inputs = inputs_of(type, op, ranks)};
     size_t shown[4] = {0};
     if (ranks == 1 || ranks > 64)
         return;
@@ -266,7 +265,7 @@ static void test_fractions(void **state)
 static size_t count_shown(const char *type, const char *op, int ranks, int faulty,
                           enum contribution how, size_t elements)
 {
-    struct strip strip = {.pattern = pattern_make(datatype_find(type), reduction_find(op), ranks)};
+    struct strip strip = {.inputs = inputs_of(datatype_find(type), reduction_find(op), ranks)};
     size_t shown = 0;
     strip.values = malloc((size_t)ranks * STRIP_BYTES);
     for (size_t at = 0; at < elements; at += STRIP) {
@@ -301,29 +300,29 @@ static void test_averages_lose_little(void **state)
     }
 }
 
-/* Contributions as pattern_combine() lets them enter are those that were tried above, and all of
+/* Contributions as inputs_combine() lets them enter are those that were tried above, and all of
  * them doubled are still exact: hypotheses predict such results, in any order. */
 static void doubling_all_is_exact(const struct datatype *type, const struct reduction *op,
                                   int ranks)
 {
     enum { COUNT = 64 };
     static unsigned char twice[RANKS_MOST];
-    struct pattern pattern = pattern_make(type, op, ranks);
+    struct inputs inputs = inputs_of(type, op, ranks);
     reduce_function *reduce = reduce_kernel(type, op);
     size_t bytes = COUNT * type->size;
     char want[COUNT * DATATYPE_SIZE_MOST], value[COUNT * DATATYPE_SIZE_MOST],
         other[COUNT * DATATYPE_SIZE_MOST];
     memset(twice, CONTRIBUTION_DOUBLED, sizeof twice);
-    assert_true(pattern_combine(&pattern, twice, 100, COUNT, want));
+    assert_true(inputs_combine(&inputs, twice, 100, COUNT, want));
     /* All once, and then all again. */
     for (int i = 0; i < 2 * ranks; i++) {
-        pattern_fill(&pattern, i % ranks, 100, COUNT, value);
+        inputs_make(&inputs, i % ranks, 100, COUNT, value);
         if (i == 0)
             memcpy(other, value, bytes);
         else
             reduce(other, other, value, COUNT);
     }
-    finish(&pattern, other, COUNT);
+    finish(&inputs, other, COUNT);
     if (memcmp(want, other, bytes) != 0)
         fail_msg("%s %s, %d ranks: all doubled depends on the order", type->name, op->name, ranks);
 }

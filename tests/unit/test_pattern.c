@@ -1,5 +1,5 @@
 /*
- * test_pattern.c - the inputs are what pattern.h says, however they are cut into pieces, and so are
+ * test_pattern.c - the inputs are what inputs.h says, however they are cut into pieces, and so are
  * the expectations. test_exact.c: what is promised of reductions.
  */
 #include <math.h>
@@ -21,10 +21,11 @@ static struct pattern pattern_make(const char *collective, const struct datatype
 {
     return (struct pattern){
         .problem = {.collective = collective_find(collective), .ranks = ranks, .count = count},
-        .datatype = type,
-        .reduction = reduction,
-        .seed = 1234,
-        .iteration = 3,
+        .inputs = {.datatype = type,
+                   .reduction = reduction,
+                   .ranks = ranks,
+                   .seed = 1234,
+                   .iteration = 3},
     };
 }
 
@@ -43,16 +44,16 @@ static void test_moved_values_differ(void **state)
         struct pattern pattern = pattern_make("alltoall", *type, NULL, 8, 100000),
                        changed = pattern;
         size_t size = (*type)->size;
-        pattern_fill(&pattern, 3, 5000, 1024, one);
+        inputs_make(&pattern.inputs, 3, 5000, 1024, one);
         for (int what = 0; what < 5; what++) {
             changed = pattern;
-            changed.iteration += what == 0;
-            changed.seed += what == 1;
-            pattern_fill(&changed, what == 2 ? 4 : 3,
-                         what == 3   ? 5001
-                         : what == 4 ? 105000
-                                     : 5000,
-                         1024, other);
+            changed.inputs.iteration += what == 0;
+            changed.inputs.seed += what == 1;
+            inputs_make(&changed.inputs, what == 2 ? 4 : 3,
+                        what == 3   ? 5001
+                        : what == 4 ? 105000
+                                    : 5000,
+                        1024, other);
             size_t same = 0;
             for (size_t i = 0; i < 1024; i++)
                 same += memcmp(one + i * size, other + i * size, size) == 0;
@@ -73,7 +74,7 @@ static void test_floats_are_ordinary(void **state)
         int negative = 0;
         if ((*type)->kind != DATATYPE_FLOAT)
             continue;
-        pattern_fill(&pattern, 0, 0, 4096, values);
+        inputs_make(&pattern.inputs, 0, 0, 4096, values);
         for (size_t i = 0; i < 4096; i++) {
             datatype_print(*type, values + i * (*type)->size, text, sizeof text);
             assert_true(isfinite(strtod(text, NULL)));
@@ -94,14 +95,14 @@ static void test_pieces(void **state)
         struct pattern pattern =
             pattern_make("allreduce", datatype_find("uint16"), *op, 7, 1 << 20);
         uint64_t random = 5;
-        pattern_fill(&pattern, 2, 4000, 9000, whole);
+        inputs_make(&pattern.inputs, 2, 4000, 9000, whole);
         for (size_t at = 0, count; at < 9000; at += count) {
             count = 1 + random_below(&random, 700);
             count = count < 9000 - at ? count : 9000 - at;
-            pattern_fill(&pattern, 2, 4000 + at, count, pieces + at);
+            inputs_make(&pattern.inputs, 2, 4000 + at, count, pieces + at);
         }
         assert_memory_equal(whole, pieces, sizeof whole);
-        pattern_combine(&pattern, NULL, 4000, 9000, whole);
+        inputs_combine(&pattern.inputs, NULL, 4000, 9000, whole);
         for (size_t at = 0, count; at < 9000; at += count) {
             count = 1 + random_below(&random, 700);
             count = count < 9000 - at ? count : 9000 - at;
@@ -118,14 +119,14 @@ static void test_entries(void **state)
     struct pattern pattern =
         pattern_make("allreduce", datatype_find("int32"), reduction_find("sum"), 3, 5000);
     struct pattern before = pattern;
-    before.iteration--;
+    before.inputs.iteration--;
     static int32_t got[5000], want[5000];
     unsigned char how[3] = {CONTRIBUTION_MISSING, CONTRIBUTION_STALE, CONTRIBUTION_MISSING};
-    assert_true(pattern_combine(&pattern, how, 0, 5000, got));
-    pattern_fill(&before, 1, 0, 5000, want);
+    assert_true(inputs_combine(&pattern.inputs, how, 0, 5000, got));
+    inputs_make(&before.inputs, 1, 0, 5000, want);
     assert_memory_equal(got, want, sizeof got);
     how[1] = CONTRIBUTION_MISSING;
-    assert_false(pattern_combine(&pattern, how, 0, 5000, got));
+    assert_false(inputs_combine(&pattern.inputs, how, 0, 5000, got));
 }
 
 static void test_expectations(void **state)

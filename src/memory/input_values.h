@@ -1,9 +1,9 @@
 /*
- * pattern_values.h - from hashed words to the values of one rank, for each type. What the values
- * are for, and what they must be like, is said in pattern.c.
+ * input_values.h - from hashed words to the values of one rank, for each type. What the values
+ * are for, and what they must be like, is said in inputs.c.
  */
-#ifndef CCTEST_CHECK_PATTERN_VALUES_H
-#define CCTEST_CHECK_PATTERN_VALUES_H
+#ifndef CCTEST_MEMORY_INPUT_VALUES_H
+#define CCTEST_MEMORY_INPUT_VALUES_H
 
 #include <stdint.h>
 

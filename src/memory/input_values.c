@@ -1,7 +1,7 @@
 /*
- * pattern_values.c - from hashed words to the values of one rank, for each type.
+ * input_values.c - from hashed words to the values of one rank, for each type.
  */
-#include "check/pattern_values.h"
+#include "memory/input_values.h"
 
 #include "memory/small_float.h"
 #include "memory/vectorize.h"
