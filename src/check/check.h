@@ -12,14 +12,15 @@
 
 #include "check/finding.h"
 #include "check/pattern.h"
+#include "memory/memory.h"
 
-/* Compares `rank`'s destination. finding->kind is FINDING_NONE when all is right. Works in bounded
- * memory. The hop of the finding is the caller's to add. */
-void check_result(const struct pattern *pattern, int rank, const void *destination,
-                  struct finding *finding);
+/* Compares `rank`'s destination, which lies in this memory. finding->kind is FINDING_NONE when all is
+ * right, or when the job has ended meanwhile. The hop of the finding is the caller's to add. */
+enum status check_result(const struct memory *memory, const struct pattern *pattern, int rank,
+                         const void *destination, struct finding *finding);
 
-/* Source elements [first, first + count) must still be the input. Returns how many changed. */
-size_t check_source(const struct pattern *pattern, int rank, const void *source, size_t first,
-                    size_t count);
+/* Source elements [first, first + count) must still be the input. *changed: how many are not. */
+enum status check_source(const struct memory *memory, const struct pattern *pattern, int rank,
+                         const void *source, size_t first, size_t count, size_t *changed);
 
 #endif

@@ -310,7 +310,10 @@ static void add_result(const struct wording *wording)
     text_add(text, "at %llu: expected %s, got %s; ", (unsigned long long)finding->first.at,
              expected, got);
     if (finding->undiagnosed)
-        text_add(text, "not explained: no memory for it");
+        text_add(text, "not explained: %s",
+                 memcmp(finding->first.expected, finding->first.got, type->size) == 0
+                     ? "it changed while it was checked"
+                     : "no memory for it");
     for (int i = 0; i < finding_explanations(finding); i++) {
         text_add(text, i ? "; " : "");
         add_explanation(wording, &finding->explanations[i]);

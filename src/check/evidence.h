@@ -7,6 +7,7 @@
 #define CCTEST_CHECK_EVIDENCE_H
 
 #include "check/pattern.h"
+#include "memory/memory.h"
 
 #define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
 #define SAMPLES       512 /* of them and of elements between them */
@@ -23,6 +24,7 @@ struct evidence {
     int rank;
     size_t size; /* bytes of an element */
     bool reduces;
+    bool is_complete; /* false: there was not enough memory for it */
     size_t count;
     struct sample samples[SAMPLES]; /* ascending */
     _Alignas(16) unsigned char expected[SAMPLES * DATATYPE_SIZE_MOST];
@@ -32,9 +34,11 @@ struct evidence {
     char *now, *before;
 };
 
-/* Takes the samples: `wrong[0 .. count)` are wrong elements, ascending. False: out of memory. */
-bool evidence_take(struct evidence *evidence, const struct pattern *pattern, int rank,
-                   const char *destination, const size_t *wrong, size_t count);
+/* Takes the samples of a destination in this memory: `wrong[0 .. count)` are wrong elements,
+ * ascending. */
+enum status evidence_take(struct evidence *evidence, const struct memory *memory,
+                          const struct pattern *pattern, int rank, const char *destination,
+                          const size_t *wrong, size_t count);
 void evidence_free(struct evidence *evidence);
 
 #endif

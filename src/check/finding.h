@@ -55,7 +55,8 @@ struct finding {
     int hop_peer,
         hop_step; /* where the first wrong element came from; -1: not known, or from here */
     struct wrong_element first;
-    bool undiagnosed; /* for want of memory: there are no explanations */
+    bool undiagnosed; /* there are no explanations: for want of memory, or because the destination
+                         changed while it was checked */
     int explanation_count;
     struct explanation explanations[FINDING_EXPLANATIONS];
     /* Wrong samples that no hypothesis fits: how many, in how many of them one bit is flipped, the

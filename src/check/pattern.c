@@ -38,10 +38,7 @@ void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_
         size_t inside = first - expectation.at;
         size_t length = expectation.length - inside;
         length = length < count ? length : count;
-        if (expectation.rank == EVERY_RANK)
-            inputs_combine(&pattern->inputs, NULL, expectation.from + inside, length, at);
-        else
-            inputs_make(&pattern->inputs, expectation.rank, expectation.from + inside, length, at);
+        inputs_expect(&pattern->inputs, expectation.rank, expectation.from + inside, length, at);
         first += length;
         count -= length;
         at += length * pattern->inputs.datatype->size;

@@ -4,15 +4,12 @@
 #ifndef CCTEST_CHECK_PATTERN_H
 #define CCTEST_CHECK_PATTERN_H
 
-#include "base/tick.h"
 #include "collective/collective.h"
 #include "memory/inputs.h"
 
 struct pattern {
     struct problem problem;
-    struct inputs inputs; /* of as many ranks as the problem; reduction: NULL unless the collective
-                                reduces */
-    const struct tick *tick; /* called while a result is compared; NULL is allowed */
+    struct inputs inputs; /* of as many ranks; reduction: NULL unless the collective reduces */
 };
 
 /* What destination element `at` of `rank` must be; false if the destination ends before it. */

@@ -99,7 +99,7 @@ struct expectation {
     int rank;          /* the source's rank; EVERY_RANK: all ranks' elements, combined */
     size_t from;       /* element of the source(s) that belongs to `at` */
 };
-#define EVERY_RANK (-1)
+#define EVERY_RANK (-1) /* negative, as inputs_expect() takes it */
 
 /* The `index`th expectation for `rank`'s destination, in ascending order, without gaps. Returns
  * false when there are no more. */

@@ -131,11 +131,13 @@ static enum status task_make(struct executor *executor, struct task *task,
 /* A task for which another one waits reports each grain, so that the other can follow. */
 static void executor_set_grains(struct executor *executor)
 {
+    const struct memory_kind *kind = executor->config.memory.kind;
     for (size_t i = 0; i < executor->count; i++) {
         const struct operation *operation = executor->tasks[i].operation;
         for (size_t w = 0; w < operation->wait_count; w++) {
             struct transfer *awaited = &executor->tasks[operation->waits[w].operation].transfer;
-            awaited->grain = grain_of(executor->config.chunk, awaited->length);
+            awaited->grain = grain_of(executor->config.chunk, awaited->length, kind->grain_least,
+                                      kind->grain_most);
         }
     }
 }
@@ -156,8 +158,8 @@ static enum status executor_make_eager(struct executor *executor)
         serves &= task->transfer.length <= task->transfer.grain;
     }
     const struct executor_config *config = &executor->config;
-    if (serves && eager_serves(config->schedule, steps, config->memory))
-        return eager_create(config->schedule, steps, config->memory, &executor->eager);
+    if (serves && eager_serves(config->schedule, steps, config->memory.kind))
+        return eager_create(config->schedule, steps, config->memory.kind, &executor->eager);
     free(steps);
     return STATUS_OK;
 }
@@ -231,7 +233,8 @@ static void task_post(struct executor *executor, struct task *task)
     if (task->channel) {
         channel_post(task->channel, &task->transfer);
     } else {
-        executor->config.memory->engine_post(executor->config.engine, &task->transfer);
+        const struct memory *memory = &executor->config.memory;
+        memory->kind->engine_post(memory->engine, &task->transfer);
         executor->local_left++;
     }
 }
@@ -291,12 +294,13 @@ static void task_complete(struct executor *executor, struct task *task)
 }
 
 /* A task has advanced: its watchers may follow. */
-static void task_moved(struct executor *executor, struct task *task)
+static enum status task_moved(struct executor *executor, struct task *task)
 {
     size_t index = (size_t)(task - executor->tasks), done = task->transfer.done;
     bool complete = done == task->transfer.length;
+    enum status status = STATUS_OK;
     if (complete && task->fault) {
-        fault_finish(task->fault, &task->transfer);
+        status = fault_finish(task->fault, &task->transfer, &executor->config.memory);
         task->fault = NULL;
     }
     size_t now = complete ? done : task->fault ? 0 : done - done % task->transfer.grain;
@@ -312,18 +316,20 @@ static void task_moved(struct executor *executor, struct task *task)
     }
     if (complete)
         task_complete(executor, task);
+    return status;
 }
 
 static enum status executor_progress_streaming(struct executor *executor, bool *moved,
                                                bool *complete)
 {
+    const struct memory *memory = &executor->config.memory;
     enum status status = links_progress(executor->config.links);
     if (status == STATUS_OK && executor->local_left)
-        status = executor->config.memory->engine_progress(executor->config.engine);
+        status = memory->kind->engine_progress(memory->engine);
     *moved = executor->moved.first != NULL;
     struct transfer *transfer;
-    while ((transfer = moved_take(&executor->moved)))
-        task_moved(executor, (struct task *)transfer);
+    while (status == STATUS_OK && (transfer = moved_take(&executor->moved)))
+        status = task_moved(executor, (struct task *)transfer);
     *complete = executor->completed == executor->count;
     return status;
 }

@@ -25,8 +25,7 @@ struct executor_config {
     finish_function *finish;         /* NULL if it finishes no result */
     size_t chunk;             /* grain in bytes; 0: whole messages; GRAIN_AUTO: by their length */
     size_t nontemporal_least; /* buffers of so many bytes together fit into no cache */
-    const struct memory_kind *memory;
-    struct engine *engine; /* for local operations; of that kind */
+    struct memory memory;     /* where the buffers lie */
     struct links *links;
     struct profile *profile; /* NULL: no profile */
 };

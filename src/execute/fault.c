@@ -20,34 +20,50 @@ void fault_begin(struct fault *fault, struct transfer *transfer, char *spare)
     transfer->to = (struct layout){.pieces = &fault->landing, .count = 1};
 }
 
-/* Ends a dropped contribution: to = with, as if no message had arrived. */
-static void drop_finish(const struct transfer *original)
+/* A high bit of the first element flips: a low bit of a float could be rounded away later. */
+static enum status corrupt_finish(const struct transfer *transfer, const struct memory *memory)
 {
-    struct cursor to, with;
-    cursor_start(&to, original->to);
-    cursor_start(&with, original->with);
-    for (size_t left = original->length; left;) {
-        size_t run;
-        const char *from = cursor_peek(&with, left, &run);
-        cursor_scatter(&to, from, run);
-        cursor_advance(&with, run);
-        left -= run;
-    }
+    size_t run, high = transfer->element > 1 ? transfer->element - 2 : 0;
+    unsigned char byte;
+    struct cursor to;
+    cursor_start(&to, transfer->to);
+    char *at = cursor_peek(&to, transfer->element, &run) + high;
+    enum status status = memory->kind->read(memory, at, 1, &byte);
+    byte ^= 4;
+    return status == STATUS_OK ? memory->kind->write(memory, &byte, 1, at) : status;
 }
 
-void fault_finish(struct fault *fault, struct transfer *transfer)
+/* Ends a dropped contribution: to = with, as if no message had arrived. */
+static enum status drop_finish(const struct transfer *original, const struct memory *memory)
 {
+    struct moved_list moved = {.first = NULL};
+    struct transfer copy = {.kind = TRANSFER_COPY,
+                            .to = original->to,
+                            .from = original->with,
+                            .element = original->element,
+                            .length = original->length,
+                            .grain = original->length,
+                            .limit = original->length,
+                            .moved = &moved};
+    enum status status = STATUS_OK;
+    memory->kind->engine_post(memory->engine, &copy);
+    while (status == STATUS_OK && copy.done < copy.length && tick_on(memory->tick))
+        status = memory->kind->engine_progress(memory->engine);
+    return status;
+}
+
+enum status fault_finish(struct fault *fault, struct transfer *transfer,
+                         const struct memory *memory)
+{
+    enum status status = STATUS_OK;
     if (fault->kind == FAULT_CORRUPT) {
-        /* A high bit of the first element: a low bit of a float could be rounded away later. */
-        size_t run, high = transfer->element > 1 ? transfer->element - 2 : 0;
-        struct cursor to;
-        cursor_start(&to, transfer->to);
-        cursor_peek(&to, transfer->element, &run)[high] ^= 4;
+        status = corrupt_finish(transfer, memory);
     } else {
         transfer->kind = fault->original.kind;
         transfer->to = fault->original.to;
         if (fault->original.kind == TRANSFER_RECV_REDUCE)
-            drop_finish(&fault->original);
+            status = drop_finish(&fault->original, memory);
     }
     *fault = (struct fault){.kind = FAULT_NONE};
+    return status;
 }

@@ -8,7 +8,7 @@
 #ifndef CCTEST_EXECUTE_FAULT_H
 #define CCTEST_EXECUTE_FAULT_H
 
-#include "memory/transfer.h"
+#include "memory/memory.h"
 #include "schedule/schedule.h"
 
 enum fault_kind {
@@ -30,7 +30,8 @@ bool fault_strikes(struct fault *fault, enum operation_kind kind);
 /* Before the chosen transfer is posted. A dropped message lands at `spare`. */
 void fault_begin(struct fault *fault, struct transfer *transfer, char *spare);
 
-/* When it is complete: does the damage, restores the transfer, ends the fault. */
-void fault_finish(struct fault *fault, struct transfer *transfer);
+/* When it is complete: does the damage in this memory, restores the transfer, ends the fault. */
+enum status fault_finish(struct fault *fault, struct transfer *transfer,
+                         const struct memory *memory);
 
 #endif

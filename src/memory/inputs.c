@@ -257,6 +257,14 @@ bool inputs_combine(const struct inputs *inputs, const unsigned char *how, size_
     return any;
 }
 
+void inputs_expect(const struct inputs *inputs, int rank, size_t first, size_t count, void *to)
+{
+    if (rank < 0)
+        inputs_combine(inputs, NULL, first, count, to);
+    else
+        inputs_make(inputs, rank, first, count, to);
+}
+
 double inputs_bits(const struct inputs *inputs)
 {
     const struct datatype *type = inputs->datatype;

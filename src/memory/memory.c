@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "memory/cpu_contents.h"
 #include "memory/cpu_engine.h"
 #include "memory/memory_limits.h"
 
@@ -36,6 +37,8 @@
 #define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
 #define HUGE_LEAST    ((size_t)128 << 10) /* shorter regions lie in small pages */
 #define POPULATE_STEP ((size_t)16 << 20)  /* whole huge pages */
+#define GRAIN_LEAST   ((size_t)128 << 10) /* tests/bench/README.md, Grain */
+#define GRAIN_MOST    ((size_t)1 << 20)
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -183,33 +186,46 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
     return memory_map(&memory_shared, bytes, fd, tick, region);
 }
 
+/* What both kinds have. */
+#define CPU_HOOKS                                                                                  \
+    .host_reads = true, .grain_least = GRAIN_LEAST, .grain_most = GRAIN_MOST, .look = memory_look, \
+    .release = memory_release, .engine_open = cpu_engine_open, .engine_post = cpu_engine_post,     \
+    .engine_progress = cpu_engine_progress, .engine_close = cpu_engine_close,                      \
+    .engine_now = cpu_engine_now, .fill = cpu_fill, .make = cpu_make, .compare = cpu_compare,      \
+    .select = cpu_select, .scan = cpu_scan, .read = cpu_read, .write = cpu_write
+
 static const struct memory_kind memory_host = {
     .name = "host",
     .summary = "private memory of each rank",
-    .host_reads = true,
     .allocate = host_allocate,
-    .release = memory_release,
-    .engine_open = cpu_engine_open,
-    .engine_post = cpu_engine_post,
-    .engine_progress = cpu_engine_progress,
-    .engine_close = cpu_engine_close,
-    .engine_now = cpu_engine_now,
+    CPU_HOOKS,
 };
 
 static const struct memory_kind memory_shared = {
     .name = "shared",
     .summary = "memory that the other ranks of the node can map and read in place",
-    .host_reads = true,
     .allocate = shared_allocate,
-    .release = memory_release,
-    .engine_open = cpu_engine_open,
-    .engine_post = cpu_engine_post,
-    .engine_progress = cpu_engine_progress,
-    .engine_close = cpu_engine_close,
-    .engine_now = cpu_engine_now,
+    CPU_HOOKS,
 };
 
 const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, NULL};
+
+enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
+                        struct memory *memory)
+{
+    *memory = (struct memory){.kind = kind, .tick = tick};
+    enum status status = kind->engine_open(&memory->engine);
+    if (status != STATUS_OK)
+        memory->kind = NULL;
+    return status;
+}
+
+void memory_close(struct memory *memory)
+{
+    if (memory->kind)
+        memory->kind->engine_close(memory->engine);
+    *memory = (struct memory){.kind = NULL};
+}
 
 const struct memory_kind *memory_find(const char *name)
 {

@@ -13,9 +13,9 @@
 
 #include "base/status.h"
 #include "base/tick.h"
+#include "memory/contents.h"
+#include "memory/memory_limits.h"
 #include "memory/transfer.h"
-
-struct engine; /* does local operations; each kind of memory has its own */
 
 /* A piece of memory that one rank owns. */
 struct region {
@@ -42,6 +42,14 @@ struct memory_kind {
     const char *summary; /* one line for `cctest info` */
     bool host_reads;     /* a CPU may read and write its regions; else only engines and NICs do */
 
+    /* The grain of a message (--chunk auto) is at least and at most so many bytes: within these
+     * bounds a step of the engine costs little beside the bytes that it moves. */
+    size_t grain_least, grain_most;
+
+    /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
+     * MEMORY_POOLS. */
+    void (*look)(struct memory_pool *pools);
+
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
      * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
      * may be NULL. */
@@ -61,6 +69,25 @@ struct memory_kind {
      * asynchronously. */
     void (*engine_now)(const struct transfer *transfer);
 
+    /* Contents: a hook is done when it returns, and nothing else in this process touches those bytes
+     * meanwhile. Addresses lie in one region of the kind, those of elements aligned to the element;
+     * `to` of read() and `from` of write() lie in memory that a CPU reads. Calls tick_on(), and may
+     * end early, with any result, when that says that the job has ended. */
+    enum status (*fill)(const struct memory *memory, void *to, unsigned char byte, size_t bytes);
+    /* Source elements [first, first + count) of `rank`. */
+    enum status (*make)(const struct memory *memory, const struct inputs *inputs, int rank,
+                        size_t first, size_t count, void *to);
+    /* How many elements are wrong? And which? */
+    enum status (*compare)(const struct memory *memory, const struct comparison *comparison,
+                           size_t *wrong);
+    enum status (*select)(const struct memory *memory, const struct comparison *comparison,
+                          struct selection *selection);
+    enum status (*scan)(const struct memory *memory, const void *at, unsigned char byte,
+                        size_t bytes, struct damage *damage);
+    /* A few bytes: each call may take some 10 us. */
+    enum status (*read)(const struct memory *memory, const void *at, size_t bytes, void *to);
+    enum status (*write)(const struct memory *memory, const void *from, size_t bytes, void *at);
+
     /* A handle of a whole region. STATUS_UNAVAILABLE: there is none in this way here: writes why into
      * `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure. NULL: the kind has
      * none in any way. */
@@ -71,6 +98,12 @@ struct memory_kind {
      * whatever the engine starts from now on. Blocks, for microseconds. NULL: that is so anyway. */
     enum status (*flush)(const struct region *region);
 };
+
+/* Opens the engine of a kind for this thread; `tick` may be NULL. On success the caller calls
+ * memory_close(), which allows all zero. */
+enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
+                        struct memory *memory);
+void memory_close(struct memory *memory);
 
 /* Maps a region of a file, or private memory if fd is -1: whole pages, from 128 KiB on whole huge
  * pages. `protection`: as of mmap(). NULL: it failed, errno says why. */

@@ -12,6 +12,8 @@
 
 #define MEMORY_RESERVE ((size_t)128 << 20) /* left for other processes of the machine */
 
+#define MACHINE 1 /* memory_pool.which; no file of a control group has this identity */
+
 /* What the machine can still give. */
 static size_t memory_free_on_machine(void)
 {
@@ -119,17 +121,17 @@ static size_t memory_reserved(size_t bytes)
     return bytes == SIZE_MAX ? bytes : bytes > MEMORY_RESERVE ? bytes - MEMORY_RESERVE : 0;
 }
 
-void memory_look(struct memory_left *left)
+void memory_look(struct memory_pool pools[MEMORY_POOLS])
 {
     struct memory_group limits = memory_group_read();
-    *left = (struct memory_left){.machine = memory_reserved(memory_free_on_machine()),
-                                 .group = memory_reserved(limits.left),
-                                 .which = limits.which};
+    pools[0] =
+        (struct memory_pool){.which = MACHINE, .left = memory_reserved(memory_free_on_machine())};
+    pools[1] = (struct memory_pool){.which = limits.which, .left = memory_reserved(limits.left)};
 }
 
 size_t memory_available(void)
 {
-    struct memory_left left;
-    memory_look(&left);
-    return left.machine < left.group ? left.machine : left.group;
+    struct memory_pool pools[MEMORY_POOLS];
+    memory_look(pools);
+    return pools[0].left < pools[1].left ? pools[0].left : pools[1].left;
 }

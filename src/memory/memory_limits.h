@@ -8,14 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are left, less a reserve for other processes. */
-struct memory_left {
-    size_t machine; /* on the machine */
-    size_t group;   /* in the control group of this process, or in the one above it that has the
-                       least left; SIZE_MAX: no limit */
-    uint64_t which; /* identifies that group on the machine; 0: none */
+/* Something that memory is taken from: a machine, a control group, a device. */
+struct memory_pool {
+    uint64_t which; /* identifies it among the pools of all ranks of a host; 0: there is none */
+    size_t left;    /* bytes; SIZE_MAX: no limit */
 };
-void memory_look(struct memory_left *left);
+#define MEMORY_POOLS 2 /* that a rank takes from, at most */
+
+/* The machine, and the control group of this process, or the one above it that has the least left.
+ * Both are given with a reserve for other processes taken off. */
+void memory_look(struct memory_pool pools[MEMORY_POOLS]);
 
 /* Bytes that this process can still get: the lesser of both. */
 size_t memory_available(void);

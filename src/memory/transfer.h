@@ -60,11 +60,10 @@ struct moved_list {
 #define GRAIN_AUTO SIZE_MAX
 
 /* The grain of a message of `length` bytes. `chunk`: bytes; 0: the whole message; GRAIN_AUTO: a
- * quarter of it, so that waiting operations begin early, within bounds in which a step costs little
- * (tests/bench/README.md, Grain). */
-static inline size_t grain_of(size_t chunk, size_t length)
+ * quarter of it, so that waiting operations begin early, but at least `least` and at most `most`. */
+static inline size_t grain_of(size_t chunk, size_t length, size_t least, size_t most)
 {
-    const size_t least = (size_t)128 << 10, most = (size_t)1 << 20, part = length / 4;
+    const size_t part = length / 4;
     if (chunk != GRAIN_AUTO)
         return chunk > 0 && chunk < length ? chunk : length;
     return part < least ? least : part > most ? most : part;

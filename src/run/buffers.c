@@ -59,40 +59,37 @@ char *buffers_place(const struct buffers *buffers, const struct schedule *schedu
     return buffers->base[schedule->storage[buffer]] + schedule->base[buffer] * element;
 }
 
-void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS])
+enum status buffers_guard(const struct memory *memory, struct buffers *buffers,
+                          const size_t used[BUFFERS])
 {
-    for (int b = 0; b < BUFFERS; b++) {
-        memset(buffers->base[b] - CANARY, PATTERN_POISON, CANARY);
-        memset(buffers->base[b] + used[b], PATTERN_POISON, CANARY);
+    enum status status = STATUS_OK;
+    for (int b = 0; b < BUFFERS && status == STATUS_OK; b++) {
+        status = memory->kind->fill(memory, buffers->base[b] - CANARY, PATTERN_POISON, CANARY);
+        if (status == STATUS_OK)
+            status = memory->kind->fill(memory, buffers->base[b] + used[b], PATTERN_POISON, CANARY);
     }
+    return status;
 }
 
-/* How many bytes of a canary have changed; *first: the index of the first. */
-static size_t canary_damage(const char *canary, size_t *first)
+enum status buffers_overrun(const struct memory *memory, const struct buffers *buffers,
+                            const size_t used[BUFFERS], struct overrun *overrun)
 {
-    size_t damage = 0;
-    for (size_t i = CANARY; i-- > 0;) {
-        if ((unsigned char)canary[i] != PATTERN_POISON) {
-            damage++;
-            *first = i;
-        }
-    }
-    return damage;
-}
-
-bool buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS],
-                     struct overrun *overrun)
-{
+    overrun->bytes = 0;
     for (int b = 0; b < BUFFERS; b++) {
         for (int behind = 0; behind < 2; behind++) {
             ptrdiff_t canary = behind ? (ptrdiff_t)used[b] : -(ptrdiff_t)CANARY;
-            size_t first = 0, damage = canary_damage(buffers->base[b] + canary, &first);
-            if (damage == 0)
+            struct damage damage;
+            enum status status = memory->kind->scan(memory, buffers->base[b] + canary,
+                                                    PATTERN_POISON, CANARY, &damage);
+            if (status != STATUS_OK)
+                return status;
+            if (damage.bytes == 0)
                 continue;
-            *overrun = (struct overrun){
-                .buffer = (enum buffer)b, .bytes = damage, .first = canary + (ptrdiff_t)first};
-            return true;
+            *overrun = (struct overrun){.buffer = (enum buffer)b,
+                                        .bytes = damage.bytes,
+                                        .first = canary + (ptrdiff_t)damage.first};
+            return STATUS_OK;
         }
     }
-    return false;
+    return STATUS_OK;
 }

@@ -28,10 +28,12 @@ char *buffers_place(const struct buffers *buffers, const struct schedule *schedu
                     enum buffer buffer);
 
 /* Writes canaries directly around the first `used[b]` bytes of each buffer. */
-void buffers_guard(struct buffers *buffers, const size_t used[BUFFERS]);
+enum status buffers_guard(const struct memory *memory, struct buffers *buffers,
+                          const size_t used[BUFFERS]);
 
-/* Was a canary overwritten? *overrun: the damage to the first such canary. */
-bool buffers_overrun(const struct buffers *buffers, const size_t used[BUFFERS],
-                     struct overrun *overrun);
+/* Was a canary overwritten? *overrun: the damage to the first such canary; of 0 bytes if there is
+ * none. */
+enum status buffers_overrun(const struct memory *memory, const struct buffers *buffers,
+                            const size_t used[BUFFERS], struct overrun *overrun);
 
 #endif

@@ -12,48 +12,52 @@
 void memory_request_encode(const struct memory_request *request, struct bytes *share)
 {
     bytes_put_u64(share, request->bytes);
-    bytes_put_u64(share, request->group);
+    for (int i = 0; i < MEMORY_POOLS; i++)
+        bytes_put_u64(share, request->pools[i]);
 }
 
 void memory_request_decode(struct memory_request *request, struct reader *reader)
 {
     request->bytes = read_u64(reader);
-    request->group = read_u64(reader);
+    for (int i = 0; i < MEMORY_POOLS; i++)
+        request->pools[i] = read_u64(reader);
 }
 
-/* Of several ranks together. */
-struct sum {
-    uint64_t bytes;
-    int ranks;
-};
-
-static void sum_add(struct sum *sum, uint64_t bytes)
+static bool request_takes_from(const struct memory_request *request, const struct memory_pool *pool)
 {
-    if (__builtin_add_overflow(sum->bytes, bytes, &sum->bytes))
-        sum->bytes = UINT64_MAX;
-    sum->ranks++;
+    for (int i = 0; i < MEMORY_POOLS; i++)
+        if (request->pools[i] == pool->which)
+            return true;
+    return false;
 }
 
-static enum status sum_check(const struct sum *sum, const struct memory_kind *memory, size_t left)
+static enum status pool_check(const struct memory_kind *memory, const struct memory_pool *pool,
+                              const struct memory_request *requests, int count)
 {
-    if (sum->ranks < 2 || sum->bytes <= left)
+    uint64_t bytes = 0;
+    int ranks = 0;
+    for (int i = 0; i < count; i++) {
+        if (!request_takes_from(&requests[i], pool))
+            continue;
+        if (__builtin_add_overflow(bytes, requests[i].bytes, &bytes))
+            bytes = UINT64_MAX;
+        ranks++;
+    }
+    if (ranks < 2 || bytes <= pool->left)
         return STATUS_OK;
     return fail(
         STATUS_ERROR,
         "cannot allocate %zu MiB of %s memory for %d ranks on this machine: about %zu MiB are "
         "available; ask for smaller sizes (-e) or run fewer ranks on it",
-        (size_t)(sum->bytes >> 20), memory->name, sum->ranks, left >> 20);
+        (size_t)(bytes >> 20), memory->name, ranks, pool->left >> 20);
 }
 
-enum status memory_check_host(const struct memory_kind *memory, const struct memory_left *left,
+enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
                               const struct memory_request *requests, int count)
 {
-    struct sum host = {0}, group = {0};
-    for (int i = 0; i < count; i++) {
-        sum_add(&host, requests[i].bytes);
-        if (left->which && requests[i].group == left->which)
-            sum_add(&group, requests[i].bytes);
-    }
-    enum status status = sum_check(&host, memory, left->machine);
-    return status == STATUS_OK ? sum_check(&group, memory, left->group) : status;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < MEMORY_POOLS && status == STATUS_OK; i++)
+        if (pools[i].which)
+            status = pool_check(memory, &pools[i], requests, count);
+    return status;
 }

@@ -6,20 +6,19 @@
 
 #include "base/bytes.h"
 #include "memory/memory.h"
-#include "memory/memory_limits.h"
 
 /* What a rank is going to take, as the other ranks of its host must know. */
 struct memory_request {
     uint64_t bytes;
-    uint64_t group; /* memory_left.which */
+    uint64_t pools[MEMORY_POOLS]; /* memory_pool.which; 0: none */
 };
 void memory_request_encode(const struct memory_request *request, struct bytes *share);
 void memory_request_decode(struct memory_request *request, struct reader *reader);
 
-/* `requests`: of the `count` ranks of this host. `left`: seen before any rank of it allocated.
- * STATUS_ERROR where the ranks of this host together ask for more than is left. What one rank alone
- * cannot have is for allocate() to say. */
-enum status memory_check_host(const struct memory_kind *memory, const struct memory_left *left,
+/* `requests`: of the `count` ranks of this host. `pools`: this rank's, seen before any rank of the host
+ * allocated. STATUS_ERROR where several ranks together ask for more than is left in one of them. What
+ * one rank alone cannot have is for allocate() to say. */
+enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
                               const struct memory_request *requests, int count);
 
 #endif

@@ -20,8 +20,7 @@ struct executor_config runner_executor_config(const struct runner *runner)
     return (struct executor_config){
         .chunk = runner->chunk,
         .nontemporal_least = runner->nontemporal_least,
-        .memory = runner->job->memory,
-        .engine = runner->engine,
+        .memory = runner->memory,
         .links = runner->links,
     };
 }

@@ -20,7 +20,7 @@ struct runner {
     struct node_ranks node; /* the ranks of this host */
     struct shape *shape;    /* owned by the session */
     struct links *links;
-    struct engine *engine;
+    struct memory memory;     /* where the buffers lie */
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t nontemporal_least; /* as in struct executor_config */
     int spins;                /* idle polls before the core is yielded */

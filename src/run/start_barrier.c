@@ -56,9 +56,9 @@ static void node_barrier_make(struct start_barrier *barrier)
         return;
     if (ftruncate(offer->fd, (off_t)barrier->bytes) == 0 &&
         getrandom(&offer->cookie, sizeof offer->cookie, 0) == sizeof offer->cookie)
-        barrier->memory = node_barrier_map(offer->fd, barrier->bytes);
-    if (barrier->memory)
-        memcpy(barrier->memory, &offer->cookie, sizeof offer->cookie);
+        barrier->shared = node_barrier_map(offer->fd, barrier->bytes);
+    if (barrier->shared)
+        memcpy(barrier->shared, &offer->cookie, sizeof offer->cookie);
     else
         offer_close(offer);
 }
@@ -82,12 +82,12 @@ void start_barrier_join(struct start_barrier *barrier, const struct node_ranks *
     if (fd < 0)
         return;
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == (off_t)barrier->bytes)
-        barrier->memory = node_barrier_map(fd, barrier->bytes);
+        barrier->shared = node_barrier_map(fd, barrier->bytes);
     close(fd);
-    if (!barrier->memory || memcmp(barrier->memory, &offer->cookie, sizeof offer->cookie) == 0)
+    if (!barrier->shared || memcmp(barrier->shared, &offer->cookie, sizeof offer->cookie) == 0)
         return;
-    munmap(barrier->memory, barrier->bytes);
-    barrier->memory = NULL;
+    munmap(barrier->shared, barrier->bytes);
+    barrier->shared = NULL;
 }
 
 /* The barrier between the first ranks, of which this is one. */
@@ -139,11 +139,18 @@ static void start_barrier_count(struct start_barrier *barrier, const struct barr
             firsts[barrier->node_barriers++] = r;
     }
     node_barrier_open(&barrier->node_barrier,
-                      barrier->memory ? (char *)barrier->memory + LINE : NULL, place, count);
+                      barrier->shared ? (char *)barrier->shared + LINE : NULL, place, count);
+}
+
+static enum status start_barrier_allocate(struct start_barrier *barrier)
+{
+    const struct memory_kind *host = memory_find("host");
+    enum status status = memory_open(host, NULL, &barrier->memory);
+    return status == STATUS_OK ? host->allocate(64, NULL, &barrier->region) : status;
 }
 
 enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
-                                  int lane, const struct memory_kind *kind)
+                                  int lane)
 {
     size_t ranks = (size_t)all->ranks;
     int *firsts = malloc(ranks * sizeof *firsts);
@@ -157,7 +164,7 @@ enum status start_barrier_arrange(struct start_barrier *barrier, const struct ba
     } else {
         start_barrier_count(barrier, all, firsts, number);
         if (barrier->node_barriers > 1 && firsts[barrier->node_barrier_of[all->rank]] == all->rank)
-            status = kind->allocate(64, NULL, &barrier->region);
+            status = start_barrier_allocate(barrier);
         if (status == STATUS_OK && barrier->region.kind)
             status = start_barrier_schedule(barrier, all, firsts, lane);
     }
@@ -173,6 +180,7 @@ enum status start_barrier_link(struct start_barrier *barrier, const struct execu
     char *bytes = barrier->region.base;
     struct executor_config config = *shared;
     config.schedule = barrier->schedule;
+    config.memory = barrier->memory;
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = bytes + 8 * b;
     config.element = 1;
@@ -186,8 +194,9 @@ void start_barrier_close(struct start_barrier *barrier)
     schedule_free(barrier->schedule);
     if (barrier->region.kind)
         barrier->region.kind->release(&barrier->region);
-    if (barrier->memory)
-        munmap(barrier->memory, barrier->bytes);
+    memory_close(&barrier->memory);
+    if (barrier->shared)
+        munmap(barrier->shared, barrier->bytes);
     if (barrier->bytes > 0) /* it was opened */
         offer_close(&barrier->offer);
     free(barrier->members);

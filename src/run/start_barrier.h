@@ -7,7 +7,7 @@
  * (it may run in a container of its own) counts as a host of its own.
  *
  * The order of calls: start_barrier_open; exchange of the offers; start_barrier_join; exchange of
- * `memory != NULL`; start_barrier_arrange; start_barrier_link, when there are links.
+ * `shared != NULL`; start_barrier_arrange; start_barrier_link, when there are links.
  */
 #ifndef CCTEST_RUN_START_BARRIER_H
 #define CCTEST_RUN_START_BARRIER_H
@@ -28,11 +28,14 @@ bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader); /
 struct start_barrier {
     struct node_barrier node_barrier;
     struct barrier_offer offer; /* this rank's; open until start_barrier_arrange() */
-    void *memory; /* of the host's barrier, mapped by all of its ranks; NULL: this rank is alone */
+    void *
+        shared; /* memory of the host's barrier, mapped by all of its ranks; NULL: this rank is alone */
     size_t bytes;
     int *members;              /* world ranks that meet at this rank's barrier, ascending */
     struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one host */
-    struct region region;      /* the schedule's three bytes, each in a place of its own */
+    struct region region;      /* the schedule's three bytes, each in a place of its own, in host
+                                  memory, wherever the job's buffers lie */
+    struct memory memory;      /* of the region */
     struct executor *executor; /* the schedule, when there are links */
     int node_barriers;
     int *node_barrier_of; /* by world rank: which node barrier, numbered by first ranks */
@@ -54,10 +57,10 @@ struct barrier_ranks {
 };
 
 /* Finds out which ranks meet where. Where several hosts meet, the first ranks write their schedule,
- * and allocate barrier->region. `lane`: on which the messages between hosts go. `kind`: the job's
- * kind of memory, so that its links reach the region. Comes before the links are opened. */
+ * and allocate barrier->region. `lane`: on which the messages between hosts go. Comes before the
+ * links are opened. */
 enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,
-                                  int lane, const struct memory_kind *kind);
+                                  int lane);
 
 /* Makes the executor. `shared`: what all executors of this rank have in common. */
 enum status start_barrier_link(struct start_barrier *barrier, const struct executor_config *shared);

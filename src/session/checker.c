@@ -10,8 +10,7 @@
 #include "base/log.h"
 #include "check/check.h"
 
-#define SET_BYTES  ((size_t)4 << 20) /* of a buffer of each set after the first, at most */
-#define STEP_BYTES ((size_t)8 << 20) /* between two ticks */
+#define SET_BYTES ((size_t)4 << 20) /* of a buffer of each set after the first, at most */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -75,10 +74,25 @@ static char *check_buffer(const struct check *check, enum buffer buffer)
 }
 
 /* Fills the buffers with poison, then the source with its pattern. */
-static void check_prepare(struct checker *checker, const struct test_case *test_case, int set,
-                          struct check *check)
+static enum status check_fill(const struct memory *memory, int rank, struct check *check)
 {
-    const struct job *job = checker->runner->job;
+    enum status status = STATUS_OK;
+    for (int b = 0; b < BUFFERS && status == STATUS_OK; b++)
+        status = memory->kind->fill(memory, check->set->base[b], PATTERN_POISON, check->used[b]);
+    if (status == STATUS_OK)
+        status = buffers_guard(memory, check->set, check->used);
+    if (status == STATUS_OK)
+        status = memory->kind->make(memory, &check->pattern.inputs, rank, 0,
+                                    check->schedule->extent[BUFFER_SOURCE],
+                                    check_buffer(check, BUFFER_SOURCE));
+    return status;
+}
+
+static enum status check_prepare(struct checker *checker, const struct test_case *test_case,
+                                 int set, struct check *check)
+{
+    const struct runner *runner = checker->runner;
+    const struct job *job = runner->job;
     int root = (int)(checker->checks % (uint64_t)test_case->schedule_count);
     *check = (struct check){
         .executor = test_case_executor(test_case, root, set),
@@ -87,52 +101,55 @@ static void check_prepare(struct checker *checker, const struct test_case *test_
         .pattern = {.problem = test_case->schedules[root]->problem,
                     .inputs = {.datatype = job->datatype,
                                .reduction = job->collective->reduces ? job->reduction : NULL,
-                               .ranks = checker->runner->ranks,
+                               .ranks = runner->ranks,
                                .seed = job->seed,
-                               .iteration = checker->checks++},
-                    .tick = &checker->runner->tick},
+                               .iteration = checker->checks++}},
     };
     schedule_bytes(check->schedule, job->datatype->size, check->used);
-    for (int b = 0; b < BUFFERS; b++)
-        for (size_t at = 0, step; at < check->used[b]; at += step) {
-            step = smaller(STEP_BYTES, check->used[b] - at);
-            memset(check->set->base[b] + at, PATTERN_POISON, step);
-            tick_on(check->pattern.tick);
-        }
-    buffers_guard(check->set, check->used);
-    size_t size = job->datatype->size, count = check->schedule->extent[BUFFER_SOURCE];
-    for (size_t at = 0, step; at < count; at += step) {
-        step = smaller(STEP_BYTES / size, count - at);
-        inputs_make(&check->pattern.inputs, checker->runner->rank, at, step,
-                    check_buffer(check, BUFFER_SOURCE) + at * size);
-        tick_on(check->pattern.tick);
-    }
+    return check_fill(&runner->memory, runner->rank, check);
 }
 
-/* Elements of the source that have changed. In place, the part that the destination covers may. */
-static size_t source_changes(const struct check *check, int rank)
+/* Counts the elements of the source that have changed. In place, the part that the destination covers
+ * may. */
+static enum status source_changes(const struct memory *memory, const struct check *check, int rank,
+                                  size_t *changed)
 {
     const struct schedule *s = check->schedule;
     const char *source = check_buffer(check, BUFFER_SOURCE);
     size_t begin = s->base[BUFFER_SOURCE], end = begin + s->extent[BUFFER_SOURCE];
     size_t out = s->base[BUFFER_DESTINATION], out_end = out + s->extent[BUFFER_DESTINATION];
     if (!s->problem.in_place)
-        return check_source(&check->pattern, rank, source, 0, end - begin);
+        return check_source(memory, &check->pattern, rank, source, 0, end - begin, changed);
     size_t before = out > begin ? out - begin : 0, after = end > out_end ? end - out_end : 0;
-    return check_source(&check->pattern, rank, source, 0, before) +
-           check_source(&check->pattern, rank, source, end - begin - after, after);
+    size_t behind = 0;
+    enum status status = check_source(memory, &check->pattern, rank, source, 0, before, changed);
+    if (status == STATUS_OK)
+        status = check_source(memory, &check->pattern, rank, source, end - begin - after, after,
+                              &behind);
+    *changed += behind;
+    return status;
 }
 
-static void check_buffers(const struct check *check, int rank, struct rank_result *rank_result)
+static enum status check_buffers(const struct memory *memory, const struct check *check, int rank,
+                                 struct rank_result *rank_result)
 {
     struct finding finding;
     struct overrun overrun;
+    size_t changed;
     uint64_t iteration = check->pattern.inputs.iteration;
-    check_result(&check->pattern, rank, check_buffer(check, BUFFER_DESTINATION), &finding);
+    enum status status = check_result(memory, &check->pattern, rank,
+                                      check_buffer(check, BUFFER_DESTINATION), &finding);
+    if (status == STATUS_OK)
+        status = source_changes(memory, check, rank, &changed);
+    if (status == STATUS_OK)
+        status = buffers_overrun(memory, check->set, check->used, &overrun);
+    if (status != STATUS_OK)
+        return status;
     rank_result_note_finding(rank_result, &finding, check->schedule);
-    rank_result_note_source(rank_result, source_changes(check, rank), iteration);
-    if (buffers_overrun(check->set, check->used, &overrun))
+    rank_result_note_source(rank_result, changed, iteration);
+    if (overrun.bytes > 0)
         rank_result_note_overrun(rank_result, &overrun, iteration);
+    return STATUS_OK;
 }
 
 /* The injected fault of this rank in this checked iteration; -1: none. */
@@ -176,13 +193,15 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
     for (long done = 0, count; done < rank_result->checked && status == STATUS_OK; done += count) {
         count = rank_result->checked - done < test_case->sets ? rank_result->checked - done
                                                               : test_case->sets;
-        for (int i = 0; i < count; i++)
-            check_prepare(checker, test_case, i, &checks[i]);
-        status = runner_synchronize(checker->runner, &released);
+        for (int i = 0; i < count && status == STATUS_OK; i++)
+            status = check_prepare(checker, test_case, i, &checks[i]);
+        if (status == STATUS_OK)
+            status = runner_synchronize(checker->runner, &released);
         for (int i = 0; i < count && status == STATUS_OK; i++)
             status = check_run(checker, &checks[i], &released);
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            check_buffers(&checks[i], checker->runner->rank, rank_result);
+            status = check_buffers(&checker->runner->memory, &checks[i], checker->runner->rank,
+                                   rank_result);
     }
     return status;
 }

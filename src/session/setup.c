@@ -65,8 +65,8 @@ struct host_needs {
     int count;
     cpu_set_t *cpus;
     struct memory_request *memory;
-    struct barrier_offer barrier; /* of the first */
-    struct memory_left left;      /* seen before any rank of the host allocated */
+    struct barrier_offer barrier;           /* of the first */
+    struct memory_pool pools[MEMORY_POOLS]; /* seen before any rank of the host allocated */
 };
 
 static bool host_needs_decode(void *argument, int rank, struct reader *reader)
@@ -109,12 +109,13 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     struct runner *runner = &session->runner;
     const struct job *job = &session->job;
     struct bytes share = {0};
-    memory_look(&host->left); /* no rank allocates before all have looked */
+    job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
-    struct rank_needs needs = {
-        .memory = {.bytes = checker_bytes(job, &session->needs), .group = host->left.which},
-        .barrier = runner->start_barrier.offer,
-        .watches = job->bootstrap.verbosity >= 1 || job->json};
+    struct rank_needs needs = {.memory = {.bytes = checker_bytes(job, &session->needs)},
+                               .barrier = runner->start_barrier.offer,
+                               .watches = job->bootstrap.verbosity >= 1 || job->json};
+    for (int i = 0; i < MEMORY_POOLS; i++)
+        needs.memory.pools[i] = host->pools[i].which;
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
@@ -145,7 +146,7 @@ static bool places_decode(void *argument, int rank, struct reader *reader)
     if (rank != runner->rank)
         places->session->bindings[rank] = binding;
     else
-        places->shares[rank] = runner->start_barrier.memory != NULL;
+        places->shares[rank] = runner->start_barrier.shared != NULL;
     return good && shares <= 1;
 }
 
@@ -166,7 +167,7 @@ static enum status session_exchange_places(struct session *session, bool *shares
     struct bytes share = {0};
     struct places places = {.session = session, .shares = shares};
     cpu_binding_encode(&session->bindings[session->runner.rank], &share);
-    bytes_put_u32(&share, session->runner.start_barrier.memory != NULL);
+    bytes_put_u32(&share, session->runner.start_barrier.shared != NULL);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
                            &places);
 }
@@ -199,13 +200,13 @@ static enum status session_take(struct session *session, const struct host_needs
                                       .shares = shares};
     session_divide_cache(session);
     enum status status =
-        memory_check_host(job->memory, &host->left, host->memory, runner->node.count);
+        memory_check_host(job->memory, host->pools, host->memory, runner->node.count);
     if (status == STATUS_OK)
         status = start_barrier_arrange(&runner->start_barrier, &all,
-                                       job->watches ? session->needs.lanes : 0, job->memory);
+                                       job->watches ? session->needs.lanes : 0);
     if (status == STATUS_OK)
         status = checker_open(&session->checker, runner, &session->needs);
-    return status == STATUS_OK ? job->memory->engine_open(&runner->engine) : status;
+    return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
 }
 
 /* Finds out what the ranks need, begins the report, and takes what this rank needs. */

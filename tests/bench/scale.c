@@ -144,7 +144,7 @@ static void measure_executor(const struct schedule *schedule, struct links *link
         .reduce = reduce_kernel(datatype_find("float"), reduction_find("sum")),
         .chunk = GRAIN_AUTO,
         .nontemporal_least = SIZE_MAX,
-        .memory = memory_kinds[0],
+        .memory = {.kind = memory_kinds[0]},
         .links = links,
     };
     struct executor *executor;

@@ -255,7 +255,7 @@ struct world {
     struct links *links;
     struct schedule *schedule[RANKS_MOST];
     struct executor *executor[RANKS_MOST];
-    struct engine *engine[RANKS_MOST];
+    struct memory kind[RANKS_MOST]; /* of its memory */
     char *memory[RANKS_MOST][BUFFERS];
     char spare[RANKS_MOST][SPARE_BYTES];
     struct region regions[RANKS_MOST][BUFFERS + 1]; /* the same */
@@ -287,7 +287,7 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         schedule_build(choice, &world->problem, r, shared->channels, true, &world->schedule[r]),
         STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
-    assert_int_equal(shared->memory->engine_open(&world->engine[r]), STATUS_OK);
+    assert_int_equal(memory_open(shared->memory, NULL, &world->kind[r]), STATUS_OK);
     *config = (struct executor_config){
         .schedule = world->schedule[r],
         .element = sizeof(int32_t),
@@ -296,8 +296,7 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         .finish =
             finish_kernel(datatype_find("int32"), reduction_find(world_reduction(&world->problem))),
         .chunk = shared->odd_chunk && r % 2 ? shared->odd_chunk : shared->chunk,
-        .memory = shared->memory,
-        .engine = world->engine[r],
+        .memory = world->kind[r],
         .links = links,
     };
     for (int b = 0; b < BUFFERS; b++) {
@@ -340,7 +339,7 @@ static inline void world_close(struct world *world)
     for (int r = 0; r < world->ranks; r++) {
         executor_destroy(world->executor[r]);
         schedule_free(world->schedule[r]);
-        world->links_config.memory->engine_close(world->engine[r]);
+        memory_close(&world->kind[r]);
         for (int b = 0; b < BUFFERS; b++)
             free(world->memory[r][b]);
     }

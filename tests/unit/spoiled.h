@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "check/check.h"
+#include "card_memory.h"
 #include "check/diagnosis_text.h"
 
 /* A rank's destination with the right result in it, to be spoiled. */
@@ -27,6 +28,11 @@ struct bench {
     struct finding finding;
     char sentence[1024]; /* the finding in words */
 };
+
+static const struct memory in_host = {.kind = &(const struct memory_kind){.compare = cpu_compare,
+                                                                          .select = cpu_select,
+                                                                          .read = cpu_read}};
+static const struct memory in_card = {.kind = &(const struct memory_kind){CARD_HOOKS}};
 
 static inline void bench_open(struct bench *bench, const char *collective, const char *type,
                               const char *operator, int ranks, int rank, size_t count)
@@ -77,6 +83,21 @@ static inline void bench_say(struct bench *bench)
     bytes_free(&bytes);
 }
 
+/* The same finding comes of a copy in memory that no CPU reads. */
+static inline void bench_check_in_card(struct bench *bench)
+{
+    struct region region;
+    struct finding finding;
+    assert_int_equal(card_allocate(bench->count * bench->size + 1, NULL, &region), STATUS_OK);
+    assert_int_equal(
+        card_write(&in_card, bench->destination, bench->count * bench->size, region.base),
+        STATUS_OK);
+    assert_int_equal(check_result(&in_card, &bench->pattern, bench->rank, region.base, &finding),
+                     STATUS_OK);
+    assert_memory_equal(&finding, &bench->finding, sizeof finding);
+    card_release(&region);
+}
+
 /* Checks, and compares the number of wrong elements with a plain count. */
 static inline const char *bench_check(struct bench *bench)
 {
@@ -87,7 +108,10 @@ static inline const char *bench_check(struct bench *bench)
             first = i;
         }
     }
-    check_result(&bench->pattern, bench->rank, bench->destination, &bench->finding);
+    assert_int_equal(
+        check_result(&in_host, &bench->pattern, bench->rank, bench->destination, &bench->finding),
+        STATUS_OK);
+    bench_check_in_card(bench);
     assert_int_equal(bench->finding.wrong, wrong);
     assert_int_equal(bench->finding.first.at, first);
     bench_say(bench);

@@ -138,15 +138,15 @@ static bool life_open(struct life *life)
                                   &runner->node) == STATUS_OK);
     if (!life_join(life))
         return false;
-    bytes_put_u32(&share, runner->start_barrier.memory != NULL);
+    bytes_put_u32(&share, runner->start_barrier.shared != NULL);
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "share",
                                   shares_decode, life) == STATUS_OK);
     const struct barrier_ranks all = {.ranks = runner->ranks,
                                       .rank = runner->rank,
                                       .members = control_members(runner->control),
                                       .shares = life->shares};
-    require(life, start_barrier_arrange(&runner->start_barrier, &all, life->scenario->lane,
-                                        life->job.memory) == STATUS_OK);
+    require(life,
+            start_barrier_arrange(&runner->start_barrier, &all, life->scenario->lane) == STATUS_OK);
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool life_link(struct life *life)
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "wish",
                                   wishes_decode, runner->links) == STATUS_OK);
     require(life, links_connect(runner->links, control_members(runner->control)) == STATUS_OK);
-    require(life, life->job.memory->engine_open(&runner->engine) == STATUS_OK);
+    require(life, memory_open(life->job.memory, NULL, &runner->memory) == STATUS_OK);
     struct executor_config shared = runner_executor_config(runner);
     require(life, start_barrier_link(&runner->start_barrier, &shared) == STATUS_OK);
     return true;
@@ -322,7 +322,7 @@ static bool life_run(struct life *life)
     links_close(runner->links);
     start_barrier_close(&runner->start_barrier);
     node_ranks_free(&runner->node);
-    life->job.memory->engine_close(runner->engine);
+    memory_close(&runner->memory);
     control_close(runner->control);
     return true;
 }

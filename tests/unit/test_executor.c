@@ -87,7 +87,8 @@ static void grain_follows_the_message(void **state)
         {GRAIN_AUTO, SIZE_MAX, 1 << 20},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(grain_of(cases[i].chunk, cases[i].length), cases[i].grain);
+        assert_int_equal(grain_of(cases[i].chunk, cases[i].length, 128 << 10, 1 << 20),
+                         cases[i].grain);
 }
 
 /* How much of a message of `bytes` bytes rank 1 of a chain has when it begins to forward. */

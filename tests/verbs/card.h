@@ -1,7 +1,6 @@
 /*
- * card.h - a kind of memory for tests that stands in for a GPU's: no CPU reads it at its addresses,
- * which are not mapped for access, so that whoever does is ended by a signal. NICs reach it by a
- * descriptor, or by their peer memory module.
+ * card.h - memory of a card that no CPU reads (../unit/card_memory.h), as the provider's NICs reach it:
+ * by a descriptor, or by their peer memory module.
  */
 #ifndef CCTEST_TEST_VERBS_CARD_H
 #define CCTEST_TEST_VERBS_CARD_H

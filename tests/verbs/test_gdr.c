@@ -23,14 +23,14 @@
 static const unsigned char secret[32] = "only these ranks know it";
 
 /* The kinds of memory. */
-enum memory { CARD, WITHOUT_SHARE, REFUSES_SHARE, NO_PEER, HOST };
+enum card_sort { CARD, WITHOUT_SHARE, REFUSES_SHARE, NO_PEER, HOST };
 
 #define REGIONS 3
 
 /* What is asked for on a node, and what comes of it. */
 struct attempt {
     const char *provider, *option; /* the option NULL: none */
-    enum memory memory; /* of the last region; those in front of it are CARD, or HOST as it */
+    enum card_sort memory; /* of the last region; those in front of it are CARD, or HOST as it */
     enum copy_policy copy;
     enum verbs_gdr gdr;
     const char *refused; /* NULL: `gdr` is taken */
@@ -85,7 +85,7 @@ static enum status share_refuse(const struct region *region, enum share_way way,
     return STATUS_UNAVAILABLE;
 }
 
-static void region_make(enum memory memory, struct memory_kind *kind, struct region *region)
+static void region_make(enum card_sort memory, struct memory_kind *kind, struct region *region)
 {
     *kind = memory == HOST ? *memory_kinds[0] : memory_card;
     assert_int_equal(kind->allocate(BYTES, NULL, region), STATUS_OK);

@@ -1,0 +1,46 @@
+/*
+ * contents.h - what is asked about the contents of memory, of the kind that it is of (memory.h).
+ */
+#ifndef CCTEST_MEMORY_CONTENTS_H
+#define CCTEST_MEMORY_CONTENTS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "base/tick.h"
+#include "memory/inputs.h"
+
+struct memory_kind;
+struct engine; /* does local operations; each kind of memory has its own */
+
+/* A kind of memory, as one thread of a rank uses it. */
+struct memory {
+    const struct memory_kind *kind;
+    struct engine *engine;   /* of that kind */
+    const struct tick *tick; /* called while a hook takes long; NULL: none */
+};
+
+/* Elements in memory, and what belongs there: elements [first, first + count) of the source of
+ * `rank`, or, if that is negative, of all ranks' sources, combined. */
+struct comparison {
+    const struct inputs *inputs;
+    int rank;
+    size_t first, count;
+    const void *at;
+};
+
+/* Which of the wrong elements are asked for: after `skip` of them each `stride`-th, but no more than
+ * `most`. */
+struct selection {
+    size_t skip, stride, most;
+    size_t *at;   /* room for `most`: their numbers in the comparison, from 0, ascending */
+    size_t count; /* found */
+};
+
+/* Bytes that are not what they were filled with. */
+struct damage {
+    size_t bytes;
+    size_t first; /* offset of the first, if there are any */
+};
+
+#endif

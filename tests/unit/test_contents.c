@@ -1,0 +1,208 @@
+/*
+ * test_contents.c - each kind of memory fills, makes, compares, scans, reads and writes what it is
+ * asked to, and nothing beside it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "card_memory.h"
+
+#define BYTES    ((size_t)1 << 20)
+#define ELEMENTS 40000u /* more than are compared at a time, of every type */
+#define FIRST    5000u  /* of the inputs */
+#define EDGE     64u    /* bytes beside what is touched, which must stay */
+
+static enum status card_allocate_here(size_t bytes, const struct tick *tick, struct region *region)
+{
+    return card_allocate(bytes, tick, region);
+}
+
+static const struct memory_kind card = {
+    .name = "card", .allocate = card_allocate_here, .release = card_release, CARD_HOOKS};
+
+/* Of this run: a region of a kind, and what its bytes must be. */
+static struct memory memory;
+static struct region region;
+static _Alignas(16) char model[BYTES];
+
+static int region_open(void **state)
+{
+    (void)state;
+    return memory.kind->allocate(BYTES, NULL, &region) != STATUS_OK;
+}
+
+static int region_close(void **state)
+{
+    (void)state;
+    memory.kind->release(&region);
+    return 0;
+}
+
+static void expect_model(void)
+{
+    char *there = malloc(BYTES);
+    assert_non_null(there);
+    assert_int_equal(memory.kind->read(&memory, region.base, BYTES, there), STATUS_OK);
+    assert_memory_equal(there, model, BYTES);
+    free(there);
+}
+
+static void fill(size_t at, unsigned char byte, size_t bytes)
+{
+    assert_int_equal(memory.kind->fill(&memory, region.base + at, byte, bytes), STATUS_OK);
+    memset(model + at, byte, bytes);
+}
+
+static void fill_and_scan(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 1, 3, 4096, 4097, 100001};
+    fill(0, 0x11, BYTES);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct damage damage;
+        size_t at = 4096 * i + i, length = lengths[i];
+        fill(at, 0xd5, length);
+        expect_model();
+        assert_int_equal(memory.kind->scan(&memory, region.base + at, 0xd5, length, &damage),
+                         STATUS_OK);
+        assert_int_equal(damage.bytes, 0);
+        if (length < 3)
+            continue;
+        fill(at + 1, 0xd4, 1);
+        fill(at + length - 1, 0, 1);
+        assert_int_equal(memory.kind->scan(&memory, region.base + at, 0xd5, length, &damage),
+                         STATUS_OK);
+        assert_int_equal(damage.bytes, 2);
+        assert_int_equal(damage.first, 1);
+    }
+}
+
+static void write_and_read(void **state)
+{
+    (void)state;
+    const char text[] = "some bytes";
+    char back[sizeof text];
+    fill(0, 0x22, BYTES);
+    assert_int_equal(memory.kind->write(&memory, text, sizeof text, region.base + 4095), STATUS_OK);
+    memcpy(model + 4095, text, sizeof text);
+    expect_model();
+    assert_int_equal(memory.kind->read(&memory, region.base + 4095, sizeof text, back), STATUS_OK);
+    assert_memory_equal(back, text, sizeof text);
+}
+
+/* Makes the elements of `rank`, or the combination of all, at EDGE in the region and in the model. */
+static void place(const struct inputs *inputs, int rank)
+{
+    size_t bytes = ELEMENTS * inputs->datatype->size;
+    inputs_expect(inputs, rank, FIRST, ELEMENTS, model + EDGE);
+    if (rank < 0)
+        assert_int_equal(memory.kind->write(&memory, model + EDGE, bytes, region.base + EDGE),
+                         STATUS_OK);
+    else
+        assert_int_equal(
+            memory.kind->make(&memory, inputs, rank, FIRST, ELEMENTS, region.base + EDGE),
+            STATUS_OK);
+    expect_model();
+}
+
+/* Flips a bit of one element. */
+static void spoil(const struct inputs *inputs, size_t element)
+{
+    char *at = model + EDGE + element * inputs->datatype->size;
+    *at ^= 1;
+    assert_int_equal(
+        memory.kind->write(&memory, at, 1, region.base + EDGE + element * inputs->datatype->size),
+        STATUS_OK);
+}
+
+static void expect_wrong(const struct comparison *comparison, const size_t *wrong, size_t count)
+{
+    size_t found, at[16];
+    assert_int_equal(memory.kind->compare(&memory, comparison, &found), STATUS_OK);
+    assert_int_equal(found, count);
+    for (size_t stride = 1; stride <= 3; stride++)
+        for (size_t skip = 0; skip <= count; skip++)
+            for (size_t most = 1; most <= 16; most += 5) {
+                struct selection selection = {
+                    .skip = skip, .stride = stride, .most = most, .at = at};
+                assert_int_equal(memory.kind->select(&memory, comparison, &selection), STATUS_OK);
+                size_t n = 0;
+                for (size_t i = skip; i < count && n < most; i += stride, n++)
+                    assert_int_equal(at[n], wrong[i]);
+                assert_int_equal(selection.count, n);
+            }
+}
+
+static void make_and_compare(void **state)
+{
+    (void)state;
+    static const size_t wrong[] = {0, 1, 2, 4095, 4096, 16384, 16385, 39998, 39999};
+    const size_t count = sizeof wrong / sizeof *wrong;
+    for (const struct datatype *const *type = datatypes; *type; type++) {
+        const char *op = (*type)->kind == DATATYPE_PAIR ? "maxloc" : "sum";
+        for (int rank = -1; rank < 3; rank += 3) {
+            const struct inputs inputs = {.datatype = *type,
+                                          .reduction = reduction_find(op),
+                                          .ranks = 3,
+                                          .seed = 9,
+                                          .iteration = 4};
+            const struct comparison comparison = {.inputs = &inputs,
+                                                  .rank = rank,
+                                                  .first = FIRST,
+                                                  .count = ELEMENTS,
+                                                  .at = region.base + EDGE};
+            fill(0, 0x33, BYTES);
+            place(&inputs, rank);
+            expect_wrong(&comparison, wrong, 0);
+            for (size_t i = 0; i < count; i++)
+                spoil(&inputs, wrong[i]);
+            expect_wrong(&comparison, wrong, count);
+        }
+    }
+}
+
+/* A job that has ended is not kept waiting. */
+static enum tick_answer ended(void *calls, int peer)
+{
+    (void)peer;
+    ++*(int *)calls;
+    return TICK_ENDED;
+}
+
+static void long_work_ends_with_the_job(void **state)
+{
+    (void)state;
+    int calls = 0;
+    const struct tick tick = {.call = ended, .argument = &calls};
+    const struct memory ending = {.kind = memory.kind, .engine = memory.engine, .tick = &tick};
+    size_t wrong;
+    const struct inputs inputs = {.datatype = datatype_find("float"), .ranks = 2};
+    const struct comparison comparison = {.inputs = &inputs, .count = ELEMENTS, .at = region.base};
+    assert_int_equal(memory.kind->fill(&ending, region.base, 1, BYTES), STATUS_OK);
+    assert_int_equal(memory.kind->make(&ending, &inputs, 0, 0, ELEMENTS, region.base), STATUS_OK);
+    assert_int_equal(memory.kind->compare(&ending, &comparison, &wrong), STATUS_OK);
+    assert_true(calls >= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fill_and_scan),
+        cmocka_unit_test(write_and_read),
+        cmocka_unit_test(make_and_compare),
+        cmocka_unit_test(long_work_ends_with_the_job),
+    };
+    const struct memory_kind *kinds[] = {memory_find("host"), memory_find("shared"), &card};
+    int failed = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        memory = (struct memory){.kind = kinds[k]};
+        failed += cmocka_run_group_tests_name(kinds[k]->name, tests, region_open, region_close);
+    }
+    return failed;
+}
