@@ -34,7 +34,8 @@ defines := -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc -I.
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-unknown-warning-option \
             -Wno-format-truncation
-flags := -std=gnu11 $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
+# No product and sum are contracted: results are the same to the bit on every machine.
+flags := -std=gnu11 -ffp-contract=off $(warnings) $(if $(DEV),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
          -pthread -MMD -MP
 # Fuzzing is guided by coverage.
 libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))

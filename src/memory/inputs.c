@@ -53,12 +53,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "memory/input_values.h"
 #include "memory/reduce.h"
 #include "memory/vectorize.h"
 
-#define PAGE  4096u       /* elements that share their keys; a power of two */
 #define BLOCK VALUES_MOST /* elements made at a time */
 
 /* How the values of consecutive elements of one page are made: the same for all ranks. */
@@ -73,30 +71,6 @@ struct draw {
     uint32_t shared[BLOCK];
 };
 
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9u;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-static uint32_t mix_word(uint32_t x)
-{
-    x ^= x >> 16;
-    x *= 0x21f0aaadu;
-    x ^= x >> 15;
-    x *= 0xd35a2d97u;
-    return x ^ x >> 15;
-}
-
-/* `owner`: a rank plus one, or 0 for the values that all ranks share. */
-static uint64_t page_key(uint64_t iteration_key, uint64_t owner, size_t page)
-{
-    return mix(mix(iteration_key + owner * 0x9e3779b97f4a7c15u) + page);
-}
-
 static void draw_deciders(struct draw *draw)
 {
     uint32_t ranks = (uint32_t)draw->inputs->ranks;
@@ -104,12 +78,8 @@ static void draw_deciders(struct draw *draw)
         memset(draw->deciders, 0, sizeof draw->deciders);
         return;
     }
-    uint64_t key = draw->page;
-    uint32_t step = 1 + (uint32_t)key % (ranks - 1);
-    while (common_divisor(step, ranks) != 1)
-        step = 1 + step % (ranks - 1);
-    uint64_t walked = (uint64_t)step * (draw->first % PAGE);
-    uint32_t decider = (uint32_t)((walked + (key >> 32)) % ranks);
+    uint32_t step = decider_step(draw->page, ranks);
+    uint32_t decider = decider_at(draw->page, step, (uint32_t)(draw->first % INPUT_PAGE), ranks);
     for (size_t i = 0; i < draw->count; i++) {
         draw->deciders[i] = decider;
         decider += step;
@@ -117,17 +87,12 @@ static void draw_deciders(struct draw *draw)
     }
 }
 
-/* Elements of a pass through all ranks come in twos: in the second each rank decides with the coin
- * that it did not have in the first. */
 static void draw_shared(struct draw *draw)
 {
-    uint32_t ranks = (uint32_t)draw->inputs->ranks;
-    uint32_t offset = (uint32_t)(draw->first % PAGE), low = (uint32_t)(draw->page >> 16);
+    uint32_t ranks = (uint32_t)draw->inputs->ranks, offset = (uint32_t)(draw->first % INPUT_PAGE);
     bool coins = draw->rule == RULE_TRUTH;
-    for (size_t i = 0; i < draw->count; i++) {
-        uint32_t at = offset + (uint32_t)i, second = coins && at / ranks % 2;
-        draw->shared[i] = mix_word(low + (at - (second ? ranks : 0)) * 0x9e3779b9u) ^ second;
-    }
+    for (size_t i = 0; i < draw->count; i++)
+        draw->shared[i] = shared_word(draw->page, offset + (uint32_t)i, ranks, coins);
 }
 
 static enum rule rule_of(const struct inputs *inputs)
@@ -165,11 +130,11 @@ static bool rule_decides(enum rule rule, const struct draw *draw)
 static void draw_begin(struct draw *draw, const struct inputs *inputs, uint64_t iteration,
                        size_t first, size_t most)
 {
-    size_t count = PAGE - first % PAGE;
+    size_t count = INPUT_PAGE - first % INPUT_PAGE;
     count = count < BLOCK ? count : BLOCK;
     draw->inputs = inputs;
-    draw->key = mix(mix(inputs->seed) + iteration);
-    draw->page = page_key(draw->key, 0, first / PAGE);
+    draw->key = iteration_key(inputs->seed, iteration);
+    draw->page = page_key(draw->key, 0, first / INPUT_PAGE);
     draw->first = first;
     draw->count = count < most ? count : most;
     draw->rule = rule_of(inputs);
@@ -189,14 +154,12 @@ static void draw_values(const struct draw *draw, int rank, void *to)
     m.recipe = draw->recipe;
     m.count = draw->count;
     m.rank = (uint32_t)rank;
-    m.ranks = (uint32_t)draw->inputs->ranks;
     m.deciders = draw->deciders;
     m.shared = draw->shared;
-    uint64_t key = page_key(draw->key, 1 + (uint64_t)rank, draw->first / PAGE);
-    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
-    uint32_t offset = (uint32_t)(draw->first % PAGE);
+    uint64_t key = page_key(draw->key, 1 + (uint64_t)rank, draw->first / INPUT_PAGE);
+    uint32_t offset = (uint32_t)(draw->first % INPUT_PAGE);
     for (size_t i = 0; i < draw->count; i++)
-        m.words[i] = mix_word(low + (offset + (uint32_t)i) * 0x9e3779b9u) ^ high;
+        m.words[i] = own_word(key, offset + (uint32_t)i);
     values_make(draw->inputs->datatype, &m, to);
 }
 

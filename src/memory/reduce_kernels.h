@@ -21,6 +21,7 @@
 
 #include "memory/datatype.h"
 #include "memory/kernel_set.h"
+#include "memory/reduce_element.h"
 #include "memory/vectorize.h"
 
 /* What a type has. */
@@ -48,49 +49,44 @@ extern const struct kernels kernels_double_int64, kernels_int64_int64;
 #define FOR_AVX2
 #endif
 
-#define LOOP(name, target, type, expression)                                                       \
+/* A loop over a function of reduce_element.h. */
+#define LOOP(name, target, type, function)                                                         \
     target static void name(void *to, const void *a, const void *b, size_t elements)               \
     {                                                                                              \
         type *out = to;                                                                            \
         const type *left = a, *right = b;                                                          \
-        VECTORIZE UNROLLED for (size_t i = 0; i < elements; i++)                                   \
-        {                                                                                          \
-            const type x = left[i], y = right[i];                                                  \
-            out[i] = (type)(expression);                                                           \
-        }                                                                                          \
+        VECTORIZE UNROLLED for (size_t i = 0; i < elements; i++) out[i] =                          \
+            function(left[i], right[i]);                                                           \
     }
 
 /* The kernel of each set, as a table has them. */
-#define KERNEL_TABLE(name)                                                                         \
-    static reduce_function *const name[KERNEL_SETS] = {                                            \
-        [KERNELS_BASELINE] = name##_baseline, [KERNELS_AVX2] = name##_avx2};
+#define KERNEL_TABLE(function)                                                                     \
+    static reduce_function *const function##_kernels[KERNEL_SETS] = {                              \
+        [KERNELS_BASELINE] = function##_baseline, [KERNELS_AVX2] = function##_avx2};
 
-#define KERNEL(name, type, expression)                                                             \
-    LOOP(name##_baseline, , type, expression)                                                      \
-    LOOP(name##_avx2, FOR_AVX2, type, expression)                                                  \
-    KERNEL_TABLE(name)
+/* As reduce_element.h's lists of operators name them. */
+#define KERNEL(OPERATOR, function, type)                                                           \
+    LOOP(function##_baseline, , type, function)                                                    \
+    LOOP(function##_avx2, FOR_AVX2, type, function)                                                \
+    KERNEL_TABLE(function)
+#define KERNEL_ENTRY(OPERATOR, function, type) [REDUCTION_##OPERATOR] = function##_kernels,
 
-#define FINISH_TABLE(name)                                                                         \
-    static finish_function *const name[KERNEL_SETS] = {                                            \
-        [KERNELS_BASELINE] = name##_baseline, [KERNELS_AVX2] = name##_avx2};
+#define FINISH_TABLE(function)                                                                     \
+    static finish_function *const function##_kernels[KERNEL_SETS] = {                              \
+        [KERNELS_BASELINE] = function##_baseline, [KERNELS_AVX2] = function##_avx2};
 
-/* `expression`: of x, an element, and n, the number of ranks. */
-#define FINISH(name, target, type, divisor, expression)                                            \
+#define FINISH_LOOP(name, target, type, divisor, function)                                         \
     target static void name(void *to, const void *from, size_t elements, int ranks)                \
     {                                                                                              \
         type *out = to;                                                                            \
         const type *in = from;                                                                     \
         const divisor n = (divisor)ranks;                                                          \
-        VECTORIZE for (size_t i = 0; i < elements; i++)                                            \
-        {                                                                                          \
-            const type x = in[i];                                                                  \
-            out[i] = (type)(expression);                                                           \
-        }                                                                                          \
+        VECTORIZE for (size_t i = 0; i < elements; i++) out[i] = function(in[i], n);               \
     }
 
-#define FINISHES(name, type, divisor, expression)                                                  \
-    FINISH(name##_baseline, , type, divisor, expression)                                           \
-    FINISH(name##_avx2, FOR_AVX2, type, divisor, expression)                                       \
-    FINISH_TABLE(name)
+#define FINISH_KERNEL(function, type, divisor)                                                     \
+    FINISH_LOOP(function##_baseline, , type, divisor, function)                                    \
+    FINISH_LOOP(function##_avx2, FOR_AVX2, type, divisor, function)                                \
+    FINISH_TABLE(function)
 
 #endif

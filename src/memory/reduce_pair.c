@@ -1,15 +1,13 @@
 /*
  * reduce_pair.c - the kernels of pairs: the greatest or least value, and the index that came with
- * it; of equal values, the smaller index.
+ * it.
  *
  * Pairs are read as two words each, so that the loops become vector code, which loops over
  * structures of two types do not.
  */
 #include "memory/reduce_kernels.h"
-#include "memory/small_float.h"
 
-/* VALUE: what a word says; index: the signed type of its size. */
-#define LOOP_PAIRS(name, target, word, index, VALUE, better)                                       \
+#define LOOP_PAIRS(name, target, word, wins)                                                       \
     target static void name(void *to, const void *a, const void *b, size_t elements)               \
     {                                                                                              \
         word *out = to;                                                                            \
@@ -17,27 +15,22 @@
         VECTORIZE UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                            \
         {                                                                                          \
             const word x = left[i], y = right[i], at = left[i + 1], other = right[i + 1];          \
-            /* Numbers, not conditions: of conditions compilers make branches, or warn. */         \
-            const int wins = VALUE(x) better VALUE(y), equal = VALUE(x) == VALUE(y);               \
-            const int first = (index)at <= (index)other, take = wins | (equal & first);            \
+            const int take = wins(x, at, y, other);                                                \
             out[i] = take ? x : y;                                                                 \
             out[i + 1] = take ? at : other;                                                        \
         }                                                                                          \
     }
 
-#define KERNEL_PAIRS(name, word, index, VALUE, better)                                             \
-    LOOP_PAIRS(name##_baseline, , word, index, VALUE, better)                                      \
-    LOOP_PAIRS(name##_avx2, FOR_AVX2, word, index, VALUE, better)                                  \
-    KERNEL_TABLE(name)
+#define KERNEL_PAIRS(OPERATOR, wins, word)                                                         \
+    LOOP_PAIRS(wins##_baseline, , word, wins)                                                      \
+    LOOP_PAIRS(wins##_avx2, FOR_AVX2, word, wins)                                                  \
+    KERNEL_TABLE(wins)
 
-#define PAIR(type, word, index, VALUE)                                                             \
-    KERNEL_PAIRS(maxloc_##type, word, index, VALUE, >)                                             \
-    KERNEL_PAIRS(minloc_##type, word, index, VALUE, <)                                             \
-    const struct kernels kernels_##type = {                                                        \
-        .reduce = {[REDUCTION_MAXLOC] = maxloc_##type, [REDUCTION_MINLOC] = minloc_##type},        \
-    };
+#define PAIR(name, word)                                                                           \
+    PAIR_OPERATORS(KERNEL_PAIRS, name, word)                                                       \
+    const struct kernels kernels_##name = {.reduce = {PAIR_OPERATORS(KERNEL_ENTRY, name, word)}};
 
-PAIR(float_int32, uint32_t, int32_t, float_of)
-PAIR(int32_int32, uint32_t, int32_t, (int32_t))
-PAIR(double_int64, uint64_t, int64_t, double_of)
-PAIR(int64_int64, uint64_t, int64_t, (int64_t))
+PAIR(float_int32, uint32_t)
+PAIR(int32_int32, uint32_t)
+PAIR(double_int64, uint64_t)
+PAIR(int64_int64, uint64_t)

@@ -15,42 +15,7 @@
 #ifndef CCTEST_MEMORY_SMALL_FLOAT_H
 #define CCTEST_MEMORY_SMALL_FLOAT_H
 
-#include <stdint.h>
-
-#define SMALL_INLINE static inline __attribute__((always_inline))
-
-SMALL_INLINE float float_of(uint32_t bits)
-{
-    union {
-        uint32_t bits;
-        float value;
-    } both = {.bits = bits};
-    return both.value;
-}
-
-SMALL_INLINE uint32_t bits_of(float value)
-{
-    union {
-        float value;
-        uint32_t bits;
-    } both = {.value = value};
-    return both.bits;
-}
-
-SMALL_INLINE double double_of(uint64_t bits)
-{
-    union {
-        uint64_t bits;
-        double value;
-    } both = {.bits = bits};
-    return both.value;
-}
-
-/* `yes` if `flag`, else `no`: by bits, because compilers make branches of ?:. */
-SMALL_INLINE int32_t choose(int32_t flag, int32_t yes, int32_t no)
-{
-    return no ^ ((no ^ yes) & -flag);
-}
+#include "memory/element.h"
 
 /* A format: bits of exponent and mantissa, the magnitude from which on it is not finite, and its
  * NaN. */
@@ -58,8 +23,7 @@ SMALL_INLINE int32_t choose(int32_t flag, int32_t yes, int32_t no)
 #define FORMAT_E4M3    4, 3, 0x7f, 0x7f
 #define FORMAT_E5M2    5, 2, 0x7c, 0x7e
 
-SMALL_INLINE float small_widen(uint32_t bits, int exponent, int mantissa, int32_t infinite,
-                               int32_t nan)
+ELEMENT float small_widen(uint32_t bits, int exponent, int mantissa, int32_t infinite, int32_t nan)
 {
     const int bias = (1 << (exponent - 1)) - 1, shift = 23 - mantissa;
     const int32_t least = (127 - bias + 1) << 23; /* the smallest normal number, as a float */
@@ -74,8 +38,8 @@ SMALL_INLINE float small_widen(uint32_t bits, int exponent, int mantissa, int32_
     return float_of((uint32_t)value | (bits >> (exponent + mantissa) & 1) << 31);
 }
 
-SMALL_INLINE uint32_t small_narrow(float value, int exponent, int mantissa, int32_t infinite,
-                                   int32_t nan)
+ELEMENT uint32_t small_narrow(float value, int exponent, int mantissa, int32_t infinite,
+                              int32_t nan)
 {
     const int bias = (1 << (exponent - 1)) - 1, shift = 23 - mantissa;
     const int32_t least = (127 - bias + 1) << 23;
@@ -95,43 +59,43 @@ SMALL_INLINE uint32_t small_narrow(float value, int exponent, int mantissa, int3
     return (uint32_t)small | bits >> 31 << (exponent + mantissa);
 }
 
-SMALL_INLINE float float16_widen(uint16_t bits)
+ELEMENT float float16_widen(uint16_t bits)
 {
     return small_widen(bits, FORMAT_FLOAT16);
 }
 
-SMALL_INLINE uint16_t float16_narrow(float value)
+ELEMENT uint16_t float16_narrow(float value)
 {
     return (uint16_t)small_narrow(value, FORMAT_FLOAT16);
 }
 
-SMALL_INLINE float e4m3_widen(uint8_t bits)
+ELEMENT float e4m3_widen(uint8_t bits)
 {
     return small_widen(bits, FORMAT_E4M3);
 }
 
-SMALL_INLINE uint8_t e4m3_narrow(float value)
+ELEMENT uint8_t e4m3_narrow(float value)
 {
     return (uint8_t)small_narrow(value, FORMAT_E4M3);
 }
 
-SMALL_INLINE float e5m2_widen(uint8_t bits)
+ELEMENT float e5m2_widen(uint8_t bits)
 {
     return small_widen(bits, FORMAT_E5M2);
 }
 
-SMALL_INLINE uint8_t e5m2_narrow(float value)
+ELEMENT uint8_t e5m2_narrow(float value)
 {
     return (uint8_t)small_narrow(value, FORMAT_E5M2);
 }
 
 /* The upper half of a float. */
-SMALL_INLINE float bfloat16_widen(uint16_t bits)
+ELEMENT float bfloat16_widen(uint16_t bits)
 {
     return float_of((uint32_t)bits << 16);
 }
 
-SMALL_INLINE uint16_t bfloat16_narrow(float value)
+ELEMENT uint16_t bfloat16_narrow(float value)
 {
     uint32_t bits = bits_of(value);
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;

@@ -1,0 +1,210 @@
+/*
+ * hashes.c - prints a hash of the results of each function of single elements (reduce_element.h,
+ * input_element.h), which must be the same from every compiler and in every language.
+ *
+ * A NaN counts as one value: IEEE 754 leaves its sign and payload open, and processors differ.
+ *
+ * C11 and C++17. Of types of 8 bits all pairs of values are combined, of 16 bits all values with 16
+ * others, of all other types 2^20 draws.
+ */
+#include <stdio.h>
+
+#include "memory/input_element.h"
+#include "memory/reduce_element.h"
+
+#define DRAWS (1u << 20)
+
+static uint64_t hash;
+
+static void hash_begin(void)
+{
+    hash = 14695981039346656037u;
+}
+
+static void hash_add(const void *value, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)value;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 1099511628211u;
+}
+
+static void hash_end(const char *name)
+{
+    printf("%s %016llx\n", name, (unsigned long long)hash);
+}
+
+/* Value number `i` of a type, the left or the right one of a pair. */
+#define DRAWN(i, right)        mix_word(2 * (i) + (right))
+#define DRAW_uint8_t(i, right) ((uint8_t)((right) ? (i) >> 8 : (i)))
+#define DRAW_uint16_t(i, right)                                                                    \
+    ((right) ? (uint16_t)WIDEN_16(DRAWN(i, 1)) : (uint16_t)((i) % (1u << 16)))
+#define DRAW_uint32_t(i, right) DRAWN(i, right)
+#define DRAW_uint64_t(i, right) WIDEN_64(DRAWN(i, right))
+#define DRAW_int8_t(i, right)   ((int8_t)DRAW_uint8_t(i, right))
+#define DRAW_int16_t(i, right)  ((int16_t)DRAW_uint16_t(i, right))
+#define DRAW_int32_t(i, right)  ((int32_t)DRAW_uint32_t(i, right))
+#define DRAW_int64_t(i, right)  ((int64_t)DRAW_uint64_t(i, right))
+#define DRAW_float(i, right)    RAW_FLOAT(DRAWN(i, right))
+#define DRAW_double(i, right)   RAW_DOUBLE(DRAWN(i, right))
+
+#define HASH_REDUCE(OPERATOR, function, type)                                                      \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < (sizeof(type) == 1 ? 1u << 16 : DRAWS); i++) {                    \
+            const type result = function(DRAW_##type(i, 0), DRAW_##type(i, 1));                    \
+            hash_add(&result, sizeof result);                                                      \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define HASH_SMALL(function, format, type)                                                         \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < (sizeof(type) == 1 ? 1u << 16 : DRAWS); i++) {                    \
+            type result = function(DRAW_##type(i, 0), DRAW_##type(i, 1));                          \
+            const float wide = format##_widen(result);                                             \
+            result = wide == wide ? result : (type)~0u;                                            \
+            hash_add(&result, sizeof result);                                                      \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define HASH_PAIR(OPERATOR, function, type)                                                        \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
+            const type x = DRAW_##type(i, 0), at = DRAW_##type(i, 1);                              \
+            const type y = i % 2 ? x : DRAW_##type(~i, 0), other = DRAW_##type(~i, 1);             \
+            const int result = function(x, at, y, other);                                          \
+            hash_add(&result, sizeof result);                                                      \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define HASH_FINISH(function, type, divisor)                                                       \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
+            const type result = function(DRAW_##type(i, 0), (divisor)(1 + i % 127));               \
+            hash_add(&result, sizeof result);                                                      \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define HASH_SMALL_FINISH(function, format, type)                                                  \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
+            type result = function(DRAW_##type(i, 0), (float)(1 + i % 127));                       \
+            const float wide = format##_widen(result);                                             \
+            result = wide == wide ? result : (type)~0u;                                            \
+            hash_add(&result, sizeof result);                                                      \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define HASH_VALUE(function, type)                                                                 \
+    static void hash_##function(void)                                                              \
+    {                                                                                              \
+        hash_begin();                                                                              \
+        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
+            const uint32_t ranks = 2 + i % 60, rank = i / 60 % ranks;                              \
+            const struct recipe recipe = {ranks, 1 + i % ranks, i % 9,     1 + i % 3,              \
+                                          16,    i % 3 == 0,    i % 5 == 0};                       \
+            const uint64_t key = page_key(iteration_key(42, i), 1 + rank, i / INPUT_PAGE);         \
+            const uint32_t step = decider_step(key, ranks), offset = i % INPUT_PAGE;               \
+            const struct drawn drawn = {own_word(key, offset),                                     \
+                                        decider_at(key, step, offset, ranks),                      \
+                                        shared_word(key, offset, ranks, i % 2 == 0)};              \
+            const type value =                                                                     \
+                function((enum rule)(i % (RULE_LOCATION + 1)), recipe, rank, drawn);               \
+            hash_add(&value, sizeof value);                                                        \
+        }                                                                                          \
+        hash_end(#function);                                                                       \
+    }
+#define RUN(OPERATOR, function, type) hash_##function();
+
+/* All functions: of operators, of finishing, of values. */
+#define REDUCES(X)                                                                                 \
+    WRAPPING_OPERATORS(X, 8)                                                                       \
+    WRAPPING_OPERATORS(X, 16)                                                                      \
+    WRAPPING_OPERATORS(X, 32)                                                                      \
+    WRAPPING_OPERATORS(X, 64)                                                                      \
+    ORDERED_OPERATORS(X, int8, int8_t)                                                             \
+    ORDERED_OPERATORS(X, int16, int16_t)                                                           \
+    ORDERED_OPERATORS(X, int32, int32_t)                                                           \
+    ORDERED_OPERATORS(X, int64, int64_t)                                                           \
+    ORDERED_OPERATORS(X, uint8, uint8_t)                                                           \
+    ORDERED_OPERATORS(X, uint16, uint16_t)                                                         \
+    ORDERED_OPERATORS(X, uint32, uint32_t)                                                         \
+    ORDERED_OPERATORS(X, uint64, uint64_t)                                                         \
+    FLOAT_OPERATORS(X, float, float)                                                               \
+    FLOAT_OPERATORS(X, double, double)
+#define SMALL(X, format, type)                                                                     \
+    X(sum_##format, format, type)                                                                  \
+    X(prod_##format, format, type)                                                                 \
+    X(min_##format, format, type)                                                                  \
+    X(max_##format, format, type)
+#define SMALLS(X)                                                                                  \
+    SMALL(X, float16, uint16_t)                                                                    \
+    SMALL(X, bfloat16, uint16_t)                                                                   \
+    SMALL(X, e4m3, uint8_t)                                                                        \
+    SMALL(X, e5m2, uint8_t)
+#define PAIRS(X)                                                                                   \
+    PAIR_OPERATORS(X, float_int32, uint32_t)                                                       \
+    PAIR_OPERATORS(X, int32_int32, uint32_t)                                                       \
+    PAIR_OPERATORS(X, double_int64, uint64_t)                                                      \
+    PAIR_OPERATORS(X, int64_int64, uint64_t)
+#define FINISHES(X)                                                                                \
+    X(finish_int8, int8_t, float)                                                                  \
+    X(finish_int16, int16_t, float)                                                                \
+    X(finish_int32, int32_t, double)                                                               \
+    X(finish_int64, int64_t, int64_t)                                                              \
+    X(finish_uint8, uint8_t, float)                                                                \
+    X(finish_uint16, uint16_t, float)                                                              \
+    X(finish_uint32, uint32_t, double)                                                             \
+    X(finish_uint64, uint64_t, uint64_t)                                                           \
+    X(finish_float, float, float)                                                                  \
+    X(finish_double, double, double)
+#define SMALL_FINISHES(X)                                                                          \
+    X(finish_float16, float16, uint16_t)                                                           \
+    X(finish_bfloat16, bfloat16, uint16_t)                                                         \
+    X(finish_e4m3, e4m3, uint8_t)                                                                  \
+    X(finish_e5m2, e5m2, uint8_t)
+#define VALUES(X)                                                                                  \
+    X(value_integer_8, uint8_t)                                                                    \
+    X(value_integer_16, uint16_t)                                                                  \
+    X(value_integer_32, uint32_t)                                                                  \
+    X(value_integer_64, uint64_t)                                                                  \
+    X(value_float, float)                                                                          \
+    X(value_double, double)                                                                        \
+    X(value_float16, uint16_t)                                                                     \
+    X(value_bfloat16, uint16_t)                                                                    \
+    X(value_e4m3, uint8_t)                                                                         \
+    X(value_e5m2, uint8_t)                                                                         \
+    X(value_float_int32, struct float_int32)                                                       \
+    X(value_int32_int32, struct int32_int32)                                                       \
+    X(value_double_int64, struct double_int64)                                                     \
+    X(value_int64_int64, struct int64_int64)
+
+REDUCES(HASH_REDUCE)
+SMALLS(HASH_SMALL)
+PAIRS(HASH_PAIR)
+FINISHES(HASH_FINISH)
+SMALL_FINISHES(HASH_SMALL_FINISH)
+VALUES(HASH_VALUE)
+
+#define RUN_FINISH(function, type, divisor) hash_##function();
+#define RUN_SMALL(function, format, type)   hash_##function();
+#define RUN_VALUE(function, type)           hash_##function();
+
+int main(void)
+{
+    REDUCES(RUN)
+    SMALLS(RUN_SMALL)
+    PAIRS(RUN)
+    FINISHES(RUN_FINISH)
+    SMALL_FINISHES(RUN_SMALL)
+    VALUES(RUN_VALUE)
+    return 0;
+}
