@@ -22,9 +22,10 @@
 struct task {
     struct transfer transfer; /* first: a moved transfer is its task */
     const struct operation *operation;
-    struct channel *channel; /* NULL: a local operation */
-    size_t first_wait;       /* all waits before it are satisfied */
-    struct task *watchers;   /* tasks that this one holds back */
+    struct channel *channel;       /* NULL: a local operation */
+    struct staged_message *staged; /* its way through a ring; NULL: the link reaches its memory */
+    size_t first_wait;             /* all waits before it are satisfied */
+    struct task *watchers;         /* tasks that this one holds back */
     struct task *next_watcher;
     struct fault *fault; /* the injected fault of this task; NULL: none */
 };
@@ -35,7 +36,8 @@ struct executor {
     struct task *tasks;
     size_t *visible; /* bytes of each operation that others may rely on */
     struct piece *pieces;
-    uint32_t *epoch_left; /* of each epoch: operations that are not complete */
+    struct staged_message *staged; /* of as many tasks as need one */
+    uint32_t *epoch_left;          /* of each epoch: operations that are not complete */
     struct moved_list moved;
     size_t completed;
     size_t earliest;   /* every operation before it is complete */
@@ -128,6 +130,30 @@ static enum status task_make(struct executor *executor, struct task *task,
     return STATUS_OK;
 }
 
+/* Tasks whose link does not reach their memory get a way through a ring. */
+static enum status executor_stage(struct executor *executor)
+{
+    const struct executor_config *config = &executor->config;
+    char reason[TRANSPORT_REASON_MOST];
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < executor->count && status == STATUS_OK; i++) {
+        struct task *task = &executor->tasks[i];
+        if (!task->channel ||
+            endpoint_reaches(task->channel->endpoint, config->memory.kind, reason))
+            continue;
+        if (!config->staging)
+            return fail(STATUS_UNAVAILABLE, "transport %s cannot be used: %s",
+                        task->channel->endpoint->transport->name, reason);
+        if (!executor->staged)
+            executor->staged = calloc(executor->count, sizeof *executor->staged);
+        if (!executor->staged)
+            return fail(STATUS_ERROR, "out of memory for %zu messages", executor->count);
+        task->staged = &executor->staged[i];
+        status = stage_prepare(config->staging, task->channel, task->staged);
+    }
+    return status;
+}
+
 /* A task for which another one waits reports each grain, so that the other can follow. */
 static void executor_set_grains(struct executor *executor)
 {
@@ -190,6 +216,8 @@ enum status executor_create(const struct executor_config *config, struct executo
     for (size_t i = 0; i < executor->count && status == STATUS_OK; i++)
         status = task_make(executor, &executor->tasks[i], &schedule->operations[i], &room);
     executor->completed = executor->earliest = executor->count;
+    if (status == STATUS_OK)
+        status = executor_stage(executor);
     if (status == STATUS_OK) {
         executor_mark_nontemporal(executor);
         executor_set_grains(executor);
@@ -211,6 +239,7 @@ void executor_destroy(struct executor *executor)
     free(executor->visible);
     free(executor->epoch_left);
     free(executor->pieces);
+    free(executor->staged);
     free(executor);
 }
 
@@ -230,7 +259,9 @@ static void task_limit(struct executor *executor, struct task *task)
 static void task_post(struct executor *executor, struct task *task)
 {
     task_limit(executor, task);
-    if (task->channel) {
+    if (task->staged) {
+        stage_post(task->staged, task->channel, &task->transfer);
+    } else if (task->channel) {
         channel_post(task->channel, &task->transfer);
     } else {
         const struct memory *memory = &executor->config.memory;
@@ -323,9 +354,12 @@ static enum status executor_progress_streaming(struct executor *executor, bool *
                                                bool *complete)
 {
     const struct memory *memory = &executor->config.memory;
+    struct staging *staging = executor->staged ? executor->config.staging : NULL;
     enum status status = links_progress(executor->config.links);
-    if (status == STATUS_OK && executor->local_left)
+    if (status == STATUS_OK && (executor->local_left || (staging && staging_is_active(staging))))
         status = memory->kind->engine_progress(memory->engine);
+    if (staging)
+        staging_progress(staging);
     *moved = executor->moved.first != NULL;
     struct transfer *transfer;
     while (status == STATUS_OK && (transfer = moved_take(&executor->moved)))

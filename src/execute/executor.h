@@ -9,6 +9,7 @@
 #define CCTEST_EXECUTE_EXECUTOR_H
 
 #include "execute/fault.h"
+#include "execute/stage.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 #include "transport/links.h"
@@ -27,6 +28,7 @@ struct executor_config {
     size_t nontemporal_least; /* buffers of so many bytes together fit into no cache */
     struct memory memory;     /* where the buffers lie */
     struct links *links;
+    struct staging *staging; /* for links that do not reach that memory; NULL: all do */
     struct profile *profile; /* NULL: no profile */
 };
 

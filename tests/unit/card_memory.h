@@ -1,7 +1,8 @@
 /*
  * card_memory.h - a kind of memory for tests that stands in for a GPU's: no CPU reads it at its addresses,
  * which are not mapped for access, so that whoever does is ended by a signal. Only its hooks do, and
- * card_byte(). It has no engine.
+ * card_byte(). Its engine is asynchronous: what is posted, and what may go on, is begun in one call of
+ * progress() and found done in a later one, at random.
  *
  * A region lies in a memfd, behind a page that is not its own. At its address is nothing but
  * reserved address space.
@@ -15,10 +16,11 @@
 #include <unistd.h>
 
 #include "memory/cpu_contents.h"
+#include "memory/cpu_engine.h"
 #include "memory/memory.h"
 
 #define CARD_LEAD 4096 /* bytes of the memfd in front of the region */
-#define CARDS     64
+#define CARDS     128
 
 struct card {
     char *base, *view; /* of the region: where it seems to be, and where its bytes are */
@@ -133,9 +135,109 @@ static inline enum status card_write(const struct memory *memory, const void *fr
     return cpu_write(memory, from, bytes, card_byte(at));
 }
 
+/* A local operation: its double, on the card's bytes, is the CPU engine's. */
+struct card_work {
+    struct transfer *transfer, twin;
+    struct piece *pieces; /* of the twin's layouts */
+    bool is_begun;
+    struct card_work *next;
+};
+
+/* The card's engine, behind the name that all engines have. */
+struct card_engine {
+    struct engine *cpu;
+    struct card_work *first;
+    struct moved_list moved;
+    uint64_t random;
+};
+
+static inline enum status card_engine_open(struct engine **engine)
+{
+    struct card_engine *card = calloc(1, sizeof *card);
+    *engine = (struct engine *)(void *)card;
+    card->random = (uintptr_t)card;
+    return cpu_engine_open(&card->cpu);
+}
+
+static inline struct layout card_layout(struct layout layout, struct piece **room)
+{
+    struct layout there = {.pieces = *room, .count = layout.count};
+    for (size_t i = 0; i < layout.count; i++) {
+        **room = layout.pieces[i];
+        (*room)++->base = card_byte(layout.pieces[i].base);
+    }
+    return there;
+}
+
+static inline void card_engine_post(struct engine *engine, struct transfer *transfer)
+{
+    struct card_engine *card = (struct card_engine *)(void *)engine;
+    if (transfer->length == 0)
+        return;
+    bool reduces = transfer->kind == TRANSFER_REDUCE;
+    struct card_work *work = calloc(1, sizeof *work);
+    struct piece *room =
+        malloc((transfer->to.count + transfer->from.count + transfer->with.count) * sizeof *room);
+    if (!work || !room)
+        abort();
+    *work = (struct card_work){
+        .transfer = transfer, .twin = *transfer, .pieces = room, .next = card->first};
+    work->twin.limit = 0;
+    work->twin.moved = &card->moved;
+    work->twin.to = card_layout(transfer->to, &room);
+    work->twin.from = card_layout(transfer->from, &room);
+    if (reduces)
+        work->twin.with = card_layout(transfer->with, &room);
+    card->first = work;
+    transfer->issued = 0;
+    cpu_engine_post(card->cpu, &work->twin);
+}
+
+static inline enum status card_engine_progress(struct engine *engine)
+{
+    struct card_engine *card = (struct card_engine *)(void *)engine;
+    enum status status = cpu_engine_progress(card->cpu); /* what was begun in earlier calls */
+    while (moved_take(&card->moved))
+        continue;
+    for (struct card_work **link = &card->first; *link;) {
+        struct card_work *work = *link;
+        struct transfer *transfer = work->transfer;
+        card->random = card->random * 6364136223846793005u + 1442695040888963407u;
+        if (card->random >> 63) {
+            if (work->twin.done > transfer->done)
+                transfer_advance(transfer, work->twin.done - transfer->done);
+            work->twin.limit = transfer->issued = transfer->limit;
+        }
+        if (transfer->done == transfer->length) {
+            *link = work->next;
+            free(work->pieces);
+            free(work);
+        } else {
+            link = &work->next;
+        }
+    }
+    return status;
+}
+
+static inline void card_engine_close(struct engine *engine)
+{
+    struct card_engine *card = (struct card_engine *)(void *)engine;
+    cpu_engine_close(card->cpu);
+    while (card->first) {
+        struct card_work *work = card->first;
+        card->first = work->next;
+        free(work->pieces);
+        free(work);
+    }
+    free(card);
+}
+
 /* What a kind has of it. Its allocate(), by card_allocate(), sets the region's kind. */
 #define CARD_HOOKS                                                                                 \
-    .fill = card_fill, .make = card_make, .compare = card_compare, .select = card_select,          \
-    .scan = card_scan, .read = card_read, .write = card_write
+    .grain_least = 64, .grain_most = 1024, .engine_open = card_engine_open,                        \
+    .engine_post = card_engine_post, .engine_progress = card_engine_progress,                      \
+    .engine_close = card_engine_close, .fill = card_fill, .make = card_make,                       \
+    .compare = card_compare, .select = card_select, .scan = card_scan, .read = card_read,          \
+    .write = card_write
 
 #endif

@@ -136,6 +136,24 @@ static void every_algorithm_runs(void **state)
                        variant & 1, NULL);
 }
 
+static const struct memory_kind card = {.name = "card", CARD_HOOKS};
+
+/* In memory that neither a CPU nor the links reach, through rings of any length. */
+static void every_algorithm_is_staged(void **state)
+{
+    (void)state;
+    static const size_t rings[] = {4, 12, 40, 4096};
+    for (int variant = 0; variant < 8; variant++)
+        world_runs_all(&(struct world_config){.channels = 1 + (variant >> 2),
+                                              .chunk = variant & 1 ? 12 : 0,
+                                              .step = 8,
+                                              .turn = (unsigned)variant,
+                                              .random = variant < 4 ? 0 : 5,
+                                              .memory = &card,
+                                              .ring = rings[variant & 3]},
+                       variant >> 1 & 1, NULL);
+}
+
 /* The position of a run is its first incomplete operation. */
 static void position_name_the_wait(void **state)
 {
@@ -169,6 +187,11 @@ static void injected_drop_is_felt_once(void **state)
     for (uint64_t run = 0; run < 2; run++)
         drop_run(&world, run, run == 0);
     world_close(&world);
+
+    drop_open(&world, &(struct world_config){.chunk = 16, .step = 16, .memory = &card, .ring = 24});
+    for (uint64_t run = 0; run < 2; run++)
+        drop_run(&world, run, run == 0);
+    world_close(&world);
 }
 
 int main(void)
@@ -180,6 +203,7 @@ int main(void)
         cmocka_unit_test(grain_follows_the_message),
         cmocka_unit_test(forward_begins_after_the_first_grain),
         cmocka_unit_test(every_algorithm_runs),
+        cmocka_unit_test(every_algorithm_is_staged),
         cmocka_unit_test(position_name_the_wait),
         cmocka_unit_test(injected_drop_is_felt_once),
     };
