@@ -114,19 +114,33 @@ static bool text_write_to(const char *text, size_t length, const char *path, int
 }
 
 /* Makes the file `name` only when all of it is written: a process that is killed before that leaves
- * nothing behind. False where the file system has no files without a name, or without /proc. */
-static bool text_write_unnamed(const char *text, size_t length, const char *name)
+ * nothing behind. *possible: false where the file system has no files without a name, or without
+ * /proc; else the result is final. */
+static bool text_write_unnamed(const char *text, size_t length, const char *name, bool *possible)
 {
     char folder[PATH_MAX], link[64];
     snprintf(folder, sizeof folder, "%s", name);
     int fd = open(dirname(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    *possible = fd >= 0;
     if (fd < 0)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    bool good = text_write_all(fd, text, length, -1) &&
-                linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
-    close(fd);
-    return good;
+    bool good = text_write_all(fd, text, length, -1);
+    *possible = !good || linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    int error = errno;
+    if (close(fd) == 0)
+        errno = error;
+    else
+        good = false;
+    return good && *possible;
+}
+
+/* The new content of `path`, under the name `temporary`. */
+static bool text_write_beside(const char *text, size_t length, const char *temporary)
+{
+    bool possible;
+    return text_write_unnamed(text, length, temporary, &possible) ||
+           (!possible && text_write_to(text, length, temporary, -1));
 }
 
 /* A symbolic link stays one: what it points to is replaced. */
@@ -137,8 +151,7 @@ static bool text_replace(const char *text, size_t length, const char *path)
     char temporary[PATH_MAX];
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
-    if (good && (text_write_unnamed(text, length, temporary) ||
-                 text_write_to(text, length, temporary, -1))) {
+    if (good && text_write_beside(text, length, temporary)) {
         good = rename(temporary, name) == 0;
         if (!good)
             unlink(temporary);

@@ -141,6 +141,19 @@ static void children_signal(struct supervisor *supervisor, int signal)
     }
 }
 
+/* Stops all ranks, or waits until they have ended. */
+static void children_stop(struct supervisor *supervisor)
+{
+    children_signal(supervisor, SIGSTOP);
+    for (int rank = 0; rank < supervisor->ranks; rank++) {
+        pid_t pid = supervisor->children[rank].pid;
+        siginfo_t info;
+        while (pid && waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+               errno == EINTR)
+            ;
+    }
+}
+
 /* After the first signal the ranks end in order; a second one kills them. */
 static void signals_pass_on(struct supervisor *supervisor)
 {
@@ -201,7 +214,7 @@ enum status supervisor_wait(struct supervisor *supervisor)
 
 void supervisor_destroy(struct supervisor *supervisor)
 {
-    children_signal(supervisor, SIGSTOP); /* none may see, and report, the end of another */
+    children_stop(supervisor); /* none may see, and report, the end of another */
     children_signal(supervisor, SIGKILL);
     for (int rank = 0; rank < supervisor->ranks; rank++)
         while (supervisor->children[rank].pid &&

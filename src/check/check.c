@@ -20,12 +20,11 @@ struct destination {
     const char *base;
 };
 
-/* The run of the contract that begins at element `at`; false behind the end, or when the job has
- * ended. */
+/* The run of the contract that begins at element `at`; false behind the end. */
 static bool run_at(const struct destination *to, size_t at, struct comparison *run)
 {
     struct expectation expectation;
-    if (!tick_on(to->memory->tick) || !pattern_expectation(to->pattern, to->rank, at, &expectation))
+    if (!pattern_expectation(to->pattern, to->rank, at, &expectation))
         return false;
     *run = (struct comparison){.inputs = &to->pattern->inputs,
                                .rank = expectation.rank,
@@ -35,18 +34,14 @@ static bool run_at(const struct destination *to, size_t at, struct comparison *r
     return true;
 }
 
-/* *run_begin: where the first run with a wrong element begins, if there is one. */
-static enum status count_wrong(const struct destination *to, size_t *wrong, size_t *run_begin)
+static enum status count_wrong(const struct destination *to, size_t *wrong)
 {
     struct comparison run;
     enum status status = STATUS_OK;
-    *wrong = *run_begin = 0;
+    *wrong = 0;
     for (size_t at = 0, more; status == STATUS_OK && run_at(to, at, &run); at += run.count) {
         status = to->memory->kind->compare(to->memory, &run, &more);
-        if (status != STATUS_OK || more == 0)
-            continue;
-        *run_begin = *wrong == 0 ? at : *run_begin;
-        *wrong += more;
+        *wrong += status == STATUS_OK ? more : 0;
     }
     return status;
 }
@@ -55,38 +50,28 @@ static enum status count_wrong(const struct destination *to, size_t *wrong, size
 struct kept {
     size_t at[SAMPLES_WRONG];
     size_t count, stride;
-    size_t seen; /* wrong elements so far */
+    size_t seen, last; /* wrong elements so far, and the last of them */
 };
 
-/* Of `wrong` elements in a run that begins at element `at`. */
+/* Those of a run that begins at element `at`. */
 static enum status keep_from_run(const struct destination *to, const struct comparison *run,
-                                 size_t at, size_t wrong, bool is_last, struct kept *kept)
+                                 size_t at, struct kept *kept)
 {
-    size_t last, before = kept->count, skip = -kept->seen % kept->stride;
-    struct selection each = {.skip = skip,
-                             .stride = kept->stride,
-                             .most = SAMPLES_WRONG - kept->count,
-                             .at = kept->at + kept->count};
-    struct selection end = {.skip = wrong - 1, .stride = 1, .most = 1, .at = &last};
-    enum status status = STATUS_OK;
-    if (skip < wrong)
-        status = to->memory->kind->select(to->memory, run, &each);
-    if (status == STATUS_OK && is_last)
-        status = to->memory->kind->select(to->memory, run, &end);
-    if (status != STATUS_OK)
+    struct selection selection = {.skip = -kept->seen % kept->stride, /* a power of two */
+                                  .stride = kept->stride,
+                                  .most = SAMPLES_WRONG - kept->count,
+                                  .at = kept->at + kept->count};
+    enum status status = to->memory->kind->select(to->memory, run, &selection);
+    if (status != STATUS_OK || selection.wrong == 0)
         return status;
-    kept->seen += wrong;
-    kept->count += each.count;
-    for (size_t i = before; i < kept->count; i++)
-        kept->at[i] += at;
-    if (end.count > 0 && (kept->count == 0 || kept->at[kept->count - 1] != at + last)) {
-        kept->count -= kept->count == SAMPLES_WRONG;
-        kept->at[kept->count++] = at + last;
-    }
+    for (size_t i = 0; i < selection.count; i++)
+        kept->at[kept->count++] += at;
+    kept->seen += selection.wrong;
+    kept->last = at + selection.last;
     return STATUS_OK;
 }
 
-/* Of `wrong` elements of the whole destination. */
+/* `wrong`: how many elements of the whole destination are. */
 static enum status keep(const struct destination *to, size_t wrong, struct kept *kept)
 {
     struct comparison run;
@@ -94,41 +79,42 @@ static enum status keep(const struct destination *to, size_t wrong, struct kept 
     *kept = (struct kept){.stride = 1};
     while ((wrong - 1) / kept->stride >= SAMPLES_WRONG)
         kept->stride *= 2;
-    for (size_t at = 0, here; status == STATUS_OK && kept->seen < wrong && run_at(to, at, &run);
-         at += run.count) {
-        status = to->memory->kind->compare(to->memory, &run, &here);
-        if (status == STATUS_OK && here > 0)
-            status = keep_from_run(to, &run, at, here, kept->seen + here == wrong, kept);
+    for (size_t at = 0; status == STATUS_OK && run_at(to, at, &run); at += run.count)
+        status = keep_from_run(to, &run, at, kept);
+    if (kept->count > 0 && kept->at[kept->count - 1] != kept->last) {
+        kept->count -= kept->count == SAMPLES_WRONG;
+        kept->at[kept->count++] = kept->last;
     }
     return status;
 }
 
-/* Describes the first wrong element, at `at`. */
-static enum status describe(const struct destination *to, size_t at, struct finding *finding)
+static bool evidence_shows_wrong(const struct evidence *evidence)
 {
-    const struct pattern *pattern = to->pattern;
-    size_t size = pattern->inputs.datatype->size;
-    struct wrong_element *first = &finding->first;
-    finding->kind = FINDING_RESULT;
-    finding->iteration = pattern->inputs.iteration;
-    finding->root = pattern->problem.root;
-    finding->hop_peer = -1;
-    first->at = at;
-    first->source = EVERY_RANK;
-    finding->undiagnosed = true;
-    pattern_expect(pattern, to->rank, at, 1, first->expected);
-    return to->memory->kind->read(to->memory, to->base + at * size, size, first->got);
+    for (size_t i = 0; i < evidence->count; i++)
+        if (evidence->samples[i].wrong)
+            return true;
+    return false;
 }
 
 static enum status explain(const struct destination *to, const struct kept *kept,
                            struct finding *finding)
 {
+    const struct pattern *pattern = to->pattern;
+    const struct memory *memory = to->memory;
+    size_t size = pattern->inputs.datatype->size;
+    struct wrong_element *first = &finding->first;
+    first->at = kept->at[0];
+    pattern_expect(pattern, to->rank, first->at, 1, first->expected);
+    enum status status = memory->kind->read(memory, to->base + first->at * size, size, first->got);
+    if (status != STATUS_OK)
+        return status;
     struct evidence evidence;
-    enum status status = evidence_take(&evidence, to->memory, to->pattern, to->rank, to->base,
-                                       kept->at, kept->count);
-    if (status == STATUS_OK && evidence.is_complete) {
-        finding->first.source = evidence.samples[0].source;
-        finding->undiagnosed = false;
+    status = evidence_take(&evidence, memory, pattern, to->rank, to->base, kept->at, kept->count);
+    if (status != STATUS_OK || !evidence.is_complete) {
+        finding->diagnosis = DIAGNOSIS_WITHOUT_MEMORY;
+    } else if (memcmp(first->expected, first->got, size) != 0 && evidence_shows_wrong(&evidence)) {
+        first->source = evidence.samples[0].source;
+        finding->diagnosis = DIAGNOSIS_MADE;
         diagnose(&evidence, finding);
     }
     evidence_free(&evidence);
@@ -140,18 +126,22 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
 {
     const struct destination to = {
         .memory = memory, .pattern = pattern, .rank = rank, .base = destination};
-    struct kept kept;
-    size_t wrong, run_begin;
+    struct kept kept = {.count = 0};
+    size_t wrong;
     memset(finding, 0, sizeof *finding);
-    enum status status = count_wrong(&to, &wrong, &run_begin);
-    if (status != STATUS_OK || wrong == 0)
-        return status;
+    enum status status = count_wrong(&to, &wrong);
+    if (status == STATUS_OK && wrong > 0)
+        status = keep(&to, wrong, &kept);
+    if (status != STATUS_OK || wrong == 0 || !tick_on(memory->tick))
+        return status; /* also when the job has ended: what was counted then means nothing */
+    finding->kind = FINDING_RESULT;
+    finding->iteration = pattern->inputs.iteration;
+    finding->root = pattern->problem.root;
+    finding->hop_peer = -1;
     finding->wrong = wrong;
-    status = keep(&to, wrong, &kept);
-    /* None are kept if elements that were wrong are right by now: something still writes there. */
-    if (status == STATUS_OK)
-        status = describe(&to, kept.count > 0 ? kept.at[0] : run_begin, finding);
-    return status == STATUS_OK && kept.count > 0 ? explain(&to, &kept, finding) : status;
+    finding->first.source = EVERY_RANK;
+    finding->diagnosis = DIAGNOSIS_OVERTAKEN;
+    return kept.count > 0 ? explain(&to, &kept, finding) : STATUS_OK;
 }
 
 enum status check_source(const struct memory *memory, const struct pattern *pattern, int rank,

@@ -14,8 +14,8 @@
 #include "check/pattern.h"
 #include "memory/memory.h"
 
-/* Compares `rank`'s destination, which lies in this memory. finding->kind is FINDING_NONE when all is
- * right, or when the job has ended meanwhile. The hop of the finding is the caller's to add. */
+/* Compares `rank`'s destination, which lies in this memory. finding->kind is FINDING_NONE when all
+ * is right, or when the job has ended meanwhile. The hop of the finding is the caller's to add. */
 enum status check_result(const struct memory *memory, const struct pattern *pattern, int rank,
                          const void *destination, struct finding *finding);
 

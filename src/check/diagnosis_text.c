@@ -300,6 +300,13 @@ static void add_result(const struct wording *wording)
     const struct finding *finding = wording->group->finding;
     const struct datatype *type = wording->context->datatype;
     char expected[PATTERN_TEXT_MOST], got[PATTERN_TEXT_MOST];
+    if (finding->diagnosis == DIAGNOSIS_OVERTAKEN) {
+        text_add(text,
+                 "%llu elements were wrong in checked iteration %llu, and changed while they were "
+                 "looked at: something still writes there",
+                 (unsigned long long)wording->group->wrong, (unsigned long long)finding->iteration);
+        return;
+    }
     pattern_format(type, finding->first.expected, expected, sizeof expected);
     pattern_format(type, finding->first.got, got, sizeof got);
     text_add(text, "%llu element%s wrong in checked iteration %llu, the first ",
@@ -309,11 +316,8 @@ static void add_result(const struct wording *wording)
         text_add(text, "of rank %d ", wording->group->rank);
     text_add(text, "at %llu: expected %s, got %s; ", (unsigned long long)finding->first.at,
              expected, got);
-    if (finding->undiagnosed)
-        text_add(text, "not explained: %s",
-                 memcmp(finding->first.expected, finding->first.got, type->size) == 0
-                     ? "it changed while it was checked"
-                     : "no memory for it");
+    if (finding->diagnosis == DIAGNOSIS_WITHOUT_MEMORY)
+        text_add(text, "not explained: no memory for it");
     for (int i = 0; i < finding_explanations(finding); i++) {
         text_add(text, i ? "; " : "");
         add_explanation(wording, &finding->explanations[i]);

@@ -80,7 +80,7 @@ void finding_encode(const struct finding *finding, struct bytes *bytes)
     put_int(bytes, finding->hop_peer);
     put_int(bytes, finding->hop_step);
     element_encode(&finding->first, bytes);
-    put_int(bytes, finding->undiagnosed);
+    put_int(bytes, (int)finding->diagnosis);
     put_int(bytes, finding->explanation_count);
     for (int i = 0; i < finding_explanations(finding); i++)
         explanation_encode(&finding->explanations[i], bytes);
@@ -166,7 +166,8 @@ bool finding_decode(struct reader *reader, int ranks, struct finding *finding)
     finding->hop_peer = read_int(reader, -1, ranks - 1);
     finding->hop_step = read_int(reader, -1, INT32_MAX);
     element_decode(reader, ranks, &finding->first);
-    finding->undiagnosed = read_bool(reader);
+    finding->diagnosis =
+        (enum diagnosis_state)read_int(reader, DIAGNOSIS_MADE, DIAGNOSIS_OVERTAKEN);
     finding->explanation_count = read_int(reader, 0, INT32_MAX);
     for (int i = 0; i < finding_explanations(finding); i++)
         explanation_decode(reader, ranks, &finding->explanations[i]);

@@ -45,6 +45,13 @@ struct overrun {
     int64_t first; /* offset of the first damaged byte in the buffer: negative, or behind its end */
 };
 
+/* Were wrong elements explained? */
+enum diagnosis_state {
+    DIAGNOSIS_MADE,
+    DIAGNOSIS_WITHOUT_MEMORY, /* there was too little for it */
+    DIAGNOSIS_OVERTAKEN, /* the destination changed while it was checked: something still writes */
+};
+
 /* The first checked iteration in which a rank found something wrong. Zeroed: nothing is wrong. */
 struct finding {
     enum finding_kind kind;
@@ -55,8 +62,7 @@ struct finding {
     int hop_peer,
         hop_step; /* where the first wrong element came from; -1: not known, or from here */
     struct wrong_element first;
-    bool undiagnosed; /* there are no explanations: for want of memory, or because the destination
-                         changed while it was checked */
+    enum diagnosis_state diagnosis; /* unless it was made, there are no explanations */
     int explanation_count;
     struct explanation explanations[FINDING_EXPLANATIONS];
     /* Wrong samples that no hypothesis fits: how many, in how many of them one bit is flipped, the

@@ -158,8 +158,8 @@ static void message_update(struct staged_message *message)
         transfer_advance(transfer, done - transfer->done);
 }
 
-/* The bytes of the first message that are done free their place; so do those that follow, once it is
- * complete. */
+/* The bytes of the first message that are done free their place; so do those that follow, once it
+ * is complete. */
 static void ring_progress(struct stage_ring *ring)
 {
     for (struct staged_message *message = ring->first; message; message = message->next) {

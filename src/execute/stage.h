@@ -1,10 +1,10 @@
 /*
  * stage.h - messages in memory that a link does not reach, by way of rings in memory that it does.
  *
- * Each such channel has a ring. To send, the engine of the memory copies into the ring, and the link
- * sends out of it. To receive, the link receives into the ring, and the engine copies or combines out
- * of it. The two take turns by parts of the ring, at least two of which are under way. The transport
- * sees messages of a strided layout, and knows nothing of it.
+ * Each such channel has a ring. To send, the engine of the memory copies into the ring, and the
+ * link sends out of it. To receive, the link receives into the ring, and the engine copies or
+ * combines out of it. The two take turns by parts of the ring, at least two of which are under
+ * way. The transport sees messages of a strided layout, and knows nothing of it.
  */
 #ifndef CCTEST_EXECUTE_STAGE_H
 #define CCTEST_EXECUTE_STAGE_H
@@ -14,10 +14,10 @@
 
 struct staging; /* the rings of one rank */
 
-/* Rings for at most `channels` channels, of `bytes` bytes each, one behind the other in the memory at
- * `base`, which a CPU reads, which the engine of `memory` reaches, and which lies in a region of the
- * links. `base` is aligned to the elements, and `bytes` a multiple of their size. Both memories outlive
- * the staging. NULL: out of memory. */
+/* Rings for at most `channels` channels, of `bytes` bytes each, one behind the other in the memory
+ * at `base`, which a CPU reads, which the engine of `memory` reaches, and which lies in a region
+ * of the links. `base` is aligned to the elements, and `bytes` a multiple of their size. Both
+ * memories outlive the staging. NULL: out of memory. */
 struct staging *staging_create(const struct memory *memory, char *base, size_t bytes, int channels);
 void staging_destroy(struct staging *staging); /* NULL is allowed */
 

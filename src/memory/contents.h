@@ -29,12 +29,13 @@ struct comparison {
     const void *at;
 };
 
-/* Which of the wrong elements are asked for: after `skip` of them each `stride`-th, but no more than
- * `most`. */
+/* Wrong elements: those that are asked for are, after `skip` of them, each `stride`-th, but no more
+ * than `most`. */
 struct selection {
     size_t skip, stride, most;
-    size_t *at;   /* room for `most`: their numbers in the comparison, from 0, ascending */
-    size_t count; /* found */
+    size_t *at;         /* room for `most`: their numbers in the comparison, from 0, ascending */
+    size_t count;       /* of those in `at` */
+    size_t wrong, last; /* how many are wrong in all; the number of the last, if there are any */
 };
 
 /* Bytes that are not what they were filled with. */

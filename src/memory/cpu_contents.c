@@ -94,15 +94,18 @@ enum status cpu_select(const struct memory *memory, const struct comparison *com
                        struct selection *selection)
 {
     struct pass pass;
-    size_t left = selection->skip; /* wrong elements before the next one that is asked for */
     pass_begin(&pass, memory, comparison);
-    selection->count = 0;
-    while (selection->count < selection->most && pass_next_wrong(&pass))
-        for (size_t i = 0; i < pass.count && selection->count < selection->most; i++) {
-            if (!pass_is_wrong(&pass, i) || left-- > 0)
+    selection->count = selection->wrong = 0;
+    size_t next = selection->skip; /* the number, among the wrong ones, that is asked for next */
+    while (pass_next_wrong(&pass))
+        for (size_t i = 0; i < pass.count; i++) {
+            if (!pass_is_wrong(&pass, i))
                 continue;
-            selection->at[selection->count++] = pass.at + i;
-            left = selection->stride - 1;
+            selection->last = pass.at + i;
+            if (selection->wrong++ != next || selection->count == selection->most)
+                continue;
+            selection->at[selection->count++] = selection->last;
+            next += selection->stride;
         }
     return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * cpu_contents.h - what stands in memory that a CPU reads and writes: the hooks of struct memory_kind
- * (memory.h) behind "Contents", whose contracts hold here.
+ * cpu_contents.h - what stands in memory that a CPU reads and writes: the hooks of struct
+ * memory_kind (memory.h) behind "Contents", whose contracts hold here.
  */
 #ifndef CCTEST_MEMORY_CPU_CONTENTS_H
 #define CCTEST_MEMORY_CPU_CONTENTS_H

@@ -1,10 +1,10 @@
 /*
- * element.h - how a function of single elements is written, so that C and CUDA's C++ compile the same
- * text.
+ * element.h - how a function of single elements is written, so that C and CUDA's C++ compile the
+ * same text.
  *
- * Such headers are C11 and C++17: no designated initializers, compound literals, unions that are read
- * as another type, implicit casts from void *, or restrict. Results are the same to the bit as long
- * as no compiler contracts a product and a sum (-ffp-contract=off, nvcc -fmad=false).
+ * Such headers are C11 and C++17: no designated initializers, compound literals, unions that are
+ * read as another type, implicit casts from void *, or restrict. Results are the same to the bit
+ * as long as no compiler contracts a product and a sum (-ffp-contract=off, nvcc -fmad=false).
  */
 #ifndef CCTEST_MEMORY_ELEMENT_H
 #define CCTEST_MEMORY_ELEMENT_H

@@ -1,6 +1,7 @@
 /*
- * input_element.h - what one element of one rank's source is, for each type: from keys to hashed words,
- * and from these to a value. What the values are for, and what they must be like, is said in inputs.c.
+ * input_element.h - what one element of one rank's source is, for each type: from keys to hashed
+ * words, and from these to a value. What the values are for, and what they must be like, is said
+ * in inputs.c.
  */
 #ifndef CCTEST_MEMORY_INPUT_ELEMENT_H
 #define CCTEST_MEMORY_INPUT_ELEMENT_H
@@ -37,8 +38,8 @@ ELEMENT uint64_t iteration_key(uint64_t seed, uint64_t iteration)
     return mix(mix(seed) + iteration);
 }
 
-/* `owner`: a rank plus one, or 0 for what all ranks share. `page`: of an element, its number divided by
- * INPUT_PAGE. */
+/* `owner`: a rank plus one, or 0 for what all ranks share. `page`: of an element, its number
+ * divided by INPUT_PAGE. */
 ELEMENT uint64_t page_key(uint64_t iteration_key, uint64_t owner, uint64_t page)
 {
     return mix(mix(iteration_key + owner * 0x9e3779b97f4a7c15u) + page);
@@ -50,9 +51,9 @@ ELEMENT uint32_t own_word(uint64_t key, uint32_t offset)
     return mix_word((uint32_t)key + offset * 0x9e3779b9u) ^ (uint32_t)(key >> 32);
 }
 
-/* The word that all ranks share; `key`: the page's. `coins`: bit 0 is a coin. Elements of a pass through
- * all ranks come in twos: in the second each rank decides with the coin that it did not have in the
- * first. */
+/* The word that all ranks share; `key`: the page's. `coins`: bit 0 is a coin. Elements of a pass
+ * through all ranks come in twos: in the second each rank decides with the coin that it did not
+ * have in the first. */
 ELEMENT uint32_t shared_word(uint64_t key, uint32_t offset, uint32_t ranks, bool coins)
 {
     const uint32_t second = coins ? offset / ranks % 2 : 0;
@@ -112,7 +113,8 @@ struct drawn {
     uint32_t shared;  /* RULE_TRUTH, LOCATION */
 };
 
-/* `value` or, where `flag` (0 or 1) is set, -value; without a branch, which would keep loops scalar. */
+/* `value` or, where `flag` (0 or 1) is set, -value; without a branch, which would keep loops
+ * scalar. */
 ELEMENT int32_t negate_if(uint32_t flag, int32_t value)
 {
     return (value ^ -(int32_t)flag) + (int32_t)flag;
@@ -269,5 +271,36 @@ VALUE_PAIR(float_int32, float, 32, RAW_FLOAT, (float)BEYOND_WIDE)
 VALUE_PAIR(int32_int32, int32_t, 32, (int32_t)WIDEN_32, BEYOND_32)
 VALUE_PAIR(double_int64, double, 64, RAW_DOUBLE, (double)BEYOND_WIDE)
 VALUE_PAIR(int64_int64, int64_t, 64, (int64_t)WIDEN_64, BEYOND_64)
+
+/* The rules of a kind of type that differ from RULE_RAW: X(rule, argument). */
+#define INTEGER_RULES(X, argument)                                                                 \
+    X(RULE_PRODUCT, argument)                                                                      \
+    X(RULE_EXTREME, argument)                                                                      \
+    X(RULE_BITS, argument)                                                                         \
+    X(RULE_TRUTH, argument)                                                                        \
+    X(RULE_PARITY, argument)
+#define FLOAT_RULES(X, argument)                                                                   \
+    X(RULE_SUM, argument)                                                                          \
+    X(RULE_SUM_FEW, argument)                                                                      \
+    X(RULE_PRODUCT, argument)                                                                      \
+    X(RULE_EXTREME, argument)
+#define PAIR_RULES(X, argument) X(RULE_LOCATION, argument)
+
+/* All functions that make a value: X(name, type, rules); the function is value_<name>. */
+#define VALUES(X)                                                                                  \
+    X(integer_8, uint8_t, INTEGER_RULES)                                                           \
+    X(integer_16, uint16_t, INTEGER_RULES)                                                         \
+    X(integer_32, uint32_t, INTEGER_RULES)                                                         \
+    X(integer_64, uint64_t, INTEGER_RULES)                                                         \
+    X(float, float, FLOAT_RULES)                                                                   \
+    X(double, double, FLOAT_RULES)                                                                 \
+    X(float16, uint16_t, FLOAT_RULES)                                                              \
+    X(bfloat16, uint16_t, FLOAT_RULES)                                                             \
+    X(e4m3, uint8_t, FLOAT_RULES)                                                                  \
+    X(e5m2, uint8_t, FLOAT_RULES)                                                                  \
+    X(float_int32, struct float_int32, PAIR_RULES)                                                 \
+    X(int32_int32, struct int32_int32, PAIR_RULES)                                                 \
+    X(double_int64, struct double_int64, PAIR_RULES)                                               \
+    X(int64_int64, struct int64_int64, PAIR_RULES)
 
 #endif

@@ -62,20 +62,6 @@ struct recipe recipe_of(const struct datatype *type, const struct reduction *red
     case rule:                                                                                     \
         EACH(rule, value)
 
-/* The rules that differ from RULE_RAW. */
-#define INTEGER_RULES(X, value)                                                                    \
-    X(RULE_PRODUCT, value)                                                                         \
-    X(RULE_EXTREME, value)                                                                         \
-    X(RULE_BITS, value)                                                                            \
-    X(RULE_TRUTH, value)                                                                           \
-    X(RULE_PARITY, value)
-#define FLOAT_RULES(X, value)                                                                      \
-    X(RULE_SUM, value)                                                                             \
-    X(RULE_SUM_FEW, value)                                                                         \
-    X(RULE_PRODUCT, value)                                                                         \
-    X(RULE_EXTREME, value)
-#define PAIR_RULES(X, value) X(RULE_LOCATION, value)
-
 #define MAKE(name, type, RULES)                                                                    \
     static void make_##name(const struct material *m, void *values)                                \
     {                                                                                              \
@@ -91,20 +77,7 @@ struct recipe recipe_of(const struct datatype *type, const struct reduction *red
         }                                                                                          \
     }
 
-MAKE(integer_8, uint8_t, INTEGER_RULES)
-MAKE(integer_16, uint16_t, INTEGER_RULES)
-MAKE(integer_32, uint32_t, INTEGER_RULES)
-MAKE(integer_64, uint64_t, INTEGER_RULES)
-MAKE(float, float, FLOAT_RULES)
-MAKE(double, double, FLOAT_RULES)
-MAKE(float16, uint16_t, FLOAT_RULES)
-MAKE(bfloat16, uint16_t, FLOAT_RULES)
-MAKE(e4m3, uint8_t, FLOAT_RULES)
-MAKE(e5m2, uint8_t, FLOAT_RULES)
-MAKE(float_int32, struct float_int32, PAIR_RULES)
-MAKE(int32_int32, struct int32_int32, PAIR_RULES)
-MAKE(double_int64, struct double_int64, PAIR_RULES)
-MAKE(int64_int64, struct int64_int64, PAIR_RULES)
+VALUES(MAKE)
 
 void values_make(const struct datatype *type, const struct material *m, void *to)
 {

@@ -38,8 +38,8 @@ enum contribution {
 bool inputs_combine(const struct inputs *inputs, const unsigned char *how, size_t first,
                     size_t count, void *to);
 
-/* Elements [first, first + count) of the source of `rank`, or, if that is negative, the combination of
- * all ranks' elements. */
+/* Elements [first, first + count) of the source of `rank`, or, if that is negative, the
+ * combination of all ranks' elements. */
 void inputs_expect(const struct inputs *inputs, int rank, size_t first, size_t count, void *to);
 
 /* Bits that a wrong element says about its cause, roughly and at least. */

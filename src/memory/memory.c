@@ -186,7 +186,7 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
     return memory_map(&memory_shared, bytes, fd, tick, region);
 }
 
-/* What both kinds have. */
+/* The hooks of both kinds, besides allocate(). */
 #define CPU_HOOKS                                                                                  \
     .host_reads = true, .grain_least = GRAIN_LEAST, .grain_most = GRAIN_MOST, .look = memory_look, \
     .release = memory_release, .engine_open = cpu_engine_open, .engine_post = cpu_engine_post,     \

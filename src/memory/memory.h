@@ -69,10 +69,11 @@ struct memory_kind {
      * asynchronously. */
     void (*engine_now)(const struct transfer *transfer);
 
-    /* Contents: a hook is done when it returns, and nothing else in this process touches those bytes
-     * meanwhile. Addresses lie in one region of the kind, those of elements aligned to the element;
-     * `to` of read() and `from` of write() lie in memory that a CPU reads. Calls tick_on(), and may
-     * end early, with any result, when that says that the job has ended. */
+    /* Contents: a hook is done when it returns, and nothing else in this process touches those
+     * bytes meanwhile. Addresses lie in one region of the kind, those of elements aligned to the
+     * element; `to` of read() and `from` of write() lie in memory that a CPU reads. The long ones
+     * call tick_on(). Once that says that the job has ended, a hook may end early, with any
+     * result. */
     enum status (*fill)(const struct memory *memory, void *to, unsigned char byte, size_t bytes);
     /* Source elements [first, first + count) of `rank`. */
     enum status (*make)(const struct memory *memory, const struct inputs *inputs, int rank,
@@ -88,9 +89,9 @@ struct memory_kind {
     enum status (*read)(const struct memory *memory, const void *at, size_t bytes, void *to);
     enum status (*write)(const struct memory *memory, const void *from, size_t bytes, void *at);
 
-    /* A handle of a whole region. STATUS_UNAVAILABLE: there is none in this way here: writes why into
-     * `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure. NULL: the kind has
-     * none in any way. */
+    /* A handle of a whole region. STATUS_UNAVAILABLE: there is none in this way here: writes why
+     * into `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure. NULL: the kind
+     * has none in any way. */
     enum status (*share)(const struct region *region, enum share_way way, struct shared *shared,
                          char *reason);
 

@@ -1,21 +1,22 @@
 /*
  * reduce_element.h - what each operator makes of two elements, and what finishes a result.
  *
- * Integers are combined in unsigned arithmetic, where wrapping is defined. To the logical operators
- * 0 is false and all else is true; they give 0 or 1.
+ * Integers are combined in unsigned arithmetic, where wrapping is defined. To the logical
+ * operators 0 is false and all else is true; they give 0 or 1.
  *
  * An average of integers is divided as in C, towards 0. Quotients of up to 32 bits are computed in
- * floating point, many times faster than by integer division, and exactly: a quotient that is not a
- * whole number is farther from one than the rounding error.
+ * floating point, many times faster than by integer division, and exactly: a quotient that is not
+ * a whole number is farther from one than the rounding error.
  *
  * Each pair of small floats is combined in float and rounded back at once (small_float.h), as
- * hardware with these types does. The sum, the product and the quotient of two of them in float are
- * exact, or so near that rounding twice equals rounding once. The greater of two is found without
- * floats: the bits of a float without its sign, read as an integer, are ordered as the floats are. So
- * -0 is below 0, NaN is beyond the infinities, and the order of combining does not matter.
+ * hardware with these types does. The sum, the product and the quotient of two of them in float
+ * are exact, or so near that rounding twice equals rounding once. The greater of two is found
+ * without floats: the bits of a float without its sign, read as an integer, are ordered as the
+ * floats are. So -0 is below 0, NaN is beyond the infinities, and the order of combining does not
+ * matter.
  *
- * Of pairs, the greatest or least value wins, with the index that came with it; of equal values, the
- * smaller index.
+ * Of pairs, the greatest or least value wins, with the index that came with it; of equal values,
+ * the smaller index.
  */
 #ifndef CCTEST_MEMORY_REDUCE_ELEMENT_H
 #define CCTEST_MEMORY_REDUCE_ELEMENT_H
@@ -83,8 +84,8 @@ FINISH_ELEMENT(finish_uint64, uint64_t, uint64_t, x / n)
 FLOAT_ELEMENTS(float)
 FLOAT_ELEMENTS(double)
 
-/* Small floats. KEY: an integer that is ordered as the floats are; x ^ its magnitude's bits where the
- * sign is set. */
+/* Small floats. KEY: an integer that is ordered as the floats are; x ^ its magnitude's bits where
+ * the sign is set. */
 #define KEY_8(x)  ((int8_t)((x) ^ ((uint8_t)((int8_t)(x) >> 7) & 0x7f)))
 #define KEY_16(x) ((int16_t)((x) ^ ((uint16_t)((int16_t)(x) >> 15) & 0x7fff)))
 
@@ -148,5 +149,23 @@ PAIR_ELEMENTS(int64_int64, uint64_t, int64_t, (int64_t))
 #define PAIR_OPERATORS(X, name, word)                                                              \
     X(MAXLOC, maxloc_##name, word)                                                                 \
     X(MINLOC, minloc_##name, word)
+
+/* All functions that finish a result: X(function, type, divisor). */
+#define NATIVE_FINISHES(X)                                                                         \
+    X(finish_int8, int8_t, float)                                                                  \
+    X(finish_int16, int16_t, float)                                                                \
+    X(finish_int32, int32_t, double)                                                               \
+    X(finish_int64, int64_t, int64_t)                                                              \
+    X(finish_uint8, uint8_t, float)                                                                \
+    X(finish_uint16, uint16_t, float)                                                              \
+    X(finish_uint32, uint32_t, double)                                                             \
+    X(finish_uint64, uint64_t, uint64_t)                                                           \
+    X(finish_float, float, float)                                                                  \
+    X(finish_double, double, double)
+#define SMALL_FINISHES(X)                                                                          \
+    X(finish_float16, uint16_t, float)                                                             \
+    X(finish_bfloat16, uint16_t, float)                                                            \
+    X(finish_e4m3, uint8_t, float)                                                                 \
+    X(finish_e5m2, uint8_t, float)
 
 #endif

@@ -13,13 +13,15 @@
 
 #define LOOPS_BASELINE(format, type)                                                               \
     LOOP(sum_##format##_baseline, , type, sum_##format)                                            \
-    LOOP(prod_##format##_baseline, , type, prod_##format)                                          \
-    FINISH_LOOP(finish_##format##_baseline, , type, float, finish_##format)
+    LOOP(prod_##format##_baseline, , type, prod_##format)
+#define FINISH_BASELINE(function, type, divisor)                                                   \
+    FINISH_LOOP(function##_baseline, , type, divisor, function)
 
 LOOPS_BASELINE(float16, uint16_t)
 LOOPS_BASELINE(bfloat16, uint16_t)
 LOOPS_BASELINE(e4m3, uint8_t)
 LOOPS_BASELINE(e5m2, uint8_t)
+SMALL_FINISHES(FINISH_BASELINE)
 
 #ifdef __x86_64__
 /* With AVX2 and F16C, which compilers do not make of the loops above. Bytes are converted by way of

@@ -60,7 +60,8 @@ struct moved_list {
 #define GRAIN_AUTO SIZE_MAX
 
 /* The grain of a message of `length` bytes. `chunk`: bytes; 0: the whole message; GRAIN_AUTO: a
- * quarter of it, so that waiting operations begin early, but at least `least` and at most `most`. */
+ * quarter of it, so that waiting operations begin early, but at least `least` and at most `most`.
+ * */
 static inline size_t grain_of(size_t chunk, size_t length, size_t least, size_t most)
 {
     const size_t part = length / 4;

@@ -15,9 +15,9 @@ struct memory_request {
 void memory_request_encode(const struct memory_request *request, struct bytes *share);
 void memory_request_decode(struct memory_request *request, struct reader *reader);
 
-/* `requests`: of the `count` ranks of this host. `pools`: this rank's, seen before any rank of the host
- * allocated. STATUS_ERROR where several ranks together ask for more than is left in one of them. What
- * one rank alone cannot have is for allocate() to say. */
+/* `requests`: of the `count` ranks of this host. `pools`: this rank's, seen before any rank of the
+ * host allocated. STATUS_ERROR where several ranks together ask for more than is left in one of
+ * them. What one rank alone cannot have is for allocate() to say. */
 enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
                               const struct memory_request *requests, int count);
 

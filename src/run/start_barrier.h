@@ -28,8 +28,7 @@ bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader); /
 struct start_barrier {
     struct node_barrier node_barrier;
     struct barrier_offer offer; /* this rank's; open until start_barrier_arrange() */
-    void *
-        shared; /* memory of the host's barrier, mapped by all of its ranks; NULL: this rank is alone */
+    void *shared; /* the barrier of the host, mapped by all of its ranks; NULL: it has none */
     size_t bytes;
     int *members;              /* world ranks that meet at this rank's barrier, ascending */
     struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one host */

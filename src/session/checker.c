@@ -109,8 +109,8 @@ static enum status check_prepare(struct checker *checker, const struct test_case
     return check_fill(&runner->memory, runner->rank, check);
 }
 
-/* Counts the elements of the source that have changed. In place, the part that the destination covers
- * may. */
+/* Counts the elements of the source that have changed. In place, the part that the destination
+ * covers may. */
 static enum status source_changes(const struct memory *memory, const struct check *check, int rank,
                                   size_t *changed)
 {

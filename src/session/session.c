@@ -44,8 +44,7 @@ static void session_close(struct session *session, bool whole)
     if (!whole)
         session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);
-    if (session->job.memory)
-        memory_close(&session->runner.memory);
+    memory_close(&session->runner.memory);
     checker_close(&session->checker);
     postmortem_free(&session->postmortem);
     results_free(&session->results);

@@ -103,24 +103,30 @@ static void hash_end(const char *name)
         }                                                                                          \
         hash_end(#function);                                                                       \
     }
-#define HASH_VALUE(function, type)                                                                 \
-    static void hash_##function(void)                                                              \
+#define HASH_VALUE(name, type, rules)                                                              \
+    static void hash_value_##name(void)                                                            \
     {                                                                                              \
         hash_begin();                                                                              \
         for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
-            const uint32_t ranks = 2 + i % 60, rank = i / 60 % ranks;                              \
-            const struct recipe recipe = {ranks, 1 + i % ranks, i % 9,     1 + i % 3,              \
-                                          16,    i % 3 == 0,    i % 5 == 0};                       \
+            const uint32_t bits = mix_word(i), more = mix_word(~i);                                \
+            const uint32_t ranks = 2 + bits % 60, rank = more % ranks;                             \
+            const struct recipe recipe = {ranks,                                                   \
+                                          1 + (bits >> 8) % ranks,                                 \
+                                          (bits >> 16) % 23,                                       \
+                                          1 + (bits >> 24) % 60 / ranks,                           \
+                                          (float)(1 << (more >> 8) % 5),                           \
+                                          (more >> 16 & 1) != 0,                                   \
+                                          (more >> 17 & 1) != 0};                                  \
             const uint64_t key = page_key(iteration_key(42, i), 1 + rank, i / INPUT_PAGE);         \
             const uint32_t step = decider_step(key, ranks), offset = i % INPUT_PAGE;               \
             const struct drawn drawn = {own_word(key, offset),                                     \
                                         decider_at(key, step, offset, ranks),                      \
-                                        shared_word(key, offset, ranks, i % 2 == 0)};              \
-            const type value =                                                                     \
-                function((enum rule)(i % (RULE_LOCATION + 1)), recipe, rank, drawn);               \
+                                        shared_word(key, offset, ranks, (more >> 18 & 1) != 0)};   \
+            const type value = value_##name((enum rule)((more >> 20) % (RULE_LOCATION + 1)),       \
+                                            recipe, rank, drawn);                                  \
             hash_add(&value, sizeof value);                                                        \
         }                                                                                          \
-        hash_end(#function);                                                                       \
+        hash_end("value_" #name);                                                                  \
     }
 #define RUN(OPERATOR, function, type) hash_##function();
 
@@ -155,56 +161,30 @@ static void hash_end(const char *name)
     PAIR_OPERATORS(X, int32_int32, uint32_t)                                                       \
     PAIR_OPERATORS(X, double_int64, uint64_t)                                                      \
     PAIR_OPERATORS(X, int64_int64, uint64_t)
-#define FINISHES(X)                                                                                \
-    X(finish_int8, int8_t, float)                                                                  \
-    X(finish_int16, int16_t, float)                                                                \
-    X(finish_int32, int32_t, double)                                                               \
-    X(finish_int64, int64_t, int64_t)                                                              \
-    X(finish_uint8, uint8_t, float)                                                                \
-    X(finish_uint16, uint16_t, float)                                                              \
-    X(finish_uint32, uint32_t, double)                                                             \
-    X(finish_uint64, uint64_t, uint64_t)                                                           \
-    X(finish_float, float, float)                                                                  \
-    X(finish_double, double, double)
-#define SMALL_FINISHES(X)                                                                          \
+#define SMALL_FINISH(X)                                                                            \
     X(finish_float16, float16, uint16_t)                                                           \
     X(finish_bfloat16, bfloat16, uint16_t)                                                         \
     X(finish_e4m3, e4m3, uint8_t)                                                                  \
     X(finish_e5m2, e5m2, uint8_t)
-#define VALUES(X)                                                                                  \
-    X(value_integer_8, uint8_t)                                                                    \
-    X(value_integer_16, uint16_t)                                                                  \
-    X(value_integer_32, uint32_t)                                                                  \
-    X(value_integer_64, uint64_t)                                                                  \
-    X(value_float, float)                                                                          \
-    X(value_double, double)                                                                        \
-    X(value_float16, uint16_t)                                                                     \
-    X(value_bfloat16, uint16_t)                                                                    \
-    X(value_e4m3, uint8_t)                                                                         \
-    X(value_e5m2, uint8_t)                                                                         \
-    X(value_float_int32, struct float_int32)                                                       \
-    X(value_int32_int32, struct int32_int32)                                                       \
-    X(value_double_int64, struct double_int64)                                                     \
-    X(value_int64_int64, struct int64_int64)
 
 REDUCES(HASH_REDUCE)
 SMALLS(HASH_SMALL)
 PAIRS(HASH_PAIR)
-FINISHES(HASH_FINISH)
-SMALL_FINISHES(HASH_SMALL_FINISH)
+NATIVE_FINISHES(HASH_FINISH)
+SMALL_FINISH(HASH_SMALL_FINISH)
 VALUES(HASH_VALUE)
 
 #define RUN_FINISH(function, type, divisor) hash_##function();
 #define RUN_SMALL(function, format, type)   hash_##function();
-#define RUN_VALUE(function, type)           hash_##function();
+#define RUN_VALUE(name, type, rules)        hash_value_##name();
 
 int main(void)
 {
     REDUCES(RUN)
     SMALLS(RUN_SMALL)
     PAIRS(RUN)
-    FINISHES(RUN_FINISH)
-    SMALL_FINISHES(RUN_SMALL)
+    NATIVE_FINISHES(RUN_FINISH)
+    SMALL_FINISH(RUN_SMALL)
     VALUES(RUN_VALUE)
     return 0;
 }

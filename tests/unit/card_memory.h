@@ -1,8 +1,8 @@
 /*
- * card_memory.h - a kind of memory for tests that stands in for a GPU's: no CPU reads it at its addresses,
- * which are not mapped for access, so that whoever does is ended by a signal. Only its hooks do, and
- * card_byte(). Its engine is asynchronous: what is posted, and what may go on, is begun in one call of
- * progress() and found done in a later one, at random.
+ * card_memory.h - a kind of memory for tests that stands in for a GPU's: no CPU reads it at its
+ * addresses, which are not mapped for access, so that whoever does is ended by a signal. Only its
+ * hooks do, and card_byte(). Its engine is asynchronous: what is posted, and what may go on, is
+ * begun in one call of progress() and found done in a later one, at random.
  *
  * A region lies in a memfd, behind a page that is not its own. At its address is nothing but
  * reserved address space.
@@ -52,10 +52,10 @@ static inline char *card_byte(const void *address)
     return view;
 }
 
-static inline enum status card_allocate(size_t bytes, const struct tick *tick,
+/* A region of this kind, which has the hooks below. */
+static inline enum status card_allocate(const struct memory_kind *kind, size_t bytes,
                                         struct region *region)
 {
-    (void)tick;
     struct card card = {.bytes = bytes, .file = memfd_create("card", MFD_CLOEXEC)};
     if (card.file < 0 || ftruncate(card.file, (off_t)(CARD_LEAD + bytes)) != 0)
         abort();
@@ -72,7 +72,7 @@ static inline enum status card_allocate(size_t bytes, const struct tick *tick,
         abort();
     cards[i] = card;
     pthread_mutex_unlock(&card_lock);
-    *region = (struct region){.base = card.base, .bytes = bytes, .fd = -1};
+    *region = (struct region){.kind = kind, .base = card.base, .bytes = bytes, .fd = -1};
     return STATUS_OK;
 }
 
@@ -232,7 +232,7 @@ static inline void card_engine_close(struct engine *engine)
     free(card);
 }
 
-/* What a kind has of it. Its allocate(), by card_allocate(), sets the region's kind. */
+/* The hooks of a kind of such memory, besides allocate(). */
 #define CARD_HOOKS                                                                                 \
     .grain_least = 64, .grain_most = 1024, .engine_open = card_engine_open,                        \
     .engine_post = card_engine_post, .engine_progress = card_engine_progress,                      \

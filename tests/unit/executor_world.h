@@ -280,7 +280,7 @@ static inline char *world_allocate(const struct world *world, size_t bytes, stru
     if (world->links_config.memory->host_reads)
         *region = (struct region){.base = calloc(1, bytes + sizeof(int32_t)), .bytes = bytes};
     else
-        card_allocate(bytes + sizeof(int32_t), NULL, region);
+        card_allocate(world->links_config.memory, bytes + sizeof(int32_t), region);
     region->bytes = bytes;
     return region->base;
 }

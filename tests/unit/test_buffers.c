@@ -18,15 +18,15 @@
 static const size_t capacity[BUFFERS] = {
     [BUFFER_SOURCE] = 5000, [BUFFER_DESTINATION] = 8192, [BUFFER_SCRATCH] = 0};
 
-static enum status card_allocate_here(size_t bytes, const struct tick *tick, struct region *region);
-static const struct memory_kind card = {
-    .name = "card", .allocate = card_allocate_here, .release = card_release, CARD_HOOKS};
+static enum status card_take(size_t bytes, const struct tick *tick, struct region *region);
 
-static enum status card_allocate_here(size_t bytes, const struct tick *tick, struct region *region)
+static const struct memory_kind card = {
+    .name = "card", .allocate = card_take, .release = card_release, CARD_HOOKS};
+
+static enum status card_take(size_t bytes, const struct tick *tick, struct region *region)
 {
-    enum status status = card_allocate(bytes, tick, region);
-    region->kind = &card;
-    return status;
+    (void)tick;
+    return card_allocate(&card, bytes, region);
 }
 
 /* The kinds of memory that each test is run in, and the one of this run. */

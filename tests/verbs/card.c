@@ -22,10 +22,10 @@ size_t card_flushes(void)
 
 static enum status nic_allocate(size_t bytes, const struct tick *tick, struct region *region)
 {
-    enum status status = card_allocate(bytes, tick, region);
+    (void)tick;
+    enum status status = card_allocate(&memory_card, bytes, region);
     if (status != STATUS_OK)
         return status;
-    region->kind = &memory_card;
     pthread_mutex_lock(&card_lock);
     provider_device_memory(region->base, bytes, card_find(region->base)->file, CARD_LEAD);
     pthread_mutex_unlock(&card_lock);

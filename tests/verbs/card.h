@@ -1,6 +1,6 @@
 /*
- * card.h - memory of a card that no CPU reads (../unit/card_memory.h), as the provider's NICs reach it:
- * by a descriptor, or by their peer memory module.
+ * card.h - memory of a card that no CPU reads (../unit/card_memory.h), as the provider's NICs
+ * reach it: by a descriptor, or by their peer memory module.
  */
 #ifndef CCTEST_TEST_VERBS_CARD_H
 #define CCTEST_TEST_VERBS_CARD_H
