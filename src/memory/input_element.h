@@ -106,6 +106,14 @@ struct recipe {
     bool inverted; /* RULE_BITS: bits that are 0 count (band); RULE_TRUTH: false counts (land) */
 };
 
+/* How the elements of one iteration are made: the same for all ranks and elements. */
+struct input_rule {
+    uint64_t key; /* iteration_key() */
+    enum rule rule;
+    struct recipe recipe;
+    bool decides, shares; /* does the rule ask for deciders, and for shared words? */
+};
+
 /* What an element's value follows from, besides its rule. */
 struct drawn {
     uint32_t word;    /* the rank's own */

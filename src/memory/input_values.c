@@ -68,9 +68,9 @@ struct recipe recipe_of(const struct datatype *type, const struct reduction *red
         type *to = values;                                                                         \
         const size_t count = m->count;                                                             \
         const uint32_t *words = m->words, *deciders = m->deciders, *shared = m->shared;            \
-        const struct recipe recipe = m->recipe;                                                    \
+        const struct recipe recipe = m->by.recipe;                                                 \
         const uint32_t rank = m->rank;                                                             \
-        switch (m->rule) {                                                                         \
+        switch (m->by.rule) {                                                                      \
             RULES(EACH_OF, value_##name)                                                           \
         default:                                                                                   \
             EACH(RULE_RAW, value_##name)                                                           \

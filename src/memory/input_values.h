@@ -14,8 +14,7 @@ struct recipe recipe_of(const struct datatype *type, const struct reduction *red
 
 /* What one rank's values are made of. */
 struct material {
-    enum rule rule;
-    struct recipe recipe;
+    struct input_rule by;
     size_t count;
     uint32_t rank;
     const uint32_t *deciders; /* of each element; unless the rule has none */

@@ -62,11 +62,9 @@
 /* How the values of consecutive elements of one page are made: the same for all ranks. */
 struct draw {
     const struct inputs *inputs;
-    uint64_t key, page; /* of the iteration; of the page */
+    struct input_rule by;
+    uint64_t page; /* its key */
     size_t first, count;
-    enum rule rule;
-    struct recipe recipe;
-    bool decides; /* the rule asks for deciders */
     uint32_t deciders[BLOCK];
     uint32_t shared[BLOCK];
 };
@@ -90,7 +88,7 @@ static void draw_deciders(struct draw *draw)
 static void draw_shared(struct draw *draw)
 {
     uint32_t ranks = (uint32_t)draw->inputs->ranks, offset = (uint32_t)(draw->first % INPUT_PAGE);
-    bool coins = draw->rule == RULE_TRUTH;
+    bool coins = draw->by.rule == RULE_TRUTH;
     for (size_t i = 0; i < draw->count; i++)
         draw->shared[i] = shared_word(draw->page, offset + (uint32_t)i, ranks, coins);
 }
@@ -109,21 +107,20 @@ static enum rule rule_of(const struct inputs *inputs)
     return inputs->reduction ? rules[inputs->reduction->id] : RULE_RAW;
 }
 
-/* Does the value of a rank follow from where it stands to the decider? */
-static bool rule_decides(enum rule rule, const struct draw *draw)
+struct input_rule inputs_rule(const struct inputs *inputs)
 {
-    bool few = draw->recipe.window < (uint32_t)draw->inputs->ranks;
-    switch (rule) {
-    case RULE_RAW:
-    case RULE_PARITY:
-        return false;
-    case RULE_SUM:
-        return draw->inputs->datatype->kind == DATATYPE_FLOAT && few;
-    case RULE_PRODUCT:
-        return draw->inputs->datatype->kind == DATATYPE_FLOAT;
-    default:
-        return true;
-    }
+    struct input_rule by = {
+        .key = iteration_key(inputs->seed, inputs->iteration),
+        .rule = rule_of(inputs),
+        .recipe = recipe_of(inputs->datatype, inputs->reduction, inputs->ranks),
+    };
+    bool is_float = inputs->datatype->kind == DATATYPE_FLOAT;
+    if (by.rule == RULE_SUM && is_float && by.recipe.window < by.recipe.ranks)
+        by.rule = RULE_SUM_FEW;
+    by.shares = by.rule == RULE_TRUTH || by.rule == RULE_LOCATION;
+    by.decides = by.shares || by.rule == RULE_SUM_FEW || by.rule == RULE_EXTREME ||
+                 by.rule == RULE_BITS || (by.rule == RULE_PRODUCT && is_float);
+    return by;
 }
 
 /* Elements from `first` on, at most `most` of them: to the end of the page, or of a block. */
@@ -132,17 +129,16 @@ static void draw_begin(struct draw *draw, const struct inputs *inputs, uint64_t 
 {
     size_t count = INPUT_PAGE - first % INPUT_PAGE;
     count = count < BLOCK ? count : BLOCK;
+    struct inputs these = *inputs;
+    these.iteration = iteration;
     draw->inputs = inputs;
-    draw->key = iteration_key(inputs->seed, iteration);
-    draw->page = page_key(draw->key, 0, first / INPUT_PAGE);
+    draw->by = inputs_rule(&these);
+    draw->page = page_key(draw->by.key, 0, first / INPUT_PAGE);
     draw->first = first;
     draw->count = count < most ? count : most;
-    draw->rule = rule_of(inputs);
-    draw->recipe = recipe_of(inputs->datatype, inputs->reduction, inputs->ranks);
-    draw->decides = rule_decides(draw->rule, draw);
-    if (draw->decides)
+    if (draw->by.decides)
         draw_deciders(draw);
-    if (draw->rule == RULE_TRUTH || draw->rule == RULE_LOCATION)
+    if (draw->by.shares)
         draw_shared(draw);
 }
 
@@ -150,13 +146,12 @@ static void draw_begin(struct draw *draw, const struct inputs *inputs, uint64_t 
 static void draw_values(const struct draw *draw, int rank, void *to)
 {
     struct material m;
-    m.rule = draw->rule == RULE_SUM && draw->decides ? RULE_SUM_FEW : draw->rule;
-    m.recipe = draw->recipe;
+    m.by = draw->by;
     m.count = draw->count;
     m.rank = (uint32_t)rank;
     m.deciders = draw->deciders;
     m.shared = draw->shared;
-    uint64_t key = page_key(draw->key, 1 + (uint64_t)rank, draw->first / INPUT_PAGE);
+    uint64_t key = page_key(draw->by.key, 1 + (uint64_t)rank, draw->first / INPUT_PAGE);
     uint32_t offset = (uint32_t)(draw->first % INPUT_PAGE);
     for (size_t i = 0; i < draw->count; i++)
         m.words[i] = own_word(key, offset + (uint32_t)i);

@@ -12,6 +12,8 @@
 
 #include "memory/datatype.h"
 
+struct input_rule;
+
 struct inputs {
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL: the values are only moved */
@@ -41,6 +43,9 @@ bool inputs_combine(const struct inputs *inputs, const unsigned char *how, size_
 /* Elements [first, first + count) of the source of `rank`, or, if that is negative, the
  * combination of all ranks' elements. */
 void inputs_expect(const struct inputs *inputs, int rank, size_t first, size_t count, void *to);
+
+/* How their elements are made, for those who include input_element.h. */
+struct input_rule inputs_rule(const struct inputs *inputs);
 
 /* Bits that a wrong element says about its cause, roughly and at least. */
 double inputs_bits(const struct inputs *inputs);
