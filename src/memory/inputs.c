@@ -227,15 +227,15 @@ double inputs_bits(const struct inputs *inputs)
 {
     const struct datatype *type = inputs->datatype;
     double width = 8.0 * (double)type->size;
-    struct recipe recipe = recipe_of(type, inputs->reduction, inputs->ranks);
+    const struct input_rule by = inputs_rule(inputs);
     bool is_float = type->kind == DATATYPE_FLOAT;
-    switch (rule_of(inputs)) {
+    switch (by.rule) {
     case RULE_RAW:
         return width;
     case RULE_SUM:
     case RULE_SUM_FEW:
         if (is_float)
-            return recipe.magnitude_bits < 12 ? recipe.magnitude_bits + 1 : 13;
+            return by.recipe.magnitude_bits < 12 ? by.recipe.magnitude_bits + 1 : 13;
         if (inputs->reduction->finishes)
             return fmax(width - log2(inputs->ranks), 1);
         return width;

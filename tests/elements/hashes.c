@@ -47,87 +47,85 @@ static void hash_end(const char *name)
 #define DRAW_float(i, right)    RAW_FLOAT(DRAWN(i, right))
 #define DRAW_double(i, right)   RAW_DOUBLE(DRAWN(i, right))
 
-#define HASH_REDUCE(OPERATOR, function, type)                                                      \
-    static void hash_##function(void)                                                              \
+/* What makes and hashes the results of a function; `result`: of the number `i`. */
+#define HASH(name, draws, type, result)                                                            \
+    static void hash_##name(void)                                                                  \
     {                                                                                              \
         hash_begin();                                                                              \
-        for (uint32_t i = 0; i < (sizeof(type) == 1 ? 1u << 16 : DRAWS); i++) {                    \
-            const type result = function(DRAW_##type(i, 0), DRAW_##type(i, 1));                    \
-            hash_add(&result, sizeof result);                                                      \
-        }                                                                                          \
-        hash_end(#function);                                                                       \
-    }
-#define HASH_SMALL(function, format, type)                                                         \
-    static void hash_##function(void)                                                              \
-    {                                                                                              \
-        hash_begin();                                                                              \
-        for (uint32_t i = 0; i < (sizeof(type) == 1 ? 1u << 16 : DRAWS); i++) {                    \
-            type result = function(DRAW_##type(i, 0), DRAW_##type(i, 1));                          \
-            const float wide = format##_widen(result);                                             \
-            result = wide == wide ? result : (type)~0u;                                            \
-            hash_add(&result, sizeof result);                                                      \
-        }                                                                                          \
-        hash_end(#function);                                                                       \
-    }
-#define HASH_PAIR(OPERATOR, function, type)                                                        \
-    static void hash_##function(void)                                                              \
-    {                                                                                              \
-        hash_begin();                                                                              \
-        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
-            const type x = DRAW_##type(i, 0), at = DRAW_##type(i, 1);                              \
-            const type y = i % 2 ? x : DRAW_##type(~i, 0), other = DRAW_##type(~i, 1);             \
-            const int result = function(x, at, y, other);                                          \
-            hash_add(&result, sizeof result);                                                      \
-        }                                                                                          \
-        hash_end(#function);                                                                       \
-    }
-#define HASH_FINISH(function, type, divisor)                                                       \
-    static void hash_##function(void)                                                              \
-    {                                                                                              \
-        hash_begin();                                                                              \
-        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
-            const type result = function(DRAW_##type(i, 0), (divisor)(1 + i % 127));               \
-            hash_add(&result, sizeof result);                                                      \
-        }                                                                                          \
-        hash_end(#function);                                                                       \
-    }
-#define HASH_SMALL_FINISH(function, format, type)                                                  \
-    static void hash_##function(void)                                                              \
-    {                                                                                              \
-        hash_begin();                                                                              \
-        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
-            type result = function(DRAW_##type(i, 0), (float)(1 + i % 127));                       \
-            const float wide = format##_widen(result);                                             \
-            result = wide == wide ? result : (type)~0u;                                            \
-            hash_add(&result, sizeof result);                                                      \
-        }                                                                                          \
-        hash_end(#function);                                                                       \
-    }
-#define HASH_VALUE(name, type, rules)                                                              \
-    static void hash_value_##name(void)                                                            \
-    {                                                                                              \
-        hash_begin();                                                                              \
-        for (uint32_t i = 0; i < DRAWS; i++) {                                                     \
-            const uint32_t bits = mix_word(i), more = mix_word(~i);                                \
-            const uint32_t ranks = 2 + bits % 60, rank = more % ranks;                             \
-            const struct recipe recipe = {ranks,                                                   \
-                                          1 + (bits >> 8) % ranks,                                 \
-                                          (bits >> 16) % 23,                                       \
-                                          1 + (bits >> 24) % 60 / ranks,                           \
-                                          (float)(1 << (more >> 8) % 5),                           \
-                                          (more >> 16 & 1) != 0,                                   \
-                                          (more >> 17 & 1) != 0};                                  \
-            const uint64_t key = page_key(iteration_key(42, i), 1 + rank, i / INPUT_PAGE);         \
-            const uint32_t step = decider_step(key, ranks), offset = i % INPUT_PAGE;               \
-            const struct drawn drawn = {own_word(key, offset),                                     \
-                                        decider_at(key, step, offset, ranks),                      \
-                                        shared_word(key, offset, ranks, (more >> 18 & 1) != 0)};   \
-            const type value = value_##name((enum rule)((more >> 20) % (RULE_LOCATION + 1)),       \
-                                            recipe, rank, drawn);                                  \
+        for (uint32_t i = 0; i < (draws); i++) {                                                   \
+            const type value = result;                                                             \
             hash_add(&value, sizeof value);                                                        \
         }                                                                                          \
-        hash_end("value_" #name);                                                                  \
+        hash_end(#name);                                                                           \
     }
+#define PAIRS_OF(type) (sizeof(type) == 1 ? 1u << 16 : DRAWS)
+#define HASH_REDUCE(OPERATOR, function, type)                                                      \
+    HASH(function, PAIRS_OF(type), type, function(DRAW_##type(i, 0), DRAW_##type(i, 1)))
+#define HASH_SMALL(function, format, type)                                                         \
+    HASH(function, PAIRS_OF(type), type,                                                           \
+         folded_##format(function(DRAW_##type(i, 0), DRAW_##type(i, 1))))
+#define HASH_PAIR(OPERATOR, function, type)                                                        \
+    HASH(function, DRAWS, int,                                                                     \
+         function(DRAW_##type(i, 0), DRAW_##type(i, 1),                                            \
+                  i % 2 ? DRAW_##type(i, 0) : DRAW_##type(~i, 0), DRAW_##type(~i, 1)))
+#define HASH_FINISH(function, type, divisor)                                                       \
+    HASH(function, DRAWS, type, function(DRAW_##type(i, 0), (divisor)(1 + i % 127)))
+#define HASH_SMALL_FINISH(function, format, type)                                                  \
+    HASH(function, DRAWS, type, folded_##format(function(DRAW_##type(i, 0), (float)(1 + i % 127))))
+#define HASH_VALUE(name, type, rules)                                                              \
+    HASH(value_##name, DRAWS, type, value_##name(rule_at(i), recipe_at(i), rank_at(i), drawn_at(i)))
+
+/* One NaN for all. */
+#define FOLDED(format, type)                                                                       \
+    static type folded_##format(type value)                                                        \
+    {                                                                                              \
+        const float wide = format##_widen(value);                                                  \
+        return wide == wide ? value : (type)~0u;                                                   \
+    }
+FOLDED(float16, uint16_t)
+FOLDED(bfloat16, uint16_t)
+FOLDED(e4m3, uint8_t)
+FOLDED(e5m2, uint8_t)
+
+/* What value number `i` is made of, from bits that do not depend on each other. */
+static uint32_t bits_at(uint32_t i)
+{
+    return mix_word(~i);
+}
+
+static struct recipe recipe_at(uint32_t i)
+{
+    const uint32_t bits = mix_word(i), more = bits_at(i), ranks = 2 + bits % 60;
+    const struct recipe recipe = {ranks,
+                                  1 + (bits >> 8) % ranks,
+                                  (bits >> 16) % 23,
+                                  1 + (bits >> 24) % 60 / ranks,
+                                  (float)(1 << (more >> 8) % 5),
+                                  (more >> 16 & 1) != 0,
+                                  (more >> 17 & 1) != 0};
+    return recipe;
+}
+
+static uint32_t rank_at(uint32_t i)
+{
+    return bits_at(i) % recipe_at(i).ranks;
+}
+
+static enum rule rule_at(uint32_t i)
+{
+    return (enum rule)((bits_at(i) >> 20) % (RULE_LOCATION + 1));
+}
+
+static struct drawn drawn_at(uint32_t i)
+{
+    const uint32_t ranks = recipe_at(i).ranks, offset = i % INPUT_PAGE;
+    const uint64_t key = page_key(iteration_key(42, i), 1 + rank_at(i), i / INPUT_PAGE);
+    const struct drawn drawn = {own_word(key, offset),
+                                decider_at(key, decider_step(key, ranks), offset, ranks),
+                                shared_word(key, offset, ranks, (bits_at(i) >> 18 & 1) != 0)};
+    return drawn;
+}
+
 #define RUN(OPERATOR, function, type) hash_##function();
 
 /* All functions: of operators, of finishing, of values. */

@@ -240,4 +240,15 @@ static inline void card_engine_close(struct engine *engine)
     .compare = card_compare, .select = card_select, .scan = card_scan, .read = card_read,          \
     .write = card_write
 
+/* Defines a whole kind of such memory. */
+#define CARD_KIND(kind)                                                                            \
+    static enum status kind##_take(size_t bytes, const struct tick *tick, struct region *region);  \
+    static const struct memory_kind kind = {                                                       \
+        .name = #kind, .allocate = kind##_take, .release = card_release, CARD_HOOKS};              \
+    static enum status kind##_take(size_t bytes, const struct tick *tick, struct region *region)   \
+    {                                                                                              \
+        (void)tick;                                                                                \
+        return card_allocate(&kind, bytes, region);                                                \
+    }
+
 #endif

@@ -18,16 +18,7 @@
 static const size_t capacity[BUFFERS] = {
     [BUFFER_SOURCE] = 5000, [BUFFER_DESTINATION] = 8192, [BUFFER_SCRATCH] = 0};
 
-static enum status card_take(size_t bytes, const struct tick *tick, struct region *region);
-
-static const struct memory_kind card = {
-    .name = "card", .allocate = card_take, .release = card_release, CARD_HOOKS};
-
-static enum status card_take(size_t bytes, const struct tick *tick, struct region *region)
-{
-    (void)tick;
-    return card_allocate(&card, bytes, region);
-}
+CARD_KIND(card)
 
 /* The kinds of memory that each test is run in, and the one of this run. */
 static const struct memory_kind *kinds[4];

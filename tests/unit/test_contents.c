@@ -18,16 +18,7 @@
 #define FIRST    5000u  /* of the inputs */
 #define EDGE     64u    /* bytes beside what is touched, which must stay */
 
-static enum status card_take(size_t bytes, const struct tick *tick, struct region *region);
-
-static const struct memory_kind card = {
-    .name = "card", .allocate = card_take, .release = card_release, CARD_HOOKS};
-
-static enum status card_take(size_t bytes, const struct tick *tick, struct region *region)
-{
-    (void)tick;
-    return card_allocate(&card, bytes, region);
-}
+CARD_KIND(card)
 
 /* Of this run: a region of a kind, and what its bytes must be. */
 static struct memory memory;
@@ -99,8 +90,7 @@ static void write_and_read(void **state)
     assert_memory_equal(back, text, sizeof text);
 }
 
-/* Makes the elements of `rank`, or the combination of all, at EDGE in the region and in the model.
- * */
+/* Makes the elements of `rank`, or the combination of all, at EDGE in region and model. */
 static void place(const struct inputs *inputs, int rank)
 {
     size_t bytes = ELEMENTS * inputs->datatype->size;
