@@ -2,6 +2,7 @@
 #
 #   make                build ./cctest                       make check     run the tests
 #   make check-rdma     the tests that need RDMA devices, in virtual machines (scripts/setup --rdma)
+#   make check-cuda     what only a GPU can show, in at most 9 minutes (CHECK_CUDA=build/check-cuda: the report's folder)
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
@@ -12,7 +13,8 @@
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
 #   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
-#   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out); likewise VERBS=yes or VERBS=no.
+#   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out); likewise VERBS=yes or VERBS=no;
+#   CUDA=yes, CUDA=no or CUDA=PATH (the folder of a toolkit); CUDA_ARCHS='90 100' (kernels for these GPUs only).
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -42,8 +44,8 @@ libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
 flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
-sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* algorithms algorithms/* transports transports/* cli cli/*)))
-objects = $(sources:%.c=$(BUILD)/%.o)
+sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* algorithms algorithms/* transports transports/* cli cli/*)))
+objects = $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a
 # hwloc, jansson and libsodium are linked statically, so that one binary starts on every node of a cluster.
@@ -90,6 +92,39 @@ without_verbs := absent gdr gid_table options pause peermem port port_counters
 left_out := $(filter-out $(without_verbs:%=transports/verbs/%.c),$(wildcard transports/verbs/*.c))
 endif
 
+# scripts/find-cuda looks for a toolkit. Its runtime is linked statically, so that the binary starts without CUDA and without a
+# driver. Without a toolkit, memory/cuda/absent.c stands for the memory of GPUs. Sanitizers see it over the runtime for tests.
+cuda_wanted := $(or $(CUDA),$(if $(SAN),no,auto))
+ifneq ($(cuda_wanted),no)
+toolkit := $(shell CC='$(CC)' scripts/find-cuda $(filter-out auto yes,$(cuda_wanted)) 2>&1 || echo missing)
+cuda_found := $(if $(filter missing,$(lastword $(toolkit))),,yes)
+endif
+ifeq ($(cuda_found),yes)
+nvcc := $(firstword $(toolkit))
+cudart := $(word 3,$(toolkit))
+cuda_include := $(wordlist 4,99,$(toolkit))
+left_out += src/memory/cuda/absent.c src/vendor/nccl/absent.c
+kernels := $(wildcard src/memory/cuda/*.cu)
+libraries += $(cudart) -ldl -lrt -lpthread
+cuda_archs := $(or $(subst $(comma), ,$(CUDA_ARCHS:sm_%=%)),\
+    $(filter $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch)),75 80 86 89 90 100 120))
+# Later GPUs compile the PTX of the newest, but not that of a variant such as 90a. As in C, no product and sum are contracted.
+# Nothing needs the library of C++.
+cuda_newest := $(shell printf '%s\n' $(cuda_archs) | grep -x '[0-9]*' | sort -n | tail -1)
+nvcc_flags := -std=c++17 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -cudart static \
+    -Xcompiler -ffp-contract=off,-fno-threadsafe-statics,-fno-exceptions,-fno-rtti -Isrc -I. \
+    $(foreach arch,$(cuda_archs),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+    $(if $(cuda_newest),-gencode arch=compute_$(cuda_newest)$(comma)code=compute_$(cuda_newest))
+else ifeq ($(filter auto no,$(cuda_wanted)),)
+$(error CUDA=$(CUDA), but $(filter-out missing,$(toolkit)): run scripts/setup --cuda, or install a CUDA toolkit and give its folder, CUDA=PATH)
+else
+ifneq ($(cuda_wanted),no)
+$(info CUDA is left out, so there is no memory of GPUs: $(filter-out missing,$(toolkit)) (scripts/setup --cuda installs it))
+endif
+left_out += $(filter-out src/memory/cuda/absent.c,$(wildcard src/memory/cuda/*.c)) \
+    $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c))
+endif
+
 tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c))
 
 # A libibverbs for tests (tests/verbs/provider.h), which takes the place of transports/verbs/library.o in the archive.
@@ -98,6 +133,22 @@ ifeq ($(verbs_found),yes)
 tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/verbs/test_*.c))
 over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers regions session_end)
 endif
+
+# A CUDA runtime for tests (tests/cuda/runtime.h), and kernels that are compiled for the CPU, by a C++ compiler.
+cuda_device := $(patsubst src/memory/cuda/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
+    $(filter-out %/absent.c %/driver.c,$(wildcard src/memory/cuda/*.c src/memory/cuda/*.cu)))) \
+    $(patsubst src/vendor/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
+    $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
+cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
+ifeq ($(shell command -v $(CXX)),)
+$(info the tests of tests/cuda are left out: no C++ compiler (set CXX))
+else
+tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/cuda/test_*.c))
+over_transports := $(addprefix $(BUILD)/tests/cuda/,conformance eager peers processes regions session_end)
+over_cuda := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 elements hooks share $(if $(over_verbs),cctest-verbs)) $(over_transports)
+endif
+# Not for what they depend on: those objects are also parts of the program.
+$(BUILD)/tests/cuda/%: private defines += -Itests/cuda/include
 
 all: $(binary)
 
@@ -116,10 +167,27 @@ $(BUILD)/pmix.is: FORCE
 $(BUILD)/src/bootstrap/pmix.o: $(BUILD)/pmix.is
 $(BUILD)/src/bootstrap/pmix.o: defines += $(pmix_defines)
 
-# Links again when verbs comes or goes.
-$(BUILD)/verbs.is: FORCE
+# Links again when verbs or CUDA comes or goes.
+$(BUILD)/left_out.is: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(left_out)' | cmp -s - $@ || echo '$(left_out)' >$@
-$(binary) $(library): $(BUILD)/verbs.is
+$(binary) $(library): $(BUILD)/left_out.is
+
+$(BUILD)/%.o: %.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(nvcc) $(nvcc_flags) $(if $(DEV),-Werror all-warnings) --threads 2 -MMD -MP -c -o $@ $<
+
+# Compiles what CUDA's headers are in again when the toolkit or the architectures change. It lies beside the objects, so that
+# tests copy both (build_other of tests/system/lib.sh).
+ifeq ($(cuda_found),yes)
+$(BUILD)/src/memory/cuda/cuda.is: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(toolkit) $(nvcc_flags)' | cmp -s - $@ || echo '$(toolkit) $(nvcc_flags)' >$@
+$(kernels:%.cu=$(BUILD)/%.o): $(BUILD)/src/memory/cuda/cuda.is
+cuda_users := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(left_out),$(wildcard $(addsuffix *.c,$(sort \
+    $(dir $(shell grep -rl '^$(hash)include <cuda' src transports)))))))
+$(cuda_users): $(BUILD)/src/memory/cuda/cuda.is
+$(cuda_users): flags += $(cuda_include)
+endif
 
 $(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
@@ -132,6 +200,85 @@ $(BUILD)/tests/verbs/%: $(BUILD)/tests/verbs/%.o $(provider) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
 
+$(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/%.o $(cuda_runtime) $(BUILD)/tests/cuda/kernels_for_test.o $(BUILD)/tests/cuda/header.is $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
+$(BUILD)/tests/cuda/test_memory_bus: $(cuda_device)
+
+# Kernels, and the files that use CUDA, once more: for the runtime for tests.
+on_cpu = $(CXX) -x c++ -std=c++17 -fno-exceptions -fno-rtti -include tests/cuda/include/device_host.h \
+    $(filter-out -std=% %-prototypes -Werror,$(flags)) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o
+$(BUILD)/tests/cuda/%.o: tests/cuda/%.cu
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(on_cpu) $@ $<
+$(BUILD)/tests/cuda/device/%.o: src/memory/cuda/%.cu
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(on_cpu) $@ $<
+$(BUILD)/tests/cuda/device/%.o: src/memory/cuda/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/tests/cuda/device/nccl/%.o: src/vendor/nccl/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+# An NCCL for tests (tests/cuda/nccl/standin.h), which the program loads. It calls the runtime in the program.
+nccl_standin := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/check_header.c,$(wildcard tests/cuda/nccl/*.c)))
+$(nccl_standin): flags += -fPIC
+$(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/vendor/nccl/api.h $(BUILD)/left_out.is
+	$(Q)mkdir -p $(@D)
+	$(Q)$(if $(cuda_found),$(CC) $(filter-out -MMD -MP,$(flags)) $(filter-out -Itests/cuda/include,$(defines)) $(cuda_include) \
+	    -Itests/cuda/nccl $(CPPFLAGS) -fsyntax-only tests/cuda/nccl/check_header.c)
+	$(Q)touch $@
+$(BUILD)/tests/cuda/nccl/libnccl.so.2: $(nccl_standin) $(BUILD)/tests/cuda/nccl/header.is
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $(nccl_standin)
+# The tests of a kind of memory, and the program, with that runtime.
+$(BUILD)/tests/cuda/contents: $(BUILD)/tests/unit/test_contents.o $(cuda_device) $(cuda_runtime) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
+$(over_transports): $(BUILD)/tests/cuda/%: $(BUILD)/tests/transport/%.o $(cuda_device) $(cuda_runtime) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
+$(BUILD)/tests/cuda/cctest: $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
+
+# The NVML for tests, as what the program loads.
+$(BUILD)/tests/cuda/libnvidia-ml.so.1: $(wildcard tests/cuda/nvml*.[ch]) src/device/nvml/nvml.h
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(flags)) $(defines) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -pthread
+
+# The program with that runtime and the provider, whose NICs reach the runtime's device memory.
+$(BUILD)/tests/cuda/cctest-verbs: $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(provider) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
+
+# Programs of `make check-cuda`: over that runtime, and over CUDA's.
+cuda_check := $(addprefix $(BUILD)/tests/cuda/check/,elements hooks share)
+$(addprefix $(BUILD)/tests/cuda/,elements hooks share): $(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/check/%.o $(cuda_device) $(cuda_runtime) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
+$(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)
+
+cuda_headers := $(firstword $(filter-out -isystem,$(cuda_include)))
+nvml_header := $(if $(cuda_headers),$(shell grep -ls 'define NVML_API_VERSION *1[3-9]' $(cuda_headers)/nvml.h))
+# The runtime for tests defines what NVIDIA's header declares, and our nvml.h is a part of NVIDIA's, where these are.
+$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h $(wildcard tests/cuda/*.[ch] src/device/nvml/nvml.[ch] \
+    $(cuda_headers)/cuda_runtime_api.h) $(nvml_header)
+	$(Q)mkdir -p $(@D)
+	$(Q)for api in tests/cuda/include $(cuda_headers); do \
+	    $(CC) -std=gnu11 -Wall -Wextra -Werror $(defines:-Itests/cuda/include=-iquote tests/cuda/include) -isystem $$api \
+	    -fsyntax-only $(filter-out tests/cuda/test_%,$(filter %.c,$^)) || exit 1; done
+	$(Q)$(if $(nvml_header),$(CC) -std=gnu11 -Wall -Wextra -Werror -Wno-deprecated-declarations $(defines) -isystem $(cuda_headers) \
+	    -include $(nvml_header) -fsyntax-only tests/cuda/check_nvml.c src/device/nvml/nvml.c)
+	$(Q)touch $@
+
 # The program and the tests of transports, with their ranks as threads of one process, which the provider joins.
 $(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(provider) $(library)
 	$(call say,LINK,$@)
@@ -142,8 +289,9 @@ $(filter-out %/cctest,$(over_verbs)): $(BUILD)/tests/verbs/%: $(BUILD)/tests/tra
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
 
 over-verbs: $(over_verbs)
+over-cuda: $(over_cuda)
 
-tests: $(tests) $(over_verbs) $(binary)
+tests: $(tests) $(over_verbs) $(over_cuda) $(binary)
 
 # Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
 check: tests
@@ -153,6 +301,11 @@ check: tests
 rdma_tests := $(filter-out $(if $(filter yes,$(SIW)),,%/test_iwarp.sh),$(wildcard tests/rdma/test_*.sh))
 check-rdma: tests
 	$(Q)CCTEST=$(abspath $(binary)) TEST_LIMIT=300 TEST_TOTAL=600 tests/run $(rdma_tests)
+
+# What only a GPU can show (tests/cuda/check/run), over the stand-in where there is none. It builds by itself.
+CHECK_CUDA ?= build/check-cuda
+check-cuda:
+	$(Q)TOOLKIT='$(if $(cuda_found),$(wordlist 1,2,$(toolkit)))' MAKEFLAGS= tests/cuda/check/run $(CHECK_CUDA) $(MAKEOVERRIDES)
 
 # About 20 minutes for 300 runs.
 RUNS ?= 300
@@ -204,7 +357,8 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(library)
 scale: $(binary) $(BUILD)/tests/bench/scale
 	$(Q)tests/bench/scale.py --cctest $(abspath $(binary)) --program $(BUILD)/tests/bench/scale $(SCALE)
 
-install: $(binary)
+# Installs what `make` has built: root may have other tools on the PATH.
+install: $(if $(wildcard $(binary)),,$(binary))
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
 	install -D -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest
@@ -213,10 +367,12 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/cctest $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest
 
+# A toolkit of `scripts/setup --cuda` stays.
 clean:
-	rm -rf build build-* cctest
+	rm -rf $(filter-out build/cuda,$(wildcard build/*)) build-* cctest
 
--include $(objects:.o=.d) $(provider:.o=.d) $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
+-include $(objects:.o=.d) $(provider:.o=.d) $(cuda_runtime:.o=.d) $(cuda_device:.o=.d) $(nccl_standin:.o=.d) $(cuda_check:=.d) \
+    $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs tests check check-rdma culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean

@@ -13,6 +13,8 @@
 /* pairwise.c */
 extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor, alltoall_pairwise_factor,
     reduce_scatter_pairwise;
+/* nccl.c */
+extern const struct algorithm collectives_nccl, exchanges_nccl, sendrecv_nccl;
 /* nccl_p2p.c */
 extern const struct algorithm alltoall_nccl_p2p;
 /* direct_alltoall.c */

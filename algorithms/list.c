@@ -146,6 +146,9 @@ const struct algorithm *const algorithms[] = {
     &barrier_tree,
     &barrier_dissemination,
     &barrier_recursive_doubling,
+    &collectives_nccl,
+    &exchanges_nccl,
+    &sendrecv_nccl,
     NULL,
 };
 /* clang-format on */

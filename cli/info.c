@@ -84,9 +84,28 @@ static json_t *transport_facts(void)
 static json_t *memory_facts(void)
 {
     json_t *list = json_array();
-    for (int i = 0; memory_kinds[i]; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s}", "name", memory_kinds[i]->name,
-                                              "summary", memory_kinds[i]->summary));
+    for (int i = 0; memory_kinds[i]; i++) {
+        const char *why = memory_kinds[i]->unavailable ? memory_kinds[i]->unavailable() : NULL;
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:b, s:s?}", "name", memory_kinds[i]->name, "summary",
+                            memory_kinds[i]->summary, "available", !why, "why_not", why));
+    }
+    return list;
+}
+
+static json_t *vendor_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; vendors[i]; i++) {
+        char text[VENDOR_WHY_MOST], version[32];
+        const char *why = vendors[i]->unavailable(text);
+        vendors[i]->version(version, sizeof version);
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:b, s:s?}", "name", vendors[i]->name, "summary",
+                            json_sprintf("%s%s%s, to compare with", vendors[i]->title,
+                                         version[0] ? " " : "", version),
+                            "available", !why, "why_not", why));
+    }
     return list;
 }
 
@@ -182,6 +201,14 @@ static const char *word(const json_t *facts, const char *key)
     return text ? text : "unknown";
 }
 
+/* A transport, a kind of memory, or a vendor's library. */
+static void print_available(const json_t *item)
+{
+    bool available = json_is_true(json_object_get(item, "available"));
+    printf("  %-10s %s%s\n", word(item, "name"),
+           available ? "" : "not here: ", word(item, available ? "summary" : "why_not"));
+}
+
 /* "2 cores, " */
 static void print_number(const json_t *facts, const char *key, const char *what, const char *end)
 {
@@ -242,16 +269,13 @@ static void print_facts(const json_t *document)
     else
         printf("\npmix        not here: %s", word(pmix, "why_not"));
     puts("\ntransports");
-    json_array_foreach(json_object_get(document, "transports"), index, item)
-    {
-        bool available = json_is_true(json_object_get(item, "available"));
-        printf("  %-10s %s%s\n", word(item, "name"),
-               available ? "" : "not here: ", word(item, available ? "summary" : "why_not"));
-    }
+    json_array_foreach(json_object_get(document, "transports"), index, item) print_available(item);
     devices_print(document);
     puts("memory kinds");
     json_array_foreach(json_object_get(document, "memory_kinds"), index, item)
-        printf("  %-10s %s\n", word(item, "name"), word(item, "summary"));
+        print_available(item);
+    puts("vendors' libraries");
+    json_array_foreach(json_object_get(document, "vendors"), index, item) print_available(item);
     print_names("datatypes", json_object_get(document, "datatypes"));
     print_names("operations", json_object_get(document, "operations"));
     puts("limits");
@@ -276,9 +300,10 @@ enum status info_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "topology", topology_facts());
     json_object_set_new(document, "bootstrap", bootstrap);
     json_object_set_new(document, "transports", transport_facts());
-    devices_add(document, transports, "/sys");
+    devices_add(document, transports, memory_kinds, "/sys");
     devices_judge(document);
     json_object_set_new(document, "memory_kinds", memory_facts());
+    json_object_set_new(document, "vendors", vendor_facts());
     json_object_set_new(document, "datatypes", datatype_facts());
     json_object_set_new(document, "operations", reduction_facts());
     json_object_set_new(document, "limits", limit_facts());

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/printers/text.h"
+#include "device/nvml/nvml.h"
 #include "device/pci.h"
 
 #define COLUMN 13
@@ -28,39 +29,70 @@ static json_t *device_object(const struct device *device)
                      facts);
 }
 
-/* A port: also whether it is usable, and how far each GPU is. */
-static json_t *port_object(const struct transport *transport, const struct device *port,
-                           const struct device_list *gpus, const char *sysfs)
+/* Whether a device is usable, and how far each of the others is. */
+static json_t *usable_object(const struct device *device, const struct device_list *others,
+                             const char *key, const char *sysfs)
 {
-    json_t *object = device_object(port), *distances = json_object();
-    for (int i = 0; i < gpus->count; i++) {
-        const char *bus = gpus->devices[i].bus;
-        json_object_set_new(distances, gpus->devices[i].name,
-                            json_string(pci_distance_names[pci_distance(sysfs, port->bus, bus)]));
+    json_t *object = device_object(device), *distances = json_object();
+    for (int i = 0; i < others->count; i++) {
+        const char *bus = others->devices[i].bus;
+        json_object_set_new(distances, others->devices[i].name,
+                            json_string(pci_distance_names[pci_distance(sysfs, device->bus, bus)]));
     }
-    json_object_set_new(object, "transport", json_string(transport->name));
-    json_object_set_new(object, "usable", json_boolean(port->usable));
-    json_object_set_new(object, "why_not", text_or_null(port->why_not));
-    json_object_set_new(object, "gpus", distances);
+    json_object_set_new(object, "usable", json_boolean(device->usable));
+    json_object_set_new(object, "why_not", text_or_null(device->why_not));
+    json_object_set_new(object, key, distances);
     return object;
 }
 
-void devices_add(json_t *document, const struct transport *const *list, const char *sysfs)
+/* Adds the GPUs that the PCI hierarchy shows, and no driver. */
+static void gpus_without_driver(const char *sysfs, struct device_list *gpus)
+{
+    struct device_list found = {0};
+    const char *why = nvml_load();
+    pci_gpus(sysfs, &found);
+    for (int i = 0; i < found.count; i++) {
+        const struct device *gpu = &found.devices[i];
+        struct device *added =
+            device_is_listed(gpus, gpu->bus) ? NULL : device_add(gpus, gpu->kind, gpu->name);
+        if (!added)
+            continue;
+        *added = *gpu;
+        added->facts = NULL;
+        added->fact_count = 0;
+        for (int f = 0; f < gpu->fact_count; f++)
+            device_fact(gpus, added, gpu->facts[f].scope, gpu->facts[f].name, "%s",
+                        gpu->facts[f].text);
+        added->usable = false;
+        snprintf(added->why_not, sizeof added->why_not, "no NVIDIA driver shows it: %s",
+                 why ? why : "give the container this GPU, or look at the kernel log");
+    }
+    device_list_free(&found);
+}
+
+void devices_add(json_t *document, const struct transport *const *list,
+                 const struct memory_kind *const *kinds, const char *sysfs)
 {
     json_t *ports = json_array(), *cards = json_array();
-    struct device_list gpus = {0};
-    pci_gpus(sysfs, &gpus);
-    for (int i = 0; i < gpus.count; i++)
-        json_array_append_new(cards, device_object(&gpus.devices[i]));
+    struct device_list gpus = {0}, nics = {0};
+    for (; *kinds; kinds++)
+        if ((*kinds)->devices)
+            (*kinds)->devices(&gpus);
+    gpus_without_driver(sysfs, &gpus);
     for (; *list; list++) {
-        struct device_list found = {0};
+        int first = nics.count;
         if ((*list)->devices)
-            (*list)->devices(&found);
-        for (int i = 0; i < found.count; i++)
-            json_array_append_new(ports, port_object(*list, &found.devices[i], &gpus, sysfs));
-        device_list_free(&found);
+            (*list)->devices(&nics);
+        for (int i = first; i < nics.count; i++) {
+            json_t *port = usable_object(&nics.devices[i], &gpus, "gpus", sysfs);
+            json_object_set_new(port, "transport", json_string((*list)->name));
+            json_array_append_new(ports, port);
+        }
     }
+    for (int i = 0; i < gpus.count; i++)
+        json_array_append_new(cards, usable_object(&gpus.devices[i], &nics, "nics", sysfs));
     device_list_free(&gpus);
+    device_list_free(&nics);
     json_object_set_new(document, "nics", ports);
     json_object_set_new(document, "gpus", cards);
 }
@@ -99,7 +131,14 @@ static void words_add(struct text *text, const char *title, const char *words)
         text_add(text, "%s%s %s", text->used ? ", " : "", title, words);
 }
 
-/* Facts in one paragraph; each GID has a line of its own below it. */
+/* A GID, a part of a GPU, or the way to another GPU. */
+static bool has_own_line(const char *fact)
+{
+    return strncmp(fact, "GID ", 4) == 0 || strncmp(fact, "MIG ", 4) == 0 ||
+           strncmp(fact, "to ", 3) == 0;
+}
+
+/* Facts in one paragraph; below it those with lines of their own. */
 static void facts_print(const json_t *device, int used)
 {
     char buffer[4096];
@@ -110,39 +149,46 @@ static void facts_print(const json_t *device, int used)
     json_t *facts = json_object_get(device, "facts");
     json_object_foreach(facts, name, value)
     {
-        if (strncmp(name, "GID ", 4) != 0)
+        if (!has_own_line(name))
             words_add(&text, name, json_string_value(value));
     }
-    words_add(&text, "model", string_of(device, "model"));
-    words_add(&text, "PCI", string_of(device, "pci"));
+    if (!json_object_get(facts, "product"))
+        words_add(&text, "model", string_of(device, "model"));
+    if (!json_equal(json_object_get(device, "pci"), json_object_get(device, "name")))
+        words_add(&text, "PCI", string_of(device, "pci"));
     if (json_is_integer(node))
         text_add(&text, "%sNUMA node %lld", text.used ? ", " : "",
                  (long long)json_integer_value(node));
     text_print(buffer, used, COLUMN);
     json_object_foreach(facts, name, value)
     {
-        if (strncmp(name, "GID ", 4) == 0)
+        if (has_own_line(name))
             printf("%*s%s: %s\n", COLUMN, "", name, json_string_value(value));
     }
 }
 
-static void port_print(const json_t *port)
+/* `others`: the key of the distances to them, and what they are. `user`: of the device. */
+static void device_print(const json_t *device, const char *others, const char *what,
+                         const char *user)
 {
     char buffer[4096];
     struct text text = text_in(buffer, sizeof buffer);
-    const char *why = string_of(port, "why_not"), *gpu;
+    const char *why = string_of(device, "why_not"), *other;
     json_t *distance;
-    facts_print(port, printf("  %-10s", string_of(port, "name")));
-    json_object_foreach(json_object_get(port, "gpus"), gpu, distance)
+    facts_print(device, printf("  %-10s", string_of(device, "name")));
+    json_object_foreach(json_object_get(device, others), other, distance)
     {
-        text_add(&text, "%s%s %s", text.used ? ", " : "distance to GPUs: ", gpu,
-                 json_string_value(distance));
+        if (!text.used)
+            text_add(&text, "distance to %s: ", what);
+        else
+            text_add(&text, ", ");
+        text_add(&text, "%s %s", other, json_string_value(distance));
     }
     if (text.used)
         text_print(buffer, 0, COLUMN);
     if (why) {
         text = text_in(buffer, sizeof buffer);
-        text_add(&text, "not usable by %s: %s", string_of(port, "transport"), why);
+        text_add(&text, "not usable by %s: %s", user, why);
         text_print(buffer, 0, COLUMN);
     }
 }
@@ -154,9 +200,9 @@ void devices_print(const json_t *document)
     size_t index;
     json_t *item;
     puts(json_array_size(ports) ? "ports" : "ports       none: this machine has no RDMA device");
-    json_array_foreach(ports, index, item) port_print(item);
+    json_array_foreach(ports, index, item)
+        device_print(item, "gpus", "GPUs", string_of(item, "transport"));
     if (json_array_size(gpus))
         puts("GPUs");
-    json_array_foreach(gpus, index, item)
-        facts_print(item, printf("  %-10s", string_of(item, "name")));
+    json_array_foreach(gpus, index, item) device_print(item, "nics", "NICs", "cctest");
 }

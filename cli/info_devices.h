@@ -6,11 +6,14 @@
 
 #include <jansson.h>
 
+#include "memory/memory.h"
 #include "transport/transport.h"
 
-/* Adds the arrays "nics" (of all these transports, ended by NULL) and "gpus" to the document.
- * `sysfs`: "/sys". */
-void devices_add(json_t *document, const struct transport *const *list, const char *sysfs);
+/* Adds the arrays "nics" (of all these transports) and "gpus" (of all these kinds of memory, and
+ * without a driver those that sysfs shows) to the document. Both lists end by NULL. `sysfs`:
+ * "/sys". */
+void devices_add(json_t *document, const struct transport *const *list,
+                 const struct memory_kind *const *kinds, const char *sysfs);
 
 /* A transport of the array "transports" that has ports, but no usable one, is not available. */
 void devices_judge(json_t *document);

@@ -243,7 +243,9 @@ static void print_overview(void)
     text_print(
         "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "
         "of them. Without -a, or with -a auto, a rule of thumb picks an algorithm for each size, "
-        "and the table shows the choice and the reason; -a all runs all of them and compares them.",
+        "and the table shows the choice and the reason; -a all runs all of them and compares them. "
+        "nccl "
+        "is NVIDIA's library, not cctest's own: only its name runs it.",
         0, 0);
 }
 
@@ -298,8 +300,9 @@ static json_t *algorithm_json(const struct algorithm *algorithm,
     json_t *options = json_array();
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
         json_array_append_new(options, option_json(&algorithm->options[i]));
-    return json_pack("{s:s, s:o, s:s, s:s, s:b, s:s?, s:s?, s:s?, s:o}", "name", algorithm->name,
-                     "aliases", json_strings(algorithm->aliases, ALGORITHM_ALIASES_MOST), "summary",
+    return json_pack("{s:s, s:b, s:o, s:s, s:s, s:b, s:s?, s:s?, s:s?, s:o}", "name",
+                     algorithm->name, "vendor", algorithm->vendor != NULL, "aliases",
+                     json_strings(algorithm->aliases, ALGORITHM_ALIASES_MOST), "summary",
                      algorithm->summary, "ranks",
                      accepted_ranks(algorithm, collective, text, sizeof text), "grouped",
                      algorithm->grouped, "rounds", algorithm->rounds, "sent", algorithm->sent,

@@ -143,6 +143,27 @@ static void printers_close(struct printers *printers)
         munmap(printers->outcome, sizeof *printers->outcome);
 }
 
+/* Threads share a process's context on a GPU; the kernels of processes take turns there. A killed
+ * thread would take all ranks with it. `ranks`: that are started here; 0: none are. */
+static void choose_ranks_as(struct job *job, int ranks)
+{
+    const struct memory_kind *memory = job->memory;
+    bool kills = false;
+    if (job->bootstrap.ranks_as != RANKS_AUTO)
+        return;
+    job->bootstrap.ranks_as = RANKS_PROCESSES;
+    int devices = ranks > 0 && memory->devices_taken ? memory->devices_taken(job->devices) : 0;
+    if (devices < 1 || ranks <= devices)
+        return;
+    for (int i = 0; i < job->injection_count; i++)
+        kills |= injection_takes_process(&job->injections[i]);
+    if (!kills)
+        job->bootstrap.ranks_as = RANKS_THREADS;
+    say_verbose(1, "%d ranks share %d GPU%s: they are %s", ranks, devices, devices > 1 ? "s" : "",
+                kills ? "processes, because --inject kill and stop hit all ranks of a process"
+                      : "threads of one process (--ranks-as processes makes them processes)");
+}
+
 /* Chooses the bootstrap, and checks that the job can run with that number of ranks, if it is known
  * yet; otherwise rank 0 checks it for all. */
 static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
@@ -153,6 +174,7 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
     say_verbose(1, "%s", bootstrap->why);
     bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
     int ranks = local ? local_ranks(&job->bootstrap) : job->bootstrap.world;
+    choose_ranks_as(job, local ? ranks : 0);
     if (ranks <= 0)
         return STATUS_OK;
     struct shape *shape;

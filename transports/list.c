@@ -6,6 +6,7 @@
 #include "transports/transports.h"
 
 const struct transport *const transports[] = {
+    &transport_cuda,
     &transport_shm,
     &transport_verbs,
     &transport_tcp,

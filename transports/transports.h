@@ -6,6 +6,6 @@
 
 #include "transport/transport.h"
 
-extern const struct transport transport_shm, transport_tcp, transport_verbs;
+extern const struct transport transport_cuda, transport_shm, transport_tcp, transport_verbs;
 
 #endif

@@ -204,7 +204,7 @@ static enum status choices_all(struct job *job)
     enum status status = STATUS_OK;
     for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
         struct choice choice = choice_of(algorithms[i]);
-        if (algorithm_serves(algorithms[i], job->collective->id))
+        if (algorithm_serves(algorithms[i], job->collective->id) && !algorithms[i]->vendor)
             status = choice_add(job, &choice, algorithms[i]->name);
     }
     return status;

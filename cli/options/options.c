@@ -33,7 +33,7 @@ const char *const option_group_titles[GROUPS] = {
 
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
 static const char *const bind_words[] = {"core", "none", NULL};
-static const char *const ranks_as_words[] = {"processes", "threads", NULL};
+static const char *const ranks_as_words[] = {"auto", "processes", "threads", NULL};
 
 const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
@@ -94,7 +94,11 @@ const struct option_row option_table[] = {
 
     {.name = "memory", .letter = 'm', .argument = "KIND", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_memory, .standard = "host",
-     .help = "memory of the buffers: 'host' (private), or 'shared' (peers read it in place)"},
+     .help = "memory of the buffers: 'host' (private), 'shared' (peers read it in place), or 'cuda'"},
+    {.name = "device", .argument = "GPU[,GPU...]", .group = GROUP_LINKS, .per_rank = true,
+     .commands = FOR_RUN, .kind = &kind_memory_devices, FIELD(devices),
+     .standard_note = "all, in turn",
+     .help = "GPUs that the ranks of this host take in turn, by CUDA's number or by PCI address"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_transport, .standard = "auto",
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
@@ -130,8 +134,10 @@ const struct option_row option_table[] = {
      .least = 1, .most = 4096, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(bootstrap.as_threads), .words = ranks_as_words,
-     .standard = "processes", .help = "local ranks are 'processes', or 'threads' of one process"},
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(bootstrap.ranks_as), .words = ranks_as_words,
+     .standard = "auto",
+     .help = "local ranks are 'processes', or 'threads' of one process; 'auto': threads where "
+             "several ranks share a GPU"},
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
      .standard = "core",

@@ -143,8 +143,8 @@ static void settle_ranks(const struct command_line *line, struct job *job)
 static enum status settle_injections(const struct job *job)
 {
     for (int i = 0; i < job->injection_count; i++) {
-        enum injection_kind kind = job->injections[i].kind;
-        if (job->bootstrap.as_threads && (kind == INJECT_KILL || kind == INJECT_STOP))
+        if (job->bootstrap.ranks_as == RANKS_THREADS &&
+            injection_takes_process(&job->injections[i]))
             return fail(STATUS_USAGE, "--inject kill and stop hit all ranks if they are threads "
                                       "(--ranks-as threads): use processes");
     }
@@ -177,6 +177,29 @@ static enum status settle_operator(const struct job *job)
                 job->datatype->name, why);
 }
 
+/* Mistakes come first: another status than that of a machine that lacks something. */
+static enum status settle_memory(const struct command_line *line, const struct job *job)
+{
+    if (job->memory->host_reads && source_of(line, "device") == SOURCE_FLAG)
+        return fail(STATUS_USAGE,
+                    "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
+                    "leave it out",
+                    job->memory->name);
+    const char *why = job->memory->unavailable ? job->memory->unavailable() : NULL;
+    return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s", job->memory->name,
+                      why)
+               : STATUS_OK;
+}
+
+static enum status settle_vendor(const struct job *job)
+{
+    const struct vendor *vendor = job_vendor(job);
+    char text[VENDOR_WHY_MOST];
+    const char *why = vendor ? vendor->unavailable(text) : NULL;
+    return why ? fail(STATUS_UNAVAILABLE, "%s cannot be used here: %s", vendor->title, why)
+               : STATUS_OK;
+}
+
 static enum status settle_run(const struct command_line *line, struct job *job)
 {
     enum status status = settle_bounds(line, job);
@@ -196,6 +219,12 @@ static enum status settle_run(const struct command_line *line, struct job *job)
         status = settle_injections(job);
     if (status == STATUS_OK)
         status = settle_outputs(job, job->csv, "csv");
+    if (status == STATUS_OK)
+        status = job_check_vendors(job, 0);
+    if (status == STATUS_OK)
+        status = settle_memory(line, job);
+    if (status == STATUS_OK)
+        status = settle_vendor(job);
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 

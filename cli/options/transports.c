@@ -154,9 +154,32 @@ static enum status transport_read(const struct argument *argument, struct job *j
     return STATUS_OK;
 }
 
-enum status transports_settle(const struct job *job)
+/* Leaves out transports that are not made for the job's memory. */
+static enum status transports_suit(struct job *job)
+{
+    int count = 0;
+    for (int i = 0; job->transports[i].transport; i++) {
+        const struct transport_choice *choice = &job->transports[i];
+        const struct transport *transport = choice->transport;
+        bool suits = !transport->carries || transport->carries(job->memory);
+        if (!suits && choice->named)
+            return fail(STATUS_USAGE,
+                        "transport %s does not move %s memory: ask for memory of a GPU (-m cuda), "
+                        "or leave %s out of -x",
+                        transport->name, job->memory->name, transport->name);
+        if (suits && count++ != i)
+            job->transports[count - 1] = *choice;
+    }
+    job->transports[count].transport = NULL;
+    return STATUS_OK;
+}
+
+enum status transports_settle(struct job *job)
 {
     char reason[TRANSPORT_REASON_MOST];
+    enum status status = transports_suit(job);
+    if (status != STATUS_OK)
+        return status;
     for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
         const struct transport *transport = choice->transport;
         if (transport->accepts &&

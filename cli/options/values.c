@@ -293,6 +293,15 @@ static enum status address_read(const struct argument *argument, struct job *job
     return text_read(argument, job);
 }
 
+static enum status memory_devices_read(const struct argument *argument, struct job *job)
+{
+    struct device_choice choice;
+    if (!device_choice_at(argument->text, 0, &choice))
+        return argument_refuse(argument, "is no list of GPUs",
+                               "give numbers or PCI addresses, such as 1,0 or 0000:3b:00.0");
+    return text_read(argument, job);
+}
+
 static enum status nothing_read(const struct argument *argument, struct job *job)
 {
     (void)argument;
@@ -310,4 +319,5 @@ const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
+const struct option_kind kind_memory_devices = {.parse = memory_devices_read, .show = text_show};
 const struct option_kind kind_command = {.parse = nothing_read};

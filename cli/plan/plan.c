@@ -32,6 +32,11 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
     if (job->svg && ranks > PICTURE_RANKS_MOST)
         return fail(STATUS_USAGE, "a picture of %d ranks is unreadable: give --np of at most %d",
                     ranks, PICTURE_RANKS_MOST);
+    if (job_vendor(job))
+        return fail(STATUS_USAGE,
+                    "%s runs steps of its own, which it does not show: name another "
+                    "algorithm with -a",
+                    job_vendor(job)->title);
     if (job->root == ROOT_ALL)
         return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
     if (job->bootstrap.rank >= ranks)

@@ -65,6 +65,26 @@ static void json_keep(struct json_report *json)
     json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
 }
 
+/* The library of another maker that runs beside cctest's own algorithms. */
+static json_t *vendor_json(const struct job *job)
+{
+    const struct vendor *vendor = job_vendor(job);
+    char version[32];
+    if (!vendor)
+        return json_null();
+    vendor->version(version, sizeof version);
+    return json_pack("{s:s, s:s}", "name", vendor->title, "version", version);
+}
+
+/* The device that has a rank's memory. */
+static json_t *memory_device_json(const struct memory_device *device)
+{
+    if (!device)
+        return json_null();
+    return json_pack("{s:i, s:s, s:s, s:s}", "number", device->number, "bus", device->bus, "uuid",
+                     device->uuid, "name", device->name);
+}
+
 static void json_begin(struct report *report, const struct job *job,
                        const struct participants *participants)
 {
@@ -73,12 +93,15 @@ static void json_begin(struct report *report, const struct job *job,
     for (int i = 0; i < participants->ranks; i++) {
         const struct member *member = &participants->members[i];
         int core = participants->bindings ? participants->bindings[i].core : -1;
-        json_array_append_new(ranks,
-                              json_pack("{s:i, s:s, s:I, s:i, s:i, s:o}", "rank", member->rank,
-                                        "host", member->host, "pid", (json_int_t)member->pid,
-                                        "node", member->node, "local_rank", member->local_rank,
-                                        "core", core < 0 ? json_null() : json_integer(core)));
+        json_array_append_new(
+            ranks,
+            json_pack(
+                "{s:i, s:s, s:I, s:i, s:i, s:o, s:o}", "rank", member->rank, "host", member->host,
+                "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
+                member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "device",
+                memory_device_json(participants->devices ? &participants->devices[i] : NULL)));
     }
+    json_object_set_new(json->document, "vendor", vendor_json(job));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     if (!output_is_stream(json->path))
@@ -178,6 +201,7 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_t *line = json_object();
     json_object_set_new(line, "collective", json_string(job->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
+    json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
     json_object_set_new(line, "algorithm_options", json_choice(choice));
     const char *why = job->candidates[result->choice].why;
     json_object_set_new(line, "auto", why ? json_string(why) : json_null());
@@ -323,7 +347,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     }
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
-    json_object_set_new(line, "nics", readings_array(&result->devices));
+    readings_put(line, &result->devices);
     json_array_append_new(json_object_get(json->document, "results"), line);
     json_keep(json);
 }
@@ -335,8 +359,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
     json_object_set_new(json->document, "status", json_string(status_word(end->status)));
     if (end->rejected >= 0)
         json_object_set_new(json->document, "strangers", json_integer(end->rejected));
-    json_object_set_new(json->document, "nics_sick", sick_array(&end->sick));
-    json_object_set_new(json->document, "nics_unfinished", readings_array(&end->unfinished));
+    devices_end(json->document, end);
     json_t *list = json_object_get(json->document, "errors");
     for (int i = 0; i < end->error_count; i++) {
         const struct job_error *error = &end->errors[i];
@@ -410,13 +433,10 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "ranks", json_array());
     json_object_set_new(document, "links", json_array());
-    json_object_set_new(document, "nics", json_array());
-    json_object_set_new(document, "nic_differences", json_array());
+    devices_begin(document);
     json_object_set_new(document, "start_note", json_null());
     json_object_set_new(document, "strangers", json_null());
     json_object_set_new(document, "results", json_array());
-    json_object_set_new(document, "nics_sick", json_array());
-    json_object_set_new(document, "nics_unfinished", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;
 }

@@ -1,5 +1,5 @@
 /*
- * json_devices.h - the NICs that the ranks use, in the JSON document of a run.
+ * json_devices.h - the NICs and GPUs that the ranks use, in the JSON document of a run.
  */
 #ifndef CCTEST_CLI_PRINTERS_JSON_DEVICES_H
 #define CCTEST_CLI_PRINTERS_JSON_DEVICES_H
@@ -8,14 +8,18 @@
 
 #include "measure/report.h"
 
-/* Adds "nics", with the facts that are compared, "nic_differences", and for each of the document's
- * "ranks" the names of its NICs. */
+/* At the beginning: adds the keys of the functions below, with empty lists. */
+void devices_begin(json_t *document);
+
+/* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
+ * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
 void devices_put(json_t *document, const struct connectivity *connectivity);
 
-/* Of a line: what each NIC has counted, by class. */
-json_t *readings_array(const struct device_readings *readings);
+/* Adds "nics" and "gpus" to a line: what each has counted, by class. */
+void readings_put(json_t *line, const struct device_readings *readings);
 
-/* Of the job: what NICs have counted and a healthy network does not. */
-json_t *sick_array(const struct device_readings *sick);
+/* Adds "nics_sick" and "gpus_sick", what devices have counted in the job and healthy ones do not,
+ * and "nics_unfinished" and "gpus_unfinished". */
+void devices_end(json_t *document, const struct job_end *end);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/size.h"
 #include "bootstrap/launcher.h"
 #include "cli/printers/table_devices.h"
+#include "cli/printers/table_gpus.h"
 #include "cli/printers/table_profile.h"
 #include "cli/printers/table_ranking.h"
 
@@ -142,6 +143,17 @@ static void print_picks(FILE *out, const struct job *job)
     }
 }
 
+static void print_vendor(FILE *out, const struct candidate *candidate)
+{
+    char version[32];
+    if (!candidate->choice.algorithm->vendor)
+        return;
+    const struct vendor *vendor = vendor_find(candidate->choice.algorithm->vendor);
+    vendor->version(version, sizeof version);
+    fprintf(out, "# %s: the library %s %s, not cctest's own; it chooses its algorithm and links\n",
+            candidate->text, vendor->title, version);
+}
+
 static void table_begin(struct report *report, const struct job *job,
                         const struct participants *participants)
 {
@@ -157,7 +169,7 @@ static void table_begin(struct report *report, const struct job *job,
     print_picks(out, job);
     print_hosts(table, participants);
     fprintf(out, " (bootstrap %s%s); memory %s; transport %s", participants->bootstrap,
-            job->bootstrap.as_threads ? ", as threads" : "", job->memory->name,
+            job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "", job->memory->name,
             job->transports_text);
     if (collective->sized)
         fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
@@ -173,22 +185,25 @@ static void table_begin(struct report *report, const struct job *job,
                                         : "iterations back to back");
     print_bindings(table, participants);
     fputs("\n", out);
+    gpus_print(out, participants, job->bootstrap.verbosity >= 1);
     for (int i = 0; i < job->candidate_count; i++) {
         if (job->candidates[i].choice.algorithm->round_trip)
             fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
                     job->candidates[i].text);
+        print_vendor(out, &job->candidates[i]);
         int width = (int)strlen(job->candidates[i].text);
         table->name_width = width > table->name_width ? width : table->name_width;
     }
     table_flush(table);
 }
 
-/* With -v: the links by transport and treatment, and the start barrier. */
-static void print_connections(const struct table *table, const struct connectivity *connectivity)
+/* The links by transport and treatment: with -v all, else those that are staged. */
+static void print_links(FILE *out, const struct connectivity *connectivity, bool all)
 {
-    FILE *out = table->out;
     for (int i = 0; i < connectivity->class_count; i++) {
         const struct link_class *class = &connectivity->classes[i];
+        if (!all && !link_class_is_staged(class))
+            continue;
         fprintf(out, "# links: %d by %s%s%s", class->count, class->transport,
                 class->words[0] ? ", " : "", class->words);
         if (class->most_ns > 0)
@@ -197,6 +212,12 @@ static void print_connections(const struct table *table, const struct connectivi
                     class->from, class->to);
         fputc('\n', out);
     }
+}
+
+/* With -v: the NICs, and the start barrier. */
+static void print_connections(const struct table *table, const struct connectivity *connectivity)
+{
+    FILE *out = table->out;
     uses_print(out, connectivity);
     if (connectivity->node_barriers == 1)
         fputs("# start barrier: in shared memory\n", out);
@@ -220,6 +241,7 @@ static void table_connected(struct report *report, const struct job *job,
                             const struct connectivity *connectivity)
 {
     struct table *table = table_of(report);
+    print_links(table->out, connectivity, job->bootstrap.verbosity >= 1);
     if (job->bootstrap.verbosity >= 1)
         print_connections(table, connectivity);
     for (int i = 0; i < connectivity->fallbacks.count; i++)

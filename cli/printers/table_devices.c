@@ -1,25 +1,27 @@
 /*
- * table_devices.c - what the table says of the NICs that the ranks use.
+ * table_devices.c - what the table says of the NICs and GPUs that the ranks use.
  */
 #include "cli/printers/table_devices.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rank_list.h"
 
 #define SENTENCES_MOST 16 /* in the head; more are counted */
-#define SICK_MOST      32 /* NICs in the footer; likewise */
+#define SICK_MOST      32 /* devices in the footer; likewise */
 #define NICS_MOST      64 /* whose ranks are told */
 #define WORDS_MOST     1024
 
 void differences_print(FILE *out, const struct connectivity *connectivity)
 {
     int count = 0;
-    for (char **sentence = connectivity->differences; sentence && *sentence; sentence++)
+    const struct difference *difference = connectivity->differences;
+    for (; difference && difference->text; difference++)
         if (++count <= SENTENCES_MOST)
-            fprintf(out, "# %s\n", *sentence);
+            fprintf(out, "# %s\n", difference->text);
     if (count > SENTENCES_MOST)
-        fprintf(out, "# %d more differences between NICs: see --json\n", count - SENTENCES_MOST);
+        fprintf(out, "# %d more differences between devices: see --json\n", count - SENTENCES_MOST);
 }
 
 /* The ranks that use the NIC of a row. False: out of memory. */
@@ -33,8 +35,7 @@ static bool use_print(FILE *out, const struct connectivity *connectivity, int ro
         if (table->uses[i].row == row)
             uses[table->uses[i].rank] = true;
     if (uses)
-        fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name,
-                table->members[nic->rank].host,
+        fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name, table->members[nic->rank].host,
                 rank_list_text(uses, connectivity->ranks, words, sizeof words));
     free(uses);
     return uses != NULL;
@@ -43,14 +44,13 @@ static bool use_print(FILE *out, const struct connectivity *connectivity, int ro
 void uses_print(FILE *out, const struct connectivity *connectivity)
 {
     const struct device_table *table = &connectivity->devices;
-    for (int row = 0; row < table->row_count; row++) {
-        if (row == NICS_MOST) {
-            fprintf(out, "# %d more NICs: see --json\n", table->row_count - row);
+    int nics = 0;
+    for (int row = 0; row < table->row_count; row++)
+        if (strcmp(table->rows[row].device->kind, "port") == 0 && ++nics <= NICS_MOST &&
+            !use_print(out, connectivity, row))
             return;
-        }
-        if (!use_print(out, connectivity, row))
-            return;
-    }
+    if (nics > NICS_MOST)
+        fprintf(out, "# %d more NICs: see --json\n", nics - NICS_MOST);
 }
 
 void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class)
@@ -59,8 +59,8 @@ void readings_print(FILE *out, const struct device_readings *readings, enum coun
     for (int i = 0; i < readings->count; i++) {
         const struct device_reading *reading = &readings->of[i];
         if (counters_of_class(&reading->counters, class) > 0)
-            fprintf(out, "#   %s %s of host %s: %s\n", reading->kind, reading->name, reading->host,
-                    counters_text(&reading->counters, class, words, sizeof words));
+            fprintf(out, "#   %s %s of host %s: %s\n", reading->device->kind, reading->device->name,
+                    reading->host, counters_text(&reading->counters, class, words, sizeof words));
     }
 }
 
@@ -80,13 +80,16 @@ char *readings_text(const struct device_readings *readings, enum counter_class c
 
 void sick_print(FILE *out, const struct device_readings *sick)
 {
-    char words[WORDS_MOST];
+    char words[WORDS_MOST], identity[WORDS_MOST];
     if (sick->count > 0)
         fputs("#\n", out);
-    for (int i = 0; i < sick->count && i < SICK_MOST; i++)
-        fprintf(out, "# %s %s of host %s counted %s\n", sick->of[i].kind, sick->of[i].name,
-                sick->of[i].host,
-                counters_text(&sick->of[i].counters, COUNTER_SICK, words, sizeof words));
+    for (int i = 0; i < sick->count && i < SICK_MOST; i++) {
+        const struct device_reading *of = &sick->of[i];
+        device_identity(of->device, identity, sizeof identity);
+        fprintf(out, "# %s %s of host %s%s%s%s counted %s\n", of->device->kind, of->device->name,
+                of->host, identity[0] ? " (" : "", identity, identity[0] ? ")" : "",
+                counters_text(&of->counters, COUNTER_SICK, words, sizeof words));
+    }
     if (sick->count > SICK_MOST)
-        fprintf(out, "# %d more NICs counted errors: see --json\n", sick->count - SICK_MOST);
+        fprintf(out, "# %d more devices counted errors: see --json\n", sick->count - SICK_MOST);
 }

@@ -47,6 +47,17 @@ bool host_same(const struct host_id *a, const struct host_id *b)
            (!a->boot[0] || !b->boot[0] || strcmp(a->boot, b->boot) == 0);
 }
 
+const char *host_difference(const struct host_id *own, const struct host_id *other, char *text,
+                            size_t size)
+{
+    if (strcmp(own->name, other->name) == 0)
+        return host_same(own, other)
+                   ? NULL
+                   : "it is on another host of the same name (the boot ids differ)";
+    snprintf(text, size, "it is on another host (%s, not %s)", other->name, own->name);
+    return text;
+}
+
 int host_open_descriptor(pid_t pid, int fd, int flags)
 {
     char path[64];

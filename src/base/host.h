@@ -35,6 +35,9 @@ bool host_id_is_valid(const struct host_id *id);
 int host_compare(const struct host_id *a, const struct host_id *b);
 /* Are these the same host? An unknown boot id equals any. */
 bool host_same(const struct host_id *a, const struct host_id *b);
+/* Why they are not, about the other, in `text` or static; NULL: they are. */
+const char *host_difference(const struct host_id *own, const struct host_id *other, char *text,
+                            size_t size);
 
 /* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns
  * -1 with errno. The process may have opened another file as `fd` meanwhile: check before use. */

@@ -145,6 +145,7 @@ const char *timed_call_text(int end, char *text, size_t size)
     if (end < 0)
         snprintf(text, size, "interrupted by SIG%s", sigabbrev_np(-end));
     else
-        snprintf(text, size, "%s", strerror(end));
+        snprintf(text, size, "%s",
+                 end == ECANCELED ? "the job has ended meanwhile" : strerror(end));
     return text;
 }

@@ -51,7 +51,7 @@ static enum status rank_take(const struct bootstrap_options *options, struct boo
     if (bootstrap->launch.ranks > JOB_RANKS_MOST)
         return fail(STATUS_USAGE, "cctest cannot run a job of %d ranks: start at most %d",
                     bootstrap->launch.ranks, JOB_RANKS_MOST);
-    if (options->as_threads)
+    if (options->ranks_as == RANKS_THREADS)
         return fail(STATUS_USAGE, "--ranks-as threads works only for ranks that are started here: "
                                   "give --np too, or leave it out");
     return STATUS_OK;

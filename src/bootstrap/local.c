@@ -156,8 +156,9 @@ enum status bootstrap_run_local(const struct bootstrap_options *options, rank_ma
         signals_ending(&set);
         sigaddset(&set, SIGNAL_LOST);
         pthread_sigmask(SIG_BLOCK, &set, &old);
-        status = options->as_threads ? run_threads(options, &membership, main, argument)
-                                     : run_processes(options, &membership, main, argument);
+        status = options->ranks_as == RANKS_THREADS
+                     ? run_threads(options, &membership, main, argument)
+                     : run_processes(options, &membership, main, argument);
         /* A signal that comes after the end of the job must not change the exit status. */
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
             ;

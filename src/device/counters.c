@@ -43,6 +43,15 @@ void counter_add(struct counter_list *list, const char *name, enum counter_class
         counter_append(list, name, class, value);
 }
 
+void counter_add_since_open(struct counter_list *list, const char *name, enum counter_class class,
+                            uint64_t value)
+{
+    int count = list->count;
+    counter_add(list, name, class, value);
+    if (list->count > count)
+        list->counters[count].since_open = true;
+}
+
 void counters_change(const struct counter_list *before, const struct counter_list *now,
                      struct counter_list *change)
 {
@@ -53,8 +62,10 @@ void counters_change(const struct counter_list *before, const struct counter_lis
             i < before->count && strcmp(before->counters[i].name, counter->name) == 0
                 ? &before->counters[i]
                 : counter_find(before, counter->name);
-        if (old && counter->value > old->value)
-            counter_append(change, counter->name, counter->class, counter->value - old->value);
+        uint64_t since = old && counter->class != COUNTER_GAUGE ? old->value : 0;
+        bool comparable = old || counter->since_open || counter->class == COUNTER_GAUGE;
+        if (comparable && counter->value > since)
+            counter_append(change, counter->name, counter->class, counter->value - since);
     }
 }
 
@@ -64,7 +75,7 @@ void counters_sum(struct counter_list *sum, const struct counter_list *more)
         const struct counter *counter = &more->counters[i];
         struct counter *same = counter_find(sum, counter->name);
         if (same)
-            same->value += counter->value;
+            same->value = counter->value + (counter->class == COUNTER_GAUGE ? 0 : same->value);
         else
             counter_append(sum, counter->name, counter->class, counter->value);
     }

@@ -12,9 +12,10 @@
 #define COUNTERS_SENT_MOST 1024 /* of one device */
 
 enum counter_class {
-    COUNTER_SICK,      /* a healthy network does not count these: errors, and what is sent again */
-    COUNTER_CONGESTED, /* the network is busy */
+    COUNTER_SICK,      /* healthy devices do not count these: errors, and what is sent again */
+    COUNTER_CONGESTED, /* the network is busy, or a GPU at its power limit */
     COUNTER_OTHER,     /* traffic, and names that the device's driver alone knows */
+    COUNTER_GAUGE,     /* counts nothing: a temperature, a clock */
     COUNTER_CLASSES
 };
 
@@ -22,6 +23,7 @@ struct counter {
     char name[COUNTER_NAME_MOST]; /* "local_ack_timeout_err" */
     enum counter_class class;
     uint64_t value;
+    bool since_open; /* it was 0 when its meter was opened, and may be listed later */
 };
 
 struct counter_list {
@@ -34,12 +36,16 @@ struct counter_list {
 void counter_add(struct counter_list *list, const char *name, enum counter_class class,
                  uint64_t value);
 
-/* Adds what each counter of `now` has grown by since `before`, if at all. Counters that one of the
- * two lacks, or that went back (the device was reset), are left out. */
+/* Likewise one that was 0 when its meter was opened. */
+void counter_add_since_open(struct counter_list *list, const char *name, enum counter_class class,
+                            uint64_t value);
+
+/* Adds what each counter of `now` has grown by since `before`, if at all, and gauges as they are.
+ * Counters that one of the two lacks, or that went back (the device was reset), are left out. */
 void counters_change(const struct counter_list *before, const struct counter_list *now,
                      struct counter_list *change);
 
-/* Adds the values of `more` to the counters of the same names. */
+/* Adds the values of `more` to the counters of the same names. Of a gauge the later value stays. */
 void counters_sum(struct counter_list *sum, const struct counter_list *more);
 
 /* The number of counters of a class. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct device *device_add(struct device_list *list, const char *kind, const char *name)
 {
     struct device *more = realloc(list->devices, ((size_t)list->count + 1) * sizeof *more);
@@ -43,6 +45,14 @@ void device_fact(struct device_list *list, struct device *device, enum fact_scop
     more[device->fact_count++] = fact;
 }
 
+bool device_is_listed(const struct device_list *list, const char *bus)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->devices[i].bus, bus) == 0)
+            return true;
+    return false;
+}
+
 const char *device_find_fact(const struct device *device, const char *name)
 {
     for (int i = 0; i < device->fact_count; i++)
@@ -51,9 +61,19 @@ const char *device_find_fact(const struct device *device, const char *name)
     return NULL;
 }
 
+const char *device_identity(const struct device *device, char *text, size_t size)
+{
+    struct text words = text_in(text, size);
+    for (int i = 0; i < device->fact_count; i++)
+        if (device->facts[i].scope == FACT_IDENTITY)
+            text_add(&words, "%s%s %s", words.used ? ", " : "", device->facts[i].name,
+                     device->facts[i].text);
+    return text;
+}
+
 /* Encoding. */
 
-static uint32_t facts_compared(const struct device *device)
+static uint32_t facts_sent(const struct device *device)
 {
     uint32_t count = 0;
     for (int i = 0; i < device->fact_count; i++)
@@ -63,7 +83,7 @@ static uint32_t facts_compared(const struct device *device)
 
 static void device_encode(const struct device *device, struct bytes *share)
 {
-    uint32_t left = facts_compared(device);
+    uint32_t left = facts_sent(device);
     bytes_put_text(share, device->kind);
     bytes_put_text(share, device->name);
     bytes_put_text(share, device->model);

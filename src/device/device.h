@@ -20,9 +20,10 @@
 
 /* Which devices of a kind should agree in a fact. */
 enum fact_scope {
-    FACT_SHOWN, /* none: `cctest info` shows it */
-    FACT_ALL,   /* all */
-    FACT_MODEL, /* all of one model */
+    FACT_SHOWN,    /* none: `cctest info` shows it */
+    FACT_ALL,      /* all */
+    FACT_MODEL,    /* all of one model */
+    FACT_IDENTITY, /* none: it tells which device of a host it is, beside its name */
     FACT_SCOPES
 };
 
@@ -58,10 +59,16 @@ struct device *device_add(struct device_list *list, const char *kind, const char
 void device_fact(struct device_list *list, struct device *device, enum fact_scope scope,
                  const char *name, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Has the list a device at this PCI address? */
+bool device_is_listed(const struct device_list *list, const char *bus);
+
 /* The text of a fact; NULL: there is none of this name. */
 const char *device_find_fact(const struct device *device, const char *name);
 
-/* Kind, name, model, and the facts that are compared. At most DEVICES_SENT_MOST devices travel. */
+/* "index 3, serial 1650123000042": the facts of FACT_IDENTITY; "": it has none. Returns `text`. */
+const char *device_identity(const struct device *device, char *text, size_t size);
+
+/* Kind, name, model, and all facts but FACT_SHOWN. At most DEVICES_SENT_MOST devices travel. */
 void device_list_encode(const struct device_list *list, struct bytes *share);
 /* Appends to the list; false: invalid. Out of memory: list->failed. */
 bool device_list_decode(struct device_list *list, struct reader *reader);

@@ -67,8 +67,7 @@ static int parts_of(const char *path)
     return parts;
 }
 
-/* -1: unknown. */
-static int pci_numa_node(const char *sysfs, const char *bus)
+int pci_numa_node(const char *sysfs, const char *bus)
 {
     uint64_t node;
     return sysfs_number(&node, "%s/bus/pci/devices/%s/numa_node", sysfs, bus) && node < INT_MAX

@@ -31,6 +31,9 @@ enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *o
  * read their configuration, which takes root. */
 bool pci_redirecting(const char *sysfs, const char *bus, char *bridge);
 
+/* -1: unknown. */
+int pci_numa_node(const char *sysfs, const char *bus);
+
 /* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
 void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
 

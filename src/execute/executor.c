@@ -12,6 +12,7 @@
  */
 #include "execute/executor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct task {
     struct transfer transfer; /* first: a moved transfer is its task */
     const struct operation *operation;
     struct channel *channel;       /* NULL: a local operation */
-    struct staged_message *staged; /* its way through a ring; NULL: the link reaches its memory */
+    struct staged_message *staged; /* its way through a ring; NULL: the link moves it itself */
     size_t first_wait;             /* all waits before it are satisfied */
     struct task *watchers;         /* tasks that this one holds back */
     struct task *next_watcher;
@@ -31,6 +32,7 @@ struct task {
 };
 
 struct executor {
+    struct execution execution;
     struct executor_config config;
     size_t count;
     struct task *tasks;
@@ -130,7 +132,21 @@ static enum status task_make(struct executor *executor, struct task *task,
     return STATUS_OK;
 }
 
-/* Tasks whose link does not reach their memory get a way through a ring. */
+/* Does the link move the task's message itself? False: writes why into `reason`. */
+static bool link_serves(const struct executor *executor, const struct task *task, char *reason)
+{
+    const struct memory_kind *kind = executor->config.memory.kind;
+    const struct endpoint *endpoint = task->channel->endpoint;
+    if (task->transfer.kind == TRANSFER_RECV_REDUCE && !kind->host_reads &&
+        !endpoint->transport->combines_anywhere) {
+        snprintf(reason, TRANSPORT_REASON_MOST, "it does not combine in %s memory", kind->name);
+        return false;
+    }
+    return endpoint_reaches(endpoint, kind, reason);
+}
+
+/* Tasks whose link does not reach their memory, or does not combine there, get a way through a
+ * ring. */
 static enum status executor_stage(struct executor *executor)
 {
     const struct executor_config *config = &executor->config;
@@ -138,10 +154,9 @@ static enum status executor_stage(struct executor *executor)
     enum status status = STATUS_OK;
     for (size_t i = 0; i < executor->count && status == STATUS_OK; i++) {
         struct task *task = &executor->tasks[i];
-        if (!task->channel ||
-            endpoint_reaches(task->channel->endpoint, config->memory.kind, reason))
+        if (!task->channel || link_serves(executor, task, reason))
             continue;
-        if (!config->staging)
+        if (!config->staging || config->memory.kind->host_reads)
             return fail(STATUS_UNAVAILABLE, "transport %s cannot be used: %s",
                         task->channel->endpoint->transport->name, reason);
         if (!executor->staged)
@@ -412,4 +427,61 @@ void executor_inject(struct executor *executor, enum fault_kind fault, int nth)
 bool executor_inject_pending(const struct executor *executor)
 {
     return executor->fault.kind != FAULT_NONE;
+}
+
+/* As what is run. */
+
+static struct executor *executor_of(const struct execution *execution)
+{
+    return (struct executor *)(uintptr_t)execution;
+}
+
+static enum status run_start(struct execution *execution)
+{
+    return executor_start(executor_of(execution));
+}
+
+static enum status run_progress(struct execution *execution, bool *moved, bool *complete)
+{
+    return executor_progress(executor_of(execution), moved, complete);
+}
+
+static enum status run_check(const struct execution *execution)
+{
+    return executor_check(executor_of(execution));
+}
+
+static void run_position(const struct execution *execution, struct position *position)
+{
+    executor_position(executor_of(execution), position);
+}
+
+static void run_inject(struct execution *execution, enum fault_kind fault, int nth)
+{
+    executor_inject(executor_of(execution), fault, nth);
+}
+
+static bool run_inject_pending(const struct execution *execution)
+{
+    return executor_inject_pending(executor_of(execution));
+}
+
+static void run_destroy(struct execution *execution)
+{
+    executor_destroy(executor_of(execution));
+}
+
+struct execution *executor_execution(struct executor *executor)
+{
+    static const struct execution_hooks hooks = {
+        .start = run_start,
+        .progress = run_progress,
+        .check = run_check,
+        .position = run_position,
+        .inject = run_inject,
+        .inject_pending = run_inject_pending,
+        .destroy = run_destroy,
+    };
+    executor->execution.hooks = &hooks;
+    return &executor->execution;
 }

@@ -8,7 +8,7 @@
 #ifndef CCTEST_EXECUTE_EXECUTOR_H
 #define CCTEST_EXECUTE_EXECUTOR_H
 
-#include "execute/fault.h"
+#include "execute/execution.h"
 #include "execute/stage.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
@@ -36,28 +36,15 @@ struct executor_config {
 enum status executor_create(const struct executor_config *config, struct executor **executor);
 void executor_destroy(struct executor *executor); /* NULL is allowed */
 
-/* Begins a run; the last one must be complete. */
+/* The executor as what is run: its hooks are the functions below. */
+struct execution *executor_execution(struct executor *executor);
+
+/* As in struct execution_hooks; check() fails if a peer that the run waits for is gone. */
 enum status executor_start(struct executor *executor);
-
-/* Moves what can be moved, without waiting. *complete: the run is over. *moved: this call has moved
- * something. */
 enum status executor_progress(struct executor *executor, bool *moved, bool *complete);
-
-/* Called now and then while nothing moves: fails if a peer that the run waits for is gone. */
 enum status executor_check(const struct executor *executor);
-
-/* Where the run stands: its first incomplete operation, in program order. */
-struct position {
-    int operation; /* index in the schedule; -1: none */
-    enum operation_kind kind;
-    int peer, lane, step;
-    size_t done, length; /* bytes */
-};
 void executor_position(const struct executor *executor, struct position *position);
-
-/* Injects the fault into incoming message `nth` (from 0) of the next run. */
 void executor_inject(struct executor *executor, enum fault_kind fault, int nth);
-/* True if no message has met the injected fault yet. */
 bool executor_inject_pending(const struct executor *executor);
 
 #endif

@@ -96,6 +96,7 @@ void stage_post(struct staged_message *message, struct channel *channel, struct 
         return;
     message->transfer = transfer;
     message->begin = ring->posted;
+    message->counted = 0;
     message->next = NULL;
     struct layout place = ring_layout(message, transfer->length);
     struct transfer half = {.element = transfer->element,
@@ -128,6 +129,16 @@ void stage_post(struct staged_message *message, struct channel *channel, struct 
     staging->memory->kind->engine_post(staging->memory->engine, &message->local);
 }
 
+/* What the engine has copied into the ring to send, or the link has put there, is copied. */
+static void message_count(struct staged_message *message)
+{
+    struct traffic *traffic = &message->ring->channel->endpoint->traffic;
+    bool sends = message->link.kind == TRANSFER_SEND;
+    size_t now = sends ? message->local.done : message->link.done;
+    *(sends ? &traffic->copied_sending : &traffic->copied_receiving) += now - message->counted;
+    message->counted = now;
+}
+
 static size_t whole(const struct transfer *transfer, size_t bytes)
 {
     bytes = bytes < transfer->length ? bytes : transfer->length;
@@ -146,6 +157,7 @@ static void message_update(struct staged_message *message)
 {
     struct transfer *transfer = message->transfer, *link = &message->link, *local = &message->local;
     size_t room = message_room(message);
+    message_count(message);
     if (link->kind == TRANSFER_SEND) {
         local->limit = transfer->limit < room ? transfer->limit : room;
         link->limit = whole(transfer, local->done);

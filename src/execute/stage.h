@@ -28,6 +28,7 @@ struct staged_message {
     struct piece pieces[3];      /* of the ring: up to its end, whole rounds, the rest */
     struct stage_ring *ring;
     size_t begin;                /* bytes of the ring's messages before this one */
+    size_t counted;              /* bytes of it that the endpoint's traffic counts as copied */
     struct staged_message *next; /* in the ring's order */
 };
 

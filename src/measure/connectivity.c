@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/rank_list.h"
 #include "control/exchange.h"
-#include "measure/device_compare.h"
 #include "run/start_barrier.h"
 #include "transport/links.h"
 
@@ -26,6 +25,12 @@ static struct link_class *class_find(struct connectivity *connectivity,
             return class;
     }
     return NULL;
+}
+
+bool link_class_is_staged(const struct link_class *class)
+{
+    size_t length = strlen(class->words), staged = strlen(LINK_STAGED);
+    return length >= staged && strcmp(class->words + length - staged, LINK_STAGED) == 0;
 }
 
 /* Links that were not measured leave the times as they are. */
@@ -71,7 +76,9 @@ static void connectivity_sum_up(struct links *links, int rank, int ranks, struct
         if (!words)
             continue;
         snprintf(link.transport, sizeof link.transport, "%s", links_transport(links, peer)->name);
-        snprintf(link.words, sizeof link.words, "%s", words);
+        bool stages = links_stages(links, peer);
+        snprintf(link.words, sizeof link.words, "%s%s%s", words, words[0] && stages ? ", " : "",
+                 stages ? LINK_STAGED : "");
         link.most_ns = link.least_ns;
         connectivity_add(own, &link);
     }
@@ -166,12 +173,12 @@ static enum status connectivity_conclude(struct connectivity *connectivity,
     device_table_complete(&connectivity->devices);
     connectivity->differences = differences_of(&connectivity->devices);
     if (!connectivity->differences)
-        return fail(STATUS_ERROR, "out of memory for the NICs of %d ranks", connectivity->ranks);
+        return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", connectivity->ranks);
     return connectivity_note(connectivity, members);
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
-                                const struct start_barrier *start,
+                                const struct memory_kind *memory, const struct start_barrier *start,
                                 struct connectivity *connectivity)
 {
     int ranks = control_ranks(control), rank = control_rank(control);
@@ -181,7 +188,7 @@ enum status connectivity_gather(struct control *control, struct links *links,
         own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, links_fallbacks(links), &share);
-    device_table_encode(links, &share);
+    device_table_encode(links, memory, &share);
     *connectivity = (struct connectivity){.ranks = ranks,
                                           .members = control_members(control),
                                           .node_barriers = start->node_barriers,

@@ -5,24 +5,28 @@
 #ifndef CCTEST_MEASURE_CONNECTIVITY_H
 #define CCTEST_MEASURE_CONNECTIVITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "measure/device_compare.h"
 #include "measure/device_table.h"
 #include "transport/fallback.h"
 
 struct control;
 struct links;
+struct memory_kind;
 struct start_barrier;
 
 #define LINK_CLASSES_MOST 16 /* and a last one for all further classes: */
 #define LINK_OTHERS       "others"
 #define LINK_OTHERS_WORDS "all further kinds together"
+#define LINK_STAGED       "staged"
 
 /* Links of the same transport, which describes them in the same words. */
 struct link_class {
     char transport[16];
-    char words[80];             /* the transport's; "": it says nothing */
+    char words[80];             /* the transport's; "": it says nothing; at their end LINK_STAGED */
     int count;                  /* links from a rank to a peer: a pair of ranks has two */
     uint64_t least_ns, most_ns; /* one way; both 0: not measured */
     int from, to;               /* the ranks of the slowest */
@@ -39,8 +43,11 @@ struct connectivity {
     const struct member *members; /* of the job */
     char note[256];               /* a sentence about ranks that fell back to the links; "" */
     struct device_table devices;  /* that the ranks use, */
-    char **differences;           /* and sentences about them; ended by NULL */
+    struct difference *differences; /* and sentences about them */
 };
+
+/* Do their messages go through rings in memory of the host? */
+bool link_class_is_staged(const struct link_class *class);
 
 /* Adds links to their class. */
 void connectivity_add(struct connectivity *connectivity, const struct link_class *more);
@@ -49,7 +56,7 @@ void connectivity_add(struct connectivity *connectivity, const struct link_class
  * as long as `start` and `control` are open. To be freed with connectivity_free(), also after an
  * error. */
 enum status connectivity_gather(struct control *control, struct links *links,
-                                const struct start_barrier *start,
+                                const struct memory_kind *memory, const struct start_barrier *start,
                                 struct connectivity *connectivity);
 void connectivity_free(struct connectivity *connectivity); /* all zero is allowed */
 

@@ -18,7 +18,7 @@
 #define SENTENCE_MOST 1536
 
 struct sentences {
-    char **list;
+    struct difference *list;
     int count;
     bool failed;
 };
@@ -33,10 +33,15 @@ struct tally {
     int holders;               /* how many */
 };
 
+static bool is_compared(const struct fact *fact)
+{
+    return fact->scope == FACT_ALL || fact->scope == FACT_MODEL;
+}
+
 static const struct fact *fact_of(const struct device *device, const char *name)
 {
     for (int i = 0; i < device->fact_count; i++)
-        if (device->facts[i].scope != FACT_SHOWN && strcmp(device->facts[i].name, name) == 0)
+        if (is_compared(&device->facts[i]) && strcmp(device->facts[i].name, name) == 0)
             return &device->facts[i];
     return NULL;
 }
@@ -90,7 +95,7 @@ static bool tallies_count(const struct device_table *table, struct tallies *tall
     for (int row = 0; row < table->row_count; row++) {
         const struct device *device = table->rows[row].device;
         for (int f = 0; f < device->fact_count; f++) {
-            bool counted = device->facts[f].scope == FACT_SHOWN;
+            bool counted = !is_compared(&device->facts[f]);
             for (int i = 0; i < tallies->count && !counted; i++)
                 counted = tally_fact(&tallies->list[i], device) == &device->facts[f];
             if (counted)
@@ -113,9 +118,10 @@ static bool has_majority(const struct tally *tally)
     return 2 * tally->holders > tally->total;
 }
 
-static void sentence_put(struct sentences *sentences, const char *text)
+static void sentence_put(struct sentences *sentences, const char *kind, const char *text)
 {
-    char **more = realloc(sentences->list, ((size_t)sentences->count + 2) * sizeof *more);
+    struct difference *more =
+        realloc(sentences->list, ((size_t)sentences->count + 2) * sizeof *more);
     char *copy = strdup(text);
     if (more)
         sentences->list = more;
@@ -124,8 +130,8 @@ static void sentence_put(struct sentences *sentences, const char *text)
         free(copy);
         return;
     }
-    more[sentences->count++] = copy;
-    more[sentences->count] = NULL;
+    more[sentences->count++] = (struct difference){.kind = kind, .text = copy};
+    more[sentences->count] = (struct difference){.text = NULL};
 }
 
 static void device_name_put(struct text *text, const struct device_table *table, int row)
@@ -166,7 +172,7 @@ static void split_say(const struct tally *tally, struct sentences *sentences)
     }
     if (values > VALUES_MOST)
         text_add(&text, ", and %d more values", values - VALUES_MOST);
-    sentence_put(sentences, buffer);
+    sentence_put(sentences, tally->like->kind, buffer);
 }
 
 /* In what a device differs: "rate 100 Gb/s (14 of 16 ports have 400 Gb/s), width 1X (...)"; "" in
@@ -204,7 +210,7 @@ static void group_say(const struct device_table *table, char (*words)[WORDS_MOST
     if (count > NAMED_MOST)
         text_add(&list, " and %d more", count - NAMED_MOST);
     text_add(&text, "%s%s %s: %s", first->kind, count > 1 ? "s" : "", names, words[row]);
-    sentence_put(sentences, buffer);
+    sentence_put(sentences, first->kind, buffer);
 }
 
 static bool is_said(const struct device_table *table, char (*words)[WORDS_MOST], int row)
@@ -216,7 +222,7 @@ static bool is_said(const struct device_table *table, char (*words)[WORDS_MOST],
     return false;
 }
 
-char **differences_of(const struct device_table *table)
+struct difference *differences_of(const struct device_table *table)
 {
     struct sentences sentences = {.list = calloc(1, sizeof *sentences.list)};
     struct tallies tallies = {0};
@@ -238,9 +244,9 @@ char **differences_of(const struct device_table *table)
     return NULL;
 }
 
-void differences_free(char **sentences)
+void differences_free(struct difference *differences)
 {
-    for (int i = 0; sentences && sentences[i]; i++)
-        free(sentences[i]);
-    free(sentences);
+    for (int i = 0; differences && differences[i].text; i++)
+        free(differences[i].text);
+    free(differences);
 }

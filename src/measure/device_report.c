@@ -26,17 +26,15 @@ static struct device_reading *reading_of(struct device_readings *readings,
 {
     const struct device *device = table->rows[row].device;
     for (int i = 0; i < readings->count; i++)
-        if (readings->of[i].name == device->name)
+        if (readings->of[i].device == device)
             return &readings->of[i];
     struct device_reading *more =
         realloc(readings->of, ((size_t)readings->count + 1) * sizeof *more);
     if (!more)
         return NULL;
     readings->of = more;
-    more[readings->count] =
-        (struct device_reading){.host = table->members[table->rows[row].rank].host,
-                                .kind = device->kind,
-                                .name = device->name};
+    more[readings->count] = (struct device_reading){
+        .host = table->members[table->rows[row].rank].host, .device = device};
     return &more[readings->count++];
 }
 

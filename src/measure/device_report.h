@@ -9,7 +9,8 @@
 #include "measure/device_watch.h"
 
 struct device_reading {
-    const char *host, *kind, *name;
+    const char *host;
+    const struct device *device;
     struct counter_list counters; /* what it has counted; names that are not zero */
 };
 
@@ -28,8 +29,8 @@ struct device_sums {
 bool device_sums_open(struct device_sums *sums, const struct device_table *table);
 void device_sums_close(struct device_sums *sums); /* all zero is allowed */
 
-/* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has one.
- * Devices that no rank uses are left out. False: out of memory. */
+/* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has
+ * one. Devices that no rank uses are left out. False: out of memory. */
 bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings);
 

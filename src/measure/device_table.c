@@ -9,15 +9,18 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "memory/memory.h"
 #include "transport/links.h"
 
-void device_table_encode(struct links *links, struct bytes *share)
+void device_table_encode(struct links *links, const struct memory_kind *memory, struct bytes *share)
 {
     struct device_list list = {0};
     struct endpoint *endpoint;
     for (int i = 0; (endpoint = links_endpoint(links, i)); i++)
         if (endpoint->transport->endpoint_devices)
             endpoint->transport->endpoint_devices(endpoint, &list);
+    if (memory->rank_devices)
+        memory->rank_devices(&list);
     device_list_encode(&list, share);
     share->failed |= list.failed;
     device_list_free(&list);
@@ -68,7 +71,7 @@ bool device_table_decode(struct device_table *table, int rank, struct reader *re
             table->uses[table->use_count++] = (struct device_use){.rank = rank, .row = row};
     }
     if (table->devices.failed)
-        fail(STATUS_ERROR, "out of memory for the NICs of %d ranks", rank + 1);
+        fail(STATUS_ERROR, "out of memory for the devices of %d ranks", rank + 1);
     return good;
 }
 

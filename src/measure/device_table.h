@@ -9,6 +9,7 @@
 #include "verdict/rank_state.h"
 
 struct links;
+struct memory_kind;
 
 /* A device, with the first rank that uses it. */
 struct device_row {
@@ -29,11 +30,12 @@ struct device_table {
     int use_count;
 };
 
-/* This rank's share: the devices of the endpoints that serve its peers. */
-void device_table_encode(struct links *links, struct bytes *share);
+/* This rank's share: the devices of the endpoints that serve its peers, and those of its memory. */
+void device_table_encode(struct links *links, const struct memory_kind *memory,
+                         struct bytes *share);
 
-/* Adds the share of a rank; they come in the order of ranks. False: invalid, or out of memory, which
- * is recorded. */
+/* Adds the share of a rank; they come in the order of ranks. False: invalid, or out of memory,
+ * which is recorded. */
 bool device_table_decode(struct device_table *table, int rank, struct reader *reader);
 
 /* After the last share: sets the rows' devices. */

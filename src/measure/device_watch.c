@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "memory/memory.h"
 #include "transport/links.h"
 
 /* Changes. */
@@ -56,7 +57,7 @@ static bool is_watched(const struct device_watch *watch, const char *name)
 }
 
 /* False: out of memory. */
-static bool watch_add(struct device_watch *watch, const struct transport *transport,
+static bool watch_add(struct device_watch *watch, const struct watched_device *like,
                       const struct device_list *list)
 {
     struct watched_device *more =
@@ -68,33 +69,56 @@ static bool watch_add(struct device_watch *watch, const struct transport *transp
         if (is_watched(watch, list->devices[i].name))
             continue;
         struct watched_device *device = &more[watch->count++];
-        *device = (struct watched_device){.transport = transport, .reads = true};
+        *device = *like;
         memcpy(device->name, list->devices[i].name, sizeof device->name);
     }
     return true;
 }
 
-enum status device_watch_open(struct device_watch *watch, struct links *links)
+static bool watch_add_endpoint(struct device_watch *watch, const struct endpoint *endpoint)
+{
+    const struct transport *transport = endpoint->transport;
+    const struct watched_device like = {
+        .transport = transport, .device_meter = transport->device_meter, .reads = true};
+    struct device_list list = {0};
+    if (!transport->endpoint_devices || !transport->device_meter)
+        return true;
+    transport->endpoint_devices(endpoint, &list);
+    bool added = !list.failed && watch_add(watch, &like, &list);
+    device_list_free(&list);
+    return added;
+}
+
+static bool watch_add_memory(struct device_watch *watch, const struct memory_kind *memory)
+{
+    const struct watched_device like = {.device_meter = memory->device_meter, .reads = true};
+    struct device_list list = {0};
+    if (!memory->rank_devices || !memory->device_meter)
+        return true;
+    memory->rank_devices(&list);
+    bool added = !list.failed && watch_add(watch, &like, &list);
+    device_list_free(&list);
+    return added;
+}
+
+enum status device_watch_open(struct device_watch *watch, struct links *links,
+                              const struct memory_kind *memory)
 {
     watch->links = links;
     const struct endpoint *endpoint;
-    bool memory = true;
-    for (int i = 0; (endpoint = links_open_endpoint(links, i)) && memory; i++) {
-        const struct transport *transport = endpoint->transport;
-        struct device_list list = {0};
-        if (!transport->endpoint_devices || !transport->device_counters)
-            continue;
-        transport->endpoint_devices(endpoint, &list);
-        memory = !list.failed && watch_add(watch, transport, &list);
-        device_list_free(&list);
-    }
-    return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of NICs");
+    bool added = watch_add_memory(watch, memory);
+    for (int i = 0; (endpoint = links_open_endpoint(links, i)) && added; i++)
+        added = watch_add_endpoint(watch, endpoint);
+    return added ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of devices");
 }
 
 void device_watch_close(struct device_watch *watch)
 {
-    for (int i = 0; i < watch->count; i++)
+    for (int i = 0; i < watch->count; i++) {
         counter_list_free(&watch->devices[i].counters);
+        if (watch->devices[i].meter)
+            watch->devices[i].meter->close(watch->devices[i].meter);
+    }
     free(watch->devices);
     *watch = (struct device_watch){0};
 }
@@ -126,8 +150,8 @@ static uint64_t device_sent(const struct device_watch *watch, const struct watch
     const struct endpoint *endpoint;
     const struct transport *transport = device->transport;
     uint64_t sent = 0;
-    for (int i = 0;
-         watch->links && transport->device_sent && (endpoint = links_endpoint(watch->links, i));
+    for (int i = 0; watch->links && transport && transport->device_sent &&
+                    (endpoint = links_endpoint(watch->links, i));
          i++)
         if (endpoint->transport == transport)
             sent += transport->device_sent(endpoint, device->name);
@@ -140,8 +164,8 @@ static void device_look(const struct device_watch *watch, struct watched_device 
 {
     struct counter_list now = {0};
     uint64_t sent = device_sent(watch, device);
-    if (device->reads) {
-        device->transport->device_counters(device->name, &now);
+    if (device->meter) {
+        device->meter->read(device->meter, &now);
         counters_change(&device->counters, &now, change);
         counter_list_free(&device->counters);
         device->counters = now;
@@ -156,7 +180,9 @@ void device_watch_begin(struct device_watch *watch)
     for (int i = 0; i < watch->count; i++) {
         struct watched_device *device = &watch->devices[i];
         if (device->reads)
-            device->transport->device_counters(device->name, &device->counters);
+            device->meter = device->device_meter(device->name);
+        if (device->meter)
+            device->meter->read(device->meter, &device->counters);
         device->sent = device_sent(watch, device);
     }
 }

@@ -57,6 +57,9 @@ struct participants {
     int ranks;
     const struct member *members;       /* by rank */
     const struct cpu_binding *bindings; /* by rank; NULL: the job ended before they were known */
+    const struct memory_device
+        *devices; /* likewise: that have the ranks' memory; NULL also where it
+                                            is the host's */
     const char *bootstrap;
 };
 

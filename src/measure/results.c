@@ -208,7 +208,7 @@ enum status results_watch(struct results *results, const struct device_table *ta
 {
     if (device_sums_open(&results->devices, table))
         return STATUS_OK;
-    return fail(STATUS_ERROR, "out of memory for the counters of %d NICs", table->row_count);
+    return fail(STATUS_ERROR, "out of memory for the counters of %d devices", table->row_count);
 }
 
 /* What the devices of all ranks have counted. */
@@ -218,7 +218,7 @@ static enum status result_devices(struct results *results, struct result *result
     bool memory = true;
     for (int r = 0; r < summaries->count && memory; r++)
         memory = device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
-    return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of NICs");
+    return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of devices");
 }
 
 /* What results hold for their report only: as large as all ranks and their peers. */
@@ -255,6 +255,9 @@ static enum status results_add_summaries(struct results *results, const struct l
         result->wrong += summaries->of[r].wrong;
     results->wrong += result->wrong;
     result_traffic(result, summaries);
+    const char *vendor = job->candidates[result->choice].choice.algorithm->vendor;
+    if (vendor) /* it brings links of its own */
+        snprintf(result->transport, sizeof result->transport, "%s", vendor);
     uint64_t duration = 0, time = 0;
     enum status status = result_times(result, job, summaries, &duration, &time);
     if (status == STATUS_OK && job->watches && result->iterations > 0)

@@ -13,8 +13,9 @@ struct engine {
     struct transfer *first, **end;
 };
 
-enum status cpu_engine_open(struct engine **engine)
+enum status cpu_engine_open(const struct tick *tick, struct engine **engine)
 {
+    (void)tick;
     *engine = malloc(sizeof(**engine));
     if (!*engine)
         return fail(STATUS_ERROR, "out of memory for an engine");
@@ -26,12 +27,7 @@ void cpu_engine_post(struct engine *engine, struct transfer *transfer)
 {
     if (transfer->length == 0)
         return;
-    transfer->next = NULL;
-    transfer->issued = 0;
-    cursor_start(&transfer->cursor, transfer->to);
-    cursor_start(&transfer->from_cursor, transfer->from);
-    if (transfer->kind == TRANSFER_REDUCE)
-        cursor_start(&transfer->with_cursor, transfer->with);
+    transfer_start_local(transfer);
     *engine->end = transfer;
     engine->end = &transfer->next;
 }

@@ -32,6 +32,7 @@
 #include "memory/cpu_contents.h"
 #include "memory/cpu_engine.h"
 #include "memory/memory_limits.h"
+#include "memory/reduce.h"
 
 #define PAGE          ((size_t)4096)
 #define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
@@ -192,7 +193,8 @@ static enum status shared_allocate(size_t bytes, const struct tick *tick, struct
     .release = memory_release, .engine_open = cpu_engine_open, .engine_post = cpu_engine_post,     \
     .engine_progress = cpu_engine_progress, .engine_close = cpu_engine_close,                      \
     .engine_now = cpu_engine_now, .fill = cpu_fill, .make = cpu_make, .compare = cpu_compare,      \
-    .select = cpu_select, .scan = cpu_scan, .read = cpu_read, .write = cpu_write
+    .select = cpu_select, .reduce = reduce_kernel, .finish = finish_kernel, .scan = cpu_scan,      \
+    .read = cpu_read, .write = cpu_write
 
 static const struct memory_kind memory_host = {
     .name = "host",
@@ -208,13 +210,13 @@ static const struct memory_kind memory_shared = {
     CPU_HOOKS,
 };
 
-const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, NULL};
+const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, &memory_cuda, NULL};
 
 enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
                         struct memory *memory)
 {
     *memory = (struct memory){.kind = kind, .tick = tick};
-    enum status status = kind->engine_open(&memory->engine);
+    enum status status = kind->engine_open(tick, &memory->engine);
     if (status != STATUS_OK)
         memory->kind = NULL;
     return status;

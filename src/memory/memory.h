@@ -13,14 +13,17 @@
 
 #include "base/status.h"
 #include "base/tick.h"
+#include "device/device.h"
+#include "device/meter.h"
 #include "memory/contents.h"
+#include "memory/memory_device.h"
 #include "memory/memory_limits.h"
 #include "memory/transfer.h"
 
 /* A piece of memory that one rank owns. */
 struct region {
     const struct memory_kind *kind;
-    char *base;   /* aligned to 4096 bytes at least */
+    char *base;   /* aligned to 256 bytes at least; memory that a CPU reads, to 4096 */
     size_t bytes; /* as asked for */
     int fd;       /* shared: the memfd that backs it, from offset 0; else -1 */
 };
@@ -37,18 +40,51 @@ struct shared {
 
 #define MEMORY_REASON_MOST 256
 
+/* What a peer of the same host needs to map a region: bytes that travel as they are. */
+#define MEMORY_HANDLE_MOST 128
+struct memory_handle {
+    unsigned char bytes[MEMORY_HANDLE_MOST];
+};
+
+/* A region of another rank of this host, which engines of the thread that mapped it reach. */
+struct memory_mapping {
+    char *base;
+    size_t bytes;
+    const char *words; /* the way: a few static words */
+    bool is_opened;    /* unmap() has to close it; else it is memory of this process */
+};
+
 struct memory_kind {
     const char *name;
     const char *summary; /* one line for `cctest info` */
-    bool host_reads;     /* a CPU may read and write its regions; else only engines and NICs do */
+    /* Why it cannot be used here, and what to do (one clause); NULL: it may well be. May run before
+     * ranks are forked, and leaves nothing that a fork breaks. NULL as a hook: it always can. */
+    const char *(*unavailable)(void);
+    bool host_reads; /* a CPU may read and write its regions; else only engines and NICs do */
 
     /* The grain of a message (--chunk auto) is at least and at most so many bytes: within these
      * bounds a step of the engine costs little beside the bytes that it moves. */
     size_t grain_least, grain_most;
 
+    /* How many devices the ranks of a host would take, by what can be told before ranks are forked;
+     * `choices`: as in settle(). 0: unknown. NULL as a hook: the kind has no devices. */
+    int (*devices_taken)(const char *choices);
+
+    /* Chooses the device of the calling thread, which is a rank, and describes it: the first hook
+     * that it calls. `local_rank`: among the ranks of this host, which take the devices in turn, or
+     * the entries of the list `choices` (device_choice_at(); NULL: not given). NULL: there is
+     * nothing to choose. STATUS_USAGE: a choice is not there. */
+    enum status (*settle)(const char *choices, int local_rank, const struct tick *tick,
+                          struct memory_device *device);
+
+    /* Makes memory that a CPU reads reachable for the engine, for staging. NULL: it is anyway. */
+    enum status (*pin)(void *base, size_t bytes);
+    void (*unpin)(void *base);
+
     /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
      * MEMORY_POOLS. */
     void (*look)(struct memory_pool *pools);
+    size_t engine_bytes; /* that an engine takes of the memory of regions */
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
      * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
@@ -60,10 +96,17 @@ struct memory_kind {
      * progress() moves each posted one by at most about its grain, and never waits. An engine that
      * works asynchronously (a GPU stream) starts the work in one call and finds it finished in a
      * later one. An engine belongs to one thread. */
-    enum status (*engine_open)(struct engine **engine);
+    enum status (*engine_open)(const struct tick *tick, struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);
+    /* Is a device still at work on what progress() has begun? NULL: there is none. */
+    bool (*engine_busy)(const struct engine *engine);
     void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */
+
+    /* What the engine takes as a transfer's `reduce` and `finish` for this type and operator; NULL:
+     * there is none. Only an engine of the kind may call it. */
+    reduce_function *(*reduce)(const struct datatype *type, const struct reduction *reduction);
+    finish_function *(*finish)(const struct datatype *type, const struct reduction *reduction);
 
     /* Does a short local operation at once, without an engine. NULL if the engine works
      * asynchronously. */
@@ -95,9 +138,28 @@ struct memory_kind {
     enum status (*share)(const struct region *region, enum share_way way, struct shared *shared,
                          char *reason);
 
+    /* For the engines of other ranks of this host; all NULL: they reach none of the kind's regions.
+     * lend(): the handle of a whole region, which a peer may map until it is released.
+     * map(): maps the region that a peer has lent. STATUS_UNAVAILABLE: it cannot be mapped here:
+     *   writes why into `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure.
+     * unmap(): nothing uses the mapping any more. */
+    enum status (*lend)(const struct region *region, struct memory_handle *handle);
+    enum status (*map)(const struct memory_handle *handle, struct memory_mapping *mapping,
+                       char *reason);
+    void (*unmap)(struct memory_mapping *mapping);
+
     /* What NICs have written into the region, and the completion of which was polled, is seen by
      * whatever the engine starts from now on. Blocks, for microseconds. NULL: that is so anyway. */
     enum status (*flush)(const struct region *region);
+
+    /* The devices that the memory belongs to, such as GPUs. NULL: it belongs to none.
+     * devices(): adds all that this machine has, usable or not; for a process without ranks, since
+     *   it may initialize what does not survive a fork.
+     * rank_devices(): adds those of the calling thread's rank, after settle() always the same.
+     * device_meter(): the meter of one, by its name; in any thread. NULL: it has no counters. */
+    void (*devices)(struct device_list *list);
+    void (*rank_devices)(struct device_list *list);
+    struct meter *(*device_meter)(const char *device);
 };
 
 /* Opens the engine of a kind for this thread; `tick` may be NULL. On success the caller calls
@@ -110,6 +172,8 @@ void memory_close(struct memory *memory);
  * pages. `protection`: as of mmap(). NULL: it failed, errno says why. */
 char *memory_place(size_t bytes, int fd, int protection);
 void memory_unplace(char *base, size_t bytes); /* unmaps it */
+
+extern const struct memory_kind memory_cuda;
 
 /* Ended by NULL; the first is the default. */
 extern const struct memory_kind *const memory_kinds[];

@@ -124,9 +124,11 @@ static size_t memory_reserved(size_t bytes)
 void memory_look(struct memory_pool pools[MEMORY_POOLS])
 {
     struct memory_group limits = memory_group_read();
-    pools[0] =
-        (struct memory_pool){.which = MACHINE, .left = memory_reserved(memory_free_on_machine())};
-    pools[1] = (struct memory_pool){.which = limits.which, .left = memory_reserved(limits.left)};
+    pools[0] = (struct memory_pool){.which = MACHINE,
+                                    .left = memory_reserved(memory_free_on_machine()),
+                                    .where = "this machine"};
+    pools[1] = (struct memory_pool){
+        .which = limits.which, .left = memory_reserved(limits.left), .where = "this machine"};
 }
 
 size_t memory_available(void)

@@ -12,6 +12,8 @@
 struct memory_pool {
     uint64_t which; /* identifies it among the pools of all ranks of a host; 0: there is none */
     size_t left;    /* bytes; SIZE_MAX: no limit */
+    bool is_exact;  /* no more than that can be had; else `left` is an estimate */
+    char where[48]; /* for sentences: "this machine", "GPU 0 (0000:3b:00.0)" */
 };
 #define MEMORY_POOLS 2 /* that a rank takes from, at most */
 

@@ -70,6 +70,17 @@ static inline size_t grain_of(size_t chunk, size_t length, size_t least, size_t 
     return part < least ? least : part > most ? most : part;
 }
 
+/* A local operation is posted: nothing of it is begun. */
+static inline void transfer_start_local(struct transfer *transfer)
+{
+    transfer->next = NULL;
+    transfer->issued = 0;
+    cursor_start(&transfer->cursor, transfer->to);
+    cursor_start(&transfer->from_cursor, transfer->from);
+    if (transfer->kind == TRANSFER_REDUCE)
+        cursor_start(&transfer->with_cursor, transfer->with);
+}
+
 /* Bytes to move before other transfers have their turn: the grain, within `least` and `most`. */
 static inline size_t transfer_turn(const struct transfer *transfer, size_t least, size_t most)
 {

@@ -85,6 +85,55 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
     return choice_refuses(choice, &problem, why, size);
 }
 
+/* What acts on schedules only. */
+static const char *schedule_option(const struct job *job)
+{
+    for (int i = 0; i < job->injection_count; i++)
+        if (job->injections[i].kind == INJECT_CORRUPT || job->injections[i].kind == INJECT_DROP)
+            return "--inject corrupt or drop";
+    return job->channels != 1         ? "--channels"
+           : job->chunk != GRAIN_AUTO ? "--chunk"
+           : job->copy != COPY_AUTO   ? "--copy"
+           : job->slots               ? "--slots"
+           : job->slot_bytes          ? "--slot-size"
+           : job->profile             ? "--profile"
+                                      : NULL;
+}
+
+const struct vendor *job_vendor(const struct job *job)
+{
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct algorithm *algorithm = job->candidates[i].choice.algorithm;
+        if (algorithm && algorithm->vendor)
+            return vendor_find(algorithm->vendor);
+    }
+    return NULL;
+}
+
+enum status job_check_vendors(const struct job *job, int ranks)
+{
+    const struct vendor *vendor = job_vendor(job);
+    const struct vendor_task task = {.collective = job->collective,
+                                     .datatype = job->datatype,
+                                     .reduction = job->reduction,
+                                     .ranks = ranks,
+                                     .in_place = job->in_place};
+    char text[VENDOR_WHY_MOST];
+    if (!vendor)
+        return STATUS_OK;
+    if (job->memory != vendor->memory)
+        return fail(STATUS_USAGE, "--algorithm %s needs its buffers in %s memory: give -m %s",
+                    vendor->name, vendor->memory->name, vendor->memory->name);
+    const char *option = schedule_option(job), *why = vendor->refuses(&task, text);
+    if (option)
+        return fail(STATUS_USAGE,
+                    "%s acts on cctest's own algorithms, and %s has messages of its own: leave "
+                    "one of the two out",
+                    option, vendor->title);
+    return why ? fail(STATUS_USAGE, "%s %s: %s", job->collective->name, vendor->name, why)
+               : STATUS_OK;
+}
+
 bool job_drops(const struct job *job, int rank)
 {
     for (int i = 0; i < job->injection_count; i++)
@@ -213,7 +262,9 @@ enum status job_check_ranks(struct job *job, int ranks, const struct shape *shap
                     "--op %s of %s over %d ranks is always 0: choose a wider --datatype, or at "
                     "most %d ranks",
                     job->reduction->name, job->datatype->name, ranks, most);
-    enum status status = shape ? candidates_expand(job, ranks, shape) : STATUS_OK;
+    enum status status = job_check_vendors(job, ranks);
+    if (status == STATUS_OK && shape)
+        status = candidates_expand(job, ranks, shape);
     if (status == STATUS_OK)
         status = check_candidates(job, ranks, shape);
     struct sized_problem sized;

@@ -12,6 +12,7 @@
 #include "memory/memory.h"
 #include "schedule/algorithm.h"
 #include "transport/transport.h"
+#include "vendor/vendor.h"
 
 enum start_mode {
     START_BARRIER,      /* a barrier before every iteration */
@@ -40,6 +41,12 @@ struct injection {
 };
 #define INJECTIONS_MOST 8
 
+/* Does it hit all ranks of the process? */
+static inline bool injection_takes_process(const struct injection *injection)
+{
+    return injection->kind == INJECT_KILL || injection->kind == INJECT_STOP;
+}
+
 #define CANDIDATES_MOST     64
 #define CANDIDATE_TEXT_MOST 256
 #define TRANSPORTS_MOST     8
@@ -64,6 +71,7 @@ struct job {
     char transport_values[TRANSPORT_LIST_MOST]; /* texts that settings of `transports` point to: a
                                                    copy of a job refers to those of the original */
     const struct memory_kind *memory;
+    const char *devices;      /* --device: a list of those that have such memory; NULL: any */
     size_t smallest, largest; /* bytes */
     size_t factor, increment; /* one of them is 0 */
     const struct datatype *datatype;
@@ -105,6 +113,13 @@ enum status job_shape(const struct job *job, int ranks, const int *node, struct 
  * as the number of ranks is known (shape NULL), and again when the shape is known; then it replaces
  * `-a auto` by its picks. STATUS_USAGE, with the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
+
+/* Checks that the libraries of vendors that the job names can do what it asks for; `ranks` is 0 if
+ * it is not known yet. STATUS_USAGE, with the reason. */
+enum status job_check_vendors(const struct job *job, int ranks);
+
+/* The vendor whose library one of the candidates runs; NULL: none does. */
+const struct vendor *job_vendor(const struct job *job);
 
 /* Does an injected fault drop a message of this rank? */
 bool job_drops(const struct job *job, int rank);

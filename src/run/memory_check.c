@@ -12,44 +12,65 @@
 void memory_request_encode(const struct memory_request *request, struct bytes *share)
 {
     bytes_put_u64(share, request->bytes);
-    for (int i = 0; i < MEMORY_POOLS; i++)
-        bytes_put_u64(share, request->pools[i]);
+    for (int i = 0; i < MEMORY_POOLS; i++) {
+        bytes_put_u64(share, request->pools[i].which);
+        bytes_put_u64(share, request->pools[i].left);
+    }
 }
 
 void memory_request_decode(struct memory_request *request, struct reader *reader)
 {
     request->bytes = read_u64(reader);
-    for (int i = 0; i < MEMORY_POOLS; i++)
-        request->pools[i] = read_u64(reader);
+    for (int i = 0; i < MEMORY_POOLS; i++) {
+        request->pools[i].which = read_u64(reader);
+        request->pools[i].left = read_u64(reader);
+    }
 }
 
-static bool request_takes_from(const struct memory_request *request, const struct memory_pool *pool)
+struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
+                                          const struct memory_pool *pools)
 {
-    for (int i = 0; i < MEMORY_POOLS; i++)
-        if (request->pools[i] == pool->which)
-            return true;
+    struct memory_request request;
+    if (__builtin_add_overflow((uint64_t)bytes, memory->engine_bytes, &request.bytes))
+        request.bytes = UINT64_MAX;
+    for (int i = 0; i < MEMORY_POOLS; i++) {
+        request.pools[i].which = pools[i].which;
+        request.pools[i].left = pools[i].left;
+    }
+    return request;
+}
+
+/* Adds what a rank takes from the pool to the sum; false: nothing. Reduces *left to what it has
+ * seen there: contexts of a GPU, which take memory, come one after the other. */
+static bool request_add(const struct memory_request *request, const struct memory_pool *pool,
+                        uint64_t *bytes, uint64_t *left)
+{
+    for (int i = 0; i < MEMORY_POOLS; i++) {
+        if (request->pools[i].which != pool->which)
+            continue;
+        if (__builtin_add_overflow(*bytes, request->bytes, bytes))
+            *bytes = UINT64_MAX;
+        *left = request->pools[i].left < *left ? request->pools[i].left : *left;
+        return true;
+    }
     return false;
 }
 
 static enum status pool_check(const struct memory_kind *memory, const struct memory_pool *pool,
                               const struct memory_request *requests, int count)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, left = pool->left;
     int ranks = 0;
-    for (int i = 0; i < count; i++) {
-        if (!request_takes_from(&requests[i], pool))
-            continue;
-        if (__builtin_add_overflow(bytes, requests[i].bytes, &bytes))
-            bytes = UINT64_MAX;
-        ranks++;
-    }
-    if (ranks < 2 || bytes <= pool->left)
+    for (int i = 0; i < count; i++)
+        ranks += request_add(&requests[i], pool, &bytes, &left);
+    if ((ranks < 2 && !pool->is_exact) || bytes <= left)
         return STATUS_OK;
-    return fail(
-        STATUS_ERROR,
-        "cannot allocate %zu MiB of %s memory for %d ranks on this machine: about %zu MiB are "
-        "available; ask for smaller sizes (-e) or run fewer ranks on it",
-        (size_t)(bytes >> 20), memory->name, ranks, pool->left >> 20);
+    return fail(STATUS_ERROR,
+                "cannot allocate %zu MiB of %s memory for %d rank%s on %s: %s%zu MiB are "
+                "available; ask for smaller sizes (-e)%s",
+                (size_t)(bytes >> 20), memory->name, ranks, ranks == 1 ? "" : "s", pool->where,
+                pool->is_exact ? "" : "about ", (size_t)(left >> 20),
+                ranks == 1 ? "" : " or run fewer ranks on it");
 }
 
 enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,

@@ -10,14 +10,21 @@
 /* What a rank is going to take, as the other ranks of its host must know. */
 struct memory_request {
     uint64_t bytes;
-    uint64_t pools[MEMORY_POOLS]; /* memory_pool.which; 0: none */
+    struct {
+        uint64_t which, left; /* as in struct memory_pool */
+    } pools[MEMORY_POOLS];
 };
+
+/* Of a rank whose regions take `bytes` bytes, and which has seen these pools. */
+struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
+                                          const struct memory_pool *pools);
 void memory_request_encode(const struct memory_request *request, struct bytes *share);
 void memory_request_decode(struct memory_request *request, struct reader *reader);
 
 /* `requests`: of the `count` ranks of this host. `pools`: this rank's, seen before any rank of the
- * host allocated. STATUS_ERROR where several ranks together ask for more than is left in one of
- * them. What one rank alone cannot have is for allocate() to say. */
+ * host allocated. STATUS_ERROR where the ranks of a pool together ask for more than the least that
+ * one of them has seen there. Where that is an estimate, what one rank alone cannot have is for
+ * allocate() to say. */
 enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
                               const struct memory_request *requests, int count);
 

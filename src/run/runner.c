@@ -1,5 +1,5 @@
 /*
- * runner.c - runs executors on one rank, again and again.
+ * runner.c - runs executors, or a vendor's collectives, on one rank, again and again.
  */
 #include "run/runner.h"
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 #define CHECK_NS   20000000u  /* between two checks of an idle wait: 20 ms */
-#define NETWORK_NS 300000000u /* idle for so long, it also checks the network: 300 ms */
+#define NETWORK_NS 300000000u /* idle for so long, it also checks network and GPU: 300 ms */
 
 struct executor_config runner_executor_config(const struct runner *runner)
 {
@@ -22,6 +22,7 @@ struct executor_config runner_executor_config(const struct runner *runner)
         .nontemporal_least = runner->nontemporal_least,
         .memory = runner->memory,
         .links = runner->links,
+        .staging = runner->staging.staging,
     };
 }
 
@@ -42,7 +43,7 @@ static void progress_set_position(struct progress *progress, const struct positi
     atomic_store_explicit(&progress->length, where->length, memory_order_relaxed);
 }
 
-/* Outside of executors, waiting for `peer`. */
+/* Outside of runs, waiting for `peer`. */
 static struct position position_at(int peer)
 {
     return (struct position){.operation = peer < 0 ? -1 : 0, .kind = OPERATION_RECV, .peer = peer};
@@ -92,23 +93,27 @@ void runner_tick_open(struct runner *runner)
     runner->tick = (struct tick){.call = runner_tick, .argument = runner};
 }
 
-/* Nothing has moved for a while. Bytes that arrive for a later operation count as progress. */
-static void runner_check_network(struct runner *runner)
+/* Nothing has moved for a while. Bytes that arrive for a later operation count as progress. Is a
+ * device at work? */
+static bool runner_check_network(struct runner *runner)
 {
+    const struct memory *memory = &runner->memory;
     struct idle_report now = links_idle_report(runner->links);
     if (runner->arrived && now.arrived != runner->arrived)
         progress_advance(runner->progress);
     runner->arrived = now.arrived;
     runner->unheard = now.unheard;
+    return now.busy || (memory->kind->engine_busy && memory->kind->engine_busy(memory->engine));
 }
 
-/* Shows what this rank waits for. A peer that the network does not reach comes first. */
+/* Shows what this rank waits for. A peer that the network does not reach comes first, then a GPU
+ * that does not end its work. */
 static void runner_show_wait(struct runner *runner, struct position where)
 {
     if (runner->idle_since == 0)
         runner->idle_since = runner->last_check;
-    if (runner->last_check - runner->idle_since > NETWORK_NS)
-        runner_check_network(runner);
+    if (runner->last_check - runner->idle_since > NETWORK_NS && runner_check_network(runner))
+        where = (struct position){.kind = OPERATION_COPY, .peer = -1, .step = STEP_DEVICE};
     if (runner->unheard >= 0)
         where = (struct position){
             .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
@@ -139,33 +144,34 @@ static enum status runner_idle(struct runner *runner, long idle, bool *due)
     return STATUS_OK;
 }
 
-static enum status runner_idle_in_executor(struct runner *runner, const struct executor *executor,
-                                           long idle)
+static enum status runner_idle_in_run(struct runner *runner, const struct execution *execution,
+                                      long idle)
 {
     bool due;
     enum status status = runner_idle(runner, idle, &due);
     if (!due)
         return status;
     struct position where;
-    executor_position(executor, &where);
+    execution->hooks->position(execution, &where);
     runner_show_wait(runner, where);
-    return executor_check(executor);
+    return execution->hooks->check(execution);
 }
 
-/* Runs an executor to its end: spins, then yields. Checks now and then whether the job has ended or
+/* Runs it to its end: spins, then yields. Checks now and then whether the job has ended or
  * a peer has died, and shows in runner->progress what it waits for. */
-static enum status runner_run(struct runner *runner, struct executor *executor)
+static enum status runner_run(struct runner *runner, struct execution *execution)
 {
+    const struct execution_hooks *hooks = execution->hooks;
     /* A run that never idles long learns of the job's end only here. */
-    enum status status = control_ended(runner->control) ? STATUS_ERROR : executor_start(executor);
+    enum status status = control_ended(runner->control) ? STATUS_ERROR : hooks->start(execution);
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
-        status = executor_progress(executor, &moved, &complete);
+        status = hooks->progress(execution, &moved, &complete);
         if (moved) {
             idle = 0;
             progress_advance(runner->progress);
         } else if (!complete && status == STATUS_OK) {
-            status = runner_idle_in_executor(runner, executor, ++idle);
+            status = runner_idle_in_run(runner, execution, ++idle);
         }
     }
     if (status == STATUS_OK) /* a failing rank reports the operation that it was in */
@@ -173,8 +179,8 @@ static enum status runner_run(struct runner *runner, struct executor *executor)
     return status;
 }
 
-/* Passes the barrier of this host. What this rank has sent may fail meanwhile, and the ranks that it
- * waits for may wait for just that. */
+/* Passes the barrier of this host. What this rank has sent may fail meanwhile, and the ranks that
+ * it waits for may wait for just that. */
 static enum status runner_meet_node(struct runner *runner)
 {
     struct node_barrier *node_barrier = &runner->start_barrier.node_barrier;
@@ -233,7 +239,7 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released)
     enum status status = runner_meet_node(runner);
     if (runner->start_barrier.executor && status == STATUS_OK) {
         start_traffic_count(runner, -1);
-        status = runner_run(runner, runner->start_barrier.executor);
+        status = runner_run(runner, executor_execution(runner->start_barrier.executor));
         start_traffic_count(runner, +1);
     }
     if (runner->start_barrier.node_barriers > 1 && status == STATUS_OK)
@@ -244,7 +250,7 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released)
     return status;
 }
 
-enum status runner_iterate(struct runner *runner, struct executor *executor, uint64_t *released,
+enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
                            uint64_t *late, uint64_t *duration)
 {
     enum status status = STATUS_OK;
@@ -257,11 +263,12 @@ enum status runner_iterate(struct runner *runner, struct executor *executor, uin
     runner_inject(runner);
     if (runner->job->watches)
         links_watch(runner->links, true);
-    /* Back to back, this iteration begins where the one before has ended, unless a fault delays it. */
+    /* Back to back, this iteration begins where the one before has ended, unless a fault delays
+     * it. */
     bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
     uint64_t begun = follows ? *released : clock_ns();
     if (status == STATUS_OK)
-        status = runner_run(runner, executor);
+        status = runner_run(runner, execution);
     uint64_t ended = clock_ns();
     profile_close(profile);
     if (runner->job->watches)

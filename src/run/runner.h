@@ -1,5 +1,5 @@
 /*
- * runner.h - runs executors on one rank, again and again.
+ * runner.h - runs executors, or a vendor's collectives, on one rank, again and again.
  *
  * A runner holds what lasts for the whole job: links, the local engine, the start barrier.
  */
@@ -10,7 +10,9 @@
 #include "execute/executor.h"
 #include "run/buffers.h"
 #include "run/job.h"
+#include "run/staging_area.h"
 #include "run/start_barrier.h"
+#include "vendor/vendor.h"
 
 struct runner {
     const struct job *job;
@@ -20,7 +22,10 @@ struct runner {
     struct node_ranks node; /* the ranks of this host */
     struct shape *shape;    /* owned by the session */
     struct links *links;
-    struct memory memory;     /* where the buffers lie */
+    const struct vendor *vendor; /* of a candidate of the job; NULL: of none */
+    struct vendor_session *vendor_session;
+    struct memory memory; /* where the buffers lie */
+    struct staging_area staging;
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t nontemporal_least; /* as in struct executor_config */
     int spins;                /* idle polls before the core is yielded */
@@ -42,7 +47,7 @@ void runner_tick_open(struct runner *runner);
 /* What all executors of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);
 
-/* Outside of executors: shows in runner->progress that this rank waits for `peer`; -1: for none. */
+/* Outside of runs: shows in runner->progress that this rank waits for `peer`; -1: for none. */
 void runner_await(struct runner *runner, int peer);
 
 /* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
@@ -52,7 +57,7 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released);
  * release to its beginning; *duration: ns from its release to its end on this rank. Iterations that
  * run back to back are released by the end of the last one: *released (ns) is read, and set to the
  * end of this one; *late is 0 then, unless faults are injected. */
-enum status runner_iterate(struct runner *runner, struct executor *executor, uint64_t *released,
+enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
                            uint64_t *late, uint64_t *duration);
 
 #endif

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "memory/reduce.h"
 
-struct executor *test_case_executor(const struct test_case *test_case, long iteration, int set)
+struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
 {
     int schedule = (int)(iteration % test_case->schedule_count);
-    return test_case->executors[set * test_case->schedule_count + schedule];
+    return test_case->executions[set * test_case->schedule_count + schedule];
 }
 
 static enum status test_case_build(const struct runner *runner, bool runs,
@@ -56,11 +55,11 @@ enum status test_case_outline(const struct runner *runner, const struct choice *
 
 void test_case_close(struct test_case *test_case)
 {
-    for (int i = 0; test_case->executors && i < test_case->schedule_count * BUFFER_SETS_MOST; i++)
-        executor_destroy(test_case->executors[i]);
+    for (int i = 0; test_case->executions && i < test_case->schedule_count * BUFFER_SETS_MOST; i++)
+        execution_destroy(test_case->executions[i]);
     for (int i = 0; test_case->schedules && i < test_case->schedule_count; i++)
         schedule_free(test_case->schedules[i]);
-    free(test_case->executors);
+    free(test_case->executions);
     free(test_case->schedules);
     free(test_case->peers);
     counts_free(test_case->sized.counts);
@@ -82,21 +81,41 @@ static bool set_is_enough(const struct buffers *set, const struct test_case *tes
 
 static enum status test_case_open_executor(struct runner *runner, const struct schedule *schedule,
                                            const struct buffers *set, char *spare,
-                                           struct executor **executor)
+                                           struct execution **execution)
 {
     const struct job *job = runner->job;
     struct executor_config config = runner_executor_config(runner);
+    struct executor *executor;
     config.schedule = schedule;
     config.spare = spare;
     config.element = job->datatype->size;
-    if (job->collective->reduces)
-        config.reduce = reduce_kernel(job->datatype, job->reduction);
-    if (job->collective->reduces)
-        config.finish = finish_kernel(job->datatype, job->reduction);
+    if (job->collective->reduces) {
+        config.reduce = job->memory->reduce(job->datatype, job->reduction);
+        config.finish = job->memory->finish(job->datatype, job->reduction);
+    }
     config.profile = runner->job->profile ? &runner->profile : NULL;
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
-    return executor_create(&config, executor);
+    enum status status = executor_create(&config, &executor);
+    if (status == STATUS_OK)
+        *execution = executor_execution(executor);
+    return status;
+}
+
+/* The library takes the place of the schedule's operations, of which there are none. */
+static enum status test_case_open_vendor(struct runner *runner, const struct schedule *schedule,
+                                         const struct buffers *set, struct execution **execution)
+{
+    const struct job *job = runner->job;
+    size_t element = job->datatype->size;
+    const struct vendor_call call = {
+        .problem = schedule->problem,
+        .datatype = job->datatype,
+        .reduction = job->reduction,
+        .source = buffers_place(set, schedule, element, BUFFER_SOURCE),
+        .destination = buffers_place(set, schedule, element, BUFFER_DESTINATION),
+    };
+    return runner->vendor->prepare(runner->vendor_session, &call, execution);
 }
 
 /* The messages of all timed iterations: the roots take turns. */
@@ -109,19 +128,24 @@ static void test_case_add_peers(struct test_case *test_case, long iterations)
                            test_case->peers);
 }
 
-static enum status test_case_open_executors(struct runner *runner, const struct buffers *sets,
-                                            struct test_case *test_case)
+static enum status test_case_open_executions(struct runner *runner, const struct buffers *sets,
+                                             struct test_case *test_case)
 {
     int count = test_case->schedule_count;
     enum status status = STATUS_OK;
-    test_case->executors = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executors);
+    test_case->executions = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executions);
     test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
-    if (!test_case->executors || !test_case->peers)
+    if (!test_case->executions || !test_case->peers)
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     test_case_add_peers(test_case, runner->job->iterations);
-    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++)
-        status = test_case_open_executor(runner, test_case->schedules[i % count], &sets[i / count],
-                                         sets[0].spare, &test_case->executors[i]);
+    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
+        const struct schedule *schedule = test_case->schedules[i % count];
+        const struct buffers *set = &sets[i / count];
+        struct execution **execution = &test_case->executions[i];
+        status = test_case->choice->algorithm->vendor
+                     ? test_case_open_vendor(runner, schedule, set, execution)
+                     : test_case_open_executor(runner, schedule, set, sets[0].spare, execution);
+    }
     return status;
 }
 
@@ -134,7 +158,7 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
     while (test_case->sets < count &&
            set_is_enough(&sets[test_case->sets], test_case, runner->job->datatype->size))
         test_case->sets++;
-    status = test_case_open_executors(runner, sets, test_case);
+    status = test_case_open_executions(runner, sets, test_case);
     if (status != STATUS_OK)
         test_case_close(test_case);
     return status;

@@ -14,11 +14,11 @@ struct test_case {
     int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
     int sets;                   /* of buffers that it runs on */
     struct schedule **schedules;
-    struct executor **executors; /* sets x schedules */
-    struct peer_use *peers;      /* by rank: the messages of all timed iterations */
+    struct execution **executions; /* sets x schedules */
+    struct peer_use *peers;        /* by rank: the messages of all timed iterations */
 };
 
-/* Makes the executors for as many of the `count` sets as are large enough, but at least for the
+/* Makes the executions for as many of the `count` sets as are large enough, but at least for the
  * first, whose spare area serves all. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
@@ -28,7 +28,7 @@ enum status test_case_outline(const struct runner *runner, const struct choice *
                               size_t bytes, struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
 
-/* The executor for the root of an iteration. */
-struct executor *test_case_executor(const struct test_case *test_case, long iteration, int set);
+/* What runs for the root of an iteration. */
+struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set);
 
 #endif

@@ -69,6 +69,8 @@ struct part part_of(const struct algorithm_option *option, const char *name)
     if (!algorithm)
         return part;
     part.name = algorithm_called(algorithm, name);
+    if (algorithm->vendor)
+        part.algorithm = NULL;
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++) {
         part.options[i] = algorithm->options[i].standard;
         if (algorithm->options[i].kind != OPTION_NUMBER &&
@@ -319,7 +321,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
     bool apart = channels_collide(problem, channels);
     if (apart && groups)
         source = view_copied(b, &groups[0], &source);
-    for (int c = 0; c < channels && b->status == STATUS_OK; c++) {
+    for (int c = 0; c < channels && choice->algorithm->write && b->status == STATUS_OK; c++) {
         struct call call = {
             .problem = problem,
             .group = &groups[c],

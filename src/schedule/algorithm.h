@@ -84,10 +84,13 @@ struct algorithm {
      * grouped algorithm is asked only when there is a shape. The hook may be NULL: no refusals. */
     const char *(*refuses)(const struct problem *problem, const struct choice *choice, char *why,
                            size_t size);
-    void (*write)(struct builder *builder, const struct call *call);
+    void (*write)(struct builder *builder, const struct call *call); /* NULL: a vendor's */
     /* sendrecv: the rank that `rank` sends to; -1: none. The pattern is the contract. */
     int (*partner)(const struct choice *choice, int rank, int ranks);
     bool round_trip; /* an iteration goes there and back: half of its time is reported */
+    /* The library that runs it (vendor/vendor.h), of which there is no schedule to see: it is no
+     * part of other algorithms, and neither `auto` nor `all` takes it. NULL: it is cctest's own. */
+    const char *vendor;
 };
 
 /* The algorithm of one part of a composed one. */
@@ -141,8 +144,8 @@ const char *part_refuses(const struct choice *choice, const char *option, int ra
 extern const struct algorithm *const algorithms[];
 bool algorithm_serves(const struct algorithm *algorithm, enum collective_id collective);
 /* The part of that name for an OPTION_PART, with standard options. It must serve all of the
- * option's collectives, have no parts of its own, and need no groups; else part.algorithm is
- * NULL. */
+ * option's collectives, have no parts of its own, need no groups, and be no vendor's; else
+ * part.algorithm is NULL. */
 struct part part_of(const struct algorithm_option *option, const char *name);
 /* Can it be the part? Then part_of() finds it by its name. */
 bool algorithm_is_part(const struct algorithm *algorithm, const struct algorithm_option *option);
@@ -158,9 +161,9 @@ const struct algorithm *algorithm_find(enum collective_id collective, const char
  * lane of its own. The schedule is the caller's, to be freed with schedule_free(); it refers to the
  * problem's counts, which must live as long. `runs`: it is to be executed. Else no conflicts are
  * looked for, which is cheaper: the schedule has no waits, and only what it needs can be read from
- * it. Errors: STATUS_USAGE with the reason if the algorithm
- * refuses the problem; STATUS_ERROR if memory ran out or the algorithm wrote a malformed
- * operation. */
+ * it. That of a vendor's algorithm has no operations: it tells where the buffers lie. Errors:
+ * STATUS_USAGE with the reason if the algorithm refuses the problem; STATUS_ERROR if memory ran out
+ * or the algorithm wrote a malformed operation. */
 enum status schedule_build(const struct choice *choice, const struct problem *problem, int rank,
                            int channels, bool runs, struct schedule **schedule);
 

@@ -61,7 +61,7 @@ void checker_close(struct checker *checker)
 
 /* One checked iteration: what it runs, on which set, and the expected pattern. */
 struct check {
-    struct executor *executor;
+    struct execution *execution;
     const struct schedule *schedule;
     struct buffers *set;
     struct pattern pattern;
@@ -95,7 +95,7 @@ static enum status check_prepare(struct checker *checker, const struct test_case
     const struct job *job = runner->job;
     int root = (int)(checker->checks % (uint64_t)test_case->schedule_count);
     *check = (struct check){
-        .executor = test_case_executor(test_case, root, set),
+        .execution = test_case_execution(test_case, root, set),
         .schedule = test_case->schedules[root],
         .set = &checker->sets[set],
         .pattern = {.problem = test_case->schedules[root]->problem,
@@ -169,17 +169,17 @@ static int injection_for(const struct checker *checker, uint64_t iteration)
 static enum status check_run(struct checker *checker, struct check *check, uint64_t *released)
 {
     const struct job *job = checker->runner->job;
+    struct execution *execution = check->execution;
     int injection = injection_for(checker, check->pattern.inputs.iteration);
     uint64_t late, duration;
     if (injection >= 0)
-        executor_inject(check->executor,
-                        job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
-                        0);
-    enum status status =
-        runner_iterate(checker->runner, check->executor, released, &late, &duration);
+        execution->hooks->inject(
+            execution, job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
+            0);
+    enum status status = runner_iterate(checker->runner, execution, released, &late, &duration);
     if (injection >= 0 && status == STATUS_OK) {
-        checker->struck[injection] = !executor_inject_pending(check->executor);
-        executor_inject(check->executor, FAULT_NONE, 0);
+        checker->struck[injection] = !execution->hooks->inject_pending(execution);
+        execution->hooks->inject(execution, FAULT_NONE, 0);
     }
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "session/setup.h"
 #include "session/sweep.h"
+#include "session/vendor_setup.h"
 
 /* The end of a rank that has not failed. No rank closes its links while another moves data: the
  * sweep ends with a gather, which returns on each rank when all ranks have moved all of theirs. No
@@ -34,16 +35,19 @@ static enum status session_finish(struct session *session)
 static void session_keep_regions(struct session *session)
 {
     session->runner.start_barrier.region = (struct region){.fd = -1};
+    staging_area_forget(&session->runner.staging);
     session->checker.set_count = 0;
 }
 
 /* `whole`: all ranks have closed their links. */
 static void session_close(struct session *session, bool whole)
 {
+    session_close_vendor(session);
     links_close(session->runner.links); /* first: it may hold transfers of executors */
     if (!whole)
         session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);
+    staging_area_close(&session->runner.staging);
     memory_close(&session->runner.memory);
     checker_close(&session->checker);
     postmortem_free(&session->postmortem);
@@ -52,6 +56,7 @@ static void session_close(struct session *session, bool whole)
     device_watch_close(&session->watch);
     needs_free(&session->needs);
     free(session->bindings);
+    free(session->devices);
     node_ranks_free(&session->runner.node);
     shape_free(session->runner.shape);
     control_close(session->control);

@@ -22,10 +22,11 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct region regions[BUFFER_SETS_MOST + 1]; /* all that transfers name, until the links close:
-                                                    of the buffers and of the start barrier */
+    struct region regions[BUFFER_SETS_MOST + 2]; /* all that transfers name, until the links close:
+                                                    of the buffers, start barrier and rings */
     struct needs needs;                          /* of all test cases */
     struct cpu_binding *bindings;                /* by rank */
+    struct memory_device device, *devices;       /* of this rank; by rank, at rank 0 */
     bool has_core;                               /* that no other rank runs on */
     struct peer_exchange exchange;               /* its transports' */
     struct peer_witness witness;

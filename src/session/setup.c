@@ -6,10 +6,10 @@
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
  *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
  *    core and maps the barrier's memory.
- * 2. places: where a rank is bound, and whether it maps the barrier's memory. Then the report
- *    begins: it names each rank's core even if the job fails in the next step. That step checks that
- *    a host has memory for all of its ranks, writes the schedule of the barrier between hosts, and
- *    allocates the buffers.
+ * 2. places: where a rank is bound, the device that has its memory, and whether it maps the
+ *    barrier's memory. Then the report begins: it names each rank's core and GPU even if the job
+ *    fails in the next step. That step checks that a host has memory for all of its ranks, writes
+ *    the schedule of the barrier between hosts, and allocates the buffers.
  * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
  *    before. With them go the names of its NICs: one rank of a host reads a NIC's counters. Then
  *    each rank tries to reach its peers.
@@ -27,6 +27,7 @@
 #include "control/exchange.h"
 #include "measure/connectivity.h"
 #include "run/memory_check.h"
+#include "session/vendor_setup.h"
 
 #define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
 #define SPINS_SHARED 1                  /* ranks share a core: spinning delays the others */
@@ -109,18 +110,24 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     struct runner *runner = &session->runner;
     const struct job *job = &session->job;
     struct bytes share = {0};
+    enum status status = STATUS_OK;
+    session->device.number = -1;
+    if (job->memory->settle)
+        status =
+            job->memory->settle(job->devices, runner->node.place, &runner->tick, &session->device);
+    if (status != STATUS_OK)
+        return status;
     job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
-    struct rank_needs needs = {.memory = {.bytes = checker_bytes(job, &session->needs)},
+    struct rank_needs needs = {.memory = memory_request_make(
+                                   job->memory, checker_bytes(job, &session->needs), host->pools),
                                .barrier = runner->start_barrier.offer,
                                .watches = job->bootstrap.verbosity >= 1 || job->json};
-    for (int i = 0; i < MEMORY_POOLS; i++)
-        needs.memory.pools[i] = host->pools[i].which;
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
-    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
-                                         host_needs_decode, host);
+    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
+                             host_needs_decode, host);
     if (status != STATUS_OK)
         return status;
     session_bind(session, host->cpus);
@@ -140,9 +147,13 @@ static bool places_decode(void *argument, int rank, struct reader *reader)
     const struct places *places = argument;
     const struct runner *runner = &places->session->runner;
     struct cpu_binding binding;
+    struct memory_device device;
     bool good = cpu_binding_decode(&binding, reader);
+    good &= memory_device_decode(&device, reader);
     uint32_t shares = read_u32(reader);
     places->shares[rank] = shares == 1;
+    if (places->session->devices)
+        places->session->devices[rank] = device;
     if (rank != runner->rank)
         places->session->bindings[rank] = binding;
     else
@@ -156,6 +167,7 @@ static void session_begin_report(struct session *session, bool bound)
     const struct participants participants = {.ranks = session->runner.ranks,
                                               .members = control_members(session->control),
                                               .bindings = bound ? session->bindings : NULL,
+                                              .devices = bound ? session->devices : NULL,
                                               .bootstrap = session->membership->bootstrap};
     if (session->report)
         session->report->begin(session->report, &session->job, &participants);
@@ -167,6 +179,7 @@ static enum status session_exchange_places(struct session *session, bool *shares
     struct bytes share = {0};
     struct places places = {.session = session, .shares = shares};
     cpu_binding_encode(&session->bindings[session->runner.rank], &share);
+    memory_device_encode(&session->device, &share);
     bytes_put_u32(&share, session->runner.start_barrier.shared != NULL);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
                            &places);
@@ -188,6 +201,15 @@ static void session_divide_cache(struct session *session)
     runner->nontemporal_least = bytes / 2 / (size_t)sharing;
 }
 
+/* Channels of all test cases: one each way for each lane to each peer. */
+static int session_channels(const struct session *session)
+{
+    int channels = 0;
+    for (int r = 0; r < session->runner.ranks; r++)
+        channels += 2 * session->needs.peers[r].lanes;
+    return channels;
+}
+
 /* Takes what this rank needs. */
 static enum status session_take(struct session *session, const struct host_needs *host,
                                 const bool *shares)
@@ -206,7 +228,11 @@ static enum status session_take(struct session *session, const struct host_needs
                                        job->watches ? session->needs.lanes : 0);
     if (status == STATUS_OK)
         status = checker_open(&session->checker, runner, &session->needs);
-    return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
+    if (status == STATUS_OK)
+        status = memory_open(job->memory, &runner->tick, &runner->memory);
+    return status == STATUS_OK ? staging_area_open(&runner->memory, session_channels(session),
+                                                   &runner->tick, &runner->staging)
+                               : status;
 }
 
 /* Finds out what the ranks need, begins the report, and takes what this rank needs. */
@@ -252,11 +278,14 @@ static bool session_peer_lost(void *session, int peer)
 static int session_list_regions(struct session *session)
 {
     const struct region *barrier = &session->runner.start_barrier.region;
+    const struct region *staging = &session->runner.staging.region;
     int count = 0;
     for (int i = 0; i < session->checker.set_count; i++)
         session->regions[count++] = session->checker.sets[i].region;
     if (barrier->kind)
         session->regions[count++] = *barrier;
+    if (staging->kind)
+        session->regions[count++] = *staging;
     return count;
 }
 
@@ -271,7 +300,7 @@ static enum status session_open_links(struct session *session)
         .ranks = runner->ranks,
         .local_ranks = runner->node.count,
         .local_rank = runner->node.place,
-        .process_ranks = job->bootstrap.as_threads ? runner->node.count : 1,
+        .process_ranks = job->bootstrap.ranks_as == RANKS_THREADS ? runner->node.count : 1,
         .has_core = session->has_core,
         .is_bound = session->bindings[runner->rank].core >= 0,
         .copy = job->copy,
@@ -281,7 +310,9 @@ static enum status session_open_links(struct session *session)
         .slot_bytes = job->slot_bytes,
         .regions = session->regions,
         .region_count = session_list_regions(session),
+        .memory_bus = session->device.bus,
         .interface = job->bootstrap.interface,
+        .stages = !job->memory->host_reads,
         .watches = job->watches,
         .secret = session->membership->secret,
         .timeout = job->bootstrap.timeout,
@@ -308,7 +339,7 @@ static enum status session_exchange_offers(struct session *session)
     control_enter(session->control, PHASE_CONNECT);
     enum status status = session_open_links(session);
     if (status == STATUS_OK)
-        status = device_watch_open(&session->watch, session->runner.links);
+        status = device_watch_open(&session->watch, session->runner.links, session->job.memory);
     if (status != STATUS_OK)
         return status;
     links_encode_offers(session->runner.links, &share);
@@ -375,8 +406,9 @@ static enum status session_connect(struct session *session)
 static enum status session_connected(struct session *session)
 {
     struct connectivity *connectivity = &session->connectivity;
-    enum status status = connectivity_gather(session->control, session->runner.links,
-                                             &session->runner.start_barrier, connectivity);
+    enum status status =
+        connectivity_gather(session->control, session->runner.links, session->job.memory,
+                            &session->runner.start_barrier, connectivity);
     if (status == STATUS_OK && session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
     if (status == STATUS_OK && session->report)
@@ -428,8 +460,11 @@ static enum status session_prepare(struct session *session)
     runner->chunk = job->chunk;
     runner_tick_open(runner);
     session->bindings = calloc((size_t)runner->ranks, sizeof *session->bindings);
-    if (!session->bindings)
-        return fail(STATUS_ERROR, "out of memory for the bindings of %d ranks", runner->ranks);
+    bool lists = session->report && job->memory->settle;
+    if (lists)
+        session->devices = calloc((size_t)runner->ranks, sizeof *session->devices);
+    if (!session->bindings || (lists && !session->devices))
+        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", runner->ranks);
     enum status status = node_ranks_find(control_members(session->control), runner->ranks,
                                          runner->rank, &runner->node);
     if (status == STATUS_OK)
@@ -456,5 +491,7 @@ enum status session_set_up(struct session *session)
         status = session_exchange_offers(session);
     if (status == STATUS_OK)
         status = session_connect(session);
+    if (status == STATUS_OK)
+        status = session_open_vendor(session);
     return status == STATUS_OK ? session_connected(session) : status;
 }

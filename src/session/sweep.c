@@ -12,7 +12,7 @@ static enum status test_case_warm_up(struct session *session, const struct test_
     uint64_t released, late, duration;
     enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < session->job.warmup && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
+        status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
                                 &late, &duration);
     return status;
 }
@@ -24,7 +24,7 @@ static enum status test_case_time(struct session *session, const struct test_cas
     rank_result_begin(rank_result, &session->runner);
     enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, test_case_executor(test_case, i, 0), &released,
+        status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
                                 &rank_result->late[i], &rank_result->samples[i]);
     rank_result_end(rank_result, &session->runner);
     if (status == STATUS_OK) /* what the links noticed while they were busy */

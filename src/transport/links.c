@@ -60,11 +60,11 @@ static struct transport_offer *offers_of(const struct links *links, int rank)
     return &links->offers[(size_t)rank * (size_t)links->count];
 }
 
-/* Does the endpoint reach the memory of all its regions? Else closes it. */
+/* Does the endpoint reach the memory of all its regions, or do rings help? Else closes it. */
 static enum status link_check_memory(struct link *link, char *reason)
 {
     const struct transport_config *config = &link->endpoint->config;
-    for (int i = 0; i < config->region_count; i++) {
+    for (int i = 0; i < config->region_count && !config->stages; i++) {
         const struct region *region = &config->regions[i];
         if (region->bytes == 0 || endpoint_reaches(link->endpoint, region->kind, reason))
             continue;
@@ -291,13 +291,15 @@ static void link_explain(struct links *links, int i, int peer)
 }
 
 /* One end of each pair reports: the lower rank if it knows the reason, else the higher one. Local
- * transports are as good as any on a host, and expected to fail between hosts. */
+ * transports are as good as any on a host unless they stage, and expected to fail between hosts. */
 static void links_explain(struct links *links, const struct member *members)
 {
     for (int peer = 0; peer < links->ranks; peer++) {
         int serves = links->serves[peer];
         bool remote = members[peer].node != members[links->rank].node;
-        if (serves < 0 || !links->wanted[peer] || links->link[serves].transport->local)
+        const struct link *link = serves < 0 ? NULL : &links->link[serves];
+        if (!link || !links->wanted[peer] ||
+            (link->transport->local && !endpoint_stages(link->endpoint)))
             continue;
         for (int i = 0; i < serves; i++) {
             bool here = links->here[peer] >> i & 1, back = links->back[peer] >> i & 1;
@@ -426,6 +428,12 @@ const char *links_describe(struct links *links, int peer, uint64_t *ns)
         return NULL;
     const struct link *link = &links->link[i];
     return link->transport->describe ? link->transport->describe(link->endpoint, peer, ns) : "";
+}
+
+bool links_stages(const struct links *links, int peer)
+{
+    int i = links->serves[peer];
+    return i >= 0 && links->link[i].used && endpoint_stages(links->link[i].endpoint);
 }
 
 const struct fallbacks *links_fallbacks(const struct links *links)

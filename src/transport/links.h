@@ -60,6 +60,10 @@ struct idle_report links_idle_report(const struct links *links);
  * is not connected. */
 const char *links_describe(struct links *links, int peer, uint64_t *ns);
 
+/* Do messages to and from `peer` go through rings, since its transport does not reach the memory
+ * of this rank's buffers? */
+bool links_stages(const struct links *links, int peer);
+
 /* Why peers that are connected are served by another transport than the one that comes first. Of
  * the two ends of a pair, one has it. Empty before links_connect(). */
 const struct fallbacks *links_fallbacks(const struct links *links);
@@ -67,8 +71,8 @@ const struct fallbacks *links_fallbacks(const struct links *links);
 /* The transport that serves `peer`; NULL for this rank itself. */
 const struct transport *links_transport(const struct links *links, int peer);
 
-/* Endpoints that are open, also before it is known whom they serve: index 0, 1, ...; NULL when there
- * are no more. */
+/* Endpoints that are open, also before it is known whom they serve: index 0, 1, ...; NULL when
+ * there are no more. */
 const struct endpoint *links_open_endpoint(const struct links *links, int index);
 
 /* Endpoints in use, for their counters: index 0, 1, ...; NULL when there are no more. */

@@ -42,6 +42,19 @@ bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind 
     return kind->host_reads;
 }
 
+bool endpoint_stages(const struct endpoint *endpoint)
+{
+    const struct transport_config *config = &endpoint->config;
+    char reason[TRANSPORT_REASON_MOST];
+    bool reaches = true;
+    for (int i = 0; i < config->region_count && config->stages; i++) {
+        const struct region *region = &config->regions[i];
+        reaches &= region->bytes == 0 || region->kind->host_reads ||
+                   endpoint_reaches(endpoint, region->kind, reason);
+    }
+    return !reaches;
+}
+
 static bool piece_lies_in(const struct piece *piece, const struct region *region)
 {
     size_t at = (uintptr_t)piece->base - (uintptr_t)region->base, bytes;

@@ -22,8 +22,8 @@
 
 #include "base/status.h"
 #include "base/tick.h"
-#include "device/counters.h"
 #include "device/device.h"
+#include "device/meter.h"
 #include "memory/memory.h"
 #include "memory/transfer.h"
 
@@ -62,11 +62,12 @@ struct wait_stats {
     uint64_t resent; /* packets that were sent again */
 };
 
-/* What the network does while a rank moves nothing. */
+/* What the network, or a device, does while a rank moves nothing. */
 struct idle_report {
     int unheard;      /* a peer that does not acknowledge bytes, which are sent again and again;
                          -1: none is known */
     uint64_t arrived; /* bytes that the network has delivered, awaited or not */
+    bool busy;        /* a device, such as a GPU, is at work on what was begun */
 };
 
 /* Adds `more` to `sum`, or (sign -1) takes it away. */
@@ -141,11 +142,15 @@ struct transport_config {
      * share them once, and needs no cache. The array and the regions are valid until close(). */
     const struct region *regions;
     int region_count;
+    const char
+        *memory_bus; /* PCI address of the device that has the buffers' memory; NULL or "": the
+                               host has it */
     const char *interface;                    /* address or device name to listen on; NULL: any */
     const struct transport_setting *settings; /* by index in transport->options; NULL: none is
                                                  given; valid until close() */
-    bool watches;                             /* wait_stats() will be called */
-    const unsigned char *secret;              /* 32 bytes that peers must prove to know */
+    bool stages;  /* messages in memory that the endpoint does not reach go through rings */
+    bool watches; /* wait_stats() will be called */
+    const unsigned char *secret; /* 32 bytes that peers must prove to know */
     double timeout;          /* seconds without progress that end the job. The transport does not
                                     count them, but fits its retries into them. */
     const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
@@ -177,12 +182,19 @@ struct transport {
     const char *summary;                    /* one line for `cctest info` */
     const struct transport_option *options; /* ended by a NULL name; NULL: it has none */
     bool local; /* it connects ranks of one host alone, so it is not missed between hosts */
+    /* It combines (TRANSFER_RECV_REDUCE) also in memory that no CPU reads. Else such messages are
+     * received in rings, out of which the engine of the memory combines. */
+    bool combines_anywhere;
     /* How often connect() calls config.exchange, the same on every rank; 0: never. Else each rank
      * that has an endpoint calls connect(), if need be with no peers. */
     int exchanges;
 
-    /* May some machine run with these settings, under --timeout (seconds)? Each of them has its kind
-     * and its bounds. Asks no device. False: a usage error: writes why into `reason`
+    /* Is it made for this kind of memory? Else `-x auto` leaves it out, and to name it is a usage
+     * error. Asks no device. NULL: it is for any kind, if need be by way of rings. */
+    bool (*carries)(const struct memory_kind *kind);
+
+    /* May some machine run with these settings, under --timeout (seconds)? Each of them has its
+     * kind and its bounds. Asks no device. False: a usage error: writes why into `reason`
      * (TRANSPORT_REASON_MOST bytes; one clause, with what to do). NULL: yes. */
     bool (*accepts)(const struct transport_setting *settings, double timeout, char *reason);
 
@@ -202,9 +214,9 @@ struct transport {
                         char *reason);
 
     /* May transfers name memory of this kind, of which the endpoint has regions? All those of one
-     * kind are alike. A TRANSFER_RECV_REDUCE may name only memory that a CPU reads: to combine in
-     * other memory is its engine's business. False: writes why into `reason`
-     * (TRANSPORT_REASON_MOST bytes; one clause). NULL: memory that a CPU reads. */
+     * kind are alike. A TRANSFER_RECV_REDUCE may name only memory that a CPU reads, unless
+     * combines_anywhere is set. False: writes why into `reason` (TRANSPORT_REASON_MOST bytes; one
+     * clause). NULL: memory that a CPU reads. */
     bool (*reaches)(const struct endpoint *endpoint, const struct memory_kind *kind, char *reason);
 
     /* Writes this endpoint's address (at most TRANSPORT_ADDRESS_MOST bytes); returns its size. */
@@ -265,12 +277,12 @@ struct transport {
     /* The NICs that carry the bytes. NULL: none is known.
      * devices(): adds all that this machine has, usable or not; without an endpoint.
      * endpoint_devices(): adds those that the endpoint uses, from open() on always the same.
-     * device_counters(): adds the counters of one, by its name; without an endpoint. Reads files,
-     *   so it is called between measurements only.
+     * device_meter(): the meter of one, by its name; without an endpoint, in any thread. NULL: it
+     *   has no counters.
      * device_sent(): payload bytes that the endpoint has sent by one of its devices. */
     void (*devices)(struct device_list *list);
     void (*endpoint_devices)(const struct endpoint *endpoint, struct device_list *list);
-    void (*device_counters)(const char *device, struct counter_list *list);
+    struct meter *(*device_meter)(const char *device);
     uint64_t (*device_sent)(const struct endpoint *endpoint, const char *device);
 
     /* Drops posted transfers, which may be gone already, and frees everything. NULL is allowed.
@@ -283,6 +295,9 @@ struct transport {
 /* transport->reaches(), or its default. */
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind,
                       char *reason);
+
+/* Has it regions of memory that it does not reach, so that their messages go through rings? */
+bool endpoint_stages(const struct endpoint *endpoint);
 
 #define TRANSPORT_ADDRESS_MOST 640
 #define TRANSPORT_REASON_MOST  512

@@ -32,6 +32,8 @@ enum phase {
 };
 extern const char *const phase_names[PHASES];
 #define STEP_UNHEARD (-1) /* as a step: what was sent to `peer` is not acknowledged */
+#define STEP_DEVICE  (-2) /* as a step: a device, such as a GPU, is still at work for this rank */
+#define STEP_VENDOR  (-3) /* likewise: in a vendor's collective, which shows no steps */
 struct progress {
     _Atomic uint64_t progress; /* grows whenever this rank progresses in any way */
     _Atomic uint64_t ticks;    /* grows with each piece of a long call (tick.h) */

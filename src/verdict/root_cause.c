@@ -7,10 +7,12 @@
  *   rank 0's host            all ranks of all other hosts are silent: it is cut off
  *   a silent rank            it cannot go on, whatever the others report; a rank that is silent
  *                            only because its parent is does not count
+ *   a busy device            a GPU has not ended what a rank has begun on it
  *   a busy rank              it waits for none while others wait for it: it is slow or stuck
  *   a link                   both ends of one message wait for each other: neither rank is at fault
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
  *   a circle                 each rank waits for the next
+ *   a vendor's collective    ranks are in it; it shows none of its steps
  */
 #include "verdict/root_cause.h"
 
@@ -21,6 +23,12 @@
 #include "verdict/verdict_text.h"
 
 #define CIRCLE_MOST 8 /* ranks of a circle that are named */
+
+static bool standing_in_vendor(const struct standing *standing)
+{
+    return !standing->exchange && !standing->finished && standing->snapshot.operation >= 0 &&
+           standing->snapshot.step == STEP_VENDOR;
+}
 
 /* What the rank waits in. */
 static void put_wait(const struct standing *standing, struct text *text)
@@ -38,6 +46,10 @@ static void put_wait(const struct standing *standing, struct text *text)
     else if (standing_in_message(standing))
         text_add(text, "step %d, waits to %s rank %d, %llu of %llu bytes so far", r->step,
                  r->kind == OPERATION_SEND ? "send to" : "receive from", r->peer, done, length);
+    else if (r->operation >= 0 && r->step == STEP_DEVICE)
+        text_add(text, "waits for its GPU, which has not ended a copy or a kernel");
+    else if (standing_in_vendor(standing))
+        text_add(text, "in the vendor's collective, which shows no steps");
     else if (r->operation >= 0)
         text_add(text, "step %d, in a local operation, %llu of %llu bytes so far", r->step, done,
                  length);
@@ -57,6 +69,13 @@ static bool is_busy(const struct wait_graph *graph, int rank)
 {
     return !graph->silent[rank] && !standing_is_ahead(&graph->situation->standings[rank]) &&
            graph->awaited[rank] == NO_RANK;
+}
+
+/* It waits for its GPU, not for a rank. */
+static bool awaits_device(const struct wait_graph *graph, int rank)
+{
+    const struct progress_snapshot *snapshot = &graph->situation->standings[rank].snapshot;
+    return is_busy(graph, rank) && snapshot->operation >= 0 && snapshot->step == STEP_DEVICE;
 }
 
 /* Is a message under way between the two, or a connection, for which both wait? */
@@ -184,6 +203,16 @@ static void word_busy(struct wait_graph *graph, int rank, struct text *text)
     put_place(s, rank, text);
 }
 
+static void word_device(struct wait_graph *graph, int rank, struct text *text)
+{
+    const struct situation *s = graph->situation;
+    text_add(text, "the GPU of ");
+    put_name(s, rank, text);
+    text_add(text, " has not ended a copy or a kernel, in ");
+    put_place(s, rank, text);
+    text_add(text, ": it or its driver hangs; look for Xid in the kernel's log of that host");
+}
+
 static void word_link(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
@@ -243,14 +272,42 @@ static void word_circle(struct wait_graph *graph, int rank, struct text *text)
     put_place(graph->situation, rank, text);
 }
 
+static bool in_vendor(const struct wait_graph *graph, int rank)
+{
+    return !graph->silent[rank] && standing_in_vendor(&graph->situation->standings[rank]);
+}
+
+/* Lists the ranks that are in a vendor's collective, or are not. Returns their number. */
+static int list_vendor(struct wait_graph *graph, bool inside, char list[RANK_LIST_MOST])
+{
+    int count = 0;
+    for (int rank = 0; rank < graph->situation->ranks; rank++)
+        count += graph->listed[rank] = in_vendor(graph, rank) == inside;
+    rank_list_text(graph->listed, graph->situation->ranks, list, RANK_LIST_MOST);
+    return count;
+}
+
+static void word_vendor(struct wait_graph *graph, int rank, struct text *text)
+{
+    char list[RANK_LIST_MOST];
+    int count = list_vendor(graph, true, list);
+    text_add(text, "%s %s in the vendor's collective, which shows none of its steps, in ", list,
+             count == 1 ? "is" : "are");
+    put_place(graph->situation, rank, text);
+    count = list_vendor(graph, false, list);
+    if (count > 0)
+        text_add(text, "; %s %s not, and may be the cause", list, count == 1 ? "is" : "are");
+}
+
 static const struct {
     bool (*is)(const struct wait_graph *graph, int rank);
     bool awaited; /* only if a rank waits for it */
     void (*word)(struct wait_graph *graph, int rank, struct text *text);
 } roots[] = {
-    {is_cut_off, false, word_cut_off}, {begins_silence, false, word_silent},
-    {is_busy, true, word_busy},        {begins_link, false, word_link},
-    {went_ahead, false, word_ahead},   {in_circle, false, word_circle},
+    {is_cut_off, false, word_cut_off},   {begins_silence, false, word_silent},
+    {awaits_device, false, word_device}, {is_busy, true, word_busy},
+    {begins_link, false, word_link},     {went_ahead, false, word_ahead},
+    {in_circle, false, word_circle},     {in_vendor, false, word_vendor},
 };
 
 /* Writes the headline; returns the rank that it names first, or NO_RANK. */

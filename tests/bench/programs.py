@@ -309,7 +309,7 @@ class Cctest:
         if not os.access(self.path, os.X_OK):
             raise Unavailable("there is no %s: run make" % path)
         self.collectives = {
-            one["name"]: [algorithm["name"] for algorithm in one["algorithms"]]
+            one["name"]: [algorithm["name"] for algorithm in one["algorithms"] if not algorithm.get("vendor")]
             for one in self.ask("list")["collectives"]}
 
     def ask(self, *arguments):

@@ -287,7 +287,7 @@ int main(int argc, char **argv)
         if (!(links.channels[sends] = calloc((size_t)most, sizeof(struct channel))))
             die("channels");
     for (int i = 0; algorithms[i]; i++)
-        if (!only || strcmp(only, algorithms[i]->name) == 0)
+        if (!algorithms[i]->vendor && (!only || strcmp(only, algorithms[i]->name) == 0))
             measure_algorithm(algorithms[i], &listed, limit, &links);
     free(links.channels[0]);
     free(links.channels[1]);

@@ -1,6 +1,6 @@
 /*
  * addresses.c - what ranks say of where they are to be found: tcp's homes and hellos, shm's
- * addresses and desks, and what rank 0 says through PMIx.
+ * addresses and desks, where cuda's messages lie, and what rank 0 says through PMIx.
  *
  * Input: which of them it is, a number for it, then the bytes.
  */
@@ -8,6 +8,7 @@
 
 #include "bootstrap/managed.h"
 #include "net/address.h"
+#include "transports/cuda/peer.h"
 #include "transports/shm/connect.h"
 #include "transports/tcp/connect.h"
 #include "transports/transports.h"
@@ -89,6 +90,25 @@ static void try_connect_slot(const unsigned char *data, size_t size, unsigned nu
         require(connect_slot.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
 }
 
+/* A cell of a peer that has lent two regions, of so many bytes: all that is found lies in one. */
+static void try_cell(const unsigned char *data, size_t size, unsigned number)
+{
+    static char memory[2][256];
+    struct pull_peer peer = {.mapped = 2};
+    struct pull_cell cell = {0};
+    struct piece piece;
+    memcpy(&cell, data, size < sizeof cell ? size : sizeof cell);
+    for (int i = 0; i < 2; i++)
+        peer.regions[i] = (struct memory_mapping){.base = memory[i], .bytes = number % 256};
+    if (!pull_peer_find(&peer, &cell, &piece))
+        return;
+    const char *begin = memory[cell.region], *end = begin + number % 256;
+    require(piece.base >= begin && piece.run > 0 && piece.times > 0);
+    require(piece.run <= (size_t)(end - piece.base));
+    size_t left = (size_t)(end - piece.base) - piece.run;
+    require(piece.times == 1 || piece.stride == 0 || piece.times - 1 <= left / piece.stride);
+}
+
 static void try_meeting(const unsigned char *data, size_t size)
 {
     struct membership membership = {.rank = 1, .ranks = RANKS}, again = membership;
@@ -107,7 +127,7 @@ static void try_meeting(const unsigned char *data, size_t size)
     free(text);
 }
 
-enum { HOME, HELLO, SEGMENT, CONNECT_SLOT, MEETING, KINDS };
+enum { HOME, HELLO, SEGMENT, CONNECT_SLOT, MEETING, CELL, KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -125,6 +145,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case CONNECT_SLOT:
         try_connect_slot(input.at, input.left, number);
+        break;
+    case CELL:
+        try_cell(input.at, input.left, number);
         break;
     case MEETING:
         try_meeting(input.at, input.left);
@@ -174,5 +197,14 @@ void fuzz_seeds(void)
         .lanes = 2,
         .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
     seed("desk", CONNECT_SLOT, 9, &connect_slot, sizeof connect_slot);
+    const struct pull_cell cells[] = {
+        {.offset = 8, .run = 16, .stride = 32, .times = 7, .region = 1},
+        {.offset = 8, .run = 17, .stride = 32, .times = 8},
+        {.offset = 8, .run = 16, .stride = UINT64_MAX / 4, .times = 5},
+    };
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"cell", "cell-beyond", "cell-wraps"};
+        seed(names[i], CELL, 248, &cells[i], sizeof cells[i]);
+    }
     seed("desk-small", CONNECT_SLOT, 2, &connect_slot, sizeof connect_slot);
 }

@@ -75,6 +75,8 @@ static void try_command_line(char *text, size_t size)
     if (status == STATUS_OK && line.command && !line.help) {
         for (int i = 0; job.transports[i].transport; i++)
             require_settings(&job.transports[i]);
+        struct device_choice choice;
+        require(!job.devices || device_choice_at(job.devices, 7, &choice));
         if (line.command->bit == FOR_RUN)
             options_compared(&job, compared);
         free(job.counts.numbers);
@@ -162,6 +164,7 @@ void fuzz_seeds(void)
     seed("parts", COMMAND_LINE,
          "allreduce\n--algorithm=hier:intra=mesh:inter=recexch:inter.radix=4\n--shape\n2x4\n");
     seed("groups", COMMAND_LINE, "allgather\n-a\nhier:groups=2+3\n--np\n5\n--copy\nzcopy\n");
+    seed("devices", COMMAND_LINE, "gather\n-m\ncuda\n--device\n1,0,0000:3b:00.0,5E:0.1\n");
     seed("faults", COMMAND_LINE,
          "reduce\n-r\nall\n--inject\ncorrupt:rank=1:iteration=0,delay:rank=2:us=50\n-o\nmax\n");
     seed("rest", COMMAND_LINE,

@@ -19,8 +19,9 @@ deal() {
     "$CCTEST" list --json - | python3 -c '
 import json, sys
 for c in json.load(sys.stdin)["collectives"]:
-    free = [a["name"] for a in c["algorithms"] if a["ranks"] in ("any", "2 or more")]
-    bound = [a["name"] for a in c["algorithms"] if a["name"] not in free]
+    own = [a for a in c["algorithms"] if not a["vendor"]]
+    free = [a["name"] for a in own if a["ranks"] in ("any", "2 or more")]
+    bound = [a["name"] for a in own if a["name"] not in free]
     for i, np in enumerate((2, 3, 5, 4)):
         print(c["name"], np, ",".join(free[i::4] + (bound if np == 4 else [])))'
 }

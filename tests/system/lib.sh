@@ -4,7 +4,7 @@
 # test goes on.
 set -u
 export LC_ALL=C
-unset NO_COLOR "${!CCTEST_@}" # settings of the caller are not part of the tests
+unset NO_COLOR CUDA_VISIBLE_DEVICES CUDA_STANDIN NVML_STANDIN "${!NCCL_@}" "${!CCTEST_@}" # settings of the caller are not part of the tests
 CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 # shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
@@ -102,21 +102,22 @@ PYTHON
     [ -z "$wrong" ] || failed "$file: $wrong"
 }
 
-# "collective algorithm rooted|- reduces|- counted|- ranks" of each algorithm, one a line; ranks are those of
+# "collective algorithm rooted|- reduces|- counted|- ranks" of each of cctest's own algorithms, one a line; ranks are those of
 # `cctest list`, with '-' for blanks: any, powers-of-2, groups, equal-groups ...
 algorithms() {
     "$CCTEST" list --json - | python3 -c '
 import json, sys
 for c in json.load(sys.stdin)["collectives"]:
     for a in c["algorithms"]:
-        print(c["name"], a["name"], *(k if c[k] else "-" for k in ("rooted", "reduces", "counted")),
+        a["vendor"] or print(c["name"], a["name"], *(k if c[k] else "-" for k in ("rooted", "reduces", "counted")),
               a["ranks"].replace(" ", "-"))'
 }
 
+# Those that are here and move memory of the host.
 transports() {
     "$CCTEST" info --json - | python3 -c '
 import json, sys
-print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"]])'
+print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"] and t["name"] != "cuda"])'
 }
 
 # Processes of session $1 (of a command that was started with setsid), without zombies.

@@ -14,7 +14,8 @@ check_json "$scratch/list.json" 'len(d["collectives"]) == 15' \
     'all(c["algorithms"] for c in d["collectives"])' \
     'all(set(c) == {"name", "aliases", "summary", "reduces", "rooted", "counted", "algorithms"} for c in d["collectives"])' \
     '{c["name"] for c in d["collectives"] if c["counted"]} == {"alltoallv", "allgatherv", "reduce_scatterv", "gatherv", "scatterv"}' \
-    'all(set(a) == {"name", "aliases", "summary", "ranks", "grouped", "rounds", "sent", "users", "options"} for c in d["collectives"] for a in c["algorithms"])' \
+    'all(set(a) == {"name", "vendor", "aliases", "summary", "ranks", "grouped", "rounds", "sent", "users", "options"} for c in d["collectives"] for a in c["algorithms"])' \
+    '[c["name"] for c in d["collectives"] if not any(a["vendor"] for a in c["algorithms"])] == ["reduce_scatterv", "barrier"]' \
     'all(a["grouped"] == (a["ranks"] in ("groups", "equal groups", "some groups")) for c in d["collectives"] for a in c["algorithms"])' \
     'all({"name", "kind", "help", "default"} <= set(o) for c in d["collectives"] for a in c["algorithms"] for o in a["options"])'
 

@@ -70,13 +70,13 @@ check_silent . "$out"
 sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/page-variables"
 (
     cd "$repository" || exit 1
-    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c cli/*.c cli/*/*.c transports/*/*.c
+    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c src/*/*/*.c cli/*.c cli/*/*.c transports/*/*.c
     grep -oE '"[A-Z]+_[A-Z_]+"' src/bootstrap/launcher.c | tr -d '"'
 ) | sort -u >"$scratch/read"
 check "variables that the page lacks: $(comm -13 "$scratch/page-variables" "$scratch/read" | paste -sd' ')" \
     test -z "$(comm -13 "$scratch/page-variables" "$scratch/read")"
 while read -r variable; do
-    check "the program does not read $variable" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
+    check "the program does not read $variable" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/src/*/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
 done <"$scratch/page-variables"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
@@ -112,7 +112,8 @@ while read -r _ line; do
     case $line in
     *--min-busbw*) check "exit status $status of: $line" grep -qx '[04]' <<<"$status" ;;
     *--inject*corrupt*) check_status 3 "$line" ;;
-    *verbs*) check "exit status $status of: $line" grep -Eqx '0|77' <<<"$status" ;; # 77: no RDMA NIC here
+    *--device*) check "exit status $status of: $line" grep -Eqx '0|2|77' <<<"$status" ;; # 2: fewer GPUs here
+    *verbs* | *cuda*) check "exit status $status of: $line" grep -Eqx '0|77' <<<"$status" ;; # 77: no RDMA NIC, no GPU here
     *) check_status 0 "$line" ;;
     esac
 done <examples
@@ -174,7 +175,7 @@ check_status 0 "the installed program runs"
 check "the manual page is installed" test -s "$scratch/root/opt/x/share/man/man1/cctest.1"
 check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-completion/completions/cctest"
 run ldd "$scratch/root/opt/x/bin/cctest"
-check_silent 'hwloc|jansson|sodium|cmocka' "$out"
+check_silent 'hwloc|jansson|sodium|cmocka|cuda|stdc[+]' "$out"
 make -s -C "$repository" uninstall DESTDIR="$scratch/root" PREFIX=/opt/x >"$out" 2>"$err"
 check "files are left: $(find "$scratch/root" -type f)" test -z "$(find "$scratch/root" -type f)"
 

@@ -39,7 +39,7 @@ refused "radix 'x' .*is not a number" alltoall -a bruck:radix=x
 refused "option radix of algorithm bruck is given twice" alltoall -a bruck:radix=4:radix=5
 refused "is not an algorithm" alltoall -a ""
 refused "is not an algorithm" alltoall -a pairwise,
-refused "'smh' is not a transport: did you mean 'shm'\? valid are auto, shm, verbs, tcp" alltoall -x smh
+refused "'smh' is not a transport: did you mean 'shm'\? valid are auto, cuda, shm, verbs, tcp" alltoall -x smh
 refused "names a transport twice" alltoall -x tcp,tcp
 # Of verbs too, on a machine without RDMA.
 refused "gid '-1' of transport verbs is negative: give a whole number" sendrecv -x verbs:gid=-1

@@ -25,7 +25,7 @@ static void ordering(struct rank *me)
     for (int i = 0; i < ORDERED; i++) {
         length[i] = i % 3 ? random_below(&random, i % 30 ? 300 : 40000) : special[i / 3 % 10];
         char *from = rank_take(me, length[i]);
-        text_write((uint64_t)(1000 * me->number + i), 0, from, length[i]);
+        rank_write(me, (uint64_t)(1000 * me->number + i), from, length[i]);
         got[i] = rank_take(me, length[i]);
         transfers[2 * i] = transfer_make(me, TRANSFER_SEND, &pieces[2 * i], from, length[i]);
         transfers[2 * i + 1] =
@@ -38,7 +38,7 @@ static void ordering(struct rank *me)
     if (!rank_complete(me, transfers, 2 * ORDERED))
         return;
     for (int i = 0; i < ORDERED; i++)
-        require(me, text_is((uint64_t)(1000 * peer + i), got[i], length[i]));
+        require(me, rank_has(me, (uint64_t)(1000 * peer + i), got[i], length[i]));
 }
 
 static void test_ordering(void **state)
@@ -57,7 +57,8 @@ static void zero_length(struct rank *me)
     struct transfer none[2], one;
     struct piece pieces[3];
     char *byte = rank_take(me, 1);
-    *byte = (char)(me->number ? 0 : 'x');
+    *rank_view(me, byte) = (char)(me->number ? 0 : 'x');
+    rank_show(me, byte, 1);
     enum transfer_kind kind = me->number ? TRANSFER_RECV : TRANSFER_SEND;
     none[0] = transfer_make(me, kind, &pieces[0], byte, 0);
     one = transfer_make(me, kind, &pieces[1], byte, 1);
@@ -67,7 +68,7 @@ static void zero_length(struct rank *me)
     rank_post(me, !me->number, 0, &none[1]);
     require(me, none[0].done == none[0].length && none[1].done == none[1].length);
     if (rank_complete(me, &one, 1))
-        require(me, *byte == 'x');
+        require(me, *rank_look(me, byte, 1) == 'x');
 }
 
 static void test_zero_length(void **state)
@@ -85,7 +86,7 @@ static void lanes_are_independent(struct rank *me)
     for (int lane = 0; lane < 3; lane++) {
         data[lane] = rank_take(me, bytes);
         if (me->number == 0)
-            text_write((uint64_t)lane, 0, data[lane], bytes);
+            rank_write(me, (uint64_t)lane, data[lane], bytes);
         transfers[lane] = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND,
                                         &pieces[lane], data[lane], bytes);
         if (me->number && lane == 0)
@@ -101,7 +102,7 @@ static void lanes_are_independent(struct rank *me)
     if (!rank_complete(me, transfers, 1))
         return;
     for (int lane = 0; lane < 3; lane++)
-        require(me, text_is((uint64_t)lane, data[lane], bytes));
+        require(me, rank_has(me, (uint64_t)lane, data[lane], bytes));
 }
 
 static void test_lanes(void **state)
@@ -135,9 +136,10 @@ static void limits_creep(struct rank *me)
         bool sends = (i + me->number) % 2;
         data[i] = rank_take(me, BYTES);
         if (sends)
-            text_write((uint64_t)i, 0, data[i], BYTES);
+            text_write((uint64_t)i, 0, rank_view(me, data[i]), BYTES);
         else
-            memset(data[i], 0, BYTES);
+            memset(rank_view(me, data[i]), 0, BYTES);
+        rank_show(me, data[i], BYTES);
         transfers[i] =
             transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &pieces[i], data[i], BYTES);
         transfers[i].element = 4;
@@ -155,11 +157,12 @@ static void limits_creep(struct rank *me)
             require(me, transfers[i].done <= transfers[i].limit);
             complete += transfers[i].done == BYTES;
             if (transfers[i].kind == TRANSFER_RECV && transfers[i].limit < BYTES)
-                require(me, data[i][transfers[i].limit] == 0 && data[i][BYTES - 1] == 0);
+                require(me, *rank_look(me, data[i] + transfers[i].limit, 1) == 0 &&
+                                *rank_look(me, data[i] + BYTES - 1, 1) == 0);
         }
     }
     for (int i = 0; i < CREEPERS; i++)
-        require(me, text_is((uint64_t)i, data[i], BYTES));
+        require(me, rank_has(me, (uint64_t)i, data[i], BYTES));
 }
 
 static void test_limits(void **state)
@@ -183,7 +186,7 @@ static void every_element_arrives(struct rank *me)
     uint64_t random = 3;
     char *data = rank_take(me, BYTES);
     if (me->number == 0)
-        text_write(5, 0, data, BYTES);
+        rank_write(me, 5, data, BYTES);
     transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, data, BYTES);
     transfer.element = 8;
     transfer.limit = 0;
@@ -205,7 +208,7 @@ static void every_element_arrives(struct rank *me)
             *arrived = least;
     }
     if (rank_complete(me, &transfer, 1))
-        require(me, text_is(5, data, BYTES));
+        require(me, rank_has(me, 5, data, BYTES));
 }
 
 static void test_every_element(void **state)
@@ -228,7 +231,7 @@ static void the_rest_arrives(struct rank *me)
     size_t bytes = me->region.bytes;
     char *data = me->region.base;
     if (me->number == 0)
-        text_write(9, 0, data, bytes);
+        rank_write(me, 9, data, bytes);
     transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, data, bytes);
     transfer.limit = me->number ? 0 : bytes;
     rank_post(me, !me->number, 0, &transfer);
@@ -244,7 +247,7 @@ static void the_rest_arrives(struct rank *me)
     if (!rank_complete(me, &transfer, 1))
         return;
     *sent = 1;
-    require(me, text_is(9, data, bytes));
+    require(me, rank_has(me, 9, data, bytes));
 }
 
 static void bend_large(struct world *world)
@@ -255,6 +258,28 @@ static void bend_large(struct world *world)
 static void test_the_rest(void **state)
 {
     run_everywhere(state, the_rest_arrives, bend_large, 2);
+}
+
+/* close() in the middle of a message, the transfer of which is gone. */
+static void ends_in_the_middle(struct rank *me)
+{
+    struct piece piece;
+    struct transfer *transfer = malloc(sizeof(*transfer));
+    require(me, transfer != NULL);
+    size_t bytes = me->region.bytes;
+    _Atomic size_t *begun = &me->world->shared[0];
+    *transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
+                              me->region.base, bytes);
+    rank_post(me, !me->number, 0, transfer);
+    while (*begun == 0 && rank_turn(me))
+        if (me->number && transfer->issued > 0)
+            *begun = 1;
+    free(transfer);
+}
+
+static void test_middle(void **state)
+{
+    run_everywhere(state, ends_in_the_middle, bend_large, 2);
 }
 
 /* `bytes` bytes in pieces of random shapes, whole elements of 8 bytes; the gaps are filled with
@@ -270,7 +295,7 @@ static size_t shape_make(struct rank *me, struct piece *pieces, size_t bytes)
         times = times * run < bytes ? times : bytes / run;
         size_t stride = run + 8 * random_below(&me->random, 3);
         char *base = rank_take(me, times * stride);
-        memset(base, '#', times * stride);
+        memset(rank_view(me, base), '#', times * stride);
         pieces[count++] =
             (struct piece){.base = base, .run = run, .stride = stride, .times = times};
         bytes -= times * run;
@@ -281,13 +306,13 @@ static size_t shape_make(struct rank *me, struct piece *pieces, size_t bytes)
 static void strided(struct rank *me)
 {
     enum { BYTES = 160000, ROUNDS = 4 };
-    static struct piece room[2][ROUNDS][PIECES];
+    static struct piece room[2][ROUNDS][PIECES], view_room[2][ROUNDS][PIECES];
     struct piece(*pieces)[PIECES] = room[me->number];
-    struct layout layout[ROUNDS];
+    struct layout layout[ROUNDS], view[ROUNDS];
     struct transfer transfers[ROUNDS];
-    char *flat = rank_take(me, BYTES);
+    char *flat = rank_view(me, rank_take(me, BYTES));
     for (int i = 0; i < ROUNDS; i++) {
-        size_t bytes = BYTES >> (2 * i) & ~(size_t)7;
+        size_t bytes = BYTES >> (2 * i) & ~(size_t)7, begin = me->taken;
         layout[i] = (struct layout){.pieces = pieces[i], .count = shape_make(me, pieces[i], bytes)};
         require(me, layout[i].count < PIECES);
         transfers[i] = (struct transfer){.kind = me->number ? TRANSFER_RECV : TRANSFER_SEND,
@@ -299,20 +324,23 @@ static void strided(struct rank *me)
                                          .limit = bytes,
                                          .moved = &me->moved};
         struct cursor cursor;
-        cursor_start(&cursor, layout[i]);
+        view[i] = rank_view_layout(me, layout[i], view_room[me->number][i]);
+        cursor_start(&cursor, view[i]);
         text_write((uint64_t)i, 0, flat, bytes);
         if (me->number == 0)
             cursor_scatter(&cursor, flat, bytes);
+        rank_show(me, me->region.base + begin, me->taken - begin);
         rank_post(me, !me->number, 0, &transfers[i]);
     }
     if (!rank_complete(me, transfers, ROUNDS))
         return;
+    rank_look(me, me->region.base, me->taken);
     for (int i = 0; i < ROUNDS; i++) {
         struct cursor cursor;
-        cursor_start(&cursor, layout[i]);
+        cursor_start(&cursor, view[i]);
         cursor_gather(&cursor, flat, transfers[i].length);
         require(me, text_is((uint64_t)i, flat, transfers[i].length));
-        require(me, gaps_are_intact(layout[i].pieces, layout[i].count));
+        require(me, gaps_are_intact(view[i].pieces, view[i].count));
     }
 }
 
@@ -358,6 +386,7 @@ static const struct world_test tests[] = {
     {"every element arrives", test_every_element},
     {"every element arrives, small slots", test_every_element_small_slots},
     {"the rest arrives", test_the_rest},
+    {"the end in the middle", test_middle},
     {"links are described", test_described},
     {"strided pieces", test_strided},
     {"strided pieces, small slots", test_strided_small_slots},

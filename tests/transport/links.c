@@ -159,6 +159,7 @@ static struct {
     bool present;        /* its devices are there even so */
     unsigned refusing;   /* open() */
     unsigned unattached; /* attach() to rank 0 */
+    bool stages;         /* no transport reaches the memory of any rank */
     struct transport_setting seen[TRIO];
 } choosy;
 
@@ -217,12 +218,14 @@ static void *trio_connect(void *argument)
 
 static void trio_open(struct trio *trio)
 {
-    static const struct region regions[TRIO];
+    static const struct memory_kind card = {.name = "card"};
+    static const struct region far = {.kind = &card, .bytes = 1, .fd = -1}, none = {.fd = -1};
     for (int r = 0; r < TRIO; r++) {
         const struct transport_config config = {.rank = r,
+                                                .stages = choosy.stages,
                                                 .ranks = TRIO,
                                                 .local_ranks = TRIO,
-                                                .regions = &regions[r],
+                                                .regions = choosy.stages ? &far : &none,
                                                 .region_count = 1,
                                                 .secret = world_secret,
                                                 .timeout = 5};
@@ -417,6 +420,27 @@ static void test_local(void **state)
     }
 }
 
+/* But where it stages, the reason is told, and the links say so. */
+static void test_staged(void **state)
+{
+    (void)state;
+    for (int stages = 0; stages < 2; stages++) {
+        struct trio trio = trio_of("tcp", "shm", 1);
+        trio.allowed[0].transport = &trio.preferred;
+        choosy.refusing = 7;
+        choosy.stages = stages;
+        trio_run(&trio);
+        assert_served(&trio, 0, 1, "shm");
+        assert_int_equal(links_stages(trio.links[0], 1), stages);
+        assert_int_equal(trio.fallbacks.count, stages);
+        if (stages)
+            assert_told(&trio, 0,
+                        "3 pairs of ranks run over shm, such as ranks 0 (n0) and 1 (n0), because "
+                        "choosy cannot be used on rank 0 and others: port 1 is down");
+        trio_close(&trio);
+    }
+}
+
 /* It ends the job if the user named it. */
 static void test_named(void **state)
 {
@@ -468,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_one_refuses),  cmocka_unit_test(test_all_refuse),
         cmocka_unit_test(test_absent),       cmocka_unit_test(test_one_way),
         cmocka_unit_test(test_local),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_settings),     cmocka_unit_test(test_unreached_memory)};
+        cmocka_unit_test(test_settings),     cmocka_unit_test(test_unreached_memory),
+        cmocka_unit_test(test_staged)};
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

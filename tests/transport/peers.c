@@ -46,7 +46,7 @@ static void sizes(struct rank *me)
         struct piece piece;
         char *data = me->region.base;
         if (me->number == 0)
-            text_write(i, 0, data, list[i]);
+            rank_write(me, i, data, list[i]);
         transfer =
             transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, data, list[i]);
         rank_post(me, !me->number, 0, &transfer);
@@ -54,7 +54,7 @@ static void sizes(struct rank *me)
             return;
         total += list[i];
         if (me->number)
-            require(me, text_is(i, data, list[i]));
+            require(me, rank_has(me, i, data, list[i]));
     }
     paths_agree(me, me->number ? traffic->received : traffic->sent, total);
     require(me, sum_of(me->number ? traffic->sent : traffic->received) == 0);
@@ -89,17 +89,24 @@ static void number_set(char *at, size_t size, uint64_t value)
         at[i] = (char)(value >> 8 * i);
 }
 
+static reduce_function *reduce_of(const struct rank *me, const struct datatype *type)
+{
+    const struct reduction *sum = reduction_find("sum");
+    const struct memory_kind *kind = me->region.kind;
+    return kind->reduce ? kind->reduce(type, sum) : reduce_kernel(type, sum);
+}
+
 static void combine_one(struct rank *me, const struct combination *combination)
 {
     const struct datatype *type = datatype_find(combination->type);
-    reduce_function *reduce = reduce_kernel(type, reduction_find("sum"));
+    reduce_function *reduce = reduce_of(me, type);
     size_t size = type->size, bytes = combination->elements * size;
     struct piece flat, to, with;
     struct transfer transfer;
     me->taken = 0;
     char *from = rank_take(me, bytes), *target = rank_take(me, 2 * bytes);
     for (size_t i = 0; i < combination->elements; i++)
-        number_set(from + i * size, size, (i + 3 * (size_t)me->number) & 63);
+        number_set(rank_view(me, from) + i * size, size, (i + 3 * (size_t)me->number) & 63);
     transfer =
         transfer_make(me, me->number ? TRANSFER_RECV_REDUCE : TRANSFER_SEND, &flat, from, bytes);
     /* Every other element of the target. */
@@ -107,14 +114,17 @@ static void combine_one(struct rank *me, const struct combination *combination)
         .base = target, .run = size, .stride = 2 * size, .times = combination->elements};
     with = combination->in_place ? to : flat;
     if (me->number) {
+        struct piece view = to;
         struct cursor cursor;
-        memset(target, '#', 2 * bytes);
-        cursor_start(&cursor, (struct layout){.pieces = &to, .count = 1});
-        cursor_scatter(&cursor, from, bytes);
+        view.base = rank_view(me, target);
+        memset(view.base, '#', 2 * bytes);
+        cursor_start(&cursor, (struct layout){.pieces = &view, .count = 1});
+        cursor_scatter(&cursor, rank_view(me, from), bytes);
         transfer.to = (struct layout){.pieces = &to, .count = 1};
         transfer.with = (struct layout){.pieces = &with, .count = 1};
         transfer.reduce = reduce;
     }
+    rank_show(me, me->region.base, me->taken);
     transfer.element = size;
     transfer.limit = 0;
     rank_post(me, !me->number, 0, &transfer);
@@ -125,11 +135,12 @@ static void combine_one(struct rank *me, const struct combination *combination)
             return;
         require(me, transfer.done <= transfer.limit);
     }
+    const char *got = rank_look(me, target, 2 * bytes);
     for (size_t i = 0; me->number && i < combination->elements; i++) {
         char expected[8];
         number_set(expected, size, (i & 63) + ((i + 3) & 63));
-        require(me, !memcmp(target + 2 * i * size, expected, size));
-        require(me, target[(2 * i + 1) * size] == '#');
+        require(me, !memcmp(got + 2 * i * size, expected, size));
+        require(me, got[(2 * i + 1) * size] == '#');
     }
 }
 
@@ -189,7 +200,7 @@ static void many_peers(struct rank *me)
             char *from = rank_take(me, bytes);
             int peer = peers[i];
             got[peer][m] = rank_take(me, bytes);
-            text_write((uint64_t)((me->number * MANY + peer) * EACH + m), 0, from, bytes);
+            rank_write(me, (uint64_t)((me->number * MANY + peer) * EACH + m), from, bytes);
             for (int kind = TRANSFER_SEND; kind <= TRANSFER_RECV; kind++, count++) {
                 transfers[count] =
                     transfer_make(me, (enum transfer_kind)kind, &pieces[count],
@@ -202,8 +213,8 @@ static void many_peers(struct rank *me)
         return;
     for (int i = 0; i < MANY - 1; i++) {
         for (int m = 0; m < EACH; m++)
-            require(me, text_is((uint64_t)((peers[i] * MANY + me->number) * EACH + m),
-                                got[peers[i]][m], length[m / MANY_LANES]));
+            require(me, rank_has(me, (uint64_t)((peers[i] * MANY + me->number) * EACH + m),
+                                 got[peers[i]][m], length[m / MANY_LANES]));
     }
 }
 
@@ -311,7 +322,7 @@ static int ports_find(in_port_t ports[PORTS_MOST])
     return count;
 }
 
-/* Has its transport sockets that accept connections before settle()? One that exchanges has none. */
+/* Has its transport sockets that accept connections before settle()? None that exchanges has. */
 static bool listens(const struct rank *me)
 {
     const struct transport *transport = me->endpoint->transport;

@@ -61,7 +61,7 @@ static void test_death(void **state)
         {false, false}, {false, true}, {true, false}, {true, true}};
     struct pair *pair = malloc(sizeof(*pair));
     int served = 0;
-    for (int i = 0; i < 4 * COMBINATIONS; i++) {
+    for (int i = 0; i < 4 * world_combinations(*state); i++) {
         *pair = (struct pair){.world = world_make(*state, i / 4, 2), .argument = &deaths[i % 4]};
         pair->world.body = death;
         served += pair_run(pair);
@@ -124,7 +124,7 @@ static void run_pairs(void **state, void (*body)(struct rank *))
 {
     struct pair *pair = malloc(sizeof(*pair));
     int served = 0;
-    for (int i = 0; i < COMBINATIONS; i++) {
+    for (int i = 0; i < world_combinations(*state); i++) {
         *pair = (struct pair){.world = world_make(*state, i, 2)};
         pair->world.body = body;
         pair->world.lanes = 3;

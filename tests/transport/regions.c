@@ -119,10 +119,11 @@ static void to_the_end(struct rank *me)
                                              me->region.base, BYTES);
     piece = piece_before(me->region.base + me->region.bytes);
     char *last = me->region.base + me->region.bytes - 1;
-    *last = (char)(me->number ? 0 : 'x');
+    *rank_view(me, last) = (char)(me->number ? 0 : 'x');
+    rank_show(me, last, 1);
     rank_post(me, !me->number, 0, &transfer);
     if (rank_complete(me, &transfer, 1))
-        require(me, *last == 'x');
+        require(me, *rank_look(me, last, 1) == 'x');
 }
 
 static void test_to_the_end(void **state)

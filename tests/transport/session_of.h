@@ -67,7 +67,7 @@ static inline void job_read(struct job *job, const char *text)
     }
     assert_int_equal(command_line_read(count, list, NULL, &line), STATUS_OK);
     assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
-    job->bootstrap.as_threads = true;
+    job->bootstrap.ranks_as = RANKS_THREADS;
 }
 
 static inline enum status job_run(const struct job *job, struct listener *listener)

@@ -3,7 +3,7 @@
  *
  * No control plane, no executor: the endpoints' addresses and what they exchange with peers travel
  * through memory, and a test is a function that every rank runs with its own endpoint. Ranks that
- * have finished wait for the others without progress(): no other rank may depend on it.
+ * have finished wait without progress(): no other rank may depend on it.
  */
 #ifndef CCTEST_TEST_WORLD_H
 #define CCTEST_TEST_WORLD_H
@@ -12,18 +12,17 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <setjmp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "chosen.h"
 #include "memory/memory.h"
+#include "memory/memory_device.h"
 #include "parcels.h"
+#include "texts.h"
 #include "transport/transport.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */
@@ -45,7 +44,9 @@ struct rank {
     int number;
     struct endpoint *endpoint;
     struct region region;
-    size_t taken;             /* bytes of the region */
+    struct memory memory; /* of the region's kind, if no CPU reads that */
+    char *image;          /* what the test knows of the region; the region itself if a CPU does */
+    size_t taken;         /* bytes of the region */
     struct region regions[2]; /* the endpoint's: that one, and one of world->second */
     struct moved_list moved;
     struct log log;
@@ -107,45 +108,6 @@ static inline void rank_fail(struct rank *rank, const char *file, int line, cons
         }                                                                                          \
     } while (0)
 
-static inline uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static inline size_t random_below(uint64_t *state, size_t bound)
-{
-    *state += 0x9e3779b97f4a7c15u;
-    return (size_t)(mix(*state) % bound);
-}
-
-/* Bytes [at, at + bytes) of the endless text number `seed`. */
-static inline void text_write(uint64_t seed, size_t at, char *to, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if ((at + i) % 8 == 0 && bytes - i >= 8) {
-            uint64_t word = mix(seed * 0x100000001b3u + (at + i) / 8);
-            memcpy(to + i, &word, 8);
-            i += 7;
-        } else {
-            to[i] = (char)(mix(seed * 0x100000001b3u + (at + i) / 8) >> (at + i) % 8 * 8);
-        }
-    }
-}
-
-static inline bool text_is(uint64_t seed, const char *there, size_t bytes)
-{
-    char expected[4096];
-    for (size_t at = 0, step; at < bytes; at += step) {
-        step = bytes - at < sizeof(expected) ? bytes - at : sizeof(expected);
-        text_write(seed, at, expected, step);
-        if (memcmp(expected, there + at, step))
-            return false;
-    }
-    return true;
-}
-
 static inline char *rank_take(struct rank *rank, size_t bytes)
 {
     char *start = rank->region.base + rank->taken;
@@ -157,17 +119,49 @@ static inline char *rank_take(struct rank *rank, size_t bytes)
     return start;
 }
 
-/* The gaps of pieces that were filled with '#' are as they were. */
-static inline bool gaps_are_intact(const struct piece *pieces, size_t count)
+/* What lies at an address of the region, for the test to read and write. Of memory that no CPU
+ * reads it is an image: rank_show() writes it to the region, rank_look() reads it from there. */
+static inline char *rank_view(const struct rank *rank, const void *at)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &pieces[i];
-        for (size_t at = 0; at < piece->times * piece->stride; at++) {
-            if (at % piece->stride >= piece->run && piece->base[at] != '#')
-                return false;
-        }
+    return rank->image + ((const char *)at - rank->region.base);
+}
+
+static inline void rank_show(struct rank *rank, char *at, size_t bytes)
+{
+    if (!rank->region.kind->host_reads && bytes > 0)
+        require(rank, rank->region.kind->write(&rank->memory, rank_view(rank, at), bytes, at) ==
+                          STATUS_OK);
+}
+
+static inline char *rank_look(struct rank *rank, const char *at, size_t bytes)
+{
+    if (!rank->region.kind->host_reads && bytes > 0 &&
+        rank->region.kind->read(&rank->memory, at, bytes, rank_view(rank, at)) != STATUS_OK)
+        rank_fail(rank, __FILE__, __LINE__, "cannot read the region:");
+    return rank_view(rank, at);
+}
+
+/* Writes text number `seed` to the region; and is it there? */
+static inline void rank_write(struct rank *rank, uint64_t seed, char *at, size_t bytes)
+{
+    text_write(seed, 0, rank_view(rank, at), bytes);
+    rank_show(rank, at, bytes);
+}
+
+static inline bool rank_has(struct rank *rank, uint64_t seed, const char *at, size_t bytes)
+{
+    return text_is(seed, rank_look(rank, at, bytes), bytes);
+}
+
+/* The views of pieces, in `room`. */
+static inline struct layout rank_view_layout(const struct rank *rank, struct layout layout,
+                                             struct piece *room)
+{
+    for (size_t i = 0; i < layout.count; i++) {
+        room[i] = layout.pieces[i];
+        room[i].base = rank_view(rank, room[i].base);
     }
-    return true;
+    return (struct layout){.pieces = room, .count = layout.count};
 }
 
 /* A transfer of contiguous bytes; `piece` must live as long. */
@@ -309,14 +303,36 @@ static inline void rank_open(struct rank *rank)
     rank->exchange = (struct peer_exchange){.call = rank_exchange, .argument = rank};
     if (!config.exchange)
         config.exchange = &rank->exchange;
+    struct memory_device device;
+    if (world->memory->settle)
+        require(rank, world->memory->settle(NULL, rank->number, NULL, &device) == STATUS_OK);
     require(rank, world->memory->allocate(world->bytes, NULL, &rank->region) == STATUS_OK);
     rank->regions[0] = rank->region;
+    rank->image = rank->region.base;
+    /* A kind without an engine has another way in, which the test knows. */
+    if (!world->memory->host_reads && world->memory->engine_open) {
+        require(rank, memory_open(world->memory, NULL, &rank->memory) == STATUS_OK);
+        rank->image = malloc(world->bytes);
+        require(rank, rank->image != NULL);
+    }
     require(rank, !world->second ||
                       world->second->allocate(world->bytes, NULL, &rank->regions[1]) == STATUS_OK);
     require(rank, world->transport->open(&config, &rank->endpoint, reason) == STATUS_OK);
-    world->blob_size[rank->number] =
-        world->transport->address(rank->endpoint, world->blob[rank->number]);
-    require(rank, world->blob_size[rank->number] <= TRANSPORT_ADDRESS_MOST);
+    size_t size = world->transport->address(rank->endpoint, world->blob[rank->number]);
+    require(rank, size <= TRANSPORT_ADDRESS_MOST);
+    world->blob_size[rank->number] = size;
+}
+
+/* All have closed their endpoints. */
+static inline void rank_release(struct rank *rank)
+{
+    memory_close(&rank->memory);
+    if (rank->image != rank->region.base)
+        free(rank->image);
+    if (rank->region.base)
+        rank->world->memory->release(&rank->region);
+    if (rank->regions[1].base)
+        rank->world->second->release(&rank->regions[1]);
 }
 
 static inline void *rank_live(void *argument)
@@ -339,10 +355,8 @@ static inline void *rank_live(void *argument)
         world->body(rank);
     pthread_barrier_wait(&world->barrier);
     world->transport->close(rank->endpoint);
-    if (rank->region.base)
-        world->memory->release(&rank->region);
-    if (rank->regions[1].base)
-        world->second->release(&rank->regions[1]);
+    pthread_barrier_wait(&world->barrier);
+    rank_release(rank);
     log_attach(NULL);
     return NULL;
 }
@@ -370,15 +384,33 @@ static inline bool world_run(struct world *world)
     return !world->refused[0];
 }
 
+/* The kinds of memory that the transport reaches, by number; NULL: there are no more. */
+static inline const struct memory_kind *world_kind(const struct transport *transport, int number)
+{
+    for (int i = 0; memory_kinds[i]; i++) {
+        const struct memory_kind *kind = memory_kinds[i];
+        bool is_reached = transport->carries ? transport->carries(kind) : kind->host_reads;
+        if (is_reached && !(kind->unavailable && kind->unavailable()) && number-- == 0)
+            return kind;
+    }
+    return NULL;
+}
+
 /* Every kind of memory with every copy policy. */
-#define COMBINATIONS 8
+static inline int world_combinations(const struct transport *transport)
+{
+    int kinds = 0;
+    while (world_kind(transport, kinds))
+        kinds++;
+    return 4 * kinds;
+}
 
 static inline struct world world_make(const struct transport *transport, int combination, int ranks)
 {
     const struct transport_choice *chosen = transport_chosen();
     return (struct world){
         .transport = transport,
-        .memory = memory_kinds[combination / 4],
+        .memory = world_kind(transport, combination / 4),
         .ranks = ranks,
         .lanes = 1,
         .bytes = 4 * MIB,
@@ -395,7 +427,7 @@ static inline void run_everywhere(void **state, void (*body)(struct rank *),
 {
     int served = 0;
     struct world *world = malloc(sizeof(*world));
-    for (int i = 0; i < COMBINATIONS; i++) {
+    for (int i = 0; i < world_combinations(*state); i++) {
         *world = world_make(*state, i, ranks);
         world->body = body;
         if (bend)
@@ -458,11 +490,12 @@ static inline void rank_try(struct rank *me, int peer)
     struct transfer transfer;
     struct piece piece;
     char *byte = rank_take(me, 1);
-    *byte = (char)(me->number ? 0 : 'x');
+    *rank_view(me, byte) = (char)(me->number ? 0 : 'x');
+    rank_show(me, byte, 1);
     transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece, byte, 1);
     rank_post(me, peer, 0, &transfer);
     if (rank_complete(me, &transfer, 1))
-        require(me, *byte == 'x');
+        require(me, *rank_look(me, byte, 1) == 'x');
 }
 
 #endif

@@ -151,12 +151,12 @@ struct card_engine {
     uint64_t random;
 };
 
-static inline enum status card_engine_open(struct engine **engine)
+static inline enum status card_engine_open(const struct tick *tick, struct engine **engine)
 {
     struct card_engine *card = calloc(1, sizeof *card);
     *engine = (struct engine *)(void *)card;
     card->random = (uintptr_t)card;
-    return cpu_engine_open(&card->cpu);
+    return cpu_engine_open(tick, &card->cpu);
 }
 
 static inline struct layout card_layout(struct layout layout, struct piece **room)

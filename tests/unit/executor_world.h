@@ -474,7 +474,7 @@ static inline void world_runs_all(const struct world_config *config, bool in_pla
 
     for (int i = 0; collectives[i]; i++) {
         for (int a = 0; algorithms[a]; a++) {
-            if (!algorithm_serves(algorithms[a], collectives[i]->id))
+            if (!algorithm_serves(algorithms[a], collectives[i]->id) || algorithms[a]->vendor)
                 continue;
             struct choice choice = choice_of(algorithms[a]);
             for (int ranks = 1; ranks <= RANKS_MOST; ranks++) {

@@ -150,7 +150,8 @@ static int plan_rows(struct board *board)
             char name[128];
 
             snprintf(name, sizeof(name), "%s %s", collectives[c]->name, algorithms[a]->name);
-            if (!algorithm_serves(algorithms[a], collectives[c]->id) || !strstr(name, wanted))
+            if (!algorithm_serves(algorithms[a], collectives[c]->id) || algorithms[a]->vendor ||
+                !strstr(name, wanted))
                 continue;
             assert_true(count < ROWS_MOST);
             board->rows[count].algorithm = algorithms[a];

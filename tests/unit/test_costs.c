@@ -450,7 +450,7 @@ static void every_algorithm_has_a_row(void **state)
 
         while (row < ROWS && algorithm_find(rows[row].collective, rows[row].name) != algorithms[i])
             row++;
-        if (row < ROWS)
+        if (row < ROWS || algorithms[i]->vendor)
             continue;
         for (int c = 0; collectives[c]; c++)
             if (algorithm_serves(algorithms[i], collectives[c]->id))

@@ -53,6 +53,7 @@ static void share_put(const struct port *port, struct bytes *share)
     device_fact(&list, device, FACT_ALL, "rate", "%s", port->rate);
     device_fact(&list, device, FACT_ALL, "width", "%s", port->width);
     device_fact(&list, device, FACT_MODEL, "firmware", "%s", port->firmware);
+    device_fact(&list, device, FACT_IDENTITY, "serial", "%d", ranks); /* all differ */
     device_list_encode(&list, share);
     device_list_free(&list);
 }
@@ -78,11 +79,11 @@ static const char *differences(void)
 {
     static char text[8192];
     device_table_complete(&table);
-    char **sentences = differences_of(&table);
+    struct difference *sentences = differences_of(&table);
     assert_non_null(sentences);
     text[0] = 0;
-    for (int i = 0; sentences[i]; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", sentences[i]);
+    for (int i = 0; sentences[i].text; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", sentences[i].text);
     differences_free(sentences);
     return text;
 }
@@ -104,6 +105,9 @@ static void test_alike(void **state)
     assert_int_equal(device_table_find(&table, 11, "mlx5_1:1"), -1);
     assert_int_equal(device_table_find(&table, 16, "mlx5_0:1"), -1);
     assert_null(device_find_fact(table.rows[0].device, "state")); /* it does not travel */
+    char identity[32];
+    assert_string_equal(device_identity(table.rows[2].device, identity, sizeof identity),
+                        "serial 8");
 }
 
 static void test_one(void **state)

@@ -1,13 +1,7 @@
 /*
  * test_info_devices.c - the NICs of transports as `cctest info` says them, in JSON.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
+#include "tree.h"
 
 #include "cli/info_devices.h"
 
@@ -25,6 +19,19 @@ static void two_ports(struct device_list *list)
 
 static const struct transport without = {.name = "plain"};
 static const struct transport with = {.name = "fast", .devices = two_ports};
+static void one_gpu(struct device_list *list)
+{
+    struct device *gpu = device_add(list, "GPU", "0000:3c:00.0");
+    device_fact(list, gpu, FACT_ALL, "ECC", "on");
+    device_fact(list, gpu, FACT_SHOWN, "to 0000:3d:00.0", "NV18 by NVSwitch");
+    strcpy(gpu->bus, gpu->name);
+    gpu->usable = false;
+    strcpy(gpu->why_not, "hidden");
+}
+
+static const struct memory_kind plain = {.name = "plain"};
+static const struct memory_kind card = {.name = "card", .devices = one_gpu};
+static const struct memory_kind *const kinds[] = {&plain, &card, NULL};
 static const struct transport *const both[] = {&without, &with, NULL};
 
 static json_t *port_at(json_t *document, size_t index)
@@ -36,9 +43,8 @@ static void test_ports(void **state)
 {
     json_t *document = json_object();
     (void)state;
-    devices_add(document, both, "/nowhere");
+    devices_add(document, both, kinds, "/nowhere");
     assert_int_equal(json_array_size(json_object_get(document, "nics")), 2);
-    assert_int_equal(json_array_size(json_object_get(document, "gpus")), 0);
     const char *name, *transport, *pci, *rate, *why;
     int node, usable;
     assert_int_equal(0,
@@ -54,6 +60,20 @@ static void test_ports(void **state)
                                     "pci", "numa_node", "usable", &usable, "why_not", &why));
     assert_false(usable);
     assert_string_equal(why, "state DOWN");
+    const char *way, *distance, *to_gpu;
+    assert_int_equal(
+        0,
+        json_unpack(document, "{s:[{s:s, s:b, s:s, s:{s:s}, s:{s:s, s:s!}}], s:[{s:{s:s!}}, {}]}",
+                    "gpus", "name", &name, "usable", &usable, "why_not", &why, "facts",
+                    "to 0000:3d:00.0", &way, "nics", "mlx5_0:1", &distance, "mlx5_1:1", &distance,
+                    "nics", "gpus", "0000:3c:00.0", &to_gpu));
+    assert_string_equal(name, "0000:3c:00.0");
+    assert_false(usable);
+    assert_string_equal(why, "hidden");
+    assert_string_equal(way, "NV18 by NVSwitch");
+    assert_string_equal(distance, "unknown"); /* without sysfs */
+    assert_string_equal(to_gpu, "unknown");
+    assert_int_equal(json_array_size(json_object_get(document, "gpus")), 1);
     devices_print(document); /* must not fail */
     json_decref(document);
 }
@@ -83,9 +103,42 @@ static void test_availability(void **state)
     json_decref(document);
 }
 
+/* A GPU that PCI shows, and no driver, is listed; one that a kind of memory lists has its facts. */
+static void test_without_driver(void **state)
+{
+    json_t *document = json_object(), *gpus;
+    const char *why, *link;
+    int usable;
+    (void)state;
+    static const char *const buses[] = {"0000:3c:00.0", "0000:5e:00.0"};
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "bus/pci/devices/%s/vendor", buses[i]);
+        file_make(path, "0x10de\n");
+        snprintf(path, sizeof path, "bus/pci/devices/%s/class", buses[i]);
+        file_make(path, "0x030200\n");
+        snprintf(path, sizeof path, "bus/pci/devices/%s/current_link_width", buses[i]);
+        file_make(path, "8\n");
+        snprintf(path, sizeof path, "bus/pci/devices/%s/current_link_speed", buses[i]);
+        file_make(path, "32.0 GT/s PCIe\n");
+    }
+    devices_add(document, both, kinds, tree);
+    gpus = json_object_get(document, "gpus");
+    assert_int_equal(json_array_size(gpus), 2);
+    assert_non_null(json_object_get(json_object_get(json_array_get(gpus, 0), "facts"), "ECC"));
+    assert_int_equal(0, json_unpack(json_array_get(gpus, 1), "{s:b, s:s, s:{s:s}}", "usable",
+                                    &usable, "why_not", &why, "facts", "PCIe link", &link));
+    assert_false(usable);
+    assert_non_null(strstr(why, "no NVIDIA driver shows it: "));
+    assert_string_equal(link, "x8 at 32.0 GT/s");
+    json_decref(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports),
-                                       cmocka_unit_test(test_availability)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+                                       cmocka_unit_test(test_availability),
+                                       cmocka_unit_test(test_without_driver)};
+    tree_begin();
+    return cmocka_run_group_tests(tests, NULL, tree_remove);
 }

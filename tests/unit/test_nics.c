@@ -54,6 +54,11 @@ static void nic_counters(const char *name, struct counter_list *list)
     counter_add(list, "link_downed", COUNTER_SICK, 1); /* it does not change */
 }
 
+static struct meter *nic_meter(const char *name)
+{
+    return meter_open(name, nic_counters);
+}
+
 static enum status nics_open(const struct transport_config *config, struct endpoint **endpoint,
                              char *reason)
 {
@@ -231,7 +236,7 @@ static int nics_make(void **state)
     tcp_with_nics = idle = transport_tcp;
     tcp_with_nics.endpoint_devices = nics_of_rank;
     idle.endpoint_devices = spare_of_rank;
-    tcp_with_nics.device_counters = idle.device_counters = nic_counters;
+    tcp_with_nics.device_meter = idle.device_meter = nic_meter;
     tcp_with_nics.open = nics_open;
     idle.open = idle_open;
     idle.name = "idle";

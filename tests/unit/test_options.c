@@ -153,7 +153,7 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.injections[1].iteration, 3);
 
     take(&o, "allreduce --ranks-as threads", NULL);
-    assert_true(o.job.bootstrap.as_threads);
+    assert_int_equal(o.job.bootstrap.ranks_as, RANKS_THREADS);
 }
 
 static void algorithm_options_follow_the_name(void **state)

@@ -115,6 +115,7 @@ static void options_of_one_rank_may_differ(void **state)
     static const struct {
         const char *name, *words;
     } own[] = {
+        {"device", ""}, /* hosts differ in GPUs: see test_gpu_choice.sh, which has some */
         {"interface", "--interface lo"},       /* hosts differ in addresses and devices */
         {"np", "--np 2"},                      /* the parent's: its ranks share one command line */
         {"ranks-as", "--ranks-as threads"},    /* likewise */

@@ -382,13 +382,45 @@ static void test_distances(void **state)
         assert_non_null(pci_distance_names[d]);
 }
 
+/* The NICs of the tree in their order from a device. */
+static const char *order_from(const char *device, uint64_t distances[3])
+{
+    static const char *const nics[] = {"rxe0", "mlx5_1", "mlx5_0"};
+    static char text[4];
+    int order[3];
+    ports_by_nearness(tree, nics, 3, device, order, distances);
+    for (int i = 0; i < 3; i++)
+        text[i] = nics[order[i]][0] == 'r' ? 'r' : nics[order[i]][5];
+    return text;
+}
+
+static void test_nearest_to_device(void **state)
+{
+    uint64_t distances[3], cores[3];
+    (void)state;
+    assert_string_equal(order_from("0000:3b:00.1", distances), "01r");
+    assert_true(distances[2] < distances[1] && distances[1] < NEARNESS_UNKNOWN);
+    assert_true(distances[0] == NEARNESS_UNKNOWN); /* it stands on no PCI device of this tree */
+    assert_string_equal(order_from("0000:71:00.0", distances), "01r"); /* in the NUMA node */
+    pci_make("pci0000:5d/0000:5d:01.0/0000:61:00.0", "1\n", "16\n", "x");
+    assert_string_equal(order_from("0000:61:00.0", distances), "10r");
+    pci_make("pci0000:80/0000:80:00.0/0000:81:00.0", "2\n", "16\n", "x");
+    assert_string_equal(order_from("0000:81:00.0", distances), "10r"); /* a tie keeps the order */
+    assert_true(distances[1] == distances[2]);
+    order_from("0000:99:00.0", distances); /* it is not there: the cores decide */
+    order_from(NULL, cores);
+    assert_memory_equal(distances, cores, sizeof cores);
+    order_from("", distances);
+    assert_memory_equal(distances, cores, sizeof cores);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_infiniband), cmocka_unit_test(test_roce),
         cmocka_unit_test(test_unusable),   cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_gids),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_distances),  cmocka_unit_test(test_nearest_to_device),
     };
     int failed = cmocka_run_group_tests(tests, tree_make, tree_remove);
     device_list_free(&ports);

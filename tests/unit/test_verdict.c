@@ -188,6 +188,45 @@ static void test_unheard(void **state)
         verdict.lines[1]);
 }
 
+/* A message waits for the GPU that copies it, so ranks that wait for the message are no circle. */
+static void test_device(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 4; rank++)
+        waits(rank, OPERATION_RECV, (rank + 3) % 4);
+    waits(2, OPERATION_COPY, -1);
+    standings[2].snapshot.step = STEP_DEVICE;
+    reach(STATUS_TIMEOUT, 2);
+    says("the GPU of rank 2 (host host0, pid 102) has not ended a copy or a kernel, in phase time");
+    assert_string_equal(
+        "rank 2 (host host0, pid 102): phase time, alltoall pairwise, 64K, iteration 7, "
+        "waits for its GPU, which has not ended a copy or a kernel",
+        verdict.lines[2]);
+}
+
+/* A vendor's collective has no edges: the ranks that are not in it are the suspects. */
+static void test_vendor(void **state)
+{
+    (void)state;
+    begin(4);
+    for (int rank = 0; rank < 4; rank++) {
+        waits(rank, OPERATION_COPY, -1);
+        standings[rank].snapshot.step = STEP_VENDOR;
+    }
+    reach(STATUS_TIMEOUT, 0);
+    says("ranks 0..3 are in the vendor's collective, which shows none of its steps, in phase time");
+    assert_null(strstr(verdict.headline, "may be the cause"));
+    assert_string_equal(
+        "rank 2 (host host0, pid 102): phase time, alltoall pairwise, 64K, iteration 7, "
+        "in the vendor's collective, which shows no steps",
+        verdict.lines[2]);
+    standings[0].snapshot.operation = standings[2].snapshot.operation = -1;
+    reach(STATUS_TIMEOUT, 1);
+    says("ranks 1, 3 are in the vendor's collective");
+    says("; ranks 0, 2 are not, and may be the cause");
+}
+
 /* Of many ranks the lines name the ones near the cause. */
 static void test_nearest(void **state)
 {
@@ -368,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_busy_before_impatient),
         cmocka_unit_test(test_unconnected),
         cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_vendor),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_delayed),
         cmocka_unit_test(test_absent_from_exchange),

@@ -149,7 +149,7 @@ static inline bool part_serves(const struct algorithm_option *option,
                                const struct algorithm *algorithm)
 {
     unsigned first = option->collectives & -option->collectives;
-    bool serves = algorithm->collectives & first;
+    bool serves = (algorithm->collectives & first) && !algorithm->vendor;
 
     for (int c = 0; collectives[c] && serves; c++) {
         enum collective_id id = collectives[c]->id;

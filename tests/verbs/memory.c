@@ -151,6 +151,16 @@ static bool cpu_reads(const char *address, size_t length)
     return reads;
 }
 
+static bool is_device_memory(const char *address)
+{
+    fabric_enter();
+    const struct device_memory *memory = fabric.device_memory;
+    while (memory && (address < memory->base || address >= memory->base + memory->bytes))
+        memory = memory->next;
+    fabric_leave();
+    return memory != NULL;
+}
+
 /* By the peer memory module, if one is loaded. */
 static struct ibv_mr *peer_make(struct ibv_pd *pd, const char *address, size_t length,
                                 uint64_t iova, int access)
@@ -169,7 +179,7 @@ static struct ibv_mr *peer_make(struct ibv_pd *pd, const char *address, size_t l
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
                                 unsigned int access)
 {
-    if (length > 0 && !cpu_reads(address, length))
+    if (length > 0 && (is_device_memory(address) || !cpu_reads(address, length)))
         return peer_make(pd, address, length, iova, (int)access);
     fabric_enter();
     ((struct strict_pd *)pd)->users++; /* by this call */

@@ -114,13 +114,10 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
     if (!host_id_is_valid(&address->host) || address->region_count < 0 ||
         address->region_count > SHM_REGIONS_MOST)
         return "its address is invalid";
-    if (strcmp(own->host.name, address->host.name)) {
-        snprintf(endpoint->reason, sizeof(endpoint->reason), "it is on another host (%s, not %s)",
-                 address->host.name, own->host.name);
-        return endpoint->reason;
-    }
-    if (!host_same(&own->host, &address->host))
-        return "it is on another host of the same name (the boot ids differ)";
+    const char *difference =
+        host_difference(&own->host, &address->host, endpoint->reason, sizeof(endpoint->reason));
+    if (difference)
+        return difference;
     if (own->namespace != address->namespace)
         return "it is in another PID namespace, so its memory cannot be found";
     if (own->header_bytes != address->header_bytes)

@@ -76,9 +76,14 @@ void verbs_endpoint_devices(const struct endpoint *base, struct device_list *lis
     }
 }
 
-void verbs_device_counters(const char *device, struct counter_list *list)
+static void counters_read(const char *device, struct counter_list *list)
 {
     port_counters(PORT_SYSFS, device, list);
+}
+
+struct meter *verbs_device_meter(const char *device)
+{
+    return meter_open(device, counters_read);
 }
 
 uint64_t verbs_device_sent(const struct endpoint *base, const char *device)

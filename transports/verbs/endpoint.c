@@ -396,7 +396,7 @@ const struct transport transport_verbs = {
     .idle_report = verbs_idle_report,
     .devices = verbs_devices,
     .endpoint_devices = verbs_endpoint_devices,
-    .device_counters = verbs_device_counters,
+    .device_meter = verbs_device_meter,
     .device_sent = verbs_device_sent,
     .close = verbs_close,
 };

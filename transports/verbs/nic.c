@@ -136,21 +136,23 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
     return STATUS_OK;
 }
 
-/* Fills `order` with the indices of the ports: nearest to this thread's cores first. Among equally
- * near ones, whose `distances` are equal, the ranks of a host take turns. */
-static void nics_order(const struct verbs_nic *nics, int count, int local_rank, int *order,
+/* Fills `order` with the indices of the ports: nearest to the device that has the buffers' memory
+ * first, else to this thread's cores. Among equally near ones, whose `distances` are equal, the
+ * ranks of a host take turns. */
+static void nics_order(const struct verbs_nic *nics, int count,
+                       const struct transport_config *config, int *order,
                        uint64_t distances[NICS_MOST])
 {
     const char *names[NICS_MOST] = {NULL};
     int near[NICS_MOST];
     for (int i = 0; i < count; i++)
         names[i] = nics[i].name;
-    ports_by_nearness(PORT_SYSFS, names, count, NULL, near, distances);
+    ports_by_nearness(PORT_SYSFS, names, count, config->memory_bus, near, distances);
     for (int begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && distances[near[end]] == distances[near[begin]])
             end++;
         for (int i = begin; i < end; i++)
-            order[i] = near[begin + (i - begin + local_rank) % (end - begin)];
+            order[i] = near[begin + (i - begin + config->local_rank) % (end - begin)];
     }
 }
 
@@ -166,7 +168,7 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
     struct left_out left_out = {.count = 0};
     uint64_t distances[NICS_MOST];
     int order[NICS_MOST], taken = 0;
-    nics_order(nics, count, endpoint->base.config.local_rank, order, distances);
+    nics_order(nics, count, &endpoint->base.config, order, distances);
     for (int i = 0; status == STATUS_UNAVAILABLE && i < count; i++) {
         int index = order[i];
         char why[TRANSPORT_REASON_MOST];
@@ -219,7 +221,7 @@ static int home_find(const struct verbs_endpoint *endpoint)
     int order[NICS_MOST];
     for (int i = 0; i < endpoint->rail_count; i++)
         nics[i].name = ibv_get_device_name(endpoint->rails[i].context->device);
-    nics_order(nics, endpoint->rail_count, endpoint->base.config.local_rank, order, distances);
+    nics_order(nics, endpoint->rail_count, &endpoint->base.config, order, distances);
     return order[0];
 }
 

@@ -329,7 +329,20 @@ bool port_parse(const char *name, char nic[PORT_NIC_MOST], int *port)
     return number >= 1 && number <= 255 && !*end;
 }
 
-void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const cpu_set_t *cpus,
+/* False: how far they are is unknown of all. */
+static bool distances_to_device(const char *sysfs, const char *const *buses, int count,
+                                const char *device, uint64_t *distances)
+{
+    bool known = false;
+    for (int i = 0; i < count; i++) {
+        enum pci_distance distance = pci_distance(sysfs, buses[i], device);
+        distances[i] = distance == PCI_UNKNOWN ? NEARNESS_UNKNOWN : (uint64_t)distance;
+        known |= distance != PCI_UNKNOWN;
+    }
+    return known;
+}
+
+void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const char *device,
                        int *order, uint64_t *distances)
 {
     char(*buses)[16] = calloc((size_t)count + 1, sizeof *buses);
@@ -341,8 +354,10 @@ void ports_by_nearness(const char *sysfs, const char *const *nics, int count, co
         nic_bus(sysfs, nics[i], buses[i]);
         list[i] = buses[i];
     }
-    if (buses && list)
-        nearness_distances(list, count, cpus, distances);
+    bool placed = buses && list && device && device[0] &&
+                  distances_to_device(sysfs, list, count, device, distances);
+    if (buses && list && !placed)
+        nearness_distances(list, count, NULL, distances);
     nearness_order(distances, count, order);
     free(list);
     free(buses);

@@ -43,10 +43,11 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
 /* Takes "mlx5_0:1" apart; false: it is no name of a port. */
 bool port_parse(const char *name, char nic[PORT_NIC_MOST], int *port);
 
-/* Fills `order` with 0 .. count - 1: the NIC nearest to `cpus` (NULL: those that the calling thread
- * may run on) first; ties keep their order. `distances`: of each NIC, equal where they tie. A
- * virtual NIC stands where its network device stands, or behind all others. */
-void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const cpu_set_t *cpus,
+/* Fills `order` with 0 .. count - 1: the NIC nearest to the device with this PCI address first, or,
+ * if that is NULL, "" or unknown, the one nearest to the CPUs that the calling thread may run on;
+ * ties keep their order. `distances`: of each NIC, equal where they tie. A virtual NIC stands where
+ * its network device stands, or behind all others. */
+void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const char *device,
                        int *order, uint64_t *distances);
 
 #endif

@@ -1,0 +1,34 @@
+/*
+ * gpu.h - the facts of NVIDIA GPUs, as NVML tells them.
+ *
+ * A GPU is named by its PCI address, as the kernel writes it ("0000:3b:00.0"). Parts of a GPU (MIG)
+ * have that of the GPU.
+ */
+#ifndef CCTEST_DEVICE_NVML_GPU_H
+#define CCTEST_DEVICE_NVML_GPU_H
+
+#include "device/device.h"
+
+#define GPU_BUS_MOST 16 /* bytes, as of device->bus */
+
+struct nvmlDevice_st;
+
+/* A PCI address as the kernel writes it; CUDA and NVML write "0000:3B:00.0" and "00000000:3B:00.0".
+ * False, and "": it is none. */
+bool gpu_bus(const char *text, char bus[GPU_BUS_MOST]);
+
+/* NVML's handle; NULL: it has none, and *why says why (static). */
+struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
+
+/* NVLinks that the GPU has; 0 if that is not known. Those that are up. */
+int gpu_nvlinks(struct nvmlDevice_st *gpu);
+int gpu_nvlinks_up(struct nvmlDevice_st *gpu);
+
+/* Adds a GPU with its facts. Where NVML does not know it, these are few. NULL: out of memory, which
+ * the list remembers. */
+struct device *gpu_add(const char *bus, struct device_list *list);
+
+/* Adds all GPUs that NVML knows. */
+void gpus_add(struct device_list *list);
+
+#endif

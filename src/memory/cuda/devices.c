@@ -1,0 +1,164 @@
+/*
+ * devices.c - the hooks of memory of a GPU that tell of the GPUs.
+ *
+ * NVML tells most of it, of all GPUs. CUDA knows those that this process may use, by numbers of its
+ * own; the PCI address says which is which.
+ */
+#include "memory/cuda/devices.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/nvml/gpu.h"
+#include "device/nvml/gpu_link.h"
+#include "memory/cuda/choice.h"
+#include "memory/cuda/dmabuf.h"
+#include "memory/cuda/driver.h"
+
+/* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */
+#define DEVICE_ATTRIBUTE_MPS ((enum cudaDeviceAttr)133)
+
+#define GIB (double)((size_t)1 << 30)
+
+/* False: this CUDA does not know it. */
+static bool attribute(int number, enum cudaDeviceAttr which, int *value)
+{
+    bool known = cudaDeviceGetAttribute(value, which, number) == cudaSuccess;
+    if (!known)
+        cudaGetLastError(); /* it is no failure of a call that follows */
+    return known;
+}
+
+static void rdma_describe(struct device_list *list, struct device *device, int number)
+{
+    const char *lack = cuda_share_lack(number);
+    int reached, ordering;
+    device_fact(list, device, FACT_SHOWN, "dmabuf", "%s%s", lack ? "not exported: " : "exported",
+                lack ? lack : "");
+    if (attribute(number, cudaDevAttrGPUDirectRDMASupported, &reached))
+        device_fact(list, device, FACT_SHOWN, "GPUDirect RDMA", "%s", reached ? "yes" : "no");
+    if (attribute(number, cudaDevAttrGPUDirectRDMAWritesOrdering, &ordering))
+        device_fact(list, device, FACT_SHOWN, "write ordering", "%s",
+                    ordering >= 200   ? "for all GPUs"
+                    : ordering >= 100 ? "for this GPU"
+                                      : "none");
+}
+
+/* What NVML does not know, or would have said. */
+static void cuda_describe(struct device_list *list, struct device *device, int number)
+{
+    int driver = 0, runtime = 0, major, minor, value;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess)
+        device_fact(list, device, FACT_ALL, "CUDA driver", "%d.%d", driver / 1000,
+                    driver % 1000 / 10);
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+        device_fact(list, device, FACT_SHOWN, "CUDA runtime", "%d.%d", runtime / 1000,
+                    runtime % 1000 / 10);
+    if (!device_find_fact(device, "compute capability") &&
+        attribute(number, cudaDevAttrComputeCapabilityMajor, &major) &&
+        attribute(number, cudaDevAttrComputeCapabilityMinor, &minor))
+        device_fact(list, device, FACT_SHOWN, "compute capability", "%d.%d", major, minor);
+    if (!device_find_fact(device, "ECC") && attribute(number, cudaDevAttrEccEnabled, &value))
+        device_fact(list, device, FACT_ALL, "ECC", "%s", value ? "on" : "off");
+    if (attribute(number, DEVICE_ATTRIBUTE_MPS, &value))
+        device_fact(list, device, FACT_SHOWN, "MPS", "%s", value ? "on" : "off");
+}
+
+void cuda_rank_devices(struct device_list *list)
+{
+    char bus[GPU_BUS_MOST];
+    int number;
+    size_t left, total;
+    if (cudaGetDevice(&number) != cudaSuccess || !cuda_bus(number, bus))
+        return;
+    struct device *device = gpu_add(bus, list);
+    if (!device)
+        return;
+    const char *mig = device_find_fact(device, "MIG");
+    bool part = mig && strcmp(mig, "on") == 0;
+    if ((part || !device_find_fact(device, "memory")) &&
+        cudaMemGetInfo(&left, &total) == cudaSuccess)
+        device_fact(list, device, FACT_ALL, part ? "memory of the part" : "memory", "%.1f GiB",
+                    (double)total / GIB);
+    cuda_describe(list, device, number);
+}
+
+/* All GPUs, for `cctest info`. */
+
+/* CUDA's number of each GPU of the list; -1: CUDA does not show it. */
+static int number_of(const char *bus, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char own[GPU_BUS_MOST];
+        if (cuda_bus(i, own) && strcmp(own, bus) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static enum gpu_access access_of(int number, int other, const char *bus, const char *other_bus)
+{
+    int can;
+    if (number < 0 || other < 0)
+        return gpu_access(bus, other_bus);
+    if (cudaDeviceCanAccessPeer(&can, number, other) != cudaSuccess)
+        return GPU_ACCESS_UNKNOWN;
+    return can ? GPU_ACCESS_YES : GPU_ACCESS_NO;
+}
+
+static void links_describe(struct device_list *list, const int *numbers)
+{
+    for (int i = 0; i < list->count; i++)
+        for (int k = 0; k < list->count; k++)
+            if (k != i)
+                gpu_link_describe(
+                    list, &list->devices[i], list->devices[k].bus,
+                    access_of(numbers[i], numbers[k], list->devices[i].bus, list->devices[k].bus));
+}
+
+static void refuse(struct device *device, const char *why)
+{
+    device->usable = false;
+    snprintf(device->why_not, sizeof device->why_not, "%s", why);
+}
+
+/* The GPUs that CUDA shows; `why` says what it means if it shows none. */
+static int cuda_count(const char **why)
+{
+    int count = 0;
+    *why = cuda_driver_missing();
+    cudaError_t error = *why ? cudaSuccess : cudaGetDeviceCount(&count);
+    if (error != cudaSuccess)
+        *why = cudaGetErrorString(error);
+    return *why ? 0 : count;
+}
+
+void cuda_devices(struct device_list *list)
+{
+    const char *why;
+    char bus[GPU_BUS_MOST];
+    gpus_add(list);
+    int count = cuda_count(&why);
+    for (int i = 0; i < count; i++)
+        if (cuda_bus(i, bus) && !device_is_listed(list, bus))
+            gpu_add(bus, list);
+    int *numbers = calloc((size_t)list->count + 1, sizeof *numbers);
+    if (!numbers) {
+        list->failed = true;
+        return;
+    }
+    for (int i = 0; i < list->count; i++) {
+        struct device *device = &list->devices[i];
+        numbers[i] = number_of(device->bus, count);
+        if (numbers[i] < 0) {
+            refuse(device, why ? why : "CUDA_VISIBLE_DEVICES hides it from CUDA");
+            continue;
+        }
+        cuda_describe(list, device, numbers[i]);
+        rdma_describe(list, device, numbers[i]);
+    }
+    links_describe(list, numbers);
+    free(numbers);
+}

@@ -1,0 +1,12 @@
+/*
+ * devices.h - the hooks of memory of a GPU that tell of the GPUs: facts of NVML and of CUDA.
+ */
+#ifndef CCTEST_MEMORY_CUDA_DEVICES_H
+#define CCTEST_MEMORY_CUDA_DEVICES_H
+
+#include "device/device.h"
+
+void cuda_devices(struct device_list *list);
+void cuda_rank_devices(struct device_list *list);
+
+#endif

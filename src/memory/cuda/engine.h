@@ -1,0 +1,72 @@
+/*
+ * engine.h - the engine of a GPU's memory: launches kernels and copies into streams, polls events.
+ */
+#ifndef CCTEST_MEMORY_CUDA_ENGINE_H
+#define CCTEST_MEMORY_CUDA_ENGINE_H
+
+#include <cuda_runtime_api.h>
+
+#include "memory/cuda/work.h"
+#include "memory/memory.h"
+
+#define CUDA_TILE       ((size_t)8 << 20) /* bytes made and compared at a time: they fit the L2 */
+#define CUDA_EVENTS     64                /* of a stream under way */
+#define CUDA_GRAIN_MOST ((size_t)16 << 20)
+
+/* Of the GPU's memory: two tiles, a bit for each byte of one, and the answers. */
+#define CUDA_ENGINE_BYTES (2 * CUDA_TILE + CUDA_TILE / 8 + sizeof(struct cuda_answers))
+
+/* Work in a stream, up to byte `end` of a transfer. */
+struct cuda_step {
+    struct transfer *transfer;
+    size_t end;
+    cudaEvent_t event;
+};
+
+/* A stream, in which steps are done in the order in which they were begun. */
+struct cuda_queue {
+    cudaStream_t stream;
+    struct transfer *first, **end; /* posted, and not wholly begun */
+    struct cuda_step steps[CUDA_EVENTS];
+    unsigned begun, ended;
+};
+
+/* The copy engines of a GPU have a queue for each direction. */
+enum cuda_queue_use { QUEUE_KERNELS, QUEUE_TO_DEVICE, QUEUE_TO_HOST, CUDA_QUEUES };
+
+/* What the hooks for contents share with their kernels. */
+struct cuda_answers {
+    unsigned long long total, least;
+};
+
+struct cuda_engine {
+    struct cuda_queue queues[CUDA_QUEUES];
+    struct cuda_answers *answers;      /* on the device */
+    struct cuda_answers *answers_host; /* their copy, in pinned memory */
+    char *tiles[2];                    /* of inputs, on the device; the second for another rank's */
+    unsigned *bits;                    /* of a tile's wrong elements, on the device */
+    unsigned *bits_host;               /* in pinned memory */
+};
+
+/* The engine behind the name that those of all kinds have. */
+static inline struct cuda_engine *cuda_engine_of(struct engine *engine)
+{
+    return (struct cuda_engine *)(void *)engine;
+}
+
+/* Allocates memory of the thread's GPU, for cudaFree(). *memory is NULL after a failure. */
+enum status cuda_take(size_t bytes, void **memory);
+
+/* Launches a kernel into a queue. `bytes`: of the longest of `rows` rows of blocks. */
+enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t bytes,
+                        unsigned rows, struct device_work *work);
+
+/* The hooks of memory.h. The engine works on the calling thread's device. open() loads all kernels
+ * and allocates all that lasts: either may wait for a kernel that waits for another rank. */
+enum status cuda_engine_open(const struct tick *tick, struct engine **opened);
+void cuda_engine_post(struct engine *posted, struct transfer *transfer);
+enum status cuda_engine_progress(struct engine *moving);
+bool cuda_engine_busy(const struct engine *asked);
+void cuda_engine_close(struct engine *closing);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * failure.h - failures of CUDA's runtime, in words.
+ */
+#ifndef CCTEST_MEMORY_CUDA_FAILURE_H
+#define CCTEST_MEMORY_CUDA_FAILURE_H
+
+#include <cuda_runtime_api.h>
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Records the failure of a call. `what`: "cannot copy". STATUS_UNAVAILABLE: there is no GPU that
+ * can be used; else STATUS_ERROR, which names the thread's GPU. */
+enum status cuda_failed(cudaError_t error, const char *what);
+
+/* Records the failure of a call that pins memory of the host. */
+enum status cuda_pin_failed(cudaError_t error, size_t bytes);
+
+/* Evaluates a call of the runtime; returns from the caller with the failure. */
+#define CUDA_TRY(call, what)                                                                       \
+    do {                                                                                           \
+        const cudaError_t error_ = (call);                                                         \
+        if (error_ != cudaSuccess)                                                                 \
+            return cuda_failed(error_, what);                                                      \
+    } while (0)
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * staging_area.h - the memory of a rank's rings (execute/stage.h), where links may not reach the
+ * memory of its buffers.
+ */
+#ifndef CCTEST_RUN_STAGING_AREA_H
+#define CCTEST_RUN_STAGING_AREA_H
+
+#include "execute/stage.h"
+
+struct staging_area {
+    const struct memory_kind *kind; /* of the buffers; NULL: there is no area */
+    struct region region;           /* host memory, which the kind's engine reaches */
+    struct staging *staging;
+    bool is_pinned;
+};
+
+/* Allocates rings for so many channels. `memory`: of the buffers; it outlives the area. Nothing is
+ * allocated where a CPU reads that memory: every link reaches it. */
+enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,
+                              struct staging_area *area);
+/* Leaves the memory as it is, since others may still use it, until the process ends. */
+void staging_area_forget(struct staging_area *area);
+void staging_area_close(struct staging_area *area); /* all zero is allowed */
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * calls.h - the functions that count and fail, each with the error that fail= gives.
+ */
+#ifndef CCTEST_TEST_CUDA_CALLS_H
+#define CCTEST_TEST_CUDA_CALLS_H
+
+#define STANDIN_CALLS(CALL)                                                                        \
+    CALL(cudaGetDeviceCount, cudaErrorSystemNotReady)                                              \
+    CALL(cudaGetDevice, cudaErrorDevicesUnavailable)                                               \
+    CALL(cudaSetDevice, cudaErrorDevicesUnavailable)                                               \
+    CALL(cudaDeviceGetAttribute, cudaErrorInvalidValue)                                            \
+    CALL(cudaGetDeviceProperties, cudaErrorInvalidDevice)                                          \
+    CALL(cudaDeviceGetPCIBusId, cudaErrorInvalidDevice)                                            \
+    CALL(cudaDeviceGetByPCIBusId, cudaErrorInvalidDevice)                                          \
+    CALL(cudaDeviceCanAccessPeer, cudaErrorInvalidDevice)                                          \
+    CALL(cudaDeviceEnablePeerAccess, cudaErrorPeerAccessUnsupported)                               \
+    CALL(cudaDeviceSynchronize, cudaErrorLaunchFailure)                                            \
+    CALL(cudaDeviceFlushGPUDirectRDMAWrites, cudaErrorNotSupported)                                \
+    CALL(cudaGetDriverEntryPointByVersion, cudaErrorInvalidValue)                                  \
+    CALL(cuMemGetHandleForAddressRange, cudaErrorNotSupported)                                     \
+    CALL(cudaMemGetInfo, cudaErrorUnknown)                                                         \
+    CALL(cudaMalloc, cudaErrorMemoryAllocation)                                                    \
+    CALL(cudaFree, cudaErrorLaunchFailure)                                                         \
+    CALL(cudaHostAlloc, cudaErrorMemoryAllocation)                                                 \
+    CALL(cudaFreeHost, cudaErrorLaunchFailure)                                                     \
+    CALL(cudaHostRegister, cudaErrorMemoryAllocation)                                              \
+    CALL(cudaHostUnregister, cudaErrorHostMemoryNotRegistered)                                     \
+    CALL(cudaHostGetDevicePointer, cudaErrorInvalidValue)                                          \
+    CALL(cudaPointerGetAttributes, cudaErrorInvalidValue)                                          \
+    CALL(cudaIpcGetMemHandle, cudaErrorNotSupported)                                               \
+    CALL(cudaIpcOpenMemHandle, cudaErrorMapBufferObjectFailed)                                     \
+    CALL(cudaIpcCloseMemHandle, cudaErrorMapBufferObjectFailed)                                    \
+    CALL(cudaMemsetAsync, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaMemcpyAsync, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaMemcpy2DAsync, cudaErrorLaunchFailure)                                                \
+    CALL(cudaStreamCreateWithFlags, cudaErrorMemoryAllocation)                                     \
+    CALL(cudaStreamCreateWithPriority, cudaErrorMemoryAllocation)                                  \
+    CALL(cudaStreamDestroy, cudaErrorLaunchFailure)                                                \
+    CALL(cudaStreamQuery, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaStreamSynchronize, cudaErrorLaunchFailure)                                            \
+    CALL(cudaStreamWaitEvent, cudaErrorLaunchFailure)                                              \
+    CALL(cudaEventCreateWithFlags, cudaErrorMemoryAllocation)                                      \
+    CALL(cudaEventRecord, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaEventQuery, cudaErrorLaunchFailure)                                                   \
+    CALL(cudaEventSynchronize, cudaErrorLaunchFailure)                                             \
+    CALL(cudaEventElapsedTime, cudaErrorLaunchFailure)                                             \
+    CALL(cudaEventDestroy, cudaErrorLaunchFailure)                                                 \
+    CALL(cudaFuncGetAttributes, cudaErrorNoKernelImageForDevice)                                   \
+    CALL(cudaLaunchKernel, cudaErrorLaunchOutOfResources)
+
+#define STANDIN_NUMBER(name, error) CALL_##name,
+enum standin_call { STANDIN_CALLS(STANDIN_NUMBER) STANDIN_CALL_COUNT };
+#undef STANDIN_NUMBER
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * runtime.h - a strict and slow CUDA runtime in this process, for tests, without a GPU.
+ *
+ * It defines the cuda* functions that cctest calls (include/cuda_runtime_api.h), and is linked in
+ * the place of libcudart. A kernel is a function that takes one `struct device_work` by value; g++
+ * compiles it for the CPU (include/device_host.h). Streams other than the default stream exist.
+ *
+ * mode=sync: each call does its work before it returns. No CPU reads or writes device memory at
+ * its address except a kernel that runs, and a kernel reaches only memory of its own device and of
+ * its peers: all else ends by a signal.
+ * mode=async: each stream is a thread, which begins each piece of work after a random delay. Device
+ * memory can be reached by the CPU. Copies from pinned memory read it late; copies from pageable
+ * memory read it at once, copies to it end before the call does.
+ * In both modes each block of device memory begins with garbage, ends at an inaccessible page (after
+ * at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used again.
+ * Strict: what CUDA leaves undefined, or refuses only by luck, is a violation: one sentence on stderr,
+ * then abort(). Violations are unknown pointers, freed memory, ranges beyond a block, copies of the
+ * wrong direction or with overlap, a destroyed or unknown stream or event, the default stream, a
+ * launch or memset on a stream of another device than the thread's (a copy is allowed there), a
+ * record on a stream of another device than the event's, memory that is freed while queued work uses
+ * it or another process has it open, a kernel that is given memory of a device to which its own has
+ * no peer access, and whatever is left at exit(0). A kernel uses the blocks that its argument has
+ * addresses of.
+ * NICs of the provider of tests/verbs, where that is linked, reach device memory by a dmabuf, or by
+ * their peer memory module. What they write may be seen only after
+ * cudaDeviceFlushGPUDirectRDMAWrites() (flush=1 of the provider).
+ * A process that was forked after a call, and calls, gets cudaErrorInitializationError.
+ *
+ * CUDA_STANDIN="key=value,key=value...", read once, or runtime_configure():
+ *
+ *   devices=N       (2); 0: cudaErrorNoDevice
+ *                   Of these CUDA_VISIBLE_DEVICES leaves those that it lists, by number, in its
+ *                   order; MIG-K is the K-th part of device 0
+ *   memory=BYTES    of each device, and of each process (268435456)
+ *   mode=sync|async (sync)
+ *   seed=N          of all random choices (1)
+ *   delay=US        work starts at most so late in mode=async (100)
+ *   threads=N       a block of a kernel has this many threads; 0: as many as the launch says (0).
+ *                   They run one after the other, so it is not seen if they need atomic operations.
+ *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is done,
+ *                   all calls give cudaErrorIllegalAddress (0: none)
+ *   hang=N          the N-th launch never ends in mode=async (0: none)
+ *   strict=no|yes   calls that block, and launches of kernels that cudaFuncGetAttributes() has not
+ *                   loaded on that device, are violations (no)
+ *   driver=new|none|old
+ *                   none and old: cudaErrorInsufficientDriver everywhere (new)
+ *   peer=no|yes     devices reach each other's memory (yes)
+ *   ipc=no|yes      memory can be shared with other processes (yes)
+ *   dmabuf=no|yes|absent
+ *                   device memory can be exported; absent: the driver has no such function (yes)
+ *   ordering=none|owner|all
+ *                   what NICs write need not be flushed for the device that owns the memory, or for
+ *                   all devices (none)
+ *   flush=no|yes    it can be flushed (yes)
+ *   violations=status|abort
+ *                   after its sentence a violation aborts, or the call gives an error (abort)
+ *   fail=NAME:N+NAME:N...
+ *                   the N-th call (from 1) of the function NAME gives a fitting error
+ */
+#ifndef CCTEST_TEST_CUDA_RUNTIME_H
+#define CCTEST_TEST_CUDA_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct runtime_counts {
+    uint64_t copies, bytes; /* of copies and memsets; how many, and what they moved */
+    uint64_t launches;
+    uint64_t lazy;  /* launches of a kernel that no cudaFuncGetAttributes() has loaded */
+    uint64_t waits; /* calls that block: synchronizations, copies to pageable memory */
+    uint64_t blocks, streams, events; /* that are there now */
+    uint64_t violations;
+};
+
+/* Starts anew. Nothing may be in use, but in a forked process, which forgets what its parent had.
+ * NULL: as CUDA_STANDIN and CUDA_VISIBLE_DEVICES say. */
+void runtime_configure(const char *text);
+
+struct runtime_counts runtime_counts(void);
+
+/* A violation if anything is there. Called at exit(0), too. */
+void runtime_check(void);
+
+/* Where a test reads and writes what lies at this address of device memory. For other memory it is
+ * the address itself. */
+void *runtime_view(const void *pointer);
+
+/* The file of the device memory at this address, owned by the stand-in, and the offset in it; -1:
+ * there is none. */
+int runtime_file(const void *pointer, uint64_t *offset);
+
+#endif

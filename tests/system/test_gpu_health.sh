@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# What cctest says of GPUs, over the NVML and the CUDA runtime for tests (tests/cuda/nvml_standin.h, runtime.h): the list of
+# cctest info, GPUs that differ, GPUs that count errors during a job, and an NVML that is missing or fails. Takes less than
+# 40 s on two idle cores, once all is built.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+[[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
+binary=$repository/build/tests/cuda/cctest
+[ -x "$binary" ] || skip "there is no C++ compiler for kernels"
+json=$scratch/run.json
+
+# over NVML-SETTINGS STATUS COMMAND...: runs with these settings; those of CUDA are in $cuda. No rule is broken.
+cuda=
+over() {
+    NVML_STANDIN=$1 CUDA_STANDIN=threads=1${cuda:+,$cuda} run "${@:3}"
+    check_status "$2" "over NVML_STANDIN=$1 CUDA_STANDIN=$cuda"
+    check_silent 'stand-in: violation'
+}
+
+# job NVML-SETTINGS STATUS ARGUMENT...: two lines of a table, each with one timed iteration
+job() {
+    rm -f "$json"
+    over "$1" "$2" "$binary" allreduce -m cuda -x tcp -b 4K -e 8K -f 2 -n 1 -w 0 -c 1 --json "$json" "${@:3}"
+}
+
+listing() {
+    over "" 0 "$binary" info --json "$json"
+    check_says '^GPUs$' "$out"
+    check_says '^  0000:1a:00\.0' "$out"
+    check_says 'to 0000:22:00.0: NV4 by NVSwitch, peer access' "$out"
+    check_silent 'not usable by cctest' "$out"
+    check_json "$json" 'len(d["gpus"]) == 2' 'd["gpus"][0]["usable"]' 'd["gpus"][1]["name"] == "0000:22:00.0"' \
+        'd["gpus"][0]["nics"] == {}' 'd["gpus"][1]["pci"] == "0000:22:00.0"'
+    # The facts that a reader looks for.
+    check_json "$json" 'not {"product", "memory", "free memory", "index", "serial", "UUID", "PCIe link", "PCIe link at most",
+        "MIG", "MPS", "ECC", "SM clock", "temperature", "NVLinks up", "NVLink domain", "NVLink clique", "dmabuf",
+        "write ordering", "compute capability", "driver", "CUDA driver", "CUDA runtime"} - set(d["gpus"][0]["facts"])'
+    over mig=1 0 "$binary" info
+    check_says 'MIG 1: MIG-00000000-0000-0000-0000-000000000011 with 10.0 GiB' "$out"
+    cuda=peer=no over "" 0 "$binary" info
+    check_says 'to 0000:22:00.0: NV4 by NVSwitch, no peer access' "$out"
+}
+
+# GPUs that only one of the two libraries knows.
+halves() {
+    cuda=devices=1 over "" 0 "$binary" info --json "$json"
+    check_json "$json" 'd["gpus"][0]["usable"]' 'not d["gpus"][1]["usable"]' \
+        '"CUDA_VISIBLE_DEVICES" in d["gpus"][1]["why_not"]' '"NVLinks up" in d["gpus"][1]["facts"]'
+    cuda=driver=none over "" 0 "$binary" info
+    check_says 'not usable by cctest: cudaErrorInsufficientDriver' "$out"
+    for library in no fails; do
+        over library=$library 0 "$binary" info --json "$json"
+        check_json "$json" 'len(d["gpus"]) == 2' 'd["gpus"][0]["usable"]' \
+            'd["gpus"][0]["facts"]["NVML"] == "missing"' 'd["gpus"][0]["facts"]["compute capability"] == "9.0"' \
+            '"serial" not in d["gpus"][0]["facts"]'
+    done
+    check_says 'no NVML NVML says: driver/library version mismatch' "$out"
+    over devices=1 0 "$binary" info
+    check_says 'no NVML Not Found' "$out"
+}
+
+# Four ranks on two GPUs: each GPU is read once, before the first line and after each.
+errors() {
+    local as
+    for as in processes threads; do
+        job grow=0:4:2+1:163:1,xid=1:79 0 --np 4 --ranks-as $as
+        check_says '^# GPU 0000:1a:00\.0 of host .* \(index 0, serial 1650123000000\) counted ecc_uncorrected 4$' "$out"
+        check_says '^# GPU 0000:22:00\.0 of host .* \(index 1, .*\) counted xid_79 1, nvlink0_crc_errors' "$out"
+        check_json "$json" 'd["gpus_sick"][0]["counters"] == {"ecc_uncorrected": 4}' 'len(d["gpus_sick"]) == 2' \
+            '[g["sick"] for g in d["results"][0]["gpus"]][0] == {"ecc_uncorrected": 2}' \
+            'd["results"][0]["gpus"][1]["sick"]["xid_79"] == 1' '"xid_79" not in d["results"][1]["gpus"][1]["sick"]' \
+            'd["results"][1]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619, "temperature_C": 41}' \
+            '[r["gpus"] for r in d["ranks"]] == [["0000:1a:00.0"], ["0000:22:00.0"]] * 2' \
+            'd["gpus_unfinished"] == [] and d["nics_sick"] == []'
+    done
+    job "" 0 --np 2
+    check_silent 'counted|differ' "$out"
+    check_json "$json" 'd["gpus_sick"] == []' 'd["results"][0]["gpus"][0]["sick"] == {}' 'd["gpu_differences"] == []' \
+        'd["gpus"][1]["facts"]["serial"] == "1650123000001"'
+    job grow=0:74:1000000 0 --np 2 -v
+    check_says '^# +GPU 0000:1a:00\.0 of host .*: power_cap_ns 1000000$' "$out"
+    check_silent 'counted' "$out"
+    # A job that fails, and not the GPU that is lost in it.
+    job grow=0:3:5 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
+    check_says '^# GPU 0000:1a:00\.0 of host .*counted ecc_corrected 5$' "$out"
+    check_json "$json" 'd["gpus_unfinished"][0]["sick"] == {"ecc_corrected": 5}'
+    job lost=1:2 0 --np 2
+    check_says '^# GPU 0000:22:00\.0 of host .*counted gpu_lost 1$' "$out"
+}
+
+differences() {
+    local what words
+    while read -r what words; do
+        job "devices=3,differs=2:$what" 0 --np 3
+        check_says "^# GPU 0000:2a:00\.0 of host .*: .*$words \(2 of 3 .*GPUs have" "$out"
+        check_json "$json" 'len(d["gpu_differences"]) == 1' 'd["nic_differences"] == []'
+    done <<'WAYS'
+product product NVIDIA H200
+memory memory 40\.0 GiB
+clocks SM clock at most 1410 MHz
+ecc ECC off
+width PCIe width x8
+links NVLinks up 3 of 4
+rows row remapping pending until a reset
+WAYS
+}
+
+# CUDA is there, NVML is not: the job runs, and nothing is counted.
+missing() {
+    local library
+    for library in no fails; do
+        job library=$library 0 --np 2
+        check_silent 'counted' "$out"
+        check_json "$json" 'd["gpus"][0]["facts"]["NVML"] == "missing"' 'd["gpus"][0]["facts"]["memory"] == "0.2 GiB"' \
+            'd["gpus_sick"] == []' 'd["results"][0]["gpus"] == []'
+    done
+    job without=nvmlEventSetCreate+nvmlDeviceGetFieldValues+nvmlDeviceGetTemperature 0 --np 2
+    check_json "$json" 'd["results"][0]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619}'
+}
+
+# The program itself loads the library, and is linked with none. It does not need CUDA.
+library() {
+    run ldd "$CCTEST"
+    check_silent 'nvidia-ml' "$out"
+    LD_LIBRARY_PATH=$repository/build/tests/cuda over "" 0 "$CCTEST" info --json "$json"
+    check_says 'product NVIDIA H100 80GB HBM3' "$out"
+    check_json "$json" 'd["gpus"][1]["facts"]["NVLink clique"] == "7"' 'not d["gpus"][1]["usable"]' \
+        'd["gpus"][0]["facts"]["to 0000:22:00.0"] == "NV4 by NVSwitch, peer access"'
+    LD_LIBRARY_PATH=$repository/build/tests/cuda over library=fails 0 "$CCTEST" info --json "$json"
+    [ -e /dev/nvidiactl ] || check_json "$json" 'd["gpus"] == []'
+}
+
+cuda=devices=3 differences
+listing
+halves
+errors
+missing
+library
+finish

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# `-a nccl` over the NCCL for tests of tests/cuda/nccl (standin.h), which the program loads, and the runtime for tests of
+# tests/cuda: all collectives, types and operators, beside cctest's own algorithms; wrong data, failures and hangs; what
+# it refuses. It ends the process if NCCL or CUDA is used wrongly. Ranks as threads run under sanitizers, too.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+[[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
+binary=$repository/build/tests/cuda/cctest
+[ -x "$binary" ] || skip "there is no C++ compiler for kernels"
+RUN_LIMIT=60
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+libraries=$repository/build/tests/cuda/nccl
+
+# over STATUS SETTINGS COMMAND...: runs over both stand-ins; SETTINGS are those of NCCL's. No rule is broken.
+runtime=mode=async,devices=4
+over() {
+    CUDA_STANDIN=strict=yes,threads=1,$runtime NCCL_STANDIN=$2 LD_LIBRARY_PATH=$libraries run "$binary" "${@:3}"
+    check_status "$1" "over NCCL_STANDIN=$2 ${*:3}"
+    check_silent 'stand-in: violation|Sanitizer|runtime error'
+}
+# nccl COLLECTIVE OPTION...: checked, and right
+nccl() { over 0 "" "$1" -a nccl -m cuda --np "${ranks:-3}" -n 1 -w 0 -c 2 -b 4K -e 4K --json "$scratch/json" "${@:2}"; }
+
+collectives=(allreduce allgather reduce_scatter broadcast reduce alltoall alltoallv allgatherv gather gatherv scatter
+    scatterv sendrecv)
+rooted=(broadcast reduce gather gatherv scatter scatterv)
+
+every_collective() {
+    local collective
+    for collective in "${collectives[@]}"; do
+        nccl "$collective" -b 0 -e 64K -f 16
+        check_json "$scratch/json" 'len(d["results"]) >= 4' 'd["vendor"] == {"name": "NCCL", "version": "2.28.3"}' \
+            'all(r["algorithm"] == "nccl" and r["vendor"] and r["checked"] == 2 and r["wrong"] == 0 for r in d["results"])'
+        case $collective in
+        alltoall* | sendrecv) ;;
+        *) nccl "$collective" --in-place ;;
+        esac
+    done
+    for collective in "${rooted[@]}"; do
+        nccl "$collective" --root 2
+        nccl "$collective" --root all --in-place -c 6
+    done
+    ranks=1 nccl allreduce
+    ranks=4 nccl alltoallv --counts spread --start back-to-back -n 3
+}
+
+types_and_operators() {
+    local type operator
+    for type in int8 uint8 int32 uint32 int64 uint64 float double float16 bfloat16 float8_e4m3 float8_e5m2; do
+        for operator in sum prod min max; do
+            nccl allreduce -d $type --op $operator
+        done
+        ranks=4 nccl allreduce -d $type --op avg
+    done
+    for type in int8 uint8 int32 uint32 int64 uint64; do
+        nccl reduce_scatter -d $type --op avg
+    done
+    nccl reduce -d bfloat16 --op max --root 1
+}
+
+# Side by side, in one table, and in JSON.
+beside_others() {
+    over 0 "" allreduce -a nccl,ring,tree -m cuda --np 4 -x tcp -b 4K -e 16K -f 4 -n 3 -w 1 --json "$scratch/json" -v
+    check_says '^# nccl: the library NCCL 2\.28\.3, not cctest.s own' "$out"
+    check "a line of each algorithm and size" test "$(grep -cE '^ +(4096|16384) +[0-9]+ +(nccl|ring|tree) ' "$out")" = 6
+    check_json "$scratch/json" '[r["vendor"] for r in d["results"]] == [True, False, False] * 2' \
+        '[r["transport"] for r in d["results"]] == ["nccl", "tcp", "tcp"] * 2' \
+        'all(r["wrong"] == 0 and r["checked"] > 0 and r["busbw_GBps"] > 0 for r in d["results"])'
+    over 0 "" allreduce -a all -m cuda --np 2 -x tcp -b 4K -e 4K -n 1 -w 0 -c 1 --json "$scratch/json"
+    check_json "$scratch/json" 'not any(r["vendor"] for r in d["results"])' 'd["vendor"] is None'
+    # Ranks of one process; calls that do not block.
+    over 0 "" allreduce -a nccl,ring -m cuda --np 4 --ranks-as threads -x tcp -b 4K -e 64K -f 16 -n 3
+    over 0 blocking=0 allreduce -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
+    over 0 blocking=0 alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
+    runtime=mode=sync,devices=4 over 0 "" alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
+}
+
+wrong_data() {
+    local collective
+    for collective in allreduce alltoall reduce_scatter; do
+        over 3 wrong=2,rank=1 "$collective" -a nccl -m cuda --np 3 -b 4K -e 4K -n 1 -w 0 -c 4 --json "$scratch/json"
+        check_says "wrong data at rank 1 \(.*\): $collective nccl, 4[0-9]* bytes: "
+        check_silent 'in step|link between'
+        check_json "$scratch/json" 'd["status"] == "wrong-data"' 'd["results"][0]["wrong"] == 1'
+    done
+}
+
+failures() {
+    local job=(allreduce -a nccl -m cuda --np 3 -b 4K -e 4K -n 100 -w 1 -c 1)
+    over 1 fail=5,rank=1 "${job[@]}"
+    check_says 'rank 1.*NCCL cannot run allreduce: unhandled system error: the stand-in was told to fail'
+    over 1 lost=5,rank=2 "${job[@]}"
+    check_says 'rank 2.*NCCL cannot run allreduce: remote process exited'
+    over 5 hang=5,rank=1 "${job[@]}" --timeout 2
+    check_says 'no rank has progressed for .* s: ranks 0\.\.2 are in the vendor.s collective, .*allreduce nccl, 4K'
+    over 5 hang=5,rank=1 "${job[@]}" --timeout 2 --ranks-as threads
+    over 5 stuck=1,rank=1 "${job[@]}" --timeout 3
+    check_says 'NCCL did not make its communicator before the deadline'
+    over 5 "" "${job[@]}" -n 100000 --timeout 5 --inject kill:rank=1:iteration=50
+    check_says "rank 1 .*is gone"
+    over 5 "" "${job[@]}" -n 100000 --timeout 3 --inject stop:rank=1:iteration=50
+    check_says "rank 1 .*sent no heartbeat"
+}
+
+# refused STATUS REGEX SETTINGS COLLECTIVE OPTION...
+refused() {
+    over "$1" "$3" "${@:4}"
+    check_says "$2"
+    check "it runs nothing" test -z "$(grep -E '^ +[0-9]' "$out")"
+}
+
+refusals() {
+    local cuda=(-m cuda --np 3) option
+    refused 2 'needs its buffers in cuda memory: give -m cuda' "" allreduce -a nccl --np 2
+    cctest allreduce -a nccl --np 2
+    check_status 2 "host memory, in a binary that may be without CUDA"
+    refused 2 'NCCL has no type int16: choose int8' "" allreduce -a nccl "${cuda[@]}" -d int16
+    refused 2 'NCCL has no type' "" allreduce -a nccl "${cuda[@]}" -d float_int32 --op maxloc
+    refused 2 'NCCL has no operator bxor: choose sum' "" allreduce -a nccl "${cuda[@]}" -d int32 --op bxor
+    refused 2 'multiplies each float by 1/3, which it rounds' "" allreduce -a nccl "${cuda[@]}" --op avg
+    refused 2 'leave --in-place out of alltoall' "" alltoall -a nccl "${cuda[@]}" --in-place
+    refused 2 'leave --in-place out of sendrecv' "" sendrecv -a nccl "${cuda[@]}" --in-place
+    refused 2 "'nccl' is not an algorithm for reduce_scatterv" "" reduce_scatterv -a nccl "${cuda[@]}"
+    for option in '--channels 2' '--chunk 4K' '--copy zcopy' '--slots 4' '--slot-size 4K' --profile \
+        '--inject corrupt:rank=1:iteration=0' '--inject drop:rank=1:iteration=0'; do
+        # shellcheck disable=SC2086 # an option and its value
+        refused 2 "^cctest: ${option%% *}.* acts on cctest's own algorithms, and NCCL" "" allreduce -a ring,nccl "${cuda[@]}" $option
+    done
+    refused 2 "NCCL runs steps of its own" "" plan allreduce -a nccl
+    refused 2 "'nccl' is not an algorithm for intra" "" allreduce -a hier:intra=nccl "${cuda[@]}"
+    refused 77 'libnccl\.so\.2 is NCCL 2\.13\.4: install 2\.14 or newer' version=21304 allreduce -a nccl "${cuda[@]}"
+    refused 77 'libnccl\.so\.2 is NCCL 2\.8\.3: install' version=2803 allreduce -a nccl "${cuda[@]}"
+    refused 77 'NCCL 2\.23\.4 has no type float8_e4m3: install 2\.24' version=22304 allreduce -a nccl "${cuda[@]}" -d float8_e4m3
+    : >"$scratch/libnccl.so.2" # in place of whatever this machine has
+    libraries=$scratch refused 77 'NCCL cannot be used here: its library cannot be loaded .*install the package libnccl2' "" \
+        allreduce -a nccl "${cuda[@]}"
+}
+
+# Several ranks on a GPU.
+shared_gpus() {
+    local runtime=mode=async,devices=2 job=(allreduce -a nccl -m cuda --np 3 -b 4K -e 4K -n 1)
+    refused 2 'ranks 0 and 2 share GPU 0000:.* of .*, which NCCL 2\.28\.3 refuses: .*2\.30 or newer' "" "${job[@]}"
+    refused 2 'ranks 0 and 2 share GPU .*set NCCL_MULTI_RANK_GPU_ENABLE=1' version=23004 "${job[@]}"
+    NCCL_MULTI_RANK_GPU_ENABLE=1 over 0 version=23004 "${job[@]}"
+}
+
+# Ranks that each load an NCCL of their own: of one version, and of two.
+several_libraries() {
+    local other rank version
+    for other in 22803 22904; do
+        free_port
+        for rank in 0 1; do
+            [ $rank = 0 ] && version=22803 || version=$other
+            CCTEST_SECRET=$long_secret CUDA_STANDIN=strict=yes,threads=1,$runtime NCCL_STANDIN=version=$version \
+                LD_LIBRARY_PATH=$libraries start "own$rank" "$binary" allreduce -a nccl -m cuda -b 4K -e 4K -n 3 \
+                --rendezvous "127.0.0.1:$port" --rank $rank --world 2
+        done
+        if [ "$other" = 22803 ]; then
+            ended own0 0
+            ended own1 0
+        else
+            ended own0 1 'rank 0 \(.*\) has NCCL 2\.28\.3, rank 1 \(.*\) has 2\.29\.4: give all hosts one version'
+            ended own1 1
+        fi
+    done
+    out=$scratch/out err=$scratch/err
+}
+
+every_collective
+types_and_operators
+beside_others
+wrong_data
+failures
+refusals
+shared_gpus
+several_libraries
+[ -n "${TEST_PLAIN:-}" ] && finish
+
+for sanitizer in address,undefined thread; do
+    ran=(make "SAN=$sanitizer")
+    make -s -C "$repository" "SAN=$sanitizer" CFLAGS='-O1 -g' -j2 over-cuda >"$out" 2>"$err"
+    status=$?
+    check_status 0 "make SAN=$sanitizer over-cuda"
+    build=$repository/build-${sanitizer/,/-}/tests/cuda
+    binary=$build/cctest libraries=$build/nccl
+    for collective in allreduce alltoallv gather; do
+        over 0 "" "$collective" -a nccl -m cuda --np 4 --ranks-as threads -b 4K -e 64K -f 16 -n 5 -c 2
+    done
+    over 5 hang=5,rank=1 allreduce -a nccl -m cuda --np 3 -b 4K -e 4K -n 100 --timeout 2 --ranks-as threads
+done
+finish

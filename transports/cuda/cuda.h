@@ -1,0 +1,145 @@
+/*
+ * cuda.h - the types that the files of the cuda transport share, and what two ranks see of each
+ * other.
+ *
+ * The receiver pulls. It has mapped the sender's regions, and its own engine reads them there: a
+ * copy for what is received, a kernel for what is combined. CPUs move no bytes of messages; they
+ * pass on where the bytes lie, and how far the reader has come:
+ *
+ *     sender      publishes cells, each of which refers to bytes that may be read
+ *     receiver    makes a step of the cells at hand: a local operation of its engine
+ *                 counts the bytes of the steps that are done, which are the sender's `done`
+ *
+ * The wire of a lane, one in each direction, holds these cells and counts. Both ranks see it in
+ * memory of the host. All numbers only grow. Any number of messages are under way: as many as the
+ * wire has cells for.
+ *
+ * The executor raises a limit when the operation that made the bytes is done, so when its event has
+ * fired. So what a cell refers to is there for any GPU that reads it later.
+ *
+ * Nothing here knows CUDA: memory_kind.lend(), map() and unmap() do.
+ */
+#ifndef CCTEST_TRANSPORTS_CUDA_CUDA_H
+#define CCTEST_TRANSPORTS_CUDA_CUDA_H
+
+#include <stdatomic.h>
+
+#include "base/host.h"
+#include "transport/transport.h"
+
+#define PULL_CACHE_LINE   64
+#define PULL_CELLS        64 /* of a wire */
+#define PULL_STEPS        8  /* of a channel under way */
+#define PULL_PIECES       24 /* of each layout of a step, and two for a cut at its end */
+#define PULL_REGIONS_MOST 8
+
+/* Bytes that may be read: `times` runs in a region of the sender. */
+struct pull_cell {
+    uint64_t offset; /* in the region */
+    uint64_t run, stride, times;
+    uint64_t region; /* its number among those that the sender has lent */
+};
+
+struct pull_wire {
+    /* By the sender. */
+    _Atomic uint64_t published __attribute__((aligned(PULL_CACHE_LINE))); /* cells */
+    /* By the receiver. */
+    _Atomic uint64_t done __attribute__((aligned(PULL_CACHE_LINE))); /* bytes */
+    _Atomic uint64_t taken; /* cells that the sender may write again */
+    struct pull_cell cells[PULL_CELLS] __attribute__((aligned(PULL_CACHE_LINE)));
+};
+
+/* The wires that one connect() makes for two ranks: for each lane two, the first of which the lower
+ * rank sends on. */
+struct pull_block {
+    uint64_t cookie;
+    _Atomic uint32_t users; /* ranks, if both are threads of a process; the last one frees it */
+    struct pull_wire wires[] __attribute__((aligned(PULL_CACHE_LINE)));
+};
+
+/* The transport address of a rank. */
+struct pull_address {
+    struct host_id host;
+    uint64_t namespace; /* of process ids (inode) */
+    int32_t pid;
+    uint32_t lent; /* regions */
+    char kind[16]; /* of their memory */
+    struct memory_handle first;
+};
+
+/* What a rank tells a peer in connect(). */
+struct pull_parcel {
+    uint64_t cookie;       /* of the block, which the lower rank makes */
+    uint64_t address;      /* of the block, for a thread of the same process */
+    int32_t fd;            /* of the block, for another process */
+    uint32_t first, lanes; /* wires for lanes first .. lanes - 1 */
+    struct memory_handle regions[PULL_REGIONS_MOST];
+};
+
+/* A local operation of the engine, which reads the peer's memory. */
+struct pull_step {
+    struct transfer work;      /* the engine's */
+    struct transfer *transfer; /* the message */
+    size_t told;               /* bytes of the work that the message knows as done */
+    struct piece to[PULL_PIECES + 2], with[PULL_PIECES + 2], from[PULL_PIECES + 2];
+};
+
+struct pull_channel {
+    struct channel base;
+    struct pull_peer *peer;
+    struct pull_wire *wire;
+    struct pull_channel *next_active;
+    bool is_active;
+    struct transfer *next; /* the first that is not wholly issued */
+    uint64_t cells;        /* published, or begun to be read, in all */
+    uint64_t known;        /* as last read: the other's `taken`, or `published` */
+    uint64_t done;         /* bytes in all */
+
+    /* Receiver. */
+    struct pull_step *steps; /* PULL_STEPS of them, in turn */
+    unsigned begun, ended;
+    size_t left; /* bytes of the cell that it reads */
+    struct piece piece;
+    struct cursor source;
+};
+
+/* A mapped block. */
+struct pull_mapping {
+    struct pull_block *block;
+    size_t bytes;
+    bool is_shared; /* with another process */
+    struct pull_mapping *next;
+};
+
+struct pull_peer {
+    int rank;
+    pid_t pid;
+    bool same_process;
+    uint32_t region_count, mapped; /* lent by the peer; mapped here */
+    struct memory_mapping regions[PULL_REGIONS_MOST];
+    struct pull_mapping *blocks;
+    int lanes;
+    struct pull_channel **channels[2]; /* [sends][lane] */
+    bool is_checked;                   /* by this check() */
+};
+
+/* Active channels, in the order of activation. */
+struct pull_active {
+    struct pull_channel *first, **end;
+};
+
+struct pull_endpoint {
+    struct endpoint base;
+    const struct memory_kind *kind; /* of the regions that are lent */
+    struct engine *engine;          /* of that kind */
+    struct moved_list moved;        /* of the steps */
+    unsigned steps;                 /* under way */
+    struct region lent[PULL_REGIONS_MOST];
+    struct memory_handle handles[PULL_REGIONS_MOST];
+    struct pull_address address;
+    struct pull_peer **peers;     /* by rank; NULL: not attached */
+    struct pull_active active[2]; /* [sends] */
+    char reason[MEMORY_REASON_MOST + 64];
+};
+
+#endif
