@@ -96,7 +96,7 @@ refusals() {
     local as gpu='GPU [01] \(0000:(1a|22):00\.0\)'
     lacks driver=none 77 "no GPU can be used: the NVIDIA driver is older than this cctest's CUDA, or there is none"
     lacks devices=0 77 "no GPU can be used: there is none, or CUDA_VISIBLE_DEVICES hides it"
-    lacks memory=16777216 1 "for 1 rank on $gpu: 16 MiB are available; ask for smaller sizes"
+    lacks memory=2097152 1 "for 1 rank on $gpu: 2 MiB are available; ask for smaller sizes"
     lacks fail=cudaMalloc:1 1 "cannot allocate 3 MiB on $gpu: 256 of its 256 MiB are free; ask for smaller sizes"
     lacks fail=cudaFuncGetAttributes:3 77 "$gpu, Stand-in, cannot be used: this cctest has no kernels for it: build it"
     lacks fail=cudaSetDevice:1 77 "$gpu, Stand-in, cannot be used: another process has it for itself .*--ranks-as threads"
@@ -179,7 +179,7 @@ for mode in sync async; do
     over mode=$mode 0 "$repository/build/tests/cuda/contents"
 done
 over mode=async,memory=1073741824 0 "$repository/build/tests/cuda/elements"
-check "elements of every type and operator" grep -q '^# 284 rows, 0 differ$' "$out"
+check "elements of every type and operator" grep -q '^# 410 rows, 0 differ$' "$out"
 over mode=async 0 "$repository/build/tests/cuda/hooks" cuda 256K 3 1
 all_of processes async 3 tcp shm
 all_of processes sync 4 tcp

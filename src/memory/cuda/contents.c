@@ -13,7 +13,10 @@
 #include "memory/cuda/kernels.h"
 #include "memory/cuda/wait.h"
 
-#define LAUNCHES_MOST 256 /* to begin before a wait: a launch blocks if too many are queued */
+/* Inputs that a launch makes to compare them, so that the GPU serves other ranks in between, and how
+ * many launches to begin before a wait: one blocks if too many are queued. */
+#define INPUTS_MOST   ((size_t)1 << 32)
+#define LAUNCHES_MOST 256
 
 static struct cuda_queue *contents_queue(const struct memory *memory)
 {
@@ -34,13 +37,13 @@ enum status cuda_fill(const struct memory *memory, void *to, unsigned char byte,
     return await(memory);
 }
 
-static enum status make_begin(const struct memory *memory, const struct inputs *inputs, int rank,
-                              size_t first, size_t count, void *to)
+/* Launches a kernel whose blocks take a page of inputs at a time. */
+static enum status pages_launch(const struct memory *memory, const void *kernel,
+                                struct device_work *work)
 {
-    struct device_work work = {
-        .by = inputs_rule(inputs), .rank = rank, .first = first, .count = count, .at = to};
-    return cuda_launch(contents_queue(memory), device_make_kernel(inputs->datatype->id),
-                       count * inputs->datatype->size, 1, &work);
+    const size_t first = work->first / INPUT_PAGE;
+    const size_t end = (work->first + work->count + INPUT_PAGE - 1) / INPUT_PAGE;
+    return cuda_launch(contents_queue(memory), kernel, end - first, 1, work);
 }
 
 enum status cuda_make(const struct memory *memory, const struct inputs *inputs, int rank,
@@ -48,55 +51,10 @@ enum status cuda_make(const struct memory *memory, const struct inputs *inputs, 
 {
     if (count == 0 || !tick_on(memory->tick))
         return STATUS_OK;
-    enum status status = make_begin(memory, inputs, rank, first, count, to);
+    struct device_work work = {
+        .by = inputs_rule(inputs), .rank = rank, .first = first, .count = count, .at = to};
+    enum status status = pages_launch(memory, device_make_kernel(inputs->datatype->id), &work);
     return status == STATUS_OK ? await(memory) : status;
-}
-
-/* Makes what is expected in the first tile: the elements of one rank, or those of all, combined. */
-static enum status expect_begin(const struct memory *memory, const struct comparison *comparison,
-                                size_t at, size_t count)
-{
-    const struct inputs *inputs = comparison->inputs;
-    struct cuda_engine *engine = cuda_engine_of(memory->engine);
-    int rank = comparison->rank < 0 ? 0 : comparison->rank;
-    int last = comparison->rank < 0 ? inputs->ranks - 1 : comparison->rank;
-    size_t first = comparison->first + at, bytes = count * inputs->datatype->size;
-    struct device_work work = {.ranks = inputs->ranks,
-                               .run_count = 1,
-                               .runs = {{.to = engine->tiles[0],
-                                         .from = engine->tiles[0],
-                                         .with = engine->tiles[1],
-                                         .elements = count}}};
-    enum status status = make_begin(memory, inputs, rank, first, count, engine->tiles[0]);
-    while (status == STATUS_OK && rank++ < last) {
-        status = make_begin(memory, inputs, rank, first, count, engine->tiles[1]);
-        if (status == STATUS_OK)
-            status = cuda_launch(contents_queue(memory),
-                                 device_reduce_kernel(inputs->datatype->id, inputs->reduction->id),
-                                 bytes, 1, &work);
-    }
-    if (status == STATUS_OK && comparison->rank < 0 && inputs->reduction->finishes)
-        status = cuda_launch(contents_queue(memory), device_finish_kernel(inputs->datatype->id),
-                             bytes, 1, &work);
-    return status;
-}
-
-/* Compares elements [at, at + count), of a tile at most. `bits`: on the device, zeroed; NULL: not
- * asked for. */
-static enum status compare_begin(const struct memory *memory, const struct comparison *comparison,
-                                 size_t at, size_t count, unsigned *bits)
-{
-    const struct cuda_engine *engine = cuda_engine_of(memory->engine);
-    size_t size = comparison->inputs->datatype->size;
-    struct device_work work = {.at = (char *)(uintptr_t)comparison->at + at * size,
-                               .expected = engine->tiles[0],
-                               .count = count,
-                               .total = &engine->answers->total,
-                               .bits = bits};
-    enum status status = expect_begin(memory, comparison, at, count);
-    return status == STATUS_OK ? cuda_launch(contents_queue(memory), device_compare_kernel(size),
-                                             count * size, 1, &work)
-                               : status;
 }
 
 /* Nothing is counted yet, and the least offset is as large as can be. */
@@ -120,9 +78,24 @@ static enum status answers_read(const struct memory *memory)
     return await(memory);
 }
 
-static size_t tile_elements(const struct comparison *comparison)
+/* Compares elements [at, at + count). `bits`: on the device, zeroed; NULL: not asked for. */
+static enum status compare_begin(const struct memory *memory, const struct comparison *comparison,
+                                 size_t at, size_t count, unsigned *bits)
 {
-    return CUDA_TILE / comparison->inputs->datatype->size;
+    const struct inputs *inputs = comparison->inputs;
+    const bool is_combined = comparison->rank < 0;
+    struct device_work work = {.by = inputs_rule(inputs),
+                               .rank = is_combined ? 0 : comparison->rank,
+                               .ranks = is_combined ? inputs->ranks : 1,
+                               .reduction = is_combined ? inputs->reduction->id : 0,
+                               .finishes = is_combined && inputs->reduction->finishes,
+                               .first = comparison->first + at,
+                               .count = count,
+                               .at =
+                                   (char *)(uintptr_t)comparison->at + at * inputs->datatype->size,
+                               .total = &cuda_engine_of(memory->engine)->answers->total,
+                               .bits = bits};
+    return pages_launch(memory, device_compare_kernel(inputs->datatype->id), &work);
 }
 
 enum status cuda_compare(const struct memory *memory, const struct comparison *comparison,
@@ -132,16 +105,14 @@ enum status cuda_compare(const struct memory *memory, const struct comparison *c
     if (comparison->count == 0 || !tick_on(memory->tick))
         return STATUS_OK;
     enum status status = answers_clear(memory);
-    size_t most = tile_elements(comparison);
+    const size_t most =
+        INPUTS_MOST / (size_t)(comparison->rank < 0 ? comparison->inputs->ranks : 1);
     int launches = 0;
     for (size_t at = 0, count; at < comparison->count && status == STATUS_OK; at += count) {
         count = comparison->count - at < most ? comparison->count - at : most;
         status = compare_begin(memory, comparison, at, count, NULL);
-        launches += 2 * comparison->inputs->ranks;
-        if (status != STATUS_OK || launches < LAUNCHES_MOST)
-            continue;
-        launches = 0;
-        status = await(memory);
+        if (status == STATUS_OK && ++launches % LAUNCHES_MOST == 0)
+            status = await(memory);
     }
     if (status == STATUS_OK)
         status = answers_read(memory);
@@ -150,26 +121,29 @@ enum status cuda_compare(const struct memory *memory, const struct comparison *c
     return status;
 }
 
-/* The wrong elements of a tile that begins at `at`, by their bits. */
+/* The wrong elements of a part that begins at `at`, by their bits. Words of 32 elements of which
+ * none is asked for are only counted. */
 static void bits_select(const unsigned *bits, size_t at, size_t count, size_t *next,
                         struct selection *selection)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (i % 32 == 0 && bits[i / 32] == 0) {
-            i += 31;
+    for (size_t i = 0; i < (count + 31) / 32; i++) {
+        unsigned left = bits[i];
+        if (left == 0)
             continue;
+        const size_t wrong = selection->wrong;
+        selection->wrong += (size_t)__builtin_popcount(left);
+        selection->last = at + 32 * i + 31 - (size_t)__builtin_clz(left);
+        for (size_t number = wrong; *next < selection->wrong && selection->count < selection->most;
+             number++, left &= left - 1) {
+            if (number != *next)
+                continue;
+            selection->at[selection->count++] = at + 32 * i + (size_t)__builtin_ctz(left);
+            *next += selection->stride;
         }
-        if (!(bits[i / 32] >> i % 32 & 1))
-            continue;
-        selection->last = at + i;
-        if (selection->wrong++ != *next || selection->count == selection->most)
-            continue;
-        selection->at[selection->count++] = selection->last;
-        *next += selection->stride;
     }
 }
 
-static enum status tile_select(const struct memory *memory, const struct comparison *comparison,
+static enum status part_select(const struct memory *memory, const struct comparison *comparison,
                                size_t at, size_t count, size_t *next, struct selection *selection)
 {
     struct cuda_engine *engine = cuda_engine_of(memory->engine);
@@ -197,12 +171,12 @@ enum status cuda_select(const struct memory *memory, const struct comparison *co
                         struct selection *selection)
 {
     enum status status = STATUS_OK;
-    size_t most = tile_elements(comparison), next = selection->skip;
+    size_t next = selection->skip;
     selection->count = selection->wrong = 0;
     for (size_t at = 0, count;
          at < comparison->count && status == STATUS_OK && tick_on(memory->tick); at += count) {
-        count = comparison->count - at < most ? comparison->count - at : most;
-        status = tile_select(memory, comparison, at, count, &next, selection);
+        count = comparison->count - at < CUDA_SELECTED ? comparison->count - at : CUDA_SELECTED;
+        status = part_select(memory, comparison, at, count, &next, selection);
     }
     return status;
 }
@@ -218,7 +192,8 @@ enum status cuda_scan(const struct memory *memory, const void *at, unsigned char
                                .least = &engine->answers->least};
     enum status status = answers_clear(memory);
     if (status == STATUS_OK && bytes > 0)
-        status = cuda_launch(contents_queue(memory), device_scan_kernel(), bytes, 1, &work);
+        status =
+            cuda_launch(contents_queue(memory), device_scan_kernel(), cuda_blocks(bytes), 1, &work);
     if (status == STATUS_OK)
         status = answers_read(memory);
     *damage =
@@ -233,7 +208,7 @@ static enum status exchange(const struct memory *memory, char *device, char *hos
     char *pinned = (char *)cuda_engine_of(memory->engine)->bits_host;
     enum status status = STATUS_OK;
     for (size_t at = 0, part; at < bytes && status == STATUS_OK; at += part) {
-        part = bytes - at < CUDA_TILE / 8 ? bytes - at : CUDA_TILE / 8;
+        part = bytes - at < CUDA_BITS_BYTES ? bytes - at : CUDA_BITS_BYTES;
         if (!reads)
             memcpy(pinned, host + at, part);
         CUDA_TRY(cudaMemcpyAsync(reads ? pinned : device + at, reads ? device + at : pinned, part,

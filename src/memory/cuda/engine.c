@@ -22,17 +22,18 @@
 #define CLOSE_SECONDS 5.0
 #define BLOCK_COPY    ((size_t)64 << 10) /* shorter runs are copied by a kernel, several at once */
 
-static unsigned blocks_for(size_t bytes)
+size_t cuda_blocks(size_t bytes)
 {
     size_t blocks = (bytes / PER_THREAD + THREADS - 1) / THREADS;
-    return blocks < 1 ? 1 : blocks > BLOCKS_MOST ? BLOCKS_MOST : (unsigned)blocks;
+    return blocks < 1 ? 1 : blocks;
 }
 
-enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t bytes,
+enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t blocks,
                         unsigned rows, struct device_work *work)
 {
     void *arguments[] = {work};
-    const dim3 grid = {blocks_for(bytes), rows, 1}, block = {THREADS, 1, 1};
+    const unsigned columns = (unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+    const dim3 grid = {columns, rows, 1}, block = {THREADS, 1, 1};
     CUDA_TRY(cudaLaunchKernel(kernel, grid, block, arguments, 0, queue->stream),
              "cannot launch a kernel");
     return STATUS_OK;
@@ -51,8 +52,8 @@ static enum status batch_launch(struct batch *batch, const struct cuda_queue *qu
 {
     if (batch->work.run_count == 0)
         return STATUS_OK;
-    enum status status =
-        cuda_launch(queue, kernel, batch->longest, (unsigned)batch->work.run_count, &batch->work);
+    enum status status = cuda_launch(queue, kernel, cuda_blocks(batch->longest),
+                                     (unsigned)batch->work.run_count, &batch->work);
     batch->work.run_count = 0;
     batch->longest = 0;
     return status;
@@ -226,29 +227,29 @@ bool cuda_engine_busy(const struct engine *asked)
 
 /* Opening. */
 
+static enum status kernel_load(const void *kernel)
+{
+    struct cudaFuncAttributes about;
+    if (kernel)
+        CUDA_TRY(cudaFuncGetAttributes(&about, kernel), "the GPU has no code for a kernel");
+    return STATUS_OK;
+}
+
 /* Loads the code of every kernel, which otherwise happens at its first launch. */
 static enum status kernels_load(void)
 {
-    struct cudaFuncAttributes about;
-    const void *kernels[] = {device_copy_kernel(), device_scan_kernel()};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        CUDA_TRY(cudaFuncGetAttributes(&about, kernels[i]), "the GPU has no code for a kernel");
-    for (int type = 0; type < DATATYPES; type++) {
-        CUDA_TRY(cudaFuncGetAttributes(&about, device_make_kernel(type)),
-                 "the GPU has no code for a kernel");
-        const void *finish = device_finish_kernel(type);
-        if (finish)
-            CUDA_TRY(cudaFuncGetAttributes(&about, finish), "the GPU has no code for a kernel");
-        for (int reduction = 0; reduction < REDUCTIONS; reduction++) {
-            const void *reduce = device_reduce_kernel(type, reduction);
-            if (reduce)
-                CUDA_TRY(cudaFuncGetAttributes(&about, reduce), "the GPU has no code for a kernel");
-        }
+    enum status status = kernel_load(device_copy_kernel());
+    if (status == STATUS_OK)
+        status = kernel_load(device_scan_kernel());
+    for (int type = 0; type < DATATYPES && status == STATUS_OK; type++) {
+        const void *of_type[] = {device_make_kernel(type), device_compare_kernel(type),
+                                 device_finish_kernel(type)};
+        for (size_t i = 0; i < sizeof of_type / sizeof *of_type && status == STATUS_OK; i++)
+            status = kernel_load(of_type[i]);
+        for (int reduction = 0; reduction < REDUCTIONS && status == STATUS_OK; reduction++)
+            status = kernel_load(device_reduce_kernel(type, reduction));
     }
-    for (size_t element = 1; element <= DATATYPE_SIZE_MOST; element *= 2)
-        CUDA_TRY(cudaFuncGetAttributes(&about, device_compare_kernel(element)),
-                 "the GPU has no code for a kernel");
-    return STATUS_OK;
+    return status;
 }
 
 enum status cuda_take(size_t bytes, void **memory)
@@ -287,12 +288,8 @@ static enum status engine_allocate(struct cuda_engine *engine)
     enum status status = cuda_take(sizeof *engine->answers, &memory);
     engine->answers = memory;
     if (status == STATUS_OK) {
-        status = cuda_take(CUDA_TILE / 8, &memory);
+        status = cuda_take(CUDA_BITS_BYTES, &memory);
         engine->bits = memory;
-    }
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
-        status = cuda_take(CUDA_TILE, &memory);
-        engine->tiles[i] = memory;
     }
     if (status != STATUS_OK)
         return status;
@@ -300,9 +297,9 @@ static enum status engine_allocate(struct cuda_engine *engine)
     if (error != cudaSuccess)
         return cuda_pin_failed(error, sizeof *engine->answers_host);
     engine->answers_host = memory;
-    error = cudaHostAlloc(&memory, CUDA_TILE / 8, cudaHostAllocDefault);
+    error = cudaHostAlloc(&memory, CUDA_BITS_BYTES, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        return cuda_pin_failed(error, CUDA_TILE / 8);
+        return cuda_pin_failed(error, CUDA_BITS_BYTES);
     engine->bits_host = memory;
     return STATUS_OK;
 }
@@ -341,8 +338,6 @@ static void engine_release(void *releasing)
         queue_close(&engine->queues[i]);
     cudaFree(engine->answers);
     cudaFree(engine->bits);
-    cudaFree(engine->tiles[0]);
-    cudaFree(engine->tiles[1]);
     cudaFreeHost(engine->answers_host);
     cudaFreeHost(engine->bits_host);
 }

@@ -9,12 +9,13 @@
 #include "memory/cuda/work.h"
 #include "memory/memory.h"
 
-#define CUDA_TILE       ((size_t)8 << 20) /* bytes made and compared at a time: they fit the L2 */
-#define CUDA_EVENTS     64                /* of a stream under way */
+#define CUDA_SELECTED   ((size_t)8 << 20) /* elements compared at a time to select wrong ones */
+#define CUDA_BITS_BYTES (CUDA_SELECTED / 8)
+#define CUDA_EVENTS     64 /* of a stream under way */
 #define CUDA_GRAIN_MOST ((size_t)16 << 20)
 
-/* Of the GPU's memory: two tiles, a bit for each byte of one, and the answers. */
-#define CUDA_ENGINE_BYTES (2 * CUDA_TILE + CUDA_TILE / 8 + sizeof(struct cuda_answers))
+/* Of the GPU's memory: bits and answers. */
+#define CUDA_ENGINE_BYTES (CUDA_BITS_BYTES + sizeof(struct cuda_answers))
 
 /* Work in a stream, up to byte `end` of a transfer. */
 struct cuda_step {
@@ -43,8 +44,7 @@ struct cuda_engine {
     struct cuda_queue queues[CUDA_QUEUES];
     struct cuda_answers *answers;      /* on the device */
     struct cuda_answers *answers_host; /* their copy, in pinned memory */
-    char *tiles[2];                    /* of inputs, on the device; the second for another rank's */
-    unsigned *bits;                    /* of a tile's wrong elements, on the device */
+    unsigned *bits;                    /* of wrong elements, on the device */
     unsigned *bits_host;               /* in pinned memory */
 };
 
@@ -57,8 +57,12 @@ static inline struct cuda_engine *cuda_engine_of(struct engine *engine)
 /* Allocates memory of the thread's GPU, for cudaFree(). *memory is NULL after a failure. */
 enum status cuda_take(size_t bytes, void **memory);
 
-/* Launches a kernel into a queue. `bytes`: of the longest of `rows` rows of blocks. */
-enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t bytes,
+/* How many blocks share the work of moving or reading that many bytes. */
+size_t cuda_blocks(size_t bytes);
+
+/* Launches a kernel into a queue, in `rows` rows of `blocks` blocks, or fewer if that is more than a
+ * GPU keeps busy: each thread goes on until nothing is left. */
+enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t blocks,
                         unsigned rows, struct device_work *work);
 
 /* The hooks of memory.h. The engine works on the calling thread's device. open() loads all kernels

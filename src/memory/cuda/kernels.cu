@@ -103,7 +103,21 @@ __global__ void copy_runs(const struct device_work work)
         run.to[i] = run.from[i];
 }
 
-/* Inputs. */
+/* Inputs, and comparison with them. */
+
+/* The offsets of a page that belong to the elements that are asked for: [begin, end). */
+struct page_part {
+    uint32_t begin, end;
+};
+
+__device__ static inline struct page_part part_of(const struct device_work &work, size_t page)
+{
+    const size_t from = page * INPUT_PAGE, end = work.first + work.count;
+    struct page_part part;
+    part.begin = work.first > from ? (uint32_t)(work.first - from) : 0;
+    part.end = end < from + INPUT_PAGE ? (uint32_t)(end - from) : INPUT_PAGE;
+    return part;
+}
 
 /* What the elements of a page have in common. */
 struct page_draw {
@@ -111,7 +125,7 @@ struct page_draw {
     uint32_t step;
 };
 
-__device__ static inline struct page_draw page_begin(const struct input_rule by, uint64_t page)
+__device__ static inline struct page_draw page_begin(const struct input_rule &by, uint64_t page)
 {
     struct page_draw draw;
     draw.key = page_key(by.key, 0, page);
@@ -120,7 +134,7 @@ __device__ static inline struct page_draw page_begin(const struct input_rule by,
 }
 
 /* What all ranks share of an element. */
-__device__ static inline struct drawn draw_shared(const struct input_rule by,
+__device__ static inline struct drawn draw_shared(const struct input_rule &by,
                                                   const struct page_draw draw, uint32_t offset)
 {
     struct drawn drawn;
@@ -133,53 +147,88 @@ __device__ static inline struct drawn draw_shared(const struct input_rule by,
     return drawn;
 }
 
-template <typename T, T (*value)(enum rule, struct recipe, uint32_t, struct drawn)>
-__global__ void make_elements(const struct device_work work)
+/* A block takes a page at a time. `Type`: a struct of below. */
+template <typename Type> __global__ void make_elements(const struct device_work work)
 {
-    const struct input_rule by = work.by;
-    const size_t first_page = work.first / INPUT_PAGE, end = work.first + work.count;
-    T *to = (T *)work.at;
-    for (size_t page = first_page + blockIdx.x; page * INPUT_PAGE < end; page += gridDim.x) {
-        const struct page_draw draw = page_begin(by, page);
-        const uint64_t key = page_key(by.key, 1 + (uint64_t)work.rank, page);
-        for (uint32_t offset = threadIdx.x; offset < INPUT_PAGE; offset += blockDim.x) {
-            const size_t element = page * INPUT_PAGE + offset;
-            if (element < work.first || element >= end)
-                continue;
-            struct drawn drawn = draw_shared(by, draw, offset);
-            drawn.word = own_word(key, offset);
-            to[element - work.first] = value(by.rule, by.recipe, (uint32_t)work.rank, drawn);
+    typename Type::element *to = (typename Type::element *)work.at;
+    const size_t pages_end = (work.first + work.count + INPUT_PAGE - 1) / INPUT_PAGE;
+    for (size_t page = work.first / INPUT_PAGE + blockIdx.x; page < pages_end; page += gridDim.x) {
+        const struct page_part part = part_of(work, page);
+        const struct page_draw draw = page_begin(work.by, page);
+        const uint64_t key = page_key(work.by.key, 1 + (uint64_t)work.rank, page);
+        for (uint32_t at = part.begin + threadIdx.x; at < part.end; at += blockDim.x) {
+            struct drawn drawn = draw_shared(work.by, draw, at);
+            drawn.word = own_word(key, at);
+            to[page * INPUT_PAGE + at - work.first] =
+                Type::value(work.by, (uint32_t)work.rank, drawn);
         }
     }
 }
 
-/* Comparison of elements of W by their bits, so that NaN equals itself and 0 is not -0. */
-
-struct alignas(16) bits_128 {
-    uint64_t low, high;
-};
-
-template <typename W> __device__ static inline bool is_same(const W x, const W y)
+/* By their bits, so that NaN equals itself and 0 is not -0. */
+template <typename T> __device__ static inline bool is_same(const T x, const T y)
 {
-    return x == y;
+    uint64_t a[2] = {0, 0}, b[2] = {0, 0};
+    memcpy(a, &x, sizeof x);
+    memcpy(b, &y, sizeof y);
+    return (a[0] == b[0]) & (a[1] == b[1]);
 }
 
-template <> __device__ inline bool is_same(const struct bits_128 x, const struct bits_128 y)
-{
-    return (x.low == y.low) & (x.high == y.high);
-}
+#define AT_ONCE 2 /* elements of a thread, for which a rank's key of the page is made once */
 
-template <typename W> __global__ void compare_elements(const struct device_work work)
+/* What belongs at the offsets `from`, `from` + blockDim.x, ... of a page. */
+template <typename Type>
+__device__ static inline void expect(const struct device_work &work, size_t page,
+                                     const struct page_draw draw, uint32_t from,
+                                     typename Type::element (&expected)[AT_ONCE])
 {
-    const W *got = (const W *)work.at, *expected = (const W *)work.expected;
-    unsigned wrong = 0;
-    for (size_t i = thread_first(); i < work.count; i += thread_step()) {
-        if (is_same(got[i], expected[i]))
-            continue;
-        wrong++;
-        if (work.bits)
-            atomicOr(&work.bits[i / 32], 1u << i % 32);
+    struct drawn drawn[AT_ONCE];
+    const uint32_t first = (uint32_t)work.rank, end = first + (uint32_t)work.ranks;
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+        drawn[i] = draw_shared(work.by, draw, from + i * blockDim.x);
+    for (uint32_t rank = first; rank < end; rank++) {
+        const uint64_t key = page_key(work.by.key, 1 + (uint64_t)rank, page);
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            drawn[i].word = own_word(key, from + i * blockDim.x);
+            const typename Type::element one = Type::value(work.by, rank, drawn[i]);
+            expected[i] = rank == first ? one : Type::combine(work.reduction, expected[i], one);
+        }
     }
+    for (uint32_t i = 0; i < AT_ONCE && work.finishes; i++)
+        expected[i] = Type::finish(expected[i], work.ranks);
+}
+
+template <typename Type>
+__device__ static inline unsigned compare_page(const struct device_work &work, size_t page)
+{
+    typedef typename Type::element element;
+    const element *got = (const element *)work.at;
+    const struct page_part part = part_of(work, page);
+    const struct page_draw draw = page_begin(work.by, page);
+    const uint32_t step = AT_ONCE * blockDim.x;
+    element expected[AT_ONCE];
+    unsigned wrong = 0;
+    for (uint32_t from = part.begin + threadIdx.x; from < part.end; from += step) {
+        expect<Type>(work, page, draw, from, expected);
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            const uint32_t at = from + i * blockDim.x;
+            const size_t number = page * INPUT_PAGE + at - work.first;
+            if (at >= part.end || is_same(got[number], expected[i]))
+                continue;
+            wrong++;
+            if (work.bits)
+                atomicOr(&work.bits[number / 32], 1u << number % 32);
+        }
+    }
+    return wrong;
+}
+
+template <typename Type> __global__ void compare_elements(const struct device_work work)
+{
+    const size_t pages_end = (work.first + work.count + INPUT_PAGE - 1) / INPUT_PAGE;
+    unsigned wrong = 0;
+    for (size_t page = work.first / INPUT_PAGE + blockIdx.x; page < pages_end; page += gridDim.x)
+        wrong += compare_page<Type>(work, page);
     if (wrong > 0)
         atomicAdd(work.total, (unsigned long long)wrong);
 }
@@ -195,8 +244,8 @@ __global__ void scan_bytes(const struct device_work work)
     }
 }
 
-/* Which kernel serves a type and an operator. X(type, list of operators, name and argument of that
- * list, element as it is made, its value, element as it is finished, divisor). */
+/* All types. X(type, list of operators, name and argument of that list, element as it is made, its
+ * value, element as it is finished, divisor). */
 
 #define NUMBERS(X)                                                                                 \
     X(FLOAT, FLOATING_OPERATORS, float, float, float, float, float, float)                         \
@@ -218,6 +267,64 @@ __global__ void scan_bytes(const struct device_work work)
     X(INT32_INT32, int32_int32, uint32_t)                                                          \
     X(DOUBLE_INT64, double_int64, uint64_t)                                                        \
     X(INT64_INT64, int64_int64, uint64_t)
+
+/* The types. Each is a struct of what it is made of, what the operator of a comparison makes of two
+ * elements, and what finishes a result. */
+
+#define COMBINE_CASE(OPERATOR, function, type)                                                     \
+    case REDUCTION_##OPERATOR:                                                                     \
+        return (element)function((type)x, (type)y);
+#define NUMBER_TYPE(ID, operators, name, argument, made, value_name, type, divisor)                \
+    struct number_##name {                                                                         \
+        typedef made element;                                                                      \
+        __device__ static inline element value(const struct input_rule &by, uint32_t rank,         \
+                                               const struct drawn drawn)                           \
+        {                                                                                          \
+            return value_##value_name(by.rule, by.recipe, rank, drawn);                            \
+        }                                                                                          \
+        __device__ static inline element combine(int reduction, element x, element y)              \
+        {                                                                                          \
+            switch (reduction) {                                                                   \
+                operators(COMBINE_CASE, name, argument) default : return x;                        \
+            }                                                                                      \
+        }                                                                                          \
+        __device__ static inline element finish(element x, int ranks)                              \
+        {                                                                                          \
+            return (element)finish_##name((type)x, (divisor)ranks);                                \
+        }                                                                                          \
+    };
+
+#define COMBINE_PAIR_CASE(OPERATOR, function, word)                                                \
+    case REDUCTION_##OPERATOR:                                                                     \
+        return function(a.value, a.index, b.value, b.index) ? x : y;
+#define PAIR_TYPE(ID, name, word)                                                                  \
+    struct pair_##name {                                                                           \
+        typedef struct name element;                                                               \
+        __device__ static inline element value(const struct input_rule &by, uint32_t rank,         \
+                                               const struct drawn drawn)                           \
+        {                                                                                          \
+            return value_##name(by.rule, by.recipe, rank, drawn);                                  \
+        }                                                                                          \
+        __device__ static inline element combine(int reduction, element x, element y)              \
+        {                                                                                          \
+            pair<word> a, b;                                                                       \
+            memcpy(&a, &x, sizeof a);                                                              \
+            memcpy(&b, &y, sizeof b);                                                              \
+            switch (reduction) {                                                                   \
+                PAIR_OPERATORS(COMBINE_PAIR_CASE, name, word) default : return x;                  \
+            }                                                                                      \
+        }                                                                                          \
+        __device__ static inline element finish(element x, int ranks)                              \
+        {                                                                                          \
+            (void)ranks;                                                                           \
+            return x;                                                                              \
+        }                                                                                          \
+    };
+
+NUMBERS(NUMBER_TYPE)
+PAIRS(PAIR_TYPE)
+
+/* Which kernel serves a type and an operator. */
 
 const void *device_copy_kernel(void)
 {
@@ -269,35 +376,33 @@ const void *device_finish_kernel(int type)
     }
 }
 
-#define MAKE_NUMBER(ID, operators, name, argument, made, value, type, divisor)                     \
+#define NUMBER_KERNEL(ID, operators, name, argument, made, value, type, divisor)                   \
     case TYPE_##ID:                                                                                \
-        return (const void *)make_elements<made, value_##value>;
-#define MAKE_PAIR(ID, name, word)                                                                  \
+        return (const void *)KERNEL<number_##name>;
+#define PAIR_KERNEL(ID, name, word)                                                                \
     case TYPE_##ID:                                                                                \
-        return (const void *)make_elements<struct name, value_##name>;
+        return (const void *)KERNEL<pair_##name>;
 
 const void *device_make_kernel(int type)
 {
+#define KERNEL make_elements
     switch (type) {
-        NUMBERS(MAKE_NUMBER)
-        PAIRS(MAKE_PAIR)
+        NUMBERS(NUMBER_KERNEL)
+        PAIRS(PAIR_KERNEL)
     default:
         return NULL;
     }
+#undef KERNEL
 }
 
-const void *device_compare_kernel(size_t element)
+const void *device_compare_kernel(int type)
 {
-    switch (element) {
-    case 1:
-        return (const void *)compare_elements<uint8_t>;
-    case 2:
-        return (const void *)compare_elements<uint16_t>;
-    case 4:
-        return (const void *)compare_elements<uint32_t>;
-    case 8:
-        return (const void *)compare_elements<uint64_t>;
+#define KERNEL compare_elements
+    switch (type) {
+        NUMBERS(NUMBER_KERNEL)
+        PAIRS(PAIR_KERNEL)
     default:
-        return (const void *)compare_elements<struct bits_128>;
+        return NULL;
     }
+#undef KERNEL
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Kernels, for cudaLaunchKernel(). NULL: there is none for that type (enum datatype_id) and
- * operator (enum reduction_id). `element`: bytes. */
+ * operator (enum reduction_id). */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,7 +15,7 @@ const void *device_copy_kernel(void);
 const void *device_reduce_kernel(int type, int reduction);
 const void *device_finish_kernel(int type);
 const void *device_make_kernel(int type);
-const void *device_compare_kernel(size_t element);
+const void *device_compare_kernel(int type);
 const void *device_scan_kernel(void);
 #ifdef __cplusplus
 }

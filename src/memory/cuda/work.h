@@ -20,7 +20,7 @@ struct device_run {
 };
 
 struct device_work {
-    int ranks; /* that contribute to a result, to finish it */
+    int ranks; /* that contribute to a result */
 
     /* Local operations. */
     int run_count;
@@ -32,9 +32,11 @@ struct device_work {
     size_t first, count;
     char *at;
 
-    /* Comparison: the `count` elements at `at` with those at `expected`. *total grows by how many
-     * differ, and bit i of `bits` is set for each; NULL: not asked for. */
-    const char *expected;
+    /* Comparison: of the elements at `at` with inputs [first, first + count) of `ranks` ranks from
+     * `rank` on, combined (`reduction`: enum reduction_id), and finished if that is asked for.
+     * *total grows by how many differ, and bit i of `bits` is set for each; NULL: not asked for. */
+    int reduction;
+    bool finishes;
     unsigned long long *total;
     unsigned *bits;
 

@@ -18,7 +18,9 @@
 
 #define DRAWS     ((size_t)1 << 20)
 #define MOST      (DRAWS * DATATYPE_SIZE_MOST)
-#define DIVISIONS 16 /* numbers of ranks by which results are divided */
+#define DIVISIONS 16     /* numbers of ranks by which results are divided */
+#define COMPARED  50021u /* elements of a comparison; each SPOILED-th is wrong in the second */
+#define SPOILED   1000u
 
 enum { LEFT, RIGHT, RESULT };
 
@@ -205,6 +207,40 @@ static void inputs_row(struct table *table, const struct datatype *type,
     row_end(table, type, "inputs", reduction ? reduction->name : "moved", DRAWS, false);
 }
 
+/* Right results of all ranks are found right, and all that are not are counted. */
+static void compare_row(struct table *table, const struct datatype *type,
+                        const struct reduction *reduction)
+{
+    const struct inputs inputs = {
+        .datatype = type, .reduction = reduction, .ranks = 7, .seed = 42, .iteration = 3};
+    const size_t first = 4 * (size_t)INPUT_PAGE - 5;
+    size_t found[2][2];
+    for (int s = 0; s < 2; s++) {
+        const struct memory *memory = &table->sides[s].memory;
+        const struct comparison comparison = {.inputs = &inputs,
+                                              .rank = -1,
+                                              .first = first,
+                                              .count = COMPARED,
+                                              .at = table->sides[s].regions[RESULT].base};
+        char *made = table->made[s];
+        inputs_expect(&inputs, -1, first, COMPARED, made);
+        for (int turn = 0; turn < 2; turn++) {
+            must(memory->kind->write(memory, made, COMPARED * type->size,
+                                     table->sides[s].regions[RESULT].base));
+            must(memory->kind->compare(memory, &comparison, &found[s][turn]));
+            for (size_t i = 0; i < COMPARED; i += SPOILED)
+                made[i * type->size] ^= 1;
+        }
+    }
+    const bool same = found[0][0] == 0 && found[1][0] == 0 &&
+                      found[0][1] == (COMPARED + SPOILED - 1) / SPOILED &&
+                      found[1][1] == found[0][1];
+    printf("%-14s %-7s %-7s %16zu %16zu %s\n", type->name, "compare", reduction->name,
+           found[0][0] + found[0][1], found[1][0] + found[1][1], same ? "same" : "DIFFERENT");
+    table->rows++;
+    table->differ += !same;
+}
+
 static void type_rows(struct table *table, const struct datatype *type)
 {
     operands_draw(table, type);
@@ -212,8 +248,10 @@ static void type_rows(struct table *table, const struct datatype *type)
     for (const struct reduction *const *each = reductions; *each; each++) {
         const int before = table->rows;
         reduce_row(table, type, *each);
-        if (table->rows > before)
+        if (table->rows > before) {
             inputs_row(table, type, *each);
+            compare_row(table, type, *each);
+        }
         if (table->rows > before && (*each)->finishes)
             finish_row(table, type, *each);
     }
