@@ -1,5 +1,6 @@
 /*
- * calls.h - the functions that count and fail, each with the error that fail= gives.
+ * calls.h - the functions that count and fail, each with the error that fail= gives. Those before
+ * cudaDeviceEnablePeerAccess do not use the thread's device.
  */
 #ifndef CCTEST_TEST_CUDA_CALLS_H
 #define CCTEST_TEST_CUDA_CALLS_H
@@ -13,10 +14,10 @@
     CALL(cudaDeviceGetPCIBusId, cudaErrorInvalidDevice)                                            \
     CALL(cudaDeviceGetByPCIBusId, cudaErrorInvalidDevice)                                          \
     CALL(cudaDeviceCanAccessPeer, cudaErrorInvalidDevice)                                          \
+    CALL(cudaGetDriverEntryPointByVersion, cudaErrorInvalidValue)                                  \
     CALL(cudaDeviceEnablePeerAccess, cudaErrorPeerAccessUnsupported)                               \
     CALL(cudaDeviceSynchronize, cudaErrorLaunchFailure)                                            \
     CALL(cudaDeviceFlushGPUDirectRDMAWrites, cudaErrorNotSupported)                                \
-    CALL(cudaGetDriverEntryPointByVersion, cudaErrorInvalidValue)                                  \
     CALL(cuMemGetHandleForAddressRange, cudaErrorNotSupported)                                     \
     CALL(cudaMemGetInfo, cudaErrorUnknown)                                                         \
     CALL(cudaMalloc, cudaErrorMemoryAllocation)                                                    \

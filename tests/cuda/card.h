@@ -30,6 +30,7 @@ static inline struct card card_open(const char *settings)
 {
     struct card card;
     runtime_configure(settings);
+    assert_cuda(cudaSetDevice(0), Success);
     assert_cuda(cudaStreamCreateWithFlags(&card.stream, cudaStreamNonBlocking), Success);
     assert_cuda(cudaEventCreateWithFlags(&card.event, cudaEventDisableTiming), Success);
     assert_cuda(cudaMalloc((void **)&card.memory, CARD_BYTES), Success);

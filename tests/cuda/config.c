@@ -43,6 +43,13 @@ const char *standin_call_name(enum standin_call call)
     return names[call];
 }
 
+cudaError_t standin_call_error(enum standin_call call)
+{
+#define CALL_ERROR(name, error) error,
+    static const cudaError_t errors[] = {STANDIN_CALLS(CALL_ERROR)};
+    return errors[call];
+}
+
 static void setting_refuse(const char *word)
 {
     fprintf(stderr,
@@ -76,8 +83,11 @@ static void faults_read(struct standin_config *config, char *list)
         struct standin_fault *fault = &config->faults[config->fault_count++];
         fault->call = (enum standin_call)call;
         fault->at = strtoull(colon + 1, &end, 10);
-        if (call == STANDIN_CALL_COUNT || *end || fault->at == 0)
+        if (call == STANDIN_CALL_COUNT || fault->at == 0 ||
+            (*end && (*end != ':' || !standin_error_find(end + 1, &fault->error))))
             setting_refuse(each);
+        if (!*end)
+            fault->error = standin_call_error(fault->call);
     }
 }
 

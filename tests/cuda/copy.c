@@ -74,10 +74,12 @@ static cudaError_t copy_submit(const struct copy *copy, cudaStream_t stream)
     work->copy.width = width, work->copy.height = height;
     if (to)
         standin_work_uses(work, to);
-    if (from)
+    if (from) {
         standin_work_uses(work, from);
-    else
+    } else {
+        standin_blocks("a copy from pageable memory");
         copy_stage(work);
+    }
     standin.counts.copies++;
     standin.counts.bytes += width * height;
     standin_submit(stream, work);

@@ -237,7 +237,11 @@ static const struct {
     NAMED(cudaErrorNoKernelImageForDevice),
     NAMED(cudaErrorECCUncorrectable),
     NAMED(cudaErrorPeerAccessUnsupported),
+    NAMED(cudaErrorInvalidPtx),
     NAMED(cudaErrorNvlinkUncorrectable),
+    NAMED(cudaErrorJitCompilerNotFound),
+    NAMED(cudaErrorUnsupportedPtxVersion),
+    NAMED(cudaErrorJitCompilationDisabled),
     NAMED(cudaErrorOperatingSystem),
     NAMED(cudaErrorInvalidResourceHandle),
     NAMED(cudaErrorNotReady),
@@ -255,6 +259,16 @@ static const struct {
     NAMED(cudaErrorSystemDriverMismatch),
     NAMED(cudaErrorUnknown),
 };
+
+bool standin_error_find(const char *name, cudaError_t *error)
+{
+    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
+        if (strcmp(error_names[i].name, name) == 0) {
+            *error = error_names[i].error;
+            return true;
+        }
+    return false;
+}
 
 const char *cudaGetErrorName(cudaError_t error)
 {

@@ -66,13 +66,21 @@ static bool standin_forked(void)
 
 static cudaError_t standin_fault(enum standin_call call)
 {
-#define CALL_ERROR(name, error) error,
-    static const cudaError_t errors[] = {STANDIN_CALLS(CALL_ERROR)};
     uint64_t number = ++standin.calls[call];
     for (int i = 0; i < standin.config.fault_count; i++)
         if (standin.config.faults[i].call == call && standin.config.faults[i].at == number)
-            return errors[call];
+            return standin.config.faults[i].error;
     return cudaSuccess;
+}
+
+/* A thread that has chosen no device has device 0, and makes a context there, which takes memory of a
+ * GPU that is not its own. */
+static void device_check(enum standin_call call)
+{
+    if (standin.config.strict && standin.config.devices > 1 &&
+        call >= CALL_cudaDeviceEnablePeerAccess && current_generation != standin.generation)
+        standin_violation(cudaErrorUnknown, "%s in a thread that has not called cudaSetDevice()",
+                          standin_call_name(call));
 }
 
 cudaError_t standin_enter(enum standin_call call)
@@ -89,6 +97,8 @@ cudaError_t standin_enter(enum standin_call call)
         error = cudaErrorNoDevice;
     else if (error == cudaSuccess)
         error = standin_fault(call);
+    if (error == cudaSuccess)
+        device_check(call);
     return error == cudaSuccess ? cudaSuccess : standin_leave(error);
 }
 

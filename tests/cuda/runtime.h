@@ -40,8 +40,9 @@
  *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is done,
  *                   all calls give cudaErrorIllegalAddress (0: none)
  *   hang=N          the N-th launch never ends in mode=async (0: none)
- *   strict=no|yes   calls that block, and launches of kernels that cudaFuncGetAttributes() has not
- *                   loaded on that device, are violations (no)
+ *   strict=no|yes   violations are: calls that wait for a stream or copy from or to pageable memory,
+ *                   launches of kernels that cudaFuncGetAttributes() has not loaded on that device,
+ *                   and, if there are several devices, calls in a thread that has chosen none (no)
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)
@@ -54,8 +55,9 @@
  *   flush=no|yes    it can be flushed (yes)
  *   violations=status|abort
  *                   after its sentence a violation aborts, or the call gives an error (abort)
- *   fail=NAME:N+NAME:N...
- *                   the N-th call (from 1) of the function NAME gives a fitting error
+ *   fail=NAME:N+NAME:N:ERROR...
+ *                   the N-th call (from 1) of the function NAME gives that error (cudaError...), or
+ *                   a fitting one
  */
 #ifndef CCTEST_TEST_CUDA_RUNTIME_H
 #define CCTEST_TEST_CUDA_RUNTIME_H

@@ -29,6 +29,7 @@ struct standin_config {
     struct standin_fault {
         enum standin_call call;
         uint64_t at;
+        cudaError_t error;
     } faults[STANDIN_FAULTS];
     int fault_count;
 };
@@ -134,6 +135,8 @@ void standin_cards_see(struct standin_config *config, struct standin_card *cards
 /* The number here of a device of the machine; false: it cannot be seen. */
 bool standin_card_find(int card, int *device);
 const char *standin_call_name(enum standin_call call);
+cudaError_t standin_call_error(enum standin_call call);        /* that fits the call */
+bool standin_error_find(const char *name, cudaError_t *error); /* false: there is none */
 
 /* Begins a call: on cudaSuccess the lock is held until standin_leave(), which returns its error.
  * Both note an error as the thread's last. */

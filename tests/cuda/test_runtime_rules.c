@@ -174,6 +174,19 @@ static void copy_waits(void)
     copy(pageable, card.memory, 16, cudaMemcpyDefault);
 }
 
+static void copy_of_pageable_waits(void)
+{
+    card = card_open("strict=yes");
+    copy(card.memory, pageable, 16, cudaMemcpyDefault);
+}
+
+static void device_not_chosen(void)
+{
+    void *memory;
+    runtime_configure("strict=yes,devices=2");
+    cudaMalloc(&memory, 16);
+}
+
 static void freed_while_copied(void)
 {
     gate_shut();
@@ -422,6 +435,8 @@ static const struct rule_case {
     {"lazy_launch_elsewhere", lazy_launch_elsewhere, "a kernel is launched that was not loaded"},
     {"stream_waits", stream_waits, "cudaStreamSynchronize blocks"},
     {"copy_waits", copy_waits, "a copy to pageable memory blocks"},
+    {"copy_of_pageable_waits", copy_of_pageable_waits, "a copy from pageable memory blocks"},
+    {"device_not_chosen", device_not_chosen, "cudaMalloc in a thread that has not called"},
     {"stray_read", stray_read, NULL},
     {"kernel_beyond", kernel_beyond, NULL},
     {"kernel_of_freed", kernel_of_freed, NULL},

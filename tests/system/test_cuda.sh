@@ -93,12 +93,14 @@ lacks() {
 }
 
 refusals() {
-    local as gpu='GPU [01] \(0000:(1a|22):00\.0\)'
+    local as error gpu='GPU [01] \(0000:(1a|22):00\.0\)'
     lacks driver=none 77 "no GPU can be used: the NVIDIA driver is older than this cctest's CUDA, or there is none"
     lacks devices=0 77 "no GPU can be used: there is none, or CUDA_VISIBLE_DEVICES hides it"
     lacks memory=2097152 1 "for 1 rank on $gpu: 2 MiB are available; ask for smaller sizes"
     lacks fail=cudaMalloc:1 1 "cannot allocate 3 MiB on $gpu: 256 of its 256 MiB are free; ask for smaller sizes"
-    lacks fail=cudaFuncGetAttributes:3 77 "$gpu, Stand-in, cannot be used: this cctest has no kernels for it: build it"
+    for error in NoKernelImageForDevice InvalidDeviceFunction InvalidPtx UnsupportedPtxVersion JitCompilerNotFound; do
+        lacks fail=cudaFuncGetAttributes:3:cudaError$error 77 "$gpu, Stand-in, cannot be used: this cctest has no kernels for it: build it"
+    done
     lacks fail=cudaSetDevice:1 77 "$gpu, Stand-in, cannot be used: another process has it for itself .*--ranks-as threads"
     lacks fail=cudaGetDeviceProperties:1 1 "cannot use a GPU: CUDA says: .*cudaErrorInvalidDevice"
     lacks fail=cudaGetDeviceCount:1 77 "no GPU can be used: its system is not ready: .*nvidia-fabricmanager"

@@ -307,6 +307,7 @@ static enum status engine_allocate(struct cuda_engine *engine)
 static enum status engine_prepare(void *preparing)
 {
     struct cuda_engine *engine = preparing;
+    engine->device = cuda_current()->number;
     enum status status = engine_allocate(engine);
     for (int i = 0; i < CUDA_QUEUES && status == STATUS_OK; i++)
         status = queue_open(&engine->queues[i]);
@@ -331,9 +332,12 @@ static void queue_close(const struct cuda_queue *queue)
     cudaStreamDestroy(queue->stream);
 }
 
+/* In a thread of its own, which has no device yet. */
 static void engine_release(void *releasing)
 {
     const struct cuda_engine *engine = releasing;
+    if (cudaSetDevice(engine->device) != cudaSuccess)
+        return;
     for (int i = 0; i < CUDA_QUEUES; i++)
         queue_close(&engine->queues[i]);
     cudaFree(engine->answers);

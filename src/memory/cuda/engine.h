@@ -41,6 +41,7 @@ struct cuda_answers {
 };
 
 struct cuda_engine {
+    int device; /* as CUDA numbers it in this process */
     struct cuda_queue queues[CUDA_QUEUES];
     struct cuda_answers *answers;      /* on the device */
     struct cuda_answers *answers_host; /* their copy, in pinned memory */

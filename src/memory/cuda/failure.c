@@ -43,7 +43,11 @@ static const char *device_lack(cudaError_t error)
 {
     switch (error) {
     case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction: /* attributes were asked for where there is no code */
+    case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
         return "this cctest has no kernels for it: build it with CUDA_ARCHS='...'";
     case cudaErrorDevicesUnavailable:
         return "another process has it for itself (nvidia-smi shows the compute mode); ranks of "
