@@ -1,7 +1,7 @@
 /*
  * check_header.c - is compiled with our cuda_runtime_api.h and, where there is a toolkit, with
- * NVIDIA's: constants and layouts are the same. The prototypes are compared by compiling the
- * stand-in with NVIDIA's.
+ * NVIDIA's, of CUDA 12 or newer: constants and layouts are the same. The prototypes are compared by
+ * compiling the stand-in with NVIDIA's.
  */
 #include <cuda_runtime_api.h>
 #include <stddef.h>
@@ -100,9 +100,9 @@ IS(cudaDevAttrGPUDirectRDMASupported, 116);
 IS(cudaDevAttrGPUDirectRDMAFlushWritesOptions, 117);
 IS(cudaDevAttrGPUDirectRDMAWritesOrdering, 118);
 IS(cudaDevAttrIpcEventSupport, 125);
-IS(cudaDevAttrNumaId, 131);
+#if CUDART_VERSION >= 12030
 IS(cudaDevAttrMpsEnabled, 133);
-IS(cudaDevAttrHostNumaId, 134);
+#endif
 IS(cudaFlushGPUDirectRDMAWritesOptionHost, 1);
 IS(cudaFlushGPUDirectRDMAWritesOptionMemOps, 2);
 IS(cudaGPUDirectRDMAWritesOrderingNone, 0);
@@ -138,7 +138,7 @@ IS(offsetof(struct cudaPointerAttributes, type), 0);
 IS(offsetof(struct cudaPointerAttributes, device), 4);
 IS(offsetof(struct cudaPointerAttributes, devicePointer), 8);
 IS(offsetof(struct cudaPointerAttributes, hostPointer), 16);
-IS(sizeof(struct cudaPointerAttributes), 88);
+IS(sizeof(struct cudaPointerAttributes), CUDART_VERSION >= 13000 ? 88 : 24);
 IS(offsetof(struct cudaFuncAttributes, sharedSizeBytes), 0);
 IS(offsetof(struct cudaFuncAttributes, constSizeBytes), 8);
 IS(offsetof(struct cudaFuncAttributes, localSizeBytes), 16);

@@ -9,6 +9,8 @@
 #include "standin.h"
 
 #define BUS_ID_BYTES 13
+/* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */
+#define DEVICE_ATTRIBUTE_MPS ((enum cudaDeviceAttr)133)
 
 static bool device_is(int device)
 {
@@ -91,8 +93,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrHostRegisterSupported, 1},
         {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
         {cudaDevAttrGPUDirectRDMASupported, 1},
-        {cudaDevAttrMpsEnabled, 0},
-        {cudaDevAttrHostNumaId, -1},
+        {DEVICE_ATTRIBUTE_MPS, 0},
     };
     cudaError_t error = standin_enter(CALL_cudaDeviceGetAttribute);
     if (error != cudaSuccess)

@@ -111,9 +111,7 @@ enum cudaDeviceAttr {
     cudaDevAttrGPUDirectRDMAFlushWritesOptions = 117,
     cudaDevAttrGPUDirectRDMAWritesOrdering = 118,
     cudaDevAttrIpcEventSupport = 125,
-    cudaDevAttrNumaId = 131,
     cudaDevAttrMpsEnabled = 133,
-    cudaDevAttrHostNumaId = 134,
 };
 
 enum cudaFlushGPUDirectRDMAWritesOptions {
