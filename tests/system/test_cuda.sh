@@ -94,7 +94,8 @@ lacks() {
 
 refusals() {
     local as error gpu='GPU [01] \(0000:(1a|22):00\.0\)'
-    lacks driver=none 77 "no GPU can be used: the NVIDIA driver is older than this cctest's CUDA, or there is none"
+    lacks driver=none 77 "no GPU can be used: the NVIDIA driver is older than this cctest's CUDA, or there is none: \
+install driver 580 or newer, or build cctest with CUDA 12, .*\(make CUDA=PATH\)"
     lacks devices=0 77 "no GPU can be used: there is none, or CUDA_VISIBLE_DEVICES hides it"
     lacks memory=2097152 1 "for 1 rank on $gpu: 2 MiB are available; ask for smaller sizes"
     lacks fail=cudaMalloc:1 1 "cannot allocate 3 MiB on $gpu: 256 of its 256 MiB are free; ask for smaller sizes"

@@ -11,6 +11,16 @@
 #include "device/xid.h"
 #include "memory/cuda/current.h"
 
+#if CUDART_VERSION / 1000 == 12
+#define DRIVER_REMEDY "install driver 525 or newer"
+#elif CUDART_VERSION / 1000 == 13
+#define DRIVER_REMEDY                                                                              \
+    "install driver 580 or newer, or build cctest with CUDA 12, which takes driver 525 "           \
+    "(make CUDA=PATH)"
+#else
+#define DRIVER_REMEDY "install a newer one"
+#endif
+
 #define XID_US UINT64_C(60000000) /* an Xid that is older has another cause */
 
 /* Why no GPU of this machine can be used. NULL: the error is about something else. */
@@ -18,8 +28,8 @@ static const char *machine_lack(cudaError_t error)
 {
     switch (error) {
     case cudaErrorInsufficientDriver:
-        return "the NVIDIA driver is older than this cctest's CUDA, or there is none: install a "
-               "newer one";
+        return "the NVIDIA driver is older than this cctest's CUDA, or there is "
+               "none: " DRIVER_REMEDY;
     case cudaErrorNoDevice:
         return "there is none, or CUDA_VISIBLE_DEVICES hides it";
     case cudaErrorSystemNotReady:

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# How cctest is built: which CUDA toolkit scripts/find-cuda takes, and what scripts/setup --cuda says of a driver that is
+# too old for it. Toolkits, drivers and packages are scripts that this writes.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+mkdir "$scratch/bin"
+
+# script PATH LINE...
+script() {
+    mkdir -p "$(dirname -- "$1")"
+    printf '%s\n' '#!/bin/sh' "${@:2}" >"$1"
+    chmod +x "$1"
+}
+
+# toolkit VERSION FILE...: makes $folder, a toolkit with these files.
+toolkit() {
+    folder=$scratch/toolkit-$1
+    rm -rf "$folder"
+    # nvcc tells its folders on standard error.
+    # shellcheck disable=SC2016 # the script's
+    script "$folder/bin/nvcc" "folder=$folder" \
+        "[ \$1 != --version ] || echo 'Cuda compilation tools, release ${1%.*}, V$1'" \
+        '[ $1 = --version ] || printf "#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=\"-L%s/lib64\"\n" $folder $folder >&2'
+    mkdir "$folder/include" "$folder/lib64"
+    for file in "${@:2}"; do : >"$folder/$file"; done
+}
+
+whole=(include/cuda_runtime_api.h lib64/libcudart_static.a)
+
+# found STATUS REGEX: of the toolkit in $folder
+found() {
+    run "$repository/scripts/find-cuda" "$folder"
+    check_status "$1"
+    if [ "$1" = 0 ]; then check_says "$2" "$out"; else check_says "$2"; fi
+}
+
+finding() {
+    toolkit 12.0.140 "${whole[@]}"
+    found 0 "^$folder/bin/nvcc 12\.0\.140 $folder/lib64/libcudart_static\.a -isystem $folder/include\$"
+    toolkit 11.8.89 "${whole[@]}"
+    found 1 'nvcc is older than CUDA 12$'
+    toolkit 12.9.86 "${whole[0]}"
+    found 1 'nvcc has no libcudart_static\.a$'
+    toolkit 12.9.86 "${whole[1]}"
+    [ -e /usr/include/cuda_runtime_api.h ] || found 1 'nvcc has no cuda_runtime_api\.h$'
+    # shellcheck disable=SC2016 # the script's
+    script "$folder/bin/nvcc" '[ "$1" = --version ] && echo "Cuda compilation tools, release 12.9, V12.9.86"'
+    found 1 'nvcc finds no g\+\+$'
+    script "$folder/bin/nvcc" 'exit 127'
+    found 1 'nvcc does not run$'
+    folder=$scratch/nowhere
+    found 1 "^cannot find $folder/bin/nvcc 12 or newer\$"
+}
+
+# setup_says DRIVER TOOLKIT [REGEX]: scripts/setup --cuda; without REGEX, it says nothing.
+setup_says() {
+    toolkit "$2" "${whole[@]}"
+    script "$scratch/bin/nvidia-smi" "echo $1" "echo $1" # two GPUs
+    script "$scratch/bin/dpkg-query" 'echo install ok installed'
+    PATH=$scratch/bin:$PATH CUDA=$folder run "$repository/scripts/setup" --cuda
+    check_status 0 "driver $1, CUDA $2"
+    if [ $# = 3 ]; then check_says "$3"; else check_silent .; fi
+}
+
+drivers() {
+    setup_says 550.54.15 13.0.88 "^setup: note: .*driver 550\.54\.15 is too old for CUDA 13\.0\.88, which needs 580 or newer: .*CUDA 12 "
+    setup_says 550.54.15 12.4.131
+    setup_says 580.65.06 13.5.37
+    setup_says "" 12.0.140
+}
+
+finding
+drivers
+finish
