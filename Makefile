@@ -129,9 +129,10 @@ tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c
 
 # A libibverbs for tests (tests/verbs/provider.h), which takes the place of transports/verbs/library.o in the archive.
 provider := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/verbs/test_%,$(wildcard tests/verbs/*.c)))
+verbs_programs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers regions session_end)
 ifeq ($(verbs_found),yes)
 tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/verbs/test_*.c))
-over_verbs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers regions session_end)
+over_verbs := $(verbs_programs)
 endif
 
 # A CUDA runtime for tests (tests/cuda/runtime.h), and kernels that are compiled for the CPU, by a C++ compiler.
@@ -140,12 +141,12 @@ cuda_device := $(patsubst src/memory/cuda/%,$(BUILD)/tests/cuda/device/%.o,$(bas
     $(patsubst src/vendor/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
 cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
-ifeq ($(shell command -v $(CXX)),)
-$(info the tests of tests/cuda are left out: no C++ compiler (set CXX))
-else
-tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/cuda/test_*.c))
 over_transports := $(addprefix $(BUILD)/tests/cuda/,conformance eager peers processes regions session_end)
-over_cuda := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 elements hooks share $(if $(over_verbs),cctest-verbs)) $(over_transports)
+cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 elements hooks share) $(over_transports)
+both_programs := $(BUILD)/tests/cuda/cctest-verbs
+ifneq ($(shell command -v $(CXX)),)
+tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/cuda/test_*.c))
+over_cuda := $(cuda_programs) $(if $(over_verbs),$(both_programs))
 endif
 # Not for what they depend on: those objects are also parts of the program.
 $(BUILD)/tests/cuda/%: private defines += -Itests/cuda/include
@@ -288,10 +289,14 @@ $(filter-out %/cctest,$(over_verbs)): $(BUILD)/tests/verbs/%: $(BUILD)/tests/tra
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
 
+# What an earlier build left is removed where this one leaves it out: system tests run what they find.
 over-verbs: $(over_verbs)
+	$(if $(over_verbs),,$(Q)rm -f $(verbs_programs) $(both_programs))
 over-cuda: $(over_cuda)
+	$(if $(over_cuda),,@echo 'the tests of tests/cuda are left out: no C++ compiler (set CXX)')
+	$(if $(over_cuda),,$(Q)rm -f $(cuda_programs) $(both_programs))
 
-tests: $(tests) $(over_verbs) $(over_cuda) $(binary)
+tests: $(tests) over-verbs over-cuda $(binary)
 
 # Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
 check: tests

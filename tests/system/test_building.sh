@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How cctest is built: which CUDA toolkit scripts/find-cuda takes, and what scripts/setup --cuda says of a driver that is
-# too old for it. Toolkits, drivers and packages are scripts that this writes.
+# How cctest is built: which CUDA toolkit scripts/find-cuda takes, what scripts/setup --cuda says of a driver that is too old
+# for it, and that no test program stays that a build leaves out. Toolkits, drivers and packages are scripts that this writes.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -70,6 +70,30 @@ drivers() {
     setup_says "" 12.0.140
 }
 
+# without PATH VARIABLE=VALUE TARGET: a program of an earlier build at this path goes.
+without() {
+    local old=$scratch/build/tests/$1
+    mkdir -p "$scratch/build/tests/verbs" "$scratch/build/tests/cuda"
+    : >"$old"
+    run make -C "$repository" CUDA=no BUILD="$scratch/build" "${@:2}"
+    check_status 0 "make ${*:2}"
+    check "make ${*:2} removes $1" test ! -e "$old"
+}
+
+left_out() {
+    local note='the tests of tests/cuda are left out: no C\+\+ compiler'
+    without cuda/cctest CXX=none over-cuda
+    check_says "$note" "$out"
+    without cuda/cctest-verbs CXX=none over-cuda
+    without cuda/cctest-verbs VERBS=no over-verbs
+    without verbs/cctest VERBS=no over-verbs
+    check_silent "$note" "$out"
+    run make -n -C "$repository" CUDA=no CXX=none BUILD="$scratch/build"
+    check_status 0 "make without a C++ compiler"
+    check_silent "$note" "$out"
+}
+
 finding
 drivers
+left_out
 finish
