@@ -4,6 +4,7 @@
 #ifndef CCTEST_TEST_CHILD_H
 #define CCTEST_TEST_CHILD_H
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +23,15 @@ struct child {
     char out[65536], err[65536];
 };
 
+/* Ranks are processes and write to it at once: without O_APPEND one overwrites another's line. */
+static inline int child_file(const char *name)
+{
+    int file = memfd_create(name, 0);
+    assert_true(file >= 0);
+    assert_int_equal(fcntl(file, F_SETFL, O_APPEND), 0);
+    return file;
+}
+
 static inline void child_take(int file, char *text, size_t size)
 {
     ssize_t got = pread(file, text, size - 1, 0);
@@ -35,8 +45,7 @@ static inline void child_take(int file, char *text, size_t size)
 static inline const struct child *child_run(int (*work)(void *argument), void *argument)
 {
     static struct child child;
-    int out = memfd_create("out", 0), err = memfd_create("err", 0);
-    assert_true(out >= 0 && err >= 0);
+    int out = child_file("out"), err = child_file("err");
     fflush(NULL);
     pid_t pid = fork();
     assert_true(pid >= 0);
