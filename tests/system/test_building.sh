@@ -21,7 +21,8 @@ toolkit() {
     # shellcheck disable=SC2016 # the script's
     script "$folder/bin/nvcc" "folder=$folder" \
         "[ \$1 != --version ] || echo 'Cuda compilation tools, release ${1%.*}, V$1'" \
-        '[ $1 = --version ] || printf "#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=\"-L%s/lib64\"\n" $folder $folder >&2'
+        '[ "$1" != -E ] || exec gcc "-I$folder/include" -include cuda_runtime_api.h -E -x c /dev/null -o /dev/null' \
+        '[ "$1" = --version ] || printf "#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=\"-L%s/lib64\"\n" $folder $folder >&2'
     mkdir "$folder/include" "$folder/lib64"
     for file in "${@:2}"; do : >"$folder/$file"; done
 }
@@ -47,6 +48,10 @@ finding() {
     # shellcheck disable=SC2016 # the script's
     script "$folder/bin/nvcc" '[ "$1" = --version ] && echo "Cuda compilation tools, release 12.9, V12.9.86"'
     found 1 'nvcc finds no g\+\+$'
+    toolkit 12.0.140 "${whole[@]}"
+    echo '#error -- unsupported GNU version! gcc versions later than 12 are not supported! The nvcc flag ...' \
+        >"$folder/include/cuda_runtime_api.h"
+    found 1 'nvcc cannot compile: #error -- unsupported GNU version! gcc versions later than 12 are not supported!$'
     script "$folder/bin/nvcc" 'exit 127'
     found 1 'nvcc does not run$'
     folder=$scratch/nowhere
