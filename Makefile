@@ -106,8 +106,12 @@ cuda_include := $(wordlist 4,99,$(toolkit))
 left_out += src/memory/cuda/absent.c src/vendor/nccl/absent.c
 kernels := $(wildcard src/memory/cuda/*.cu)
 libraries += $(cudart) -ldl -lrt -lpthread
-cuda_archs := $(or $(subst $(comma), ,$(CUDA_ARCHS:sm_%=%)),\
-    $(filter $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch)),75 80 86 89 90 100 120))
+cuda_known := $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch))
+cuda_archs := $(or $(patsubst sm_%,%,$(subst $(comma), ,$(CUDA_ARCHS))),$(filter $(cuda_known),75 80 86 89 90 100 120))
+# A letter is that of a variant, such as 90a.
+ifneq ($(filter-out $(cuda_known) $(addsuffix a,$(cuda_known)) $(addsuffix f,$(cuda_known)),$(cuda_archs)),)
+$(error CUDA_ARCHS=$(CUDA_ARCHS), but this toolkit makes kernels for $(cuda_known))
+endif
 # Later GPUs compile the PTX of the newest, but not that of a variant such as 90a. As in C, no product and sum are contracted.
 # Nothing needs the library of C++.
 cuda_newest := $(shell printf '%s\n' $(cuda_archs) | grep -x '[0-9]*' | sort -n | tail -1)

@@ -171,6 +171,8 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
     enum status status = bootstrap_choose(&job->bootstrap, bootstrap);
     if (status != STATUS_OK)
         return status;
+    if (job->memory->prepare)
+        job->memory->prepare();
     say_verbose(1, "%s", bootstrap->why);
     bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
     int ranks = local ? local_ranks(&job->bootstrap) : job->bootstrap.world;

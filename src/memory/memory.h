@@ -60,6 +60,9 @@ struct memory_kind {
     /* Why it cannot be used here, and what to do (one clause); NULL: it may well be. May run before
      * ranks are forked, and leaves nothing that a fork breaks. NULL as a hook: it always can. */
     const char *(*unavailable)(void);
+    /* Sets what the environment must say; before ranks are forked, and before other threads begin.
+     * NULL: nothing. */
+    void (*prepare)(void);
     bool host_reads; /* a CPU may read and write its regions; else only engines and NICs do */
 
     /* The grain of a message (--chunk auto) is at least and at most so many bytes: within these

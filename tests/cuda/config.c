@@ -24,6 +24,7 @@ static const struct standin_setting {
     {"threads", AT(threads), 0, 0, 1024, {NULL}},
     {"sticky", AT(sticky), 0, 0, INT32_MAX, {NULL}},
     {"hang", AT(hang), 0, 0, INT32_MAX, {NULL}},
+    {"connections", AT(connections), 0, 0, 32, {NULL}},
     {"strict", AT(strict), 0, 0, 1, {"no", "yes"}},
     {"driver", AT(driver), DRIVER_NEW, 0, 2, {"new", "none", "old"}},
     {"peer", AT(peer), 1, 0, 1, {"no", "yes"}},

@@ -45,6 +45,11 @@ static void standin_begin(const char *text, const char *visible)
         on_exit(standin_exit, NULL);
     registered = true;
     __atomic_store_n(&standin.pid, getpid(), __ATOMIC_RELEASE);
+    const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    if (standin.config.connections &&
+        (!connections || atol(connections) != standin.config.connections))
+        standin_violation(cudaErrorUnknown, "CUDA_DEVICE_MAX_CONNECTIONS is %s",
+                          connections ? connections : "not set");
 }
 
 void standin_lock(void)

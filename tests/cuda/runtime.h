@@ -40,6 +40,7 @@
  *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is done,
  *                   all calls give cudaErrorIllegalAddress (0: none)
  *   hang=N          the N-th launch never ends in mode=async (0: none)
+ *   connections=N   CUDA_DEVICE_MAX_CONNECTIONS must be N at the first call (0: it may be anything)
  *   strict=no|yes   violations are: calls that wait for a stream or copy from or to pageable memory,
  *                   launches of kernels that cudaFuncGetAttributes() has not loaded on that device,
  *                   and, if there are several devices, calls in a thread that has chosen none (no)

@@ -23,8 +23,8 @@ enum { DRIVER_NEW, DRIVER_NONE, DRIVER_OLD };
 enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 
 struct standin_config {
-    long devices, memory, async, seed, threads, sticky, hang, strict, driver, peer, ipc, dmabuf,
-        ordering, flush, aborts;
+    long devices, memory, async, seed, threads, sticky, hang, connections, strict, driver, peer,
+        ipc, dmabuf, ordering, flush, aborts;
     long delay; /* us */
     struct standin_fault {
         enum standin_call call;

@@ -184,6 +184,9 @@ done
 over mode=async,memory=1073741824 0 "$repository/build/tests/cuda/elements"
 check "elements of every type and operator" grep -q '^# 410 rows, 0 differ$' "$out"
 over mode=async 0 "$repository/build/tests/cuda/hooks" cuda 256K 3 1
+for as in processes threads; do
+    over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as $as
+done
 all_of processes async 3 tcp shm
 all_of processes sync 4 tcp
 large tcp

@@ -2,6 +2,7 @@
  * kind.c - memory of an NVIDIA GPU, as a kind of memory. The device is the calling thread's.
  */
 #include <cuda_runtime_api.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -19,6 +20,13 @@
 #include "memory/cuda/wait.h"
 
 #define GRAIN_LEAST ((size_t)512 << 10)
+
+/* Ranks that are threads share the queues of their process to a GPU. CUDA makes 8 unless told
+ * otherwise, and a kernel may wait behind one of another rank that is in the same queue. */
+static void cuda_prepare(void)
+{
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
 
 static void cuda_release(struct region *region)
 {
@@ -114,6 +122,7 @@ const struct memory_kind memory_cuda = {
     .name = "cuda",
     .summary = "memory of an NVIDIA GPU",
     .unavailable = cuda_driver_missing,
+    .prepare = cuda_prepare,
     .grain_least = GRAIN_LEAST,
     .grain_most = CUDA_GRAIN_MOST,
     .devices_taken = cuda_devices_taken,
