@@ -57,9 +57,8 @@ struct participants {
     int ranks;
     const struct member *members;       /* by rank */
     const struct cpu_binding *bindings; /* by rank; NULL: the job ended before they were known */
-    const struct memory_device
-        *devices; /* likewise: that have the ranks' memory; NULL also where it
-                                            is the host's */
+    /* Likewise: that have the ranks' memory; NULL also where it is the host's. */
+    const struct memory_device *devices;
     const char *bootstrap;
 };
 

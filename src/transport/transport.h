@@ -142,9 +142,8 @@ struct transport_config {
      * share them once, and needs no cache. The array and the regions are valid until close(). */
     const struct region *regions;
     int region_count;
-    const char
-        *memory_bus; /* PCI address of the device that has the buffers' memory; NULL or "": the
-                               host has it */
+    /* PCI address of the device that has the buffers' memory; NULL or "": the host has it. */
+    const char *memory_bus;
     const char *interface;                    /* address or device name to listen on; NULL: any */
     const struct transport_setting *settings; /* by index in transport->options; NULL: none is
                                                  given; valid until close() */

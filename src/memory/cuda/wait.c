@@ -13,9 +13,8 @@
 #include "memory/cuda/failure.h"
 
 #define ASK_NS 2000000 /* between two questions to the job */
-#define CALL_SECONDS                                                                               \
-    60.0 /* that a call may take: kernels are compiled for a GPU that is newer than
-                                cctest */
+/* That a call may take: kernels are compiled for a GPU that is newer than cctest. */
+#define CALL_SECONDS 60.0
 
 enum status cuda_wait_stream(cudaStream_t stream, const struct tick *tick)
 {
