@@ -42,6 +42,12 @@ static void overlap_check(const char *from, size_t from_bytes, const char *to, s
         violation("source and destination overlap, and not in place");
 }
 
+/* The next work that is entered is the N-th of the rank that the faults are for; else -1. */
+static long next_number(const struct communicator *communicator)
+{
+    return communicator->settings.rank == communicator->rank ? (long)communicator->calls + 1 : -1;
+}
+
 static struct work *work_make(struct ncclComm *comm, cudaStream_t stream, enum kind kind)
 {
     struct communicator *communicator = (struct communicator *)(void *)comm;
@@ -57,6 +63,8 @@ static struct work *work_make(struct ncclComm *comm, cudaStream_t stream, enum k
     struct work *work = calloc(1, sizeof *work);
     if (!work)
         abort();
+    if (next_number(communicator) == communicator->settings.late)
+        exit_await();
     work->communicator = communicator;
     work->stream = stream;
     work->terms.kind = kind;
@@ -68,8 +76,9 @@ static int work_enter(struct work *work)
 {
     struct communicator *communicator = work->communicator;
     const struct settings *settings = &communicator->settings;
-    long number = settings->rank == communicator->rank ? (long)++communicator->calls : -1;
-    if (number == settings->fail) {
+    long number = next_number(communicator);
+    communicator->calls++;
+    if (number == settings->fail || number == settings->late) {
         free(work);
         told("the stand-in was told to fail");
         return SYSTEM_ERROR;
@@ -110,6 +119,10 @@ static int collective_enter(struct work *work, const void *from, size_t from_cou
     overlap_check(from, from_count * size, to, to_count * size, in_place);
     if (from_count * size > SLOT_BYTES)
         violation("%zu bytes are too many for the stand-in", from_count * size);
+    bool *is_connected =
+        &communicator->is_connected[terms->kind][terms->root][terms->count * size > CONNECT_BYTES];
+    work->connects = !*is_connected;
+    *is_connected = true;
     work->from = from;
     work->to = to;
     work->number = ++communicator->collectives;
@@ -177,6 +190,7 @@ static int part_add(struct ncclComm *comm, cudaStream_t stream, struct part part
         if (!part.sends || !group->parts[i].sends)
             overlap_check(part.at, part.bytes, group->parts[i].at, group->parts[i].bytes, NULL);
     uint64_t *before = part.sends ? communicator->sent : communicator->received;
+    group->connects |= before[part.peer] == 0;
     group->messages[group->part_count] = ++before[part.peer];
     group->parts[group->part_count++] = part;
     return SUCCESS;

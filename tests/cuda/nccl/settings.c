@@ -16,9 +16,10 @@ static const struct {
     size_t at;
     long usual;
 } rows[] = {
-    {"version", AT(version), 22803}, {"rank", AT(rank), 0},         {"fail", AT(fail), 0},
-    {"wrong", AT(wrong), 0},         {"hang", AT(hang), 0},         {"lost", AT(lost), 0},
-    {"stuck", AT(stuck), 0},         {"blocking", AT(blocking), 1},
+    {"version", AT(version), 22803}, {"rank", AT(rank), 0},   {"fail", AT(fail), 0},
+    {"wrong", AT(wrong), 0},         {"hang", AT(hang), 0},   {"lost", AT(lost), 0},
+    {"late", AT(late), 0},           {"stuck", AT(stuck), 0}, {"connect", AT(connect), 0},
+    {"blocking", AT(blocking), 1},
 };
 #define ROWS (sizeof rows / sizeof *rows)
 

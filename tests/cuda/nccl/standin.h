@@ -21,7 +21,11 @@
  *   wrong=N        its N-th has one wrong element, if it has a result
  *   hang=N         its N-th never ends, until the communicator is aborted
  *   lost=N         likewise, and ncclCommGetAsyncError() gives ncclRemoteError from then on
+ *   late=N         the call that makes its N-th returns only while the process exits, and with an error
  *   stuck=0|1      1: its ncclCommInitRankConfig() never returns
+ *   connect=MS     all ranks: a collective takes so long more when it is the first of its kind, root and
+ *                  algorithm, a group when it has the first message to a peer, or from it (0). There
+ *                  are two algorithms: for CONNECT_BYTES at most, and for more.
  *   blocking=0|1   0: as if the config asked for calls that do not block (1)
  */
 #ifndef CCTEST_TEST_NCCL_STANDIN_H
@@ -35,15 +39,16 @@
 
 #include "vendor/nccl/api.h"
 
-#define RANKS_MOST 16
-#define SLOT_BYTES ((size_t)16 << 20) /* of a rank's source, at most */
-#define PAIR_BYTES ((size_t)1 << 20)  /* of a message, at most */
-#define GROUP_MOST (2 * RANKS_MOST)   /* messages of a group */
+#define RANKS_MOST    16
+#define SLOT_BYTES    ((size_t)16 << 20) /* of a rank's source, at most */
+#define PAIR_BYTES    ((size_t)1 << 20)  /* of a message, at most */
+#define CONNECT_BYTES ((size_t)8 << 10)  /* of the count of a collective */
+#define GROUP_MOST    (2 * RANKS_MOST)   /* messages of a group */
 
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, REMOTE_ERROR = 6, IN_PROGRESS = 7 };
 
 struct settings {
-    long version, rank, fail, wrong, hang, lost, stuck, blocking;
+    long version, rank, fail, wrong, hang, lost, late, stuck, connect, blocking;
 };
 
 enum kind { ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, GROUP };
@@ -69,7 +74,7 @@ struct work {
     const char *from;
     char *to;
     uint64_t number; /* of the rank's collectives, from 1; 0: a group */
-    bool is_wrong, hangs;
+    bool is_wrong, hangs, connects;
     int part_count;
     struct part parts[GROUP_MOST];
     uint64_t messages[GROUP_MOST]; /* the number of each on its pair, from 1 */
@@ -99,7 +104,8 @@ struct communicator { /* ncclComm */
     int rank, ranks, device;
     uint64_t collectives, calls;
     uint64_t sent[RANKS_MOST], received[RANKS_MOST];
-    _Atomic int running; /* works that are not done */
+    bool is_connected[GROUP][RANKS_MOST][2]; /* by kind, root and algorithm */
+    _Atomic int running;                     /* works that are not done */
     _Atomic bool aborted, lost;
     struct work *works, *pending; /* pending: entered, and not in the stream yet */
     int polls;                    /* until it is */
@@ -118,6 +124,9 @@ size_t type_size(int type); /* 0: there is none */
 /* to[i] = the combination of element i of all ranks, from element `first` of their sources on. */
 void combine(const struct communicator *communicator, const struct terms *terms, size_t first,
              size_t count, char *to);
+
+/* Waits until the process exits. */
+void exit_await(void);
 
 /* Loads the kernel on the thread's GPU; false: it cannot. */
 bool work_load(void);

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "memory/cuda/work.h"
 #include "standin.h"
@@ -152,6 +153,14 @@ bool work_load(void)
     return cudaFuncGetAttributes(&about, (const void *)(uintptr_t)kernel) == cudaSuccess;
 }
 
+static void work_connect(const struct work *work)
+{
+    long ms = work->communicator->settings.connect;
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    if (work->connects)
+        nanosleep(&time, NULL);
+}
+
 /* The runtime finds the memory that a kernel uses by the addresses in its argument. */
 void work_launch(struct work *work)
 {
@@ -160,6 +169,7 @@ void work_launch(struct work *work)
     argument.runs[0] = (struct device_run){.to = work->to, .from = work->from};
     for (int i = 0; i < work->part_count && i + 1 < DEVICE_RUNS; i++)
         argument.runs[i + 1].to = work->parts[i].at;
+    work_connect(work);
     work->next = work->communicator->works;
     work->communicator->works = work;
     atomic_fetch_add(&work->communicator->running, 1);
