@@ -26,7 +26,7 @@ struct vendor_task {
 
 /* One collective of one size. */
 struct vendor_call {
-    struct problem problem; /* its counts must outlive the call */
+    struct problem problem;
     const struct datatype *datatype;
     const struct reduction *reduction;
     const char *source;
@@ -51,7 +51,10 @@ struct vendor {
      * settled on its device, and makes all later calls. Waits by `tick`. */
     enum status (*open)(struct control *control, const struct vendor_task *task,
                         const struct tick *tick, struct vendor_session **session);
-    /* Makes a collective ready to run on these buffers, one run at a time in a session. */
+    /* Makes a collective ready to run on these buffers, one run at a time in a session. It keeps
+     * nothing of the problem: a run that was abandoned may outlive that. The buffers must stay until
+     * the process ends if a run failed. The first run may connect the ranks, and is not to be
+     * timed. */
     enum status (*prepare)(struct vendor_session *session, const struct vendor_call *call,
                            struct execution **execution);
     /* Leaves the communicator without the other ranks, and aborts what still runs. NULL is

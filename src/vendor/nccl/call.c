@@ -26,14 +26,31 @@ enum nccl_call_state {
     CALL_RUNS,    /* an event stands behind it in the stream */
 };
 
+/* A message of a group. */
+struct nccl_message {
+    bool sends;
+    int peer;
+    size_t at;    /* bytes from the beginning of the source or the destination */
+    size_t count; /* elements */
+};
+
+/* A run reads nothing but this, the communicator and the buffers: the thread of an abandoned run may
+ * still read them when the test case is gone. */
 struct nccl_call {
     struct execution execution;
     struct nccl_communicator *communicator;
-    struct vendor_call asked;
+    enum collective_id collective;
+    int root;
+    const char *source;
+    char *destination;
+    size_t count;        /* elements, as struct problem has them */
+    size_t bytes;        /* as tables print them */
     int type, reduction; /* NCCL's numbers */
     bool is_connected;   /* it has run before */
     enum nccl_call_state state;
-    char what[64]; /* "run allreduce" */
+    char what[64];              /* "run allreduce" */
+    int message_count;          /* of a group */
+    struct nccl_message list[]; /* of messages */
 };
 
 static struct nccl_call *call_of(const struct execution *execution)
@@ -43,8 +60,16 @@ static struct nccl_call *call_of(const struct execution *execution)
 
 /* Sends and receives. */
 
+/* Has NCCL a function for it? */
+static bool has_function(enum collective_id collective)
+{
+    return collective == COLLECTIVE_ALLREDUCE || collective == COLLECTIVE_BROADCAST ||
+           collective == COLLECTIVE_REDUCE || collective == COLLECTIVE_ALLGATHER ||
+           collective == COLLECTIVE_REDUCE_SCATTER;
+}
+
 /* Is there a message from one rank to another? */
-static bool call_joins(const struct problem *problem, int from, int to)
+static bool ranks_are_joined(const struct problem *problem, int from, int to)
 {
     const struct collective *collective = problem->collective;
     if (collective->id == COLLECTIVE_SENDRECV)
@@ -53,36 +78,55 @@ static bool call_joins(const struct problem *problem, int from, int to)
            (!collective->destination.root_only || to == problem->root);
 }
 
-/* What this rank sends to `peer`, and receives from it. In place its own block is there already. */
-static int peer_enqueue(const struct nccl_call *call, int peer)
+/* What `rank` sends to `peer`, or receives from it. False: nothing. */
+static bool message_find(const struct problem *problem, int rank, int peer, bool sends,
+                         struct nccl_message *message)
+{
+    bool is_there_already = problem->in_place && peer == rank;
+    *message = (struct nccl_message){.sends = sends, .peer = peer};
+    if (is_there_already ||
+        !(sends ? ranks_are_joined(problem, rank, peer) : ranks_are_joined(problem, peer, rank)))
+        return false;
+    message->count = collective_block(problem, rank, sends ? BUFFER_SOURCE : BUFFER_DESTINATION,
+                                      peer, &message->at);
+    return message->count > 0;
+}
+
+/* Writes the messages of `rank`, if there is a list to write to. Returns their number. */
+static int messages_list(const struct problem *problem, int rank, size_t element,
+                         struct nccl_message *list)
+{
+    struct nccl_message message;
+    int count = 0;
+    for (int peer = 0; peer < problem->ranks; peer++)
+        for (int sends = 1; sends >= 0; sends--)
+            if (message_find(problem, rank, peer, sends, &message)) {
+                message.at *= element;
+                if (list)
+                    list[count] = message;
+                count++;
+            }
+    return count;
+}
+
+static int message_enqueue(const struct nccl_call *call, const struct nccl_message *message)
 {
     const struct nccl_communicator *communicator = call->communicator;
-    const struct problem *problem = &call->asked.problem;
-    int rank = communicator->rank, result = NCCL_SUCCESS;
-    size_t element = call->asked.datatype->size, at, count;
-    bool own = problem->in_place && peer == rank;
-    if (!own && call_joins(problem, rank, peer)) {
-        count = collective_block(problem, rank, BUFFER_SOURCE, peer, &at);
-        if (count > 0)
-            result = communicator->api.Send(call->asked.source + at * element, count, call->type,
-                                            peer, communicator->comm, communicator->stream);
-    }
-    if (result == NCCL_SUCCESS && !own && call_joins(problem, peer, rank)) {
-        count = collective_block(problem, rank, BUFFER_DESTINATION, peer, &at);
-        if (count > 0)
-            result =
-                communicator->api.Recv(call->asked.destination + at * element, count, call->type,
-                                       peer, communicator->comm, communicator->stream);
-    }
-    return result;
+    return message->sends
+               ? communicator->api.Send(call->source + message->at, message->count, call->type,
+                                        message->peer, communicator->comm, communicator->stream)
+               : communicator->api.Recv(call->destination + message->at, message->count, call->type,
+                                        message->peer, communicator->comm, communicator->stream);
 }
 
 static int group_enqueue(const struct nccl_call *call)
 {
     const struct nccl_api *api = &call->communicator->api;
     int result = api->GroupStart();
-    for (int peer = 0; peer < call->communicator->ranks && result == NCCL_SUCCESS; peer++) {
-        result = peer_enqueue(call, peer);
+    if (result != NCCL_SUCCESS)
+        return result;
+    for (int i = 0; i < call->message_count && result == NCCL_SUCCESS; i++) {
+        result = message_enqueue(call, &call->list[i]);
         result = result == NCCL_IN_PROGRESS ? NCCL_SUCCESS : result;
     }
     int end = api->GroupEnd();
@@ -96,24 +140,23 @@ static int call_enqueue(void *argument)
     const struct nccl_call *call = argument;
     const struct nccl_communicator *communicator = call->communicator;
     const struct nccl_api *api = &communicator->api;
-    const void *from = call->asked.source;
-    void *to = call->asked.destination;
-    const struct problem *problem = &call->asked.problem;
-    switch (problem->collective->id) {
+    const void *from = call->source;
+    void *to = call->destination;
+    switch (call->collective) {
     case COLLECTIVE_ALLREDUCE:
-        return api->AllReduce(from, to, problem->count, call->type, call->reduction,
+        return api->AllReduce(from, to, call->count, call->type, call->reduction,
                               communicator->comm, communicator->stream);
     case COLLECTIVE_BROADCAST:
-        return api->Broadcast(from, to, problem->count, call->type, problem->root,
-                              communicator->comm, communicator->stream);
+        return api->Broadcast(from, to, call->count, call->type, call->root, communicator->comm,
+                              communicator->stream);
     case COLLECTIVE_REDUCE:
-        return api->Reduce(from, to, problem->count, call->type, call->reduction, problem->root,
+        return api->Reduce(from, to, call->count, call->type, call->reduction, call->root,
                            communicator->comm, communicator->stream);
     case COLLECTIVE_ALLGATHER:
-        return api->AllGather(from, to, problem->count, call->type, communicator->comm,
+        return api->AllGather(from, to, call->count, call->type, communicator->comm,
                               communicator->stream);
     case COLLECTIVE_REDUCE_SCATTER:
-        return api->ReduceScatter(from, to, problem->count, call->type, call->reduction,
+        return api->ReduceScatter(from, to, call->count, call->type, call->reduction,
                                   communicator->comm, communicator->stream);
     default:
         return group_enqueue(call);
@@ -182,12 +225,11 @@ static enum status call_check(const struct execution *execution)
 
 static void call_position(const struct execution *execution, struct position *position)
 {
-    const struct vendor_call *asked = &call_of(execution)->asked;
     *position = (struct position){
         .kind = OPERATION_COPY,
         .peer = -1,
         .step = STEP_VENDOR,
-        .length = collective_bytes(&asked->problem, asked->datatype->size),
+        .length = call_of(execution)->bytes,
     };
 }
 
@@ -208,17 +250,31 @@ enum status nccl_prepare(struct vendor_session *session, const struct vendor_cal
         .position = call_position,
         .destroy = call_destroy,
     };
-    struct nccl_call *call = calloc(1, sizeof *call);
+    const struct problem *problem = &asked->problem;
+    struct nccl_communicator *communicator = nccl_of(session);
+    int rank = communicator->rank, messages = 0;
+    size_t element = asked->datatype->size;
+    if (!has_function(problem->collective->id))
+        messages = messages_list(problem, rank, element, NULL);
+    struct nccl_call *call = malloc(sizeof *call + (size_t)messages * sizeof *call->list);
     if (!call)
         return fail(STATUS_ERROR, "out of memory for a collective of NCCL");
     *call = (struct nccl_call){
         .execution = {&hooks},
-        .communicator = nccl_of(session),
-        .asked = *asked,
+        .communicator = communicator,
+        .collective = problem->collective->id,
+        .root = problem->root,
+        .source = asked->source,
+        .destination = asked->destination,
+        .count = problem->count,
+        .bytes = collective_bytes(problem, element),
         .type = nccl_type(asked->datatype),
         .reduction = asked->reduction ? nccl_operator(asked->reduction) : 0,
+        .message_count = messages,
     };
-    snprintf(call->what, sizeof call->what, "run %s", asked->problem.collective->name);
+    if (messages > 0)
+        messages_list(problem, rank, element, call->list);
+    snprintf(call->what, sizeof call->what, "run %s", problem->collective->name);
     *execution = &call->execution;
     return STATUS_OK;
 }
