@@ -58,6 +58,17 @@ types_and_operators() {
     nccl reduce -d bfloat16 --op max --root 1
 }
 
+# No timed run is one that connects the ranks, though nothing warms them up; also where the next size connects anew.
+connecting() {
+    local collective
+    for collective in broadcast gather allreduce; do
+        over 0 connect=200 "$collective" -a nccl -m cuda --np 3 --root all -n 3 -w 0 -c 0 -b 4K -e 16K -f 4 --json "$scratch/json"
+        check_json "$scratch/json" '[r["time_us"]["max"] < 150e3 for r in d["results"]] == [True] * 2'
+    done
+    over 0 connect=200 reduce -a nccl -m cuda --np 3 --root all -n 2 -w 1 -c 0 -b 4K -e 4K --start back-to-back --json "$scratch/json"
+    check_json "$scratch/json" 'd["results"][0]["time_us"]["max"] < 150e3'
+}
+
 # Side by side, in one table, and in JSON.
 beside_others() {
     over 0 "" allreduce -a nccl,ring,tree -m cuda --np 4 -x tcp -b 4K -e 16K -f 4 -n 3 -w 1 --json "$scratch/json" -v
@@ -168,6 +179,7 @@ several_libraries() {
 
 every_collective
 types_and_operators
+connecting
 beside_others
 wrong_data
 failures
