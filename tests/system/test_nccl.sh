@@ -155,26 +155,32 @@ shared_gpus() {
     NCCL_MULTI_RANK_GPU_ENABLE=1 over 0 version=23004 "${job[@]}"
 }
 
-# Ranks that each load an NCCL of their own: of one version, and of two.
-several_libraries() {
-    local other rank version
-    for other in 22803 22904; do
-        free_port
-        for rank in 0 1; do
-            [ $rank = 0 ] && version=22803 || version=$other
-            CCTEST_SECRET=$long_secret CUDA_STANDIN=strict=yes,threads=1,$runtime NCCL_STANDIN=version=$version \
-                LD_LIBRARY_PATH=$libraries start "own$rank" "$binary" allreduce -a nccl -m cuda -b 4K -e 4K -n 3 \
-                --rendezvous "127.0.0.1:$port" --rank $rank --world 2
-        done
-        if [ "$other" = 22803 ]; then
-            ended own0 0
-            ended own1 0
-        else
-            ended own0 1 'rank 0 \(.*\) has NCCL 2\.28\.3, rank 1 \(.*\) has 2\.29\.4: give all hosts one version'
-            ended own1 1
-        fi
+# meet STATUS REGEX VARIABLE=VALUE VARIABLE=VALUE: two ranks that each load an NCCL of their own
+meet() {
+    local rank variable
+    free_port
+    for rank in 0 1; do
+        variable=${*:rank+3:1}
+        CCTEST_SECRET=$long_secret CUDA_STANDIN=strict=yes,threads=1,$runtime LD_LIBRARY_PATH=$libraries \
+            start "own$rank" env "$variable" "$binary" allreduce -a nccl -m cuda -b 4K -e 4K -n 3 \
+            --rendezvous "127.0.0.1:$port" --rank $rank --world 2
     done
+    ended own0 "$1" "$2"
+    ended own1 "$1"
     out=$scratch/out err=$scratch/err
+}
+
+several_libraries() {
+    meet 0 "" NCCL_STANDIN=version={22803,22803}
+    meet 1 'rank 0 \(.*\) has NCCL 2\.28\.3, rank 1 \(.*\) has 2\.29\.4: give all hosts one version' \
+        NCCL_STANDIN=version={22803,22904}
+}
+
+# Two parts of a GPU have one PCI address and two UUIDs.
+parts_of_a_gpu() {
+    NCCL_STANDIN=version=22904 meet 2 'ranks 0 and 1 share GPU 0000:.* NCCL 2\.29\.4 refuses' CUDA_VISIBLE_DEVICES=MIG-{1,2}
+    NCCL_STANDIN=version=23004 meet 0 "" CUDA_VISIBLE_DEVICES=MIG-{1,2}
+    NCCL_STANDIN=version=23004 meet 2 'ranks 0 and 1 share GPU .*set NCCL_MULTI' CUDA_VISIBLE_DEVICES=MIG-{1,1}
 }
 
 every_collective
@@ -186,6 +192,7 @@ failures
 refusals
 shared_gpus
 several_libraries
+parts_of_a_gpu
 [ -n "${TEST_PLAIN:-}" ] && finish
 
 for sanitizer in address,undefined thread; do

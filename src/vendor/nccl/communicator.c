@@ -76,9 +76,23 @@ enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)
 /* Who takes part. */
 
 struct nccl_member {
-    int version;
+    int rank, node, version;
     char bus[BUS_MOST]; /* PCI address of its GPU */
+    cudaUUID_t part; /* of its GPU, or its part of one (MIG). Zeros where NCCL does not tell parts
+                           of a GPU apart */
 };
+
+/* From 2.30 on NCCL tells GPUs apart by their UUIDs, before by their PCI addresses. */
+static enum status member_place(int device, struct nccl_member *member)
+{
+    struct cudaDeviceProp properties;
+    CUDA_TRY(cudaDeviceGetPCIBusId(member->bus, sizeof member->bus, device),
+             "cannot ask for the PCI address of a GPU");
+    CUDA_TRY(cudaGetDeviceProperties(&properties, device), "cannot ask for the facts of a GPU");
+    if (member->version >= NCCL_SHARES_GPU)
+        member->part = properties.uuid;
+    return STATUS_OK;
+}
 
 struct nccl_members {
     struct nccl_communicator *communicator;
@@ -88,12 +102,16 @@ struct nccl_members {
 static bool member_decode(void *argument, int rank, struct reader *reader)
 {
     struct nccl_members *members = argument;
-    members->of[rank].version = (int)read_u32(reader);
-    read_text(reader, members->of[rank].bus, BUS_MOST);
+    struct nccl_member *member = &members->of[rank];
+    member->version = (int)read_u32(reader);
+    read_text(reader, member->bus, sizeof member->bus);
+    const unsigned char *part = read_bytes(reader, sizeof member->part);
     const unsigned char *id = read_bytes(reader, sizeof members->communicator->id);
+    if (part)
+        memcpy(&member->part, part, sizeof member->part);
     if (rank == 0 && id)
         memcpy(&members->communicator->id, id, sizeof members->communicator->id);
-    return id != NULL;
+    return part && id;
 }
 
 /* All ranks find the same, and say the same. */
@@ -112,35 +130,55 @@ static enum status members_agree(const struct nccl_members *members, const struc
     return STATUS_OK;
 }
 
-static enum status members_share(const struct nccl_members *members, const struct member *of_job,
-                                 int one, int other)
+static enum status members_share(const struct nccl_member *one, const struct nccl_member *other,
+                                 const struct member *of_job)
 {
     char version[32];
-    const char *set = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    const struct nccl_member *member = &members->of[one];
-    nccl_version_text(member->version, version, sizeof version);
-    if (member->version < NCCL_SHARES_GPU)
+    const char *set = getenv("NCCL_MULTI_RANK_GPU_ENABLE"), *host = of_job[one->rank].host;
+    nccl_version_text(one->version, version, sizeof version);
+    if (one->version < NCCL_SHARES_GPU)
         return fail(STATUS_USAGE,
                     "ranks %d and %d share GPU %s of %s, which NCCL %s refuses: give each rank a "
                     "GPU of its own (--np), or install NCCL 2.30 or newer",
-                    one, other, member->bus, of_job[one].host, version);
+                    one->rank, other->rank, one->bus, host, version);
     if (!set || strcmp(set, "1") != 0)
         return fail(STATUS_USAGE,
                     "ranks %d and %d share GPU %s of %s, which NCCL %s refuses unless it is told "
                     "otherwise: set NCCL_MULTI_RANK_GPU_ENABLE=1 for all ranks, or give each a GPU "
                     "of its own (--np)",
-                    one, other, member->bus, of_job[one].host, version);
+                    one->rank, other->rank, one->bus, host, version);
     return STATUS_OK;
+}
+
+static int compare_gpus(const struct nccl_member *one, const struct nccl_member *other)
+{
+    if (one->node != other->node)
+        return one->node < other->node ? -1 : 1;
+    int order = strcmp(one->bus, other->bus);
+    return order ? order : memcmp(&one->part, &other->part, sizeof one->part);
+}
+
+/* By GPU, then by rank. */
+static int compare_members(const void *one, const void *other)
+{
+    const struct nccl_member *a = one, *b = other;
+    int order = compare_gpus(a, b);
+    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 static enum status members_check(const struct nccl_members *members, const struct member *of_job)
 {
+    struct nccl_member *of = members->of;
+    int ranks = members->communicator->ranks;
     enum status status = members_agree(members, of_job);
-    for (int r = 1; r < members->communicator->ranks && status == STATUS_OK; r++)
-        for (int q = 0; q < r && status == STATUS_OK; q++)
-            if (of_job[q].node == of_job[r].node &&
-                strcmp(members->of[q].bus, members->of[r].bus) == 0)
-                status = members_share(members, of_job, q, r);
+    for (int r = 0; r < ranks; r++) {
+        of[r].rank = r;
+        of[r].node = of_job[r].node;
+    }
+    qsort(of, (size_t)ranks, sizeof *of, compare_members);
+    for (int i = 1; i < ranks && status == STATUS_OK; i++)
+        if (compare_gpus(&of[i - 1], &of[i]) == 0)
+            status = members_share(&of[i - 1], &of[i], of_job);
     return status;
 }
 
@@ -156,7 +194,7 @@ static enum status members_exchange(struct nccl_communicator *communicator, stru
     struct bytes share = {0};
     struct nccl_members members = {.communicator = communicator,
                                    .of = calloc((size_t)communicator->ranks, sizeof *members.of)};
-    char bus[BUS_MOST] = "";
+    struct nccl_member mine = {.version = communicator->version};
     int result;
     enum status status =
         members.of ? STATUS_OK
@@ -164,10 +202,12 @@ static enum status members_exchange(struct nccl_communicator *communicator, stru
     if (status == STATUS_OK && communicator->rank == 0)
         status = nccl_call_slowly(communicator, id_make, communicator, "make an id", INIT_SECONDS,
                                   &result);
+    if (status == STATUS_OK)
+        status = member_place(communicator->device, &mine);
     if (status == STATUS_OK) {
-        cudaDeviceGetPCIBusId(bus, sizeof bus, communicator->device);
-        bytes_put_u32(&share, (uint32_t)communicator->version);
-        bytes_put_text(&share, bus);
+        bytes_put_u32(&share, (uint32_t)mine.version);
+        bytes_put_text(&share, mine.bus);
+        bytes_put(&share, &mine.part, sizeof mine.part);
         bytes_put(&share, &communicator->id, sizeof communicator->id);
         status =
             exchange_decode(control, EXCHANGE_ALLGATHER, &share, "NCCL", member_decode, &members);

@@ -87,16 +87,20 @@ static void check_exit(int status, void *argument)
         violation("%d communicators are left at the end", atomic_load(&alive));
 }
 
-/* As NCCL does it: by default no two ranks share a GPU. */
+/* As NCCL does it: by default no two ranks share a GPU, which it knows by its PCI address, and from
+ * 2.30 on by its UUID. */
 static bool gpus_differ(const struct communicator *communicator)
 {
     const char *set = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
     const struct meeting *meeting = communicator->meeting;
-    if (communicator->settings.version >= 23000 && set && strcmp(set, "1") == 0)
+    bool by_uuid = communicator->settings.version >= 23000;
+    int rank = communicator->rank;
+    if (by_uuid && set && strcmp(set, "1") == 0)
         return true;
     for (int r = 0; r < communicator->ranks; r++)
-        if (r != communicator->rank &&
-            strcmp(meeting->of[r].bus, meeting->of[communicator->rank].bus) == 0)
+        if (r != rank && (by_uuid ? memcmp(&meeting->of[r].uuid, &meeting->of[rank].uuid,
+                                           sizeof meeting->of[r].uuid)
+                                  : strcmp(meeting->of[r].bus, meeting->of[rank].bus)) == 0)
             return false;
     return true;
 }
@@ -110,9 +114,12 @@ static int communicator_join(struct communicator *communicator)
     if (!atomic_compare_exchange_strong(&meeting->ranks, &none, communicator->ranks) &&
         none != communicator->ranks)
         violation("rank %d counts %d ranks, another %d", rank, communicator->ranks, none);
+    struct cudaDeviceProp about;
     if (cudaGetDevice(&communicator->device) != cudaSuccess ||
-        cudaDeviceGetPCIBusId(meeting->of[rank].bus, 32, communicator->device) != cudaSuccess)
+        cudaDeviceGetPCIBusId(meeting->of[rank].bus, 32, communicator->device) != cudaSuccess ||
+        cudaGetDeviceProperties(&about, communicator->device) != cudaSuccess)
         return SYSTEM_ERROR;
+    meeting->of[rank].uuid = about.uuid;
     if (!work_load())
         return SYSTEM_ERROR;
     bool is_stuck = communicator->settings.stuck && communicator->settings.rank == rank;

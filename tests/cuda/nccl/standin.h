@@ -88,6 +88,7 @@ struct meeting {
     struct {
         _Atomic int there;
         char bus[32];
+        cudaUUID_t uuid;
         struct terms terms;
         _Atomic uint64_t entered, left; /* collectives whose data is there; that have read it */
     } of[RANKS_MOST];
