@@ -388,6 +388,21 @@ static void table_result(struct report *report, const struct job *job, const str
         release_held(table, job);
 }
 
+/* By way of copying. A vendor's library shows none. */
+static void received_print(const struct table *table, const struct job *job)
+{
+    int own = 0;
+    for (int c = 0; c < job->candidate_count; c++)
+        own += !job->candidates[c].choice.algorithm->vendor;
+    if (own == 0)
+        return;
+    fputs("# bytes received by way:", table->out);
+    for (int p = 0; p < PATHS; p++)
+        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
+                (unsigned long long)table->received[p]);
+    fputc('\n', table->out);
+}
+
 static void table_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct table *table = table_of(report);
@@ -401,11 +416,8 @@ static void table_end(struct report *report, const struct job *job, const struct
     fputs("#\n", table->out);
     for (int i = 0; i < table->fallback_count; i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
-    fputs("# bytes received by way:", table->out);
-    for (int p = 0; p < PATHS; p++)
-        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
-                (unsigned long long)table->received[p]);
-    fprintf(table->out, "\n# status: %s", status_word(end->status));
+    received_print(table, job);
+    fprintf(table->out, "# status: %s", status_word(end->status));
     if (table->wrong)
         fprintf(table->out, ", %zu elements wrong", table->wrong);
     fputc('\n', table->out);

@@ -75,6 +75,7 @@ connecting() {
 beside_others() {
     over 0 "" allreduce -a nccl,ring,tree -m cuda --np 4 -x tcp -b 4K -e 16K -f 4 -n 3 -w 1 --json "$scratch/json" -v
     check_says '^# nccl: the library NCCL 2\.28\.3, not cctest.s own' "$out"
+    check_says '^# bytes received by way: ' "$out"
     check "a line of each algorithm and size" test "$(grep -cE '^ +(4096|16384) +[0-9]+ +(nccl|ring|tree) ' "$out")" = 6
     check_json "$scratch/json" '[r["vendor"] for r in d["results"]] == [True, False, False] * 2' \
         '[r["transport"] for r in d["results"]] == ["nccl", "tcp", "tcp"] * 2' \
@@ -86,6 +87,7 @@ beside_others() {
     over 0 blocking=0 allreduce -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
     over 0 blocking=0 alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
     runtime=mode=sync,devices=4 over 0 "" alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
+    check_silent 'bytes received by way' "$out"
 }
 
 wrong_data() {
