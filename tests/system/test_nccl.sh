@@ -165,7 +165,7 @@ refusals() {
 # Several ranks on a GPU.
 shared_gpus() {
     local runtime=mode=async,devices=2 job=(allreduce -a nccl -m cuda --np 3 -b 4K -e 4K -n 1)
-    refused 2 'ranks 0 and 2 share GPU 0000:.* of .*, which NCCL 2\.28\.3 refuses: .*2\.30 or newer' "" "${job[@]}"
+    refused 2 'ranks 0 and 2 share GPU 0000:1a:00\.0 of .*, which NCCL 2\.28\.3 refuses: .*2\.30 or newer' "" "${job[@]}"
     refused 2 'ranks 0 and 2 share GPU .*set NCCL_MULTI_RANK_GPU_ENABLE=1' version=23004 "${job[@]}"
     NCCL_MULTI_RANK_GPU_ENABLE=1 over 0 version=23004 "${job[@]}"
 }

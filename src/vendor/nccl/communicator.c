@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/timed_call.h"
 #include "control/exchange.h"
+#include "memory/cuda/choice.h"
 #include "memory/cuda/failure.h"
 #include "vendor/nccl/library.h"
 #include "vendor/nccl/refusal.h"
@@ -24,7 +25,7 @@
 #define INIT_SECONDS  10.0 /* in which a communicator is expected to be there */
 #define ABORT_SECONDS 5.0
 #define POLL_NS       1000000
-#define BUS_MOST      32
+#define BUS_MOST      16
 
 enum status nccl_failed(const struct nccl_communicator *communicator, int result, const char *what)
 {
@@ -78,16 +79,16 @@ enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)
 struct nccl_member {
     int rank, node, version;
     char bus[BUS_MOST]; /* PCI address of its GPU */
-    cudaUUID_t part; /* of its GPU, or its part of one (MIG). Zeros where NCCL does not tell parts
-                           of a GPU apart */
+    /* UUID of its GPU, or of its part of one (MIG). Zeros where NCCL does not tell parts apart. */
+    cudaUUID_t part;
 };
 
 /* From 2.30 on NCCL tells GPUs apart by their UUIDs, before by their PCI addresses. */
 static enum status member_place(int device, struct nccl_member *member)
 {
     struct cudaDeviceProp properties;
-    CUDA_TRY(cudaDeviceGetPCIBusId(member->bus, sizeof member->bus, device),
-             "cannot ask for the PCI address of a GPU");
+    if (!cuda_bus(device, member->bus))
+        return fail(STATUS_ERROR, "CUDA does not tell the PCI address of GPU %d", device);
     CUDA_TRY(cudaGetDeviceProperties(&properties, device), "cannot ask for the facts of a GPU");
     if (member->version >= NCCL_SHARES_GPU)
         member->part = properties.uuid;
