@@ -95,10 +95,16 @@ static json_t *reading_object(const struct device_reading *reading)
     return object;
 }
 
+/* With what tells the device from others of its host, as the facts of "nics" and "gpus" have it. */
 static json_t *sick_object(const struct device_reading *reading)
 {
-    return json_pack("{s:s, s:s, s:o}", "host", reading->host, "name", reading->device->name,
-                     "counters", class_object(&reading->counters, COUNTER_SICK));
+    const struct device *device = reading->device;
+    json_t *object = json_pack("{s:s, s:s, s:o}", "host", reading->host, "name", device->name,
+                               "counters", class_object(&reading->counters, COUNTER_SICK));
+    for (int i = 0; i < device->fact_count; i++)
+        if (device->facts[i].scope == FACT_IDENTITY)
+            json_object_set_new(object, device->facts[i].name, json_string(device->facts[i].text));
+    return object;
 }
 
 static json_t *family_array(const struct family *family, const struct device_readings *readings,
