@@ -33,7 +33,7 @@ static void rules_read(const char *key, char *values)
         if (nvml.rule_count == NVML_RULES)
             nvml_violation("too many settings");
         struct nvml_rule *rule = &nvml.rules[nvml.rule_count++];
-        const char *colon = strchr(each, ':');
+        const char *colon = strcmp(key, "hang") == 0 ? strrchr(each, ':') : strchr(each, ':');
         snprintf(rule->key, NVML_WORD, "%s", key);
         snprintf(rule->word, NVML_WORD, "%s", colon ? colon + 1 : each);
         sscanf(each, "%u:%u:%u", &rule->numbers[0], &rule->numbers[1], &rule->numbers[2]);
@@ -42,7 +42,8 @@ static void rules_read(const char *key, char *values)
 
 static void settings_read(const char *text)
 {
-    static const char *const keys[] = {"differs", "grow", "xid", "down", "lost", "mig", "without"};
+    static const char *const keys[] = {"differs", "grow", "xid",     "down",
+                                       "lost",    "mig",  "without", "hang"};
     char copy[1024], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", text ? text : "");
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -70,7 +71,7 @@ static void exit_check(int status, void *unused)
 {
     (void)unused;
     for (int i = 0; i < NVML_EVENTS; i++)
-        if (status == 0 && nvml.pid == getpid() && nvml.events[i].open)
+        if (status == 0 && nvml.pid == getpid() && nvml.events[i].open && !nvml.hangs)
             nvml_violation("an event set is left at the end");
 }
 
@@ -103,6 +104,7 @@ nvmlReturn_t nvmlInit_v2(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, configure_once);
+    nvml_call(__func__, 0);
     return strcmp(nvml.library, "fails") == 0 ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS;
 }
 
@@ -135,7 +137,21 @@ bool nvml_is_without(const char *name)
     return false;
 }
 
-nvmlReturn_t nvml_enter(const char *function)
+void nvml_call(const char *function, unsigned gpu)
+{
+    for (int i = 0; i < nvml.rule_count; i++) {
+        struct nvml_rule *rule = &nvml.rules[i];
+        if (strcmp(rule->key, "hang") != 0 || rule->numbers[0] != gpu ||
+            strcmp(rule->word, function) != 0 || ++rule->calls != rule->numbers[1])
+            continue;
+        nvml.hangs = true;
+        for (;;)
+            pause();
+    }
+}
+
+/* Of a call for a GPU too. */
+static nvmlReturn_t enter(const char *function)
 {
     if (nvml.pid != getpid())
         nvml_violation("%s() in a process that has not loaded NVML", function);
@@ -144,13 +160,20 @@ nvmlReturn_t nvml_enter(const char *function)
     return nvml_is_without(function) ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
+nvmlReturn_t nvml_enter(const char *function)
+{
+    nvml_call(function, 0);
+    return enter(function);
+}
+
 nvmlReturn_t nvml_enter_device(const char *function, nvmlDevice_t device)
 {
     if (device < nvml.handles || device >= nvml.handles + NVML_HANDLES ||
         device->gpu >= nvml.devices)
         nvml_violation("%s() with a handle that NVML has not given", function);
+    nvml_call(function, device->gpu);
     const struct nvml_rule *lost = nvml_rule_of("lost", device->gpu, NULL);
-    nvmlReturn_t result = nvml_enter(function);
+    nvmlReturn_t result = enter(function);
     return lost && device->readings >= lost->numbers[1] ? NVML_ERROR_GPU_IS_LOST : result;
 }
 
@@ -195,7 +218,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus, nvmlDevice_t *device)
 {
-    nvmlReturn_t result = nvml_enter(__func__);
+    nvmlReturn_t result = enter(__func__);
     for (unsigned i = 0; i < nvml.devices; i++) {
         char own[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
         nvml_bus_write(i, own, sizeof own);

@@ -155,6 +155,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data,
     event_set_check(set);
     if (milliseconds > 0)
         nvml_violation("a wait for events");
+    nvml_call(__func__, set->gpu);
     unsigned next = 0;
     set->looks++;
     for (int i = 0; i < nvml.rule_count; i++) {
@@ -173,6 +174,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data,
 nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
 {
     event_set_check(set);
+    nvml_call(__func__, set->gpu);
     pthread_mutex_lock(&nvml.lock);
     set->open = false;
     pthread_mutex_unlock(&nvml.lock);

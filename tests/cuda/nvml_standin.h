@@ -6,7 +6,7 @@
  * those of the CUDA runtime for tests (runtime.h): 0000:1a:00.0, 0000:22:00.0 ... They are alike,
  * with 4 NVLinks to a switch.
  * A call before nvml_load(), or in a process that was forked after it, an unknown handle, a wait,
- * and event sets that are left at exit(0), end the process after a sentence on stderr.
+ * and event sets that are left at exit(0) (unless a call hangs), end the process after a sentence on stderr.
  *
  * NVML_STANDIN="key=value,key=value...", read by nvml_load(), or nvml_standin_configure():
  *
@@ -21,6 +21,8 @@
  *   lost=GPU:N             from the N-th reading of fields on, the GPU is lost
  *   mig=GPU                it has two parts
  *   without=NAME+NAME...   functions that are not supported, and fields by their numbers
+ *   hang=GPU:N:NAME+...    the N-th call of this function for this GPU never returns (GPU 0, for
+ *                          functions that are not called for one)
  */
 #ifndef CCTEST_TEST_CUDA_NVML_STANDIN_H
 #define CCTEST_TEST_CUDA_NVML_STANDIN_H

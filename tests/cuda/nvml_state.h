@@ -5,6 +5,7 @@
 #define CCTEST_TEST_CUDA_NVML_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,7 +24,8 @@
 struct nvml_rule {
     char key[NVML_WORD];
     unsigned numbers[3];
-    char word[NVML_WORD]; /* what stands behind the first colon, or all */
+    char word[NVML_WORD];   /* what stands behind the first colon (hang: behind the last), or all */
+    _Atomic unsigned calls; /* hang: so far */
 };
 
 struct nvmlDevice_st {
@@ -48,6 +50,7 @@ struct nvml_state {
     int rule_count;
     struct nvmlDevice_st handles[NVML_HANDLES];
     struct nvmlEventSet_st events[NVML_EVENTS];
+    atomic_bool hangs; /* a call does */
 };
 extern struct nvml_state nvml;
 
@@ -60,7 +63,8 @@ bool nvml_is_without(const char *name);
 bool nvml_differs(nvmlDevice_t device, const char *what);
 void nvml_bus_write(unsigned gpu, char *text, size_t size);
 
-/* How calls begin. */
+/* How calls begin. nvml_call() may never return. */
+void nvml_call(const char *function, unsigned gpu);
 nvmlReturn_t nvml_enter(const char *function);
 nvmlReturn_t nvml_enter_device(const char *function, nvmlDevice_t device);
 

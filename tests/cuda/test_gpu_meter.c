@@ -163,6 +163,12 @@ static void test_missing(void **state)
 
 /* Facts. */
 
+static enum gpu_access access_of(const void *list, int from, int to)
+{
+    const struct device *devices = ((const struct device_list *)list)->devices;
+    return gpu_access(devices[from].bus, devices[to].bus);
+}
+
 static const char *fact_of(const char *settings, const char *name)
 {
     static char text[FACT_TEXT_MOST];
@@ -171,8 +177,9 @@ static const char *fact_of(const char *settings, const char *name)
     struct device *gpu = gpu_add(GPU, &list);
     assert_non_null(gpu);
     assert_string_equal(gpu->bus, GPU);
-    gpu_link_describe(&list, gpu, OTHER, gpu_access(GPU, OTHER));
-    const char *fact = device_find_fact(gpu, name);
+    assert_non_null(gpu_add(OTHER, &list));
+    gpu_links_describe(&list, access_of, &list);
+    const char *fact = device_find_fact(&list.devices[0], name);
     if (fact)
         strcpy(text, fact);
     device_list_free(&list);

@@ -39,6 +39,8 @@ listing() {
     check_says 'MIG 1: MIG-00000000-0000-0000-0000-000000000011 with 10.0 GiB' "$out"
     cuda=peer=no over "" 0 "$binary" info
     check_says 'to 0000:22:00.0: NV4 by NVSwitch, no peer access' "$out"
+    # However many GPUs there are, each of the 4 NVLinks is looked at once. A fifth call hangs.
+    cuda=devices=4 over devices=4,hang=0:5:nvmlDeviceGetNvLinkRemoteDeviceType 0 "$binary" info
 }
 
 # GPUs that only one of the two libraries knows.
@@ -67,6 +69,8 @@ errors() {
         check_says '^# GPU 0000:1a:00\.0 of host .* \(index 0, serial 1650123000000\) counted ecc_uncorrected 4$' "$out"
         check_says '^# GPU 0000:22:00\.0 of host .* \(index 1, .*\) counted xid_79 1, nvlink0_crc_errors' "$out"
         check_json "$json" 'd["gpus_sick"][0]["counters"] == {"ecc_uncorrected": 4}' 'len(d["gpus_sick"]) == 2' \
+            '[[g[key] for key in ("name", "index", "serial")] for g in d["gpus_sick"]] == [
+                ["0000:1a:00.0", "0", "1650123000000"], ["0000:22:00.0", "1", "1650123000001"]]' \
             '[g["sick"] for g in d["results"][0]["gpus"]][0] == {"ecc_uncorrected": 2}' \
             'd["results"][0]["gpus"][1]["sick"]["xid_79"] == 1' '"xid_79" not in d["results"][1]["gpus"][1]["sick"]' \
             'd["results"][1]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619, "temperature_C": 41}' \

@@ -50,17 +50,22 @@ static bool field_number(nvmlDevice_t gpu, unsigned field, unsigned *number)
 int gpu_nvlinks(nvmlDevice_t gpu)
 {
     unsigned links;
-    return field_number(gpu, NVML_FI_DEV_NVLINK_LINK_COUNT, &links) && links <= 64 ? (int)links : 0;
+    bool known = field_number(gpu, NVML_FI_DEV_NVLINK_LINK_COUNT, &links);
+    return known && links <= GPU_NVLINKS_MOST ? (int)links : 0;
 }
 
-int gpu_nvlinks_up(nvmlDevice_t gpu)
+bool gpu_nvlink_is_up(nvmlDevice_t gpu, int link)
 {
-    int links = gpu_nvlinks(gpu), up = 0;
-    for (int link = 0; link < links; link++) {
-        nvmlEnableState_t active;
-        up += nvmlDeviceGetNvLinkState(gpu, (unsigned)link, &active) == NVML_SUCCESS &&
-              active == NVML_FEATURE_ENABLED;
-    }
+    nvmlEnableState_t active;
+    return nvmlDeviceGetNvLinkState(gpu, (unsigned)link, &active) == NVML_SUCCESS &&
+           active == NVML_FEATURE_ENABLED;
+}
+
+int gpu_nvlinks_up(nvmlDevice_t gpu, int links)
+{
+    int up = 0;
+    for (int link = 0; link < links; link++)
+        up += gpu_nvlink_is_up(gpu, link);
     return up;
 }
 
@@ -181,7 +186,7 @@ static void nvlink_describe(const struct gpu_look *look)
     int links = gpu_nvlinks(look->gpu);
     if (links > 0)
         device_fact(look->list, look->device, FACT_ALL, "NVLinks up", "%d of %d",
-                    gpu_nvlinks_up(look->gpu), links);
+                    gpu_nvlinks_up(look->gpu, links), links);
     if (nvmlDeviceGetGpuFabricInfoV(look->gpu, &fabric) != NVML_SUCCESS ||
         fabric.state != NVML_GPU_FABRIC_STATE_COMPLETED || fabric.status != NVML_SUCCESS)
         return;

@@ -9,7 +9,8 @@
 
 #include "device/device.h"
 
-#define GPU_BUS_MOST 16 /* bytes, as of device->bus */
+#define GPU_BUS_MOST     16 /* bytes, as of device->bus */
+#define GPU_NVLINKS_MOST 64
 
 struct nvmlDevice_st;
 
@@ -20,9 +21,11 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST]);
 /* NVML's handle; NULL: it has none, and *why says why (static). */
 struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
 
-/* NVLinks that the GPU has; 0 if that is not known. Those that are up. */
+/* NVLinks that the GPU has, at most GPU_NVLINKS_MOST; 0 if that is not known. */
 int gpu_nvlinks(struct nvmlDevice_st *gpu);
-int gpu_nvlinks_up(struct nvmlDevice_st *gpu);
+/* Is one of them up? How many of the first `links` are? */
+bool gpu_nvlink_is_up(struct nvmlDevice_st *gpu, int link);
+int gpu_nvlinks_up(struct nvmlDevice_st *gpu, int links);
 
 /* Adds a GPU with its facts. Where NVML does not know it, these are few. NULL: out of memory, which
  * the list remembers. */

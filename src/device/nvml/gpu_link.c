@@ -5,6 +5,7 @@
 #include "device/nvml/gpu_link.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/nvml/gpu.h"
@@ -24,37 +25,44 @@ enum gpu_access gpu_access(const char *bus, const char *other)
     return status == NVML_P2P_STATUS_OK ? GPU_ACCESS_YES : GPU_ACCESS_NO;
 }
 
-/* NVLinks of a GPU that are up. */
+/* Where the NVLinks of a GPU that are up lead to. */
 struct nvlinks {
-    int direct; /* to one other GPU */
     int switched;
+    int direct;                                     /* to other GPUs */
+    char direct_to[GPU_NVLINKS_MOST][GPU_BUS_MOST]; /* which ones */
 };
 
-static struct nvlinks nvlinks_count(const char *bus, const char *other)
+static void nvlinks_find(const char *bus, struct nvlinks *links)
 {
     const char *why;
     nvmlDevice_t gpu = gpu_find(bus, &why);
-    struct nvlinks links = {0};
     int count = gpu ? gpu_nvlinks(gpu) : 0;
-    for (unsigned i = 0; i < (unsigned)count; i++) {
-        char there[GPU_BUS_MOST];
-        nvmlEnableState_t active;
+    for (int i = 0; i < count; i++) {
+        unsigned link = (unsigned)i;
         nvmlIntNvLinkDeviceType_t type;
         nvmlPciInfo_t pci;
-        if (nvmlDeviceGetNvLinkState(gpu, i, &active) != NVML_SUCCESS || !active)
+        if (!gpu_nvlink_is_up(gpu, i))
             continue;
-        if (nvmlDeviceGetNvLinkRemoteDeviceType(gpu, i, &type) == NVML_SUCCESS &&
+        if (nvmlDeviceGetNvLinkRemoteDeviceType(gpu, link, &type) == NVML_SUCCESS &&
             type == NVML_NVLINK_DEVICE_TYPE_SWITCH)
-            links.switched++;
-        else if (nvmlDeviceGetNvLinkRemotePciInfo_v2(gpu, i, &pci) == NVML_SUCCESS &&
-                 gpu_bus(pci.busId, there) && strcmp(there, other) == 0)
-            links.direct++;
+            links->switched++;
+        else if (nvmlDeviceGetNvLinkRemotePciInfo_v2(gpu, link, &pci) == NVML_SUCCESS &&
+                 gpu_bus(pci.busId, links->direct_to[links->direct]))
+            links->direct++;
     }
-    return links;
 }
 
-void gpu_link_describe(struct device_list *list, struct device *gpu, const char *other,
-                       enum gpu_access access)
+static int nvlinks_to(const struct nvlinks *links, const char *bus)
+{
+    int count = 0;
+    for (int i = 0; i < links->direct; i++)
+        count += strcmp(links->direct_to[i], bus) == 0;
+    return count;
+}
+
+/* `own`, `theirs`: the NVLinks of the two. */
+static void link_describe(struct device_list *list, struct device *gpu, const struct nvlinks *own,
+                          const char *other, const struct nvlinks *theirs, enum gpu_access access)
 {
     static const char *const words[] = {
         [GPU_ACCESS_UNKNOWN] = "",
@@ -62,14 +70,30 @@ void gpu_link_describe(struct device_list *list, struct device *gpu, const char 
         [GPU_ACCESS_YES] = ", peer access",
     };
     char name[FACT_NAME_MOST];
-    struct nvlinks own = nvlinks_count(gpu->bus, other), theirs = nvlinks_count(other, gpu->bus);
-    int switched = own.switched < theirs.switched ? own.switched : theirs.switched;
+    int direct = nvlinks_to(own, other);
+    int switched = own->switched < theirs->switched ? own->switched : theirs->switched;
     snprintf(name, sizeof name, "to %s", other);
-    if (own.direct > 0)
-        device_fact(list, gpu, FACT_SHOWN, name, "NV%d%s", own.direct, words[access]);
+    if (direct > 0)
+        device_fact(list, gpu, FACT_SHOWN, name, "NV%d%s", direct, words[access]);
     else if (switched > 0)
         device_fact(list, gpu, FACT_SHOWN, name, "NV%d by NVSwitch%s", switched, words[access]);
     else
         device_fact(list, gpu, FACT_SHOWN, name, "%s%s",
                     pci_distance_names[pci_distance(SYSFS, gpu->bus, other)], words[access]);
+}
+
+void gpu_links_describe(struct device_list *list,
+                        enum gpu_access (*access)(const void *argument, int from, int to),
+                        const void *argument)
+{
+    struct nvlinks *links = calloc((size_t)list->count + 1, sizeof *links);
+    list->failed |= !links;
+    for (int i = 0; links && i < list->count; i++)
+        nvlinks_find(list->devices[i].bus, &links[i]);
+    for (int i = 0; links && i < list->count; i++)
+        for (int k = 0; k < list->count; k++)
+            if (k != i)
+                link_describe(list, &list->devices[i], &links[i], list->devices[k].bus, &links[k],
+                              access(argument, i, k));
+    free(links);
 }

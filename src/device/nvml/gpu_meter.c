@@ -140,7 +140,7 @@ static void nvlinks_add(const struct gpu_meter *meter, struct counter_list *list
         fields_add(meter, link_fields, LINK_FIELDS, link, list);
     if (links > 0)
         counter_add(list, "nvlinks_down", COUNTER_SICK,
-                    (uint64_t)(links - gpu_nvlinks_up(meter->gpu)));
+                    (uint64_t)(links - gpu_nvlinks_up(meter->gpu, links)));
 }
 
 static void gauges_add(nvmlDevice_t gpu, struct counter_list *list)

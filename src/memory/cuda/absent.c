@@ -14,6 +14,12 @@ static const char *cuda_left_out(void)
            "(scripts/setup --cuda)";
 }
 
+static enum gpu_access access_of(const void *argument, int from, int to)
+{
+    const struct device_list *list = argument;
+    return gpu_access(list->devices[from].bus, list->devices[to].bus);
+}
+
 /* NVML needs no CUDA. */
 static void absent_devices(struct device_list *list)
 {
@@ -22,11 +28,8 @@ static void absent_devices(struct device_list *list)
         struct device *device = &list->devices[i];
         device->usable = false;
         snprintf(device->why_not, sizeof device->why_not, "%s", cuda_left_out());
-        for (int k = 0; k < list->count; k++)
-            if (k != i)
-                gpu_link_describe(list, device, list->devices[k].bus,
-                                  gpu_access(device->bus, list->devices[k].bus));
     }
+    gpu_links_describe(list, access_of, list);
 }
 
 const struct memory_kind memory_cuda = {

@@ -98,24 +98,21 @@ static int number_of(const char *bus, int count)
     return -1;
 }
 
-static enum gpu_access access_of(int number, int other, const char *bus, const char *other_bus)
+/* The GPUs of a list, with CUDA's numbers of them. */
+struct numbered {
+    const struct device_list *list;
+    int *numbers;
+};
+
+static enum gpu_access access_of(const void *argument, int from, int to)
 {
-    int can;
+    const struct numbered *gpus = argument;
+    int can, number = gpus->numbers[from], other = gpus->numbers[to];
     if (number < 0 || other < 0)
-        return gpu_access(bus, other_bus);
+        return gpu_access(gpus->list->devices[from].bus, gpus->list->devices[to].bus);
     if (cudaDeviceCanAccessPeer(&can, number, other) != cudaSuccess)
         return GPU_ACCESS_UNKNOWN;
     return can ? GPU_ACCESS_YES : GPU_ACCESS_NO;
-}
-
-static void links_describe(struct device_list *list, const int *numbers)
-{
-    for (int i = 0; i < list->count; i++)
-        for (int k = 0; k < list->count; k++)
-            if (k != i)
-                gpu_link_describe(
-                    list, &list->devices[i], list->devices[k].bus,
-                    access_of(numbers[i], numbers[k], list->devices[i].bus, list->devices[k].bus));
 }
 
 static void refuse(struct device *device, const char *why)
@@ -144,21 +141,22 @@ void cuda_devices(struct device_list *list)
     for (int i = 0; i < count; i++)
         if (cuda_bus(i, bus) && !device_is_listed(list, bus))
             gpu_add(bus, list);
-    int *numbers = calloc((size_t)list->count + 1, sizeof *numbers);
-    if (!numbers) {
+    struct numbered gpus = {.list = list,
+                            .numbers = calloc((size_t)list->count + 1, sizeof *gpus.numbers)};
+    if (!gpus.numbers) {
         list->failed = true;
         return;
     }
     for (int i = 0; i < list->count; i++) {
         struct device *device = &list->devices[i];
-        numbers[i] = number_of(device->bus, count);
-        if (numbers[i] < 0) {
+        int number = gpus.numbers[i] = number_of(device->bus, count);
+        if (number < 0) {
             refuse(device, why ? why : "CUDA_VISIBLE_DEVICES hides it from CUDA");
             continue;
         }
-        cuda_describe(list, device, numbers[i]);
-        rdma_describe(list, device, numbers[i]);
+        cuda_describe(list, device, number);
+        rdma_describe(list, device, number);
     }
-    links_describe(list, numbers);
-    free(numbers);
+    gpu_links_describe(list, access_of, &gpus);
+    free(gpus.numbers);
 }
