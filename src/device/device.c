@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/inquiry.h"
 
 struct device *device_add(struct device_list *list, const char *kind, const char *name)
 {
@@ -22,6 +23,7 @@ struct device *device_add(struct device_list *list, const char *kind, const char
     *device = (struct device){.usable = true, .numa_node = -1};
     snprintf(device->kind, sizeof device->kind, "%s", kind);
     snprintf(device->name, sizeof device->name, "%s", name);
+    inquiry_asks(list->inquiry, kind, name, "");
     return device;
 }
 

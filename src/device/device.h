@@ -45,14 +45,18 @@ struct device {
     int fact_count;
 };
 
+struct inquiry;
+
 struct device_list {
     struct device *devices;
     int count;
-    bool failed; /* out of memory: devices or facts are missing */
+    bool failed;             /* out of memory: devices or facts are missing */
+    struct inquiry *inquiry; /* is told of each device that is added; NULL: none is */
 };
 
 /* A device with no facts, usable, appended to the list, which owns it; valid until the next one is
- * added. NULL: out of memory, which the list remembers. */
+ * added. It comes before the questions to the device's driver. NULL: out of memory, which the list
+ * remembers. */
 struct device *device_add(struct device_list *list, const char *kind, const char *name);
 
 /* `list` remembers that memory ran out. An empty text is no fact. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/rank_list.h"
 #include "control/exchange.h"
+#include "measure/device_watch.h"
 #include "run/start_barrier.h"
 #include "transport/links.h"
 
@@ -178,7 +179,7 @@ static enum status connectivity_conclude(struct connectivity *connectivity,
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
-                                const struct memory_kind *memory, const struct start_barrier *start,
+                                const struct device_watch *watch, const struct start_barrier *start,
                                 struct connectivity *connectivity)
 {
     int ranks = control_ranks(control), rank = control_rank(control);
@@ -188,7 +189,7 @@ enum status connectivity_gather(struct control *control, struct links *links,
         own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
     share_encode(&own, links_fallbacks(links), &share);
-    device_table_encode(links, memory, &share);
+    device_watch_encode_facts(watch, &share);
     *connectivity = (struct connectivity){.ranks = ranks,
                                           .members = control_members(control),
                                           .node_barriers = start->node_barriers,

@@ -15,7 +15,7 @@
 
 struct control;
 struct links;
-struct memory_kind;
+struct device_watch;
 struct start_barrier;
 
 #define LINK_CLASSES_MOST 16 /* and a last one for all further classes: */
@@ -56,7 +56,7 @@ void connectivity_add(struct connectivity *connectivity, const struct link_class
  * as long as `start` and `control` are open. To be freed with connectivity_free(), also after an
  * error. */
 enum status connectivity_gather(struct control *control, struct links *links,
-                                const struct memory_kind *memory, const struct start_barrier *start,
+                                const struct device_watch *watch, const struct start_barrier *start,
                                 struct connectivity *connectivity);
 void connectivity_free(struct connectivity *connectivity); /* all zero is allowed */
 

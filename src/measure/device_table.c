@@ -9,22 +9,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "memory/memory.h"
-#include "transport/links.h"
-
-void device_table_encode(struct links *links, const struct memory_kind *memory, struct bytes *share)
-{
-    struct device_list list = {0};
-    struct endpoint *endpoint;
-    for (int i = 0; (endpoint = links_endpoint(links, i)); i++)
-        if (endpoint->transport->endpoint_devices)
-            endpoint->transport->endpoint_devices(endpoint, &list);
-    if (memory->rank_devices)
-        memory->rank_devices(&list);
-    device_list_encode(&list, share);
-    share->failed |= list.failed;
-    device_list_free(&list);
-}
 
 int device_table_find(const struct device_table *table, int rank, const char *device)
 {

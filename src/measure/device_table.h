@@ -8,9 +8,6 @@
 #include "device/device.h"
 #include "verdict/rank_state.h"
 
-struct links;
-struct memory_kind;
-
 /* A device, with the first rank that uses it. */
 struct device_row {
     struct device *device; /* in table->devices */
@@ -30,11 +27,7 @@ struct device_table {
     int use_count;
 };
 
-/* This rank's share: the devices of the endpoints that serve its peers, and those of its memory. */
-void device_table_encode(struct links *links, const struct memory_kind *memory,
-                         struct bytes *share);
-
-/* Adds the share of a rank; they come in the order of ranks. False: invalid, or out of memory,
+/* Adds the share of a rank (device_watch_encode_facts()); they come in the order of ranks. False: invalid, or out of memory,
  * which is recorded. */
 bool device_table_decode(struct device_table *table, int rank, struct reader *reader);
 

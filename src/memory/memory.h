@@ -158,10 +158,10 @@ struct memory_kind {
     /* The devices that the memory belongs to, such as GPUs. NULL: it belongs to none.
      * devices(): adds all that this machine has, usable or not; for a process without ranks, since
      *   it may initialize what does not survive a fork.
-     * rank_devices(): adds those of the calling thread's rank, after settle() always the same.
+     * rank_devices(): adds those of a rank whose settle() has chosen `device`, in any thread.
      * device_meter(): the meter of one, by its name; in any thread. NULL: it has no counters. */
     void (*devices)(struct device_list *list);
-    void (*rank_devices)(struct device_list *list);
+    void (*rank_devices)(const struct memory_device *device, struct device_list *list);
     struct meter *(*device_meter)(const char *device);
 };
 

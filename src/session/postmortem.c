@@ -1,45 +1,14 @@
 /*
- * postmortem.c - after a job has failed: what NICs counted in the line that has not ended.
+ * postmortem.c - after a job has failed: what devices counted in the line that has not ended.
  */
 #include "session/postmortem.h"
 
 #include <stdlib.h>
 
-#include "base/timed_call.h"
-
-#define READING_SECONDS    0.25 /* for the counters: the driver of a NIC that has failed may hang */
+#define READING_SECONDS    0.25 /* for the counters: the driver of a failed device may hang */
 #define POSTMORTEM_SECONDS 0.3  /* that rank 0 waits for the others */
 
-struct reading_work {
-    struct device_watch watch;
-    struct device_changes changes;
-};
-
-static void reading_work_run(void *argument)
-{
-    struct reading_work *work = argument;
-    device_watch_take(&work->watch, &work->changes);
-}
-
-/* Nothing if a driver hangs: the watch then stays with the thread that reads it. */
-static void changes_read(struct device_watch *watch, struct device_changes *changes)
-{
-    struct reading_work *work = watch->count > 0 ? calloc(1, sizeof *work) : NULL;
-    if (!work)
-        return;
-    work->watch = *watch;
-    work->watch.links = NULL; /* the thread may outlive them */
-    *watch = (struct device_watch){0};
-    int end = timed_call_run(reading_work_run, work, READING_SECONDS);
-    timed_call_reraise(end);
-    if (timed_call_is_abandoned(end))
-        return;
-    *watch = work->watch;
-    *changes = work->changes;
-    free(work);
-}
-
-/* Waits for the ranks that use NICs. */
+/* Waits for the ranks that use devices. */
 static void postmortem_gather(struct control *control, struct device_sums *sums,
                               struct postmortem *postmortem)
 {
@@ -65,8 +34,8 @@ void postmortem_make(struct control *control, struct device_watch *watch, int cl
 {
     struct device_changes own = {0};
     struct bytes share = {0};
-    bool watches = watch->count > 0;
-    changes_read(watch, &own);
+    bool watches = device_watch_has_devices(watch);
+    device_watch_take_last(watch, READING_SECONDS, &own);
     if (control_rank(control) > 0) {
         device_changes_encode(&own, classes, &share);
         if (watches)

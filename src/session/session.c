@@ -43,7 +43,8 @@ static void session_keep_regions(struct session *session)
 static void session_close(struct session *session, bool whole)
 {
     session_close_vendor(session);
-    links_close(session->runner.links); /* first: it may hold transfers of executors */
+    if (session->watch.state != WATCH_LOST) /* else a driver that hangs may use them */
+        links_close(session->runner.links); /* first: it may hold transfers of executors */
     if (!whole)
         session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);

@@ -333,13 +333,25 @@ static bool offers_decode(void *argument, int rank, struct reader *reader)
            device_watch_decode(&session->watch, precedes, reader);
 }
 
+static enum status session_open_watch(struct session *session)
+{
+    const struct watch_config config = {
+        .links = session->runner.links,
+        .memory = session->job.memory,
+        .device = &session->device,
+        .host = control_members(session->control)[session->runner.rank].host,
+        .tick = &session->runner.tick,
+    };
+    return device_watch_open(&session->watch, &config);
+}
+
 static enum status session_exchange_offers(struct session *session)
 {
     struct bytes share = {0};
     control_enter(session->control, PHASE_CONNECT);
     enum status status = session_open_links(session);
     if (status == STATUS_OK)
-        status = device_watch_open(&session->watch, session->runner.links, session->job.memory);
+        status = session_open_watch(session);
     if (status != STATUS_OK)
         return status;
     links_encode_offers(session->runner.links, &share);
@@ -407,14 +419,13 @@ static enum status session_connected(struct session *session)
 {
     struct connectivity *connectivity = &session->connectivity;
     enum status status =
-        connectivity_gather(session->control, session->runner.links, session->job.memory,
+        connectivity_gather(session->control, session->runner.links, &session->watch,
                             &session->runner.start_barrier, connectivity);
     if (status == STATUS_OK && session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
     if (status == STATUS_OK && session->report)
         status = results_watch(&session->results, &connectivity->devices);
-    device_watch_begin(&session->watch);
-    return status;
+    return status == STATUS_OK ? device_watch_begin(&session->watch) : status;
 }
 
 /* All together. */

@@ -108,7 +108,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
         status = test_case_time(session, &test_case, rank_result);
     }
     if (status == STATUS_OK)
-        device_watch_take(&session->watch, &rank_result->changes);
+        status = device_watch_take(&session->watch, &rank_result->changes);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_GATHER);
         status = session_gather(session, rank_result);

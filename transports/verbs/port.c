@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "device/inquiry.h"
 #include "device/nearness.h"
 #include "device/pci.h"
 #include "transports/verbs/gdr.h"
@@ -272,6 +273,8 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
         return NULL;
     }
     *look = (struct port_look){.source = source, .nic = nic, .port = port};
+    nic_bus(source->sysfs, nic, device->bus);
+    inquiry_asks(list->inquiry, device->kind, name, device->bus);
     snprintf(look->folder, sizeof look->folder, "%s/class/infiniband/%s", source->sysfs, nic);
     word_read(look, "node_type", look->node_type);
     snprintf(file, sizeof file, "ports/%d/state", port);
@@ -282,7 +285,6 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
                port);
     look->gid_count = gid_table_read(source->sysfs, nic, port, look->gids, GID_TABLE_MOST);
     sysfs_text(device->model, sizeof device->model, "%s/hca_type", look->folder);
-    nic_bus(source->sysfs, nic, device->bus);
     port_describe(look, list, device);
     port_check(look, device);
     if (device->usable && source->imports_dmabuf)

@@ -215,10 +215,10 @@ static void versions_describe(const struct gpu_look *look)
 struct device *gpu_add(const char *bus, struct device_list *list)
 {
     const char *why;
-    struct gpu_look look = {
-        .gpu = gpu_find(bus, &why), .list = list, .device = device_add(list, "GPU", bus)};
+    struct gpu_look look = {.list = list, .device = device_add(list, "GPU", bus)};
     if (!look.device)
         return NULL;
+    look.gpu = gpu_find(bus, &why);
     snprintf(look.device->bus, sizeof look.device->bus, "%s", bus);
     look.device->numa_node = pci_numa_node(SYSFS, bus);
     device_fact(list, look.device, FACT_ALL, "NVML", "%s", look.gpu ? "loaded" : "missing");

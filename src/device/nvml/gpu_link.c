@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/inquiry.h"
 #include "device/nvml/gpu.h"
 #include "device/nvml/nvml.h"
 #include "device/pci.h"
@@ -88,8 +89,10 @@ void gpu_links_describe(struct device_list *list,
 {
     struct nvlinks *links = calloc((size_t)list->count + 1, sizeof *links);
     list->failed |= !links;
-    for (int i = 0; links && i < list->count; i++)
+    for (int i = 0; links && i < list->count; i++) {
+        inquiry_asks(list->inquiry, "GPU", list->devices[i].name, list->devices[i].bus);
         nvlinks_find(list->devices[i].bus, &links[i]);
+    }
     for (int i = 0; links && i < list->count; i++)
         for (int k = 0; k < list->count; k++)
             if (k != i)

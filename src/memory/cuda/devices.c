@@ -66,23 +66,19 @@ static void cuda_describe(struct device_list *list, struct device *device, int n
         device_fact(list, device, FACT_SHOWN, "MPS", "%s", value ? "on" : "off");
 }
 
-void cuda_rank_devices(struct device_list *list)
+void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
 {
-    char bus[GPU_BUS_MOST];
-    int number;
     size_t left, total;
-    if (cudaGetDevice(&number) != cudaSuccess || !cuda_bus(number, bus))
-        return;
-    struct device *device = gpu_add(bus, list);
+    struct device *device = of->bus[0] ? gpu_add(of->bus, list) : NULL;
     if (!device)
         return;
     const char *mig = device_find_fact(device, "MIG");
     bool part = mig && strcmp(mig, "on") == 0;
-    if ((part || !device_find_fact(device, "memory")) &&
+    if ((part || !device_find_fact(device, "memory")) && cudaSetDevice(of->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)
         device_fact(list, device, FACT_ALL, part ? "memory of the part" : "memory", "%.1f GiB",
                     (double)total / GIB);
-    cuda_describe(list, device, number);
+    cuda_describe(list, device, of->number);
 }
 
 /* All GPUs, for `cctest info`. */

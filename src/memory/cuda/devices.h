@@ -5,8 +5,9 @@
 #define CCTEST_MEMORY_CUDA_DEVICES_H
 
 #include "device/device.h"
+#include "memory/memory_device.h"
 
 void cuda_devices(struct device_list *list);
-void cuda_rank_devices(struct device_list *list);
+void cuda_rank_devices(const struct memory_device *of, struct device_list *list);
 
 #endif
