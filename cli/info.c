@@ -300,7 +300,11 @@ enum status info_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "topology", topology_facts());
     json_object_set_new(document, "bootstrap", bootstrap);
     json_object_set_new(document, "transports", transport_facts());
-    devices_add(document, transports, memory_kinds, "/sys");
+    const struct device_sources sources = {.transports = transports,
+                                           .kinds = memory_kinds,
+                                           .sysfs = "/sys",
+                                           .patience = job->bootstrap.timeout};
+    status = devices_add(document, &sources);
     devices_judge(document);
     json_object_set_new(document, "memory_kinds", memory_facts());
     json_object_set_new(document, "vendors", vendor_facts());
@@ -310,7 +314,7 @@ enum status info_command(const struct command_line *line, struct job *job)
     if (!job->json || strcmp(job->json, "-") != 0)
         print_facts(document);
     if (job->json)
-        status = json_put(document, job->json, -1);
+        status = status_graver(status, json_put(document, job->json, -1));
     json_decref(document);
-    return found != STATUS_OK ? found : status;
+    return status_graver(status, found);
 }

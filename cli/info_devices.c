@@ -4,10 +4,15 @@
 #include "cli/info_devices.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "base/timed_call.h"
 #include "cli/printers/text.h"
+#include "device/inquiry.h"
 #include "device/nvml/nvml.h"
 #include "device/pci.h"
 
@@ -45,11 +50,11 @@ static json_t *usable_object(const struct device *device, const struct device_li
     return object;
 }
 
-/* Adds the GPUs that the PCI hierarchy shows, and no driver. */
-static void gpus_without_driver(const char *sysfs, struct device_list *gpus)
+/* Adds the GPUs that the PCI hierarchy shows, and no driver. `why`: what keeps the driver from it;
+ * NULL: unknown. */
+static void gpus_without_driver(const char *sysfs, const char *why, struct device_list *gpus)
 {
     struct device_list found = {0};
-    const char *why = nvml_load();
     pci_gpus(sysfs, &found);
     for (int i = 0; i < found.count; i++) {
         const struct device *gpu = &found.devices[i];
@@ -70,31 +75,93 @@ static void gpus_without_driver(const char *sysfs, struct device_list *gpus)
     device_list_free(&found);
 }
 
-void devices_add(json_t *document, const struct transport *const *list,
-                 const struct memory_kind *const *kinds, const char *sysfs)
+/* A search for devices, in a thread of its own, which has it for good if a driver hangs. */
+struct device_search {
+    struct inquiry inquiry;
+    struct device_sources sources;
+    const struct transport *transport; /* whose NICs; NULL: GPUs */
+    struct device_list list;
+};
+
+static void search_work(void *argument)
+{
+    struct device_search *search = argument;
+    if (search->transport) {
+        search->transport->devices(&search->list);
+        return;
+    }
+    for (const struct memory_kind *const *kind = search->sources.kinds; *kind; kind++)
+        if ((*kind)->devices)
+            (*kind)->devices(&search->list);
+    gpus_without_driver(search->sources.sysfs, nvml_load(), &search->list);
+}
+
+static enum tick_answer search_tick(void *argument, int peer)
+{
+    struct device_search *search = argument;
+    (void)peer;
+    return inquiry_seconds(&search->inquiry) < search->sources.patience ? TICK_GO_ON : TICK_LATE;
+}
+
+/* `end`: of a search that has not ended well. */
+static enum status search_fail(struct device_search *search, int end, struct device_list *found)
+{
+    char host[HOST_NAME_BYTES], text[INQUIRY_TEXT_MOST];
+    if (end != ETIMEDOUT) {
+        free(search);
+        return fail(STATUS_ERROR, "cannot look for devices: %s",
+                    timed_call_text(end, text, sizeof text));
+    }
+    host_name(host, sizeof host);
+    inquiry_text(&search->inquiry, host, text);
+    say("%s: " INQUIRY_ADVICE, text);
+    if (!search->transport)
+        gpus_without_driver(search->sources.sysfs, text, found);
+    return STATUS_TIMEOUT;
+}
+
+/* Adds the NICs of a transport, or the GPUs (NULL). */
+static enum status devices_search(const struct device_sources *sources,
+                                  const struct transport *transport, struct device_list *found)
+{
+    struct device_search *search = calloc(1, sizeof *search);
+    if (!search)
+        return fail(STATUS_ERROR, "out of memory for devices");
+    *search = (struct device_search){.sources = *sources, .transport = transport};
+    inquiry_init(&search->inquiry, transport ? "the NICs" : "the GPUs");
+    search->list.inquiry = &search->inquiry;
+    const struct tick tick = {.call = search_tick, .argument = search};
+    int end = timed_call_ticking(search_work, search, &tick, 0);
+    if (end)
+        return search_fail(search, end, found);
+    device_list_move(found, &search->list);
+    free(search);
+    return STATUS_OK;
+}
+
+enum status devices_add(json_t *document, const struct device_sources *sources)
 {
     json_t *ports = json_array(), *cards = json_array();
     struct device_list gpus = {0}, nics = {0};
-    for (; *kinds; kinds++)
-        if ((*kinds)->devices)
-            (*kinds)->devices(&gpus);
-    gpus_without_driver(sysfs, &gpus);
-    for (; *list; list++) {
+    enum status status = devices_search(sources, NULL, &gpus);
+    for (const struct transport *const *list = sources->transports; *list; list++) {
         int first = nics.count;
         if ((*list)->devices)
-            (*list)->devices(&nics);
+            status = status_graver(status, devices_search(sources, *list, &nics));
         for (int i = first; i < nics.count; i++) {
-            json_t *port = usable_object(&nics.devices[i], &gpus, "gpus", sysfs);
+            json_t *port = usable_object(&nics.devices[i], &gpus, "gpus", sources->sysfs);
             json_object_set_new(port, "transport", json_string((*list)->name));
             json_array_append_new(ports, port);
         }
     }
     for (int i = 0; i < gpus.count; i++)
-        json_array_append_new(cards, usable_object(&gpus.devices[i], &nics, "nics", sysfs));
+        json_array_append_new(cards,
+                              usable_object(&gpus.devices[i], &nics, "nics", sources->sysfs));
     device_list_free(&gpus);
     device_list_free(&nics);
     json_object_set_new(document, "nics", ports);
     json_object_set_new(document, "gpus", cards);
+    return status;
 }
 
 void devices_judge(json_t *document)

@@ -6,14 +6,22 @@
 
 #include <jansson.h>
 
+#include "base/status.h"
 #include "memory/memory.h"
 #include "transport/transport.h"
 
-/* Adds the arrays "nics" (of all these transports) and "gpus" (of all these kinds of memory, and
- * without a driver those that sysfs shows) to the document. Both lists end by NULL. `sysfs`:
- * "/sys". */
-void devices_add(json_t *document, const struct transport *const *list,
-                 const struct memory_kind *const *kinds, const char *sysfs);
+/* Where devices are looked for. Both lists end by NULL. */
+struct device_sources {
+    const struct transport *const *transports;
+    const struct memory_kind *const *kinds;
+    const char *sysfs; /* "/sys" */
+    double patience;   /* s that a driver may take for one device */
+};
+
+/* Adds the arrays "nics" (of all transports) and "gpus" (of all kinds of memory, and without a
+ * driver those that sysfs shows) to the document. STATUS_TIMEOUT: a driver hangs. Its devices are
+ * missing then, but for GPUs in sysfs; a thread goes on, so the process must end soon. */
+enum status devices_add(json_t *document, const struct device_sources *sources);
 
 /* A transport of the array "transports" that has ports, but no usable one, is not available. */
 void devices_judge(json_t *document);

@@ -153,9 +153,10 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
      .most = JOB_RANKS_MOST, .help = "number of ranks that meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
-     .commands = FOR_RUN, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
+     .commands = FOR_RUN | FOR_INFO, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
      .standard = "30",
-     .help = "end the job if no rank makes progress for so long"},
+     .help = "end the job if no rank makes progress for so long; info: give up a driver that does "
+             "not answer"},
 
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO, .kind = &kind_file, FIELD(json),

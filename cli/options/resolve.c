@@ -105,13 +105,18 @@ static enum status settle_steps(const struct command_line *line, struct job *job
     return STATUS_OK;
 }
 
+static enum status settle_timeout(const struct job *job)
+{
+    return job->bootstrap.timeout < TIMEOUT_LEAST
+               ? fail(STATUS_USAGE,
+                      "--timeout %g is too short: a rank that waits for its core would be taken "
+                      "for lost; give at least %g seconds",
+                      job->bootstrap.timeout, TIMEOUT_LEAST)
+               : STATUS_OK;
+}
+
 static enum status settle_work(const struct job *job)
 {
-    if (job->bootstrap.timeout < TIMEOUT_LEAST)
-        return fail(STATUS_USAGE,
-                    "--timeout %g is too short: a rank that waits for its core would be taken for "
-                    "lost; give at least %g seconds",
-                    job->bootstrap.timeout, TIMEOUT_LEAST);
     if (job->iterations == 0 && job->checked == 0)
         return fail(STATUS_USAGE,
                     "--iterations 0 and --check 0 leave nothing to do: give at least one of them");
@@ -214,7 +219,9 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status != STATUS_OK)
         return status;
     settle_ranks(line, job);
-    status = settle_work(job);
+    status = settle_timeout(job);
+    if (status == STATUS_OK)
+        status = settle_work(job);
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)
@@ -266,7 +273,9 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_outputs(job, job->svg, "svg");
     }
-    if (status == STATUS_OK && line->command->bit == FOR_INFO)
+    if (status == STATUS_OK && line->command->bit == FOR_INFO) {
         settle_ranks(line, job);
+        status = settle_timeout(job);
+    }
     return status;
 }

@@ -141,6 +141,20 @@ bool device_list_decode(struct device_list *list, struct reader *reader)
     return !reader->bad;
 }
 
+void device_list_move(struct device_list *list, struct device_list *from)
+{
+    size_t count = (size_t)(list->count + from->count);
+    struct device *more = realloc(list->devices, (count + 1) * sizeof *more);
+    list->failed |= from->failed || !more;
+    if (more) {
+        list->devices = more;
+        for (int i = 0; i < from->count; i++)
+            more[list->count++] = from->devices[i];
+        from->count = 0; /* its facts have moved */
+    }
+    device_list_free(from);
+}
+
 void device_list_free(struct device_list *list)
 {
     for (int i = 0; i < list->count; i++)

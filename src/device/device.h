@@ -77,6 +77,9 @@ void device_list_encode(const struct device_list *list, struct bytes *share);
 /* Appends to the list; false: invalid. Out of memory: list->failed. */
 bool device_list_decode(struct device_list *list, struct reader *reader);
 
+/* Appends the devices of `from`, which is empty then. Out of memory: list->failed. */
+void device_list_move(struct device_list *list, struct device_list *from);
+
 void device_list_free(struct device_list *list);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* Belongs to one device. A kind of meter may count by itself, from when it was opened. */
 struct meter {
-    /* Adds the counters, as they are now. It may block where a driver does, so it is called between
-     * measurements only, by one thread at a time. */
+    /* Adds the counters, as they are now. Called between measurements only, by one thread at a
+     * time. Both may block, for ever if the driver hangs. */
     void (*read)(struct meter *meter, struct counter_list *list);
     void (*close)(struct meter *meter);
 };

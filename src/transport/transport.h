@@ -275,7 +275,8 @@ struct transport {
 
     /* The NICs that carry the bytes. NULL: none is known.
      * devices(): adds all that this machine has, usable or not; without an endpoint.
-     * endpoint_devices(): adds those that the endpoint uses, from open() on always the same.
+     * endpoint_devices(): adds those that the endpoint uses, from open() on always the same; in
+     *   another thread, while the endpoint rests.
      * device_meter(): the meter of one, by its name; without an endpoint, in any thread. NULL: it
      *   has no counters.
      * device_sent(): payload bytes that the endpoint has sent by one of its devices. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What cctest says of GPUs, over the NVML and the CUDA runtime for tests (tests/cuda/nvml_standin.h, runtime.h): the list of
-# cctest info, GPUs that differ, GPUs that count errors during a job, and an NVML that is missing or fails. Takes less than
-# 40 s on two idle cores, once all is built.
+# cctest info, GPUs that differ, GPUs that count errors during a job, and an NVML that is missing, fails or hangs. Takes less
+# than 60 s on two idle cores, once all is built.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 [[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
@@ -122,6 +122,44 @@ missing() {
     check_json "$json" 'd["results"][0]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619}'
 }
 
+# A driver that hangs, in a call for GPU 1: while facts are read, when the meter is opened, read the first time and after a
+# line. The rank expects an answer for 3 s, and then waits for --timeout.
+hangs() {
+    local call sentence='the driver of GPU 0000:22:00\.0 of host [^ ]+ has not answered for [0-9.]+ s: it hangs; look at'
+    cuda=
+    RUN_LIMIT=15
+    while read -r call; do
+        job "hang=1:$call" 5 --np 2 --timeout 1
+        check_says "^cctest: rank 1 \(.*\): $sentence"
+        check_json "$json" '"0000:22:00.0" in d["errors"][0]["message"]' 'd["errors"][0]["rank"] == 1' \
+            '"0000:22:00.0" not in [g["name"] for g in d["gpus_unfinished"]]'
+    done <<'CALLS'
+1:nvmlDeviceGetSerial
+1:nvmlDeviceRegisterEvents
+2:nvmlEventSetWait_v2
+CALLS
+    job hang=0:3:nvmlEventSetWait_v2 5 --np 2 --timeout 1 --ranks-as threads
+    check_says "^cctest: rank 0 .*the driver of GPU 0000:1a:00\.0 "
+    check_json "$json" 'len(d["results"]) == 1'
+    # A job that has failed does not wait for a meter.
+    job hang=0:2:nvmlEventSetWait_v2 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
+    check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
+    # Nor does one that is done, and its results stand.
+    job hang=1:1:nvmlEventSetFree 0 --np 2
+    check_says "^cctest: rank 1: $sentence"
+    check_json "$json" 'd["status"] == "ok" and len(d["results"]) == 2'
+    # Facts are asked for once.
+    job hang=0:2:nvmlDeviceGetSerial 0 --np 2 --timeout 1
+    over hang=1:1:nvmlDeviceGetTemperature 5 "$binary" info --timeout 1
+    check_says "^cctest: $sentence"
+    check_says '^memory kinds$' "$out"
+    over hang=0:1:nvmlInit_v2 5 "$binary" info --timeout 1
+    check_says '^cctest: the driver of the GPUs of host '
+    LD_LIBRARY_PATH=$repository/build/tests/cuda over hang=0:1:nvmlInit_v2 5 "$CCTEST" info --timeout 1 --json "$json"
+    check_says '^cctest: the driver of the GPUs of host '
+    unset RUN_LIMIT
+}
+
 # The program itself loads the library, and is linked with none. It does not need CUDA.
 library() {
     run ldd "$CCTEST"
@@ -139,5 +177,6 @@ listing
 halves
 errors
 missing
+hangs
 library
 finish

@@ -34,6 +34,13 @@ static const struct memory_kind card = {.name = "card", .devices = one_gpu};
 static const struct memory_kind *const kinds[] = {&plain, &card, NULL};
 static const struct transport *const both[] = {&without, &with, NULL};
 
+static void look_for(const char *sysfs, json_t *document)
+{
+    const struct device_sources sources = {
+        .transports = both, .kinds = kinds, .sysfs = sysfs, .patience = 30};
+    assert_int_equal(STATUS_OK, devices_add(document, &sources));
+}
+
 static json_t *port_at(json_t *document, size_t index)
 {
     return json_array_get(json_object_get(document, "nics"), index);
@@ -43,7 +50,7 @@ static void test_ports(void **state)
 {
     json_t *document = json_object();
     (void)state;
-    devices_add(document, both, kinds, "/nowhere");
+    look_for("/nowhere", document);
     assert_int_equal(json_array_size(json_object_get(document, "nics")), 2);
     const char *name, *transport, *pci, *rate, *why;
     int node, usable;
@@ -122,7 +129,7 @@ static void test_without_driver(void **state)
         snprintf(path, sizeof path, "bus/pci/devices/%s/current_link_speed", buses[i]);
         file_make(path, "32.0 GT/s PCIe\n");
     }
-    devices_add(document, both, kinds, tree);
+    look_for(tree, document);
     gpus = json_object_get(document, "gpus");
     assert_int_equal(json_array_size(gpus), 2);
     assert_non_null(json_object_get(json_object_get(json_array_get(gpus, 0), "facts"), "ECC"));
@@ -134,11 +141,37 @@ static void test_without_driver(void **state)
     json_decref(document);
 }
 
+/* The devices of a driver that hangs are missing, the others not. */
+
+static void hanging_port(struct device_list *list)
+{
+    device_add(list, "port", "mlx5_9:1");
+    for (;;)
+        pause();
+}
+
+static const struct transport hanging = {.name = "slow", .devices = hanging_port};
+
+static void test_hanging(void **state)
+{
+    static const struct transport *const three[] = {&with, &hanging, &with, NULL};
+    const struct device_sources sources = {
+        .transports = three, .kinds = kinds, .sysfs = "/nowhere", .patience = 0.2};
+    json_t *document = json_object();
+    (void)state;
+    assert_int_equal(STATUS_TIMEOUT, devices_add(document, &sources));
+    assert_int_equal(json_array_size(json_object_get(document, "nics")), 4);
+    assert_int_equal(json_array_size(json_object_get(document, "gpus")), 1);
+    json_t *gpu = json_array_get(json_object_get(document, "gpus"), 0);
+    assert_int_equal(json_object_size(json_object_get(gpu, "nics")), 2); /* two have one name */
+    json_decref(document);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports),
-                                       cmocka_unit_test(test_availability),
-                                       cmocka_unit_test(test_without_driver)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ports), cmocka_unit_test(test_availability),
+        cmocka_unit_test(test_without_driver), cmocka_unit_test(test_hanging)};
     tree_begin();
     return cmocka_run_group_tests(tests, NULL, tree_remove);
 }

@@ -25,10 +25,14 @@ static void nic_add(struct device_list *list, const char *name, int rate)
     device_fact(list, nic, FACT_MODEL, "firmware", "1.2");
 }
 
+static bool hangs_early; /* the driver of nic1:1 does, when it tells of it */
+
 static void nics_of_rank(const struct endpoint *endpoint, struct device_list *list)
 {
     bool slow = endpoint->config.rank >= 2;
     nic_add(list, slow ? "nic1:1" : "nic0:1", slow ? 100 : 400);
+    while (hangs_early && slow)
+        sleep(1);
     if (endpoint->config.rank == 3)
         nic_add(list, "nic3:1", 400);
 }
@@ -40,7 +44,7 @@ static void spare_of_rank(const struct endpoint *endpoint, struct device_list *l
     nic_add(list, "spare0:1", 10);
 }
 
-static bool hangs; /* the driver does, from the second reading on */
+static bool hangs; /* the driver of nic0:1 does, from the second reading on */
 
 static void nic_counters(const char *name, struct counter_list *list)
 {
@@ -218,6 +222,31 @@ static void test_hanging_driver(void **state)
     unfinished_nics("--np 4 --inject kill:rank=1:iteration=4 --timeout 5", 2);
     hangs = false;
     assert_true(json_array_size(json_object_get(document, "errors")) > 0);
+    assert_non_null(strstr(child->err, "rank 0: the driver of port nic0:1 of host "));
+    assert_non_null(strstr(child->err, "what the devices of this rank counted last is not known"));
+}
+
+static const char *message(void)
+{
+    const char *text;
+    assert_int_equal(0, json_unpack(document, "{s:[{s:s}]}", "errors", "message", &text));
+    return text;
+}
+
+/* Likewise after a line, or before the ranks are connected: the job ends, and names the NIC. */
+static void test_hanging_reading(void **state)
+{
+    (void)state;
+    hangs = true;
+    assert_int_equal(5, run("--np 4 --timeout 1"));
+    hangs = false;
+    assert_non_null(strstr(message(), "the driver of port nic0:1 of host "));
+    assert_non_null(strstr(message(), ": it hangs; look at the kernel's log"));
+    assert_int_equal(json_array_size(json_object_get(document, "nics_unfinished")), 2);
+    hangs_early = true;
+    assert_int_equal(5, run("--np 4 --timeout 1 --ranks-as threads"));
+    hangs_early = false;
+    assert_non_null(strstr(message(), "the driver of port nic1:1 of host "));
 }
 
 static void test_none(void **state)
@@ -258,7 +287,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),          cmocka_unit_test(test_json),
         cmocka_unit_test(test_threads),        cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_hanging_driver), cmocka_unit_test(test_none),
+        cmocka_unit_test(test_hanging_driver), cmocka_unit_test(test_hanging_reading),
+        cmocka_unit_test(test_none),
     };
     return cmocka_run_group_tests(tests, nics_make, nics_remove);
 }
