@@ -17,6 +17,9 @@
 #define ASK_SECONDS   3.0 /* in which drivers are expected to answer; --timeout comes after it */
 #define CLOSE_SECONDS 1.0
 
+/* What follows from a driver that does not answer a rank that ends. */
+#define LACK "what the devices of this rank counted last is not known"
+
 /* Changes. */
 
 void device_changes_encode(const struct device_changes *changes, int classes, struct bytes *share)
@@ -103,6 +106,8 @@ static enum status watch_ask(struct device_watch *watch, void (*work)(void *watc
     if (end == ETIMEDOUT)
         return fail(STATUS_TIMEOUT, "%s: " INQUIRY_ADVICE,
                     inquiry_text(inquiry, watch->config.host, text));
+    if (end == ECANCELED)
+        say("%s: " LACK, inquiry_text(inquiry, watch->config.host, text));
     return end ? fail(STATUS_ERROR, "cannot ask the drivers of devices: %s",
                       timed_call_text(end, text, sizeof text))
                : STATUS_OK;
@@ -365,9 +370,7 @@ void device_watch_take_last(struct device_watch *watch, double seconds,
                             struct device_changes *changes)
 {
     device_changes_free(changes);
-    if (!reads_any(watch) ||
-        watch_ask_last(watch, meters_read, seconds,
-                       "what the devices of this rank counted last is not known"))
+    if (!reads_any(watch) || watch_ask_last(watch, meters_read, seconds, LACK))
         changes_take(watch, changes);
 }
 
