@@ -45,6 +45,9 @@ static void field_answer(nvmlDevice_t device, nvmlFieldValue_t *field)
     }
     if (nvml_is_without(name))
         field->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    const struct nvml_rule *gone = nvml_rule_of("gone", device->gpu, NULL);
+    if (gone && device->readings > gone->numbers[1])
+        field->nvmlReturn = NVML_ERROR_GPU_IS_LOST;
     if (field->nvmlReturn != NVML_SUCCESS) /* what a caller may not read */
         memset(&field->value, 0x5a, sizeof field->value);
 }

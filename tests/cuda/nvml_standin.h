@@ -19,6 +19,7 @@
  *   xid=GPU:NUMBER+...     an Xid event comes at the second look for one
  *   down=GPU:LINK          at the second look, this NVLink is down
  *   lost=GPU:N             from the N-th reading of fields on, the GPU is lost
+ *   gone=GPU:N             likewise, and only the fields say so
  *   mig=GPU                it has two parts
  *   without=NAME+NAME...   functions that are not supported, and fields by their numbers
  *   hang=GPU:N:NAME+...    the N-th call of this function for this GPU never returns (GPU 0, for

@@ -148,6 +148,8 @@ static void test_lost(void **state)
     (void)state;
     look("lost=0:2,grow=0:3:1", 2);
     assert_string_equal(sick(), "gpu_lost 1");
+    look("gone=0:2,grow=0:3:1", 2);
+    assert_string_equal(sick(), "gpu_lost 1");
 }
 
 static void test_missing(void **state)

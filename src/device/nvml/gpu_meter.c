@@ -105,9 +105,15 @@ static bool field_value(const nvmlFieldValue_t *field, uint64_t *value)
     }
 }
 
-/* `link`: -1: the fields are of the whole GPU. */
-static nvmlReturn_t fields_add(const struct gpu_meter *meter, const struct field *of, int count,
-                               int link, struct counter_list *list)
+/* Each further call may wait for such a GPU. */
+static bool is_lost(nvmlReturn_t result)
+{
+    return result == NVML_ERROR_GPU_IS_LOST || result == NVML_ERROR_RESET_REQUIRED;
+}
+
+/* `link`: -1: the fields are of the whole GPU. False: it is lost. */
+static bool fields_add(const struct gpu_meter *meter, const struct field *of, int count, int link,
+                       struct counter_list *list)
 {
     nvmlFieldValue_t values[FIELDS + LINK_FIELDS] = {0};
     for (int i = 0; i < count; i++) {
@@ -115,9 +121,11 @@ static nvmlReturn_t fields_add(const struct gpu_meter *meter, const struct field
         values[i].scopeId = link < 0 ? 0 : (unsigned)link;
     }
     nvmlReturn_t result = nvmlDeviceGetFieldValues(meter->gpu, count, values);
+    bool lost = is_lost(result);
     for (int i = 0; i < count && result == NVML_SUCCESS; i++) {
         char name[COUNTER_NAME_MOST];
         uint64_t value;
+        lost |= is_lost(values[i].nvmlReturn);
         if (link < 0)
             snprintf(name, sizeof name, "%s", of[i].name);
         else
@@ -130,14 +138,15 @@ static nvmlReturn_t fields_add(const struct gpu_meter *meter, const struct field
         else if (meter->has_read)
             counter_add_since_open(list, name, of[i].class, value);
     }
-    return result;
+    return !lost;
 }
 
 static void nvlinks_add(const struct gpu_meter *meter, struct counter_list *list)
 {
     int links = gpu_nvlinks(meter->gpu);
     for (int link = 0; link < links; link++)
-        fields_add(meter, link_fields, LINK_FIELDS, link, list);
+        if (!fields_add(meter, link_fields, LINK_FIELDS, link, list))
+            return;
     if (links > 0)
         counter_add(list, "nvlinks_down", COUNTER_SICK,
                     (uint64_t)(links - gpu_nvlinks_up(meter->gpu, links)));
@@ -185,14 +194,13 @@ static void xids_add(struct gpu_meter *meter, struct counter_list *list)
 static void gpu_meter_read(struct meter *reading, struct counter_list *list)
 {
     struct gpu_meter *meter = (struct gpu_meter *)reading;
-    nvmlReturn_t result = fields_add(meter, fields, FIELDS, -1, list);
-    bool lost = result == NVML_ERROR_GPU_IS_LOST || result == NVML_ERROR_RESET_REQUIRED;
+    bool answers = fields_add(meter, fields, FIELDS, -1, list);
     meter->has_read = true;
     xids_add(meter, list);
-    if (lost)
+    if (!answers) {
         counter_add_since_open(list, "gpu_lost", COUNTER_SICK, 1);
-    if (lost) /* each further call may wait for it */
         return;
+    }
     nvlinks_add(meter, list);
     gauges_add(meter->gpu, list);
 }
