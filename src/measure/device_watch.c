@@ -15,6 +15,7 @@
 #include "transport/links.h"
 
 #define ASK_SECONDS   3.0 /* in which drivers are expected to answer; --timeout comes after it */
+#define SLOW_SECONDS  1.0 /* a healthy one answers sooner */
 #define CLOSE_SECONDS 1.0
 
 /* What follows from a driver that does not answer a rank that ends. */
@@ -106,7 +107,7 @@ static enum status watch_ask(struct device_watch *watch, void (*work)(void *watc
     if (end == ETIMEDOUT)
         return fail(STATUS_TIMEOUT, "%s: " INQUIRY_ADVICE,
                     inquiry_text(inquiry, watch->config.host, text));
-    if (end == ECANCELED)
+    if (end == ECANCELED && inquiry_seconds(inquiry) > SLOW_SECONDS)
         say("%s: " LACK, inquiry_text(inquiry, watch->config.host, text));
     return end ? fail(STATUS_ERROR, "cannot ask the drivers of devices: %s",
                       timed_call_text(end, text, sizeof text))

@@ -25,7 +25,7 @@ struct rank_result {
     int transports;
     bool used[TRANSPORTS_MOST];    /* endpoints that serve the line's peers */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
-    struct device_changes changes; /* what NICs have counted; of those that this rank reads */
+    struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,

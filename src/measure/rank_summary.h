@@ -16,7 +16,7 @@ struct transport_use {
 struct rank_summary {
     uint64_t wrong;                /* elements */
     uint64_t late;                 /* median, ns */
-    struct device_changes changes; /* what NICs have counted; of those that the rank reads */
+    struct device_changes changes; /* what devices have counted; of those that the rank reads */
     double duration;               /* median of an iteration, us; 0: not asked for */
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
     struct finding finding;

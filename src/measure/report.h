@@ -48,7 +48,7 @@ struct result {
     char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
     struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
-    struct device_readings devices; /* likewise: what NICs have counted. Without -v or JSON only
+    struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only
                                        what a healthy network does not count */
     struct rank_profile *profile;   /* of each rank; the results free it; NULL: not asked for */
 };
@@ -68,7 +68,7 @@ struct job_end {
     const struct job_error *errors;
     int error_count;
     long long rejected; /* connections from outside the job that were dropped; -1: not known */
-    struct device_readings sick;       /* what NICs have counted in all lines, the unfinished one
+    struct device_readings sick;       /* what devices have counted in all lines, the unfinished one
                                           among them, and a healthy network does not count */
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };

@@ -31,7 +31,7 @@ struct session {
     struct peer_exchange exchange;               /* its transports' */
     struct peer_witness witness;
     struct connectivity connectivity; /* rank 0's, once all ranks are connected */
-    struct device_watch watch;        /* of the NICs that this rank's transports have opened */
+    struct device_watch watch;        /* of the NICs of its transports, and its GPU */
     struct postmortem postmortem;     /* rank 0's, of a job that has failed */
 };
 

@@ -11,12 +11,12 @@
  *    fails in the next step. That step checks that a host has memory for all of its ranks, writes
  *    the schedule of the barrier between hosts, and allocates the buffers.
  * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
- *    before. With them go the names of its NICs: one rank of a host reads a NIC's counters. Then
- *    each rank tries to reach its peers.
+ *    before. With them go the names of its devices (NICs, a GPU): one rank of a host reads a
+ *    device's counters. Then each rank tries to reach its peers.
  * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect; a
  *    transport may exchange parcels with its peers in it.
- * 5. links, to rank 0 only: how they came to be connected, and the facts of the NICs that they use,
- *    for the report.
+ * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
+ *    the report.
  */
 #include "session/setup.h"
 

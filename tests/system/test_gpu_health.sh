@@ -144,7 +144,7 @@ CALLS
     # A job that has failed does not wait for a meter.
     job hang=0:2:nvmlEventSetWait_v2 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
     check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
-    RUN_LIMIT=2 # ends the job in the reading after its second line
+    RUN_LIMIT=5 # ends the job in the reading after its second line
     job hang=0:3:nvmlEventSetWait_v2 124 --np 2
     RUN_LIMIT=15
     check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'

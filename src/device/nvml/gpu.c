@@ -37,19 +37,45 @@ nvmlDevice_t gpu_find(const char *bus, const char **why)
     return result == NVML_SUCCESS ? gpu : NULL;
 }
 
-/* A field that counts or numbers; false: the GPU does not have it. */
-static bool field_number(nvmlDevice_t gpu, unsigned field, unsigned *number)
+bool gpu_field_value(const nvmlFieldValue_t *field, uint64_t *value)
 {
-    nvmlFieldValue_t value = {.fieldId = field};
-    bool known = nvmlDeviceGetFieldValues(gpu, 1, &value) == NVML_SUCCESS &&
-                 value.nvmlReturn == NVML_SUCCESS;
-    *number = known ? value.value.uiVal : 0;
-    return known;
+    if (field->nvmlReturn != NVML_SUCCESS)
+        return false;
+    switch (field->valueType) {
+    case NVML_VALUE_TYPE_UNSIGNED_INT:
+        *value = field->value.uiVal;
+        return true;
+    case NVML_VALUE_TYPE_UNSIGNED_LONG:
+        *value = field->value.ulVal;
+        return true;
+    case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG:
+        *value = field->value.ullVal;
+        return true;
+    case NVML_VALUE_TYPE_SIGNED_LONG_LONG:
+        *value = (uint64_t)field->value.sllVal;
+        return field->value.sllVal >= 0;
+    case NVML_VALUE_TYPE_SIGNED_INT:
+        *value = (uint64_t)field->value.siVal;
+        return field->value.siVal >= 0;
+    case NVML_VALUE_TYPE_UNSIGNED_SHORT:
+        *value = field->value.usVal;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* False: the GPU does not have the field. */
+static bool field_number(nvmlDevice_t gpu, unsigned id, uint64_t *number)
+{
+    nvmlFieldValue_t field = {.fieldId = id};
+    return nvmlDeviceGetFieldValues(gpu, 1, &field) == NVML_SUCCESS &&
+           gpu_field_value(&field, number);
 }
 
 int gpu_nvlinks(nvmlDevice_t gpu)
 {
-    unsigned links;
+    uint64_t links;
     bool known = field_number(gpu, NVML_FI_DEV_NVLINK_LINK_COUNT, &links);
     return known && links <= GPU_NVLINKS_MOST ? (int)links : 0;
 }
@@ -143,7 +169,7 @@ static void clocks_describe(const struct gpu_look *look)
 static void ecc_describe(const struct gpu_look *look)
 {
     nvmlEnableState_t now, pending;
-    unsigned waits = 0, failed = 0;
+    uint64_t waits, failed;
     if (nvmlDeviceGetEccMode(look->gpu, &now, &pending) == NVML_SUCCESS) {
         device_fact(look->list, look->device, FACT_ALL, "ECC", "%s", now ? "on" : "off");
         if (now != pending)

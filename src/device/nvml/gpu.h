@@ -7,12 +7,15 @@
 #ifndef CCTEST_DEVICE_NVML_GPU_H
 #define CCTEST_DEVICE_NVML_GPU_H
 
+#include <stdint.h>
+
 #include "device/device.h"
 
 #define GPU_BUS_MOST     16 /* bytes, as of device->bus */
 #define GPU_NVLINKS_MOST 64
 
 struct nvmlDevice_st;
+struct nvmlFieldValue_st;
 
 /* A PCI address as the kernel writes it; CUDA and NVML write "0000:3B:00.0" and "00000000:3B:00.0".
  * False, and "": it is none. */
@@ -20,6 +23,10 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST]);
 
 /* NVML's handle; NULL: it has none, and *why says why (static). */
 struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
+
+/* What nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or has no number
+ * that counts. */
+bool gpu_field_value(const struct nvmlFieldValue_st *field, uint64_t *value);
 
 /* NVLinks that the GPU has, at most GPU_NVLINKS_MOST; 0 if that is not known. */
 int gpu_nvlinks(struct nvmlDevice_st *gpu);

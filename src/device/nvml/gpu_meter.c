@@ -76,35 +76,6 @@ struct gpu_meter {
     int xid_count;
 };
 
-/* False: the field has no number. */
-static bool field_value(const nvmlFieldValue_t *field, uint64_t *value)
-{
-    if (field->nvmlReturn != NVML_SUCCESS)
-        return false;
-    switch (field->valueType) {
-    case NVML_VALUE_TYPE_UNSIGNED_INT:
-        *value = field->value.uiVal;
-        return true;
-    case NVML_VALUE_TYPE_UNSIGNED_LONG:
-        *value = field->value.ulVal;
-        return true;
-    case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG:
-        *value = field->value.ullVal;
-        return true;
-    case NVML_VALUE_TYPE_SIGNED_LONG_LONG:
-        *value = (uint64_t)field->value.sllVal;
-        return field->value.sllVal >= 0;
-    case NVML_VALUE_TYPE_SIGNED_INT:
-        *value = (uint64_t)field->value.siVal;
-        return field->value.siVal >= 0;
-    case NVML_VALUE_TYPE_UNSIGNED_SHORT:
-        *value = field->value.usVal;
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Each further call may wait for such a GPU. */
 static bool is_lost(nvmlReturn_t result)
 {
@@ -131,7 +102,7 @@ static bool fields_add(const struct gpu_meter *meter, const struct field *of, in
         else
             snprintf(name, sizeof name, "nvlink%d_%s", link, of[i].name);
         bool is_there = of[i].first <= meter->driver && meter->driver <= of[i].last;
-        if (!is_there || !field_value(&values[i], &value))
+        if (!is_there || !gpu_field_value(&values[i], &value))
             continue;
         if (!of[i].lasts)
             counter_add(list, name, of[i].class, value);
