@@ -13,6 +13,12 @@
 struct memory_kind;
 struct engine; /* does local operations; each kind of memory has its own */
 
+/* What an engine is opened for. */
+enum engine_use {
+    ENGINE_MOVES,    /* local operations alone */
+    ENGINE_CONTENTS, /* and the hooks for contents */
+};
+
 /* A kind of memory, as one thread of a rank uses it. */
 struct memory {
     const struct memory_kind *kind;

@@ -13,8 +13,9 @@ struct engine {
     struct transfer *first, **end;
 };
 
-enum status cpu_engine_open(const struct tick *tick, struct engine **engine)
+enum status cpu_engine_open(enum engine_use use, const struct tick *tick, struct engine **engine)
 {
+    (void)use;
     (void)tick;
     *engine = malloc(sizeof(**engine));
     if (!*engine)

@@ -7,11 +7,10 @@
 
 #include "base/status.h"
 #include "base/tick.h"
+#include "memory/contents.h"
 #include "memory/transfer.h"
 
-struct engine;
-
-enum status cpu_engine_open(const struct tick *tick, struct engine **engine);
+enum status cpu_engine_open(enum engine_use use, const struct tick *tick, struct engine **engine);
 void cpu_engine_post(struct engine *engine, struct transfer *transfer);
 enum status cpu_engine_progress(struct engine *engine);
 void cpu_engine_close(struct engine *engine);

@@ -216,7 +216,7 @@ enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
                         struct memory *memory)
 {
     *memory = (struct memory){.kind = kind, .tick = tick};
-    enum status status = kind->engine_open(tick, &memory->engine);
+    enum status status = kind->engine_open(ENGINE_CONTENTS, tick, &memory->engine);
     if (status != STATUS_OK)
         memory->kind = NULL;
     return status;

@@ -87,7 +87,8 @@ struct memory_kind {
     /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
      * MEMORY_POOLS. */
     void (*look)(struct memory_pool *pools);
-    size_t engine_bytes; /* that an engine takes of the memory of regions */
+    size_t engine_bytes; /* that an engine for contents takes of the memory of regions; one that
+                            only moves takes none */
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
      * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
@@ -99,7 +100,8 @@ struct memory_kind {
      * progress() moves each posted one by at most about its grain, and never waits. An engine that
      * works asynchronously (a GPU stream) starts the work in one call and finds it finished in a
      * later one. An engine belongs to one thread. */
-    enum status (*engine_open)(const struct tick *tick, struct engine **engine);
+    enum status (*engine_open)(enum engine_use use, const struct tick *tick,
+                               struct engine **engine);
     void (*engine_post)(struct engine *engine, struct transfer *transfer);
     enum status (*engine_progress)(struct engine *engine);
     /* Is a device still at work on what progress() has begun? NULL: there is none. */
@@ -165,7 +167,7 @@ struct memory_kind {
     struct meter *(*device_meter)(const char *device);
 };
 
-/* Opens the engine of a kind for this thread; `tick` may be NULL. On success the caller calls
+/* Opens the engine of a kind for this thread, for contents; `tick` may be NULL. On success the caller calls
  * memory_close(), which allows all zero. */
 enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
                         struct memory *memory);

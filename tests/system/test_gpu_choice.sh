@@ -177,6 +177,7 @@ out=$scratch/out err=$scratch/err
 large=(-b 4M -e 4M)
 for as in threads processes; do
     over devices=2,memory=80000000 0 --np 5 "${large[@]}" --ranks-as $as
+    over devices=2,memory=80000000 0 --np 5 "${large[@]}" --ranks-as $as -x cuda # its engine only moves
     over devices=2,memory=70000000 1 --np 5 "${large[@]}" --ranks-as $as
     check_says "rank [024] .*cannot allocate 7[5-9] MiB of cuda memory for 3 ranks on $gpu0: 66 MiB are available; .* or run fewer ranks on it"
     check_silent "$gpu1"

@@ -151,12 +151,13 @@ struct card_engine {
     uint64_t random;
 };
 
-static inline enum status card_engine_open(const struct tick *tick, struct engine **engine)
+static inline enum status card_engine_open(enum engine_use use, const struct tick *tick,
+                                           struct engine **engine)
 {
     struct card_engine *card = calloc(1, sizeof *card);
     *engine = (struct engine *)(void *)card;
     card->random = (uintptr_t)card;
-    return cpu_engine_open(tick, &card->cpu);
+    return cpu_engine_open(use, tick, &card->cpu);
 }
 
 static inline struct layout card_layout(struct layout layout, struct piece **room)

@@ -199,6 +199,38 @@ static void long_work_ends_with_the_job(void **state)
     assert_int_equal(calls, 4);
 }
 
+#define GRANULE ((size_t)64 << 10) /* more than what a driver adds to allocations */
+
+/* What is left of each pool that is exact. */
+static void pools_look(size_t left[MEMORY_POOLS])
+{
+    struct memory_pool pools[MEMORY_POOLS] = {{.which = 0}};
+    if (memory.kind->look)
+        memory.kind->look(pools);
+    for (int i = 0; i < MEMORY_POOLS; i++)
+        left[i] = pools[i].which && pools[i].is_exact ? pools[i].left : 0;
+}
+
+/* By which the ranks of a device add up what they will take, before they take it. */
+static void engine_takes_what_its_kind_says(void **state)
+{
+    (void)state;
+    for (int use = ENGINE_MOVES; use <= ENGINE_CONTENTS; use++) {
+        size_t before[MEMORY_POOLS], after[MEMORY_POOLS];
+        size_t takes = use == ENGINE_CONTENTS ? memory.kind->engine_bytes : 0;
+        struct engine *engine;
+        pools_look(before);
+        assert_int_equal(memory.kind->engine_open((enum engine_use)use, NULL, &engine), STATUS_OK);
+        pools_look(after);
+        for (int i = 0; i < MEMORY_POOLS; i++)
+            assert_int_equal((before[i] - after[i] + GRANULE - 1) / GRANULE,
+                             before[i] > 0 ? (takes + GRANULE - 1) / GRANULE : 0);
+        memory.kind->engine_close(engine);
+        pools_look(after);
+        assert_memory_equal(before, after, sizeof before);
+    }
+}
+
 static int run_tests_in(const struct memory_kind *kind, const struct CMUnitTest *tests,
                         size_t count)
 {
@@ -218,6 +250,7 @@ int main(void)
         cmocka_unit_test(write_and_read),
         cmocka_unit_test(make_and_compare),
         cmocka_unit_test(long_work_ends_with_the_job),
+        cmocka_unit_test(engine_takes_what_its_kind_says),
     };
     int failed = run_tests_in(&card, tests, sizeof tests / sizeof *tests);
     for (int k = 0; memory_kinds[k]; k++)

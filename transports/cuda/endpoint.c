@@ -65,7 +65,7 @@ static enum status pull_open_endpoint(const struct transport_config *config,
     if (status == STATUS_OK)
         status = pull_address_fill(endpoint);
     if (status == STATUS_OK)
-        status = kind->engine_open(config->tick, &endpoint->engine);
+        status = kind->engine_open(ENGINE_MOVES, config->tick, &endpoint->engine);
     if (status != STATUS_OK) {
         pull_endpoint_free(endpoint);
         return status;

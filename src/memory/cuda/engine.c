@@ -281,7 +281,8 @@ static enum status queue_open(struct cuda_queue *queue)
     return STATUS_OK;
 }
 
-/* Memory that lasts as long as the engine. */
+/* Memory for contents, that lasts as long as the engine: CUDA_ENGINE_BYTES of the GPU, and pinned
+ * memory for what comes back. */
 static enum status engine_allocate(struct cuda_engine *engine)
 {
     void *memory = NULL;
@@ -308,7 +309,7 @@ static enum status engine_prepare(void *preparing)
 {
     struct cuda_engine *engine = preparing;
     engine->device = cuda_current()->number;
-    enum status status = engine_allocate(engine);
+    enum status status = engine->use == ENGINE_CONTENTS ? engine_allocate(engine) : STATUS_OK;
     for (int i = 0; i < CUDA_QUEUES && status == STATUS_OK; i++)
         status = queue_open(&engine->queues[i]);
     return status == STATUS_OK ? kernels_load() : status;
@@ -366,13 +367,14 @@ void cuda_engine_close(struct engine *closing)
         free(engine);
 }
 
-enum status cuda_engine_open(const struct tick *tick, struct engine **opened)
+enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struct engine **opened)
 {
     struct cuda_engine *engine = calloc(1, sizeof *engine);
     bool abandoned;
     *opened = NULL;
     if (!engine)
         return fail(STATUS_ERROR, "out of memory for an engine");
+    engine->use = use;
     enum status status =
         cuda_wait_call(engine_prepare, engine, tick, "cannot load kernels", &abandoned);
     if (status == STATUS_OK)

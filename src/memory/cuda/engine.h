@@ -14,7 +14,7 @@
 #define CUDA_EVENTS     64 /* of a stream under way */
 #define CUDA_GRAIN_MOST ((size_t)16 << 20)
 
-/* Of the GPU's memory: bits and answers. */
+/* Of the GPU's memory, for contents: bits and answers. */
 #define CUDA_ENGINE_BYTES (CUDA_BITS_BYTES + sizeof(struct cuda_answers))
 
 /* Work in a stream, up to byte `end` of a transfer. */
@@ -43,6 +43,8 @@ struct cuda_answers {
 struct cuda_engine {
     int device; /* as CUDA numbers it in this process */
     struct cuda_queue queues[CUDA_QUEUES];
+    enum engine_use use;
+    /* For contents; else all NULL. */
     struct cuda_answers *answers;      /* on the device */
     struct cuda_answers *answers_host; /* their copy, in pinned memory */
     unsigned *bits;                    /* of wrong elements, on the device */
@@ -68,7 +70,7 @@ enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size
 
 /* The hooks of memory.h. The engine works on the calling thread's device. open() loads all kernels
  * and allocates all that lasts: either may wait for a kernel that waits for another rank. */
-enum status cuda_engine_open(const struct tick *tick, struct engine **opened);
+enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struct engine **opened);
 void cuda_engine_post(struct engine *posted, struct transfer *transfer);
 enum status cuda_engine_progress(struct engine *moving);
 bool cuda_engine_busy(const struct engine *asked);
