@@ -135,14 +135,8 @@ static enum status task_make(struct executor *executor, struct task *task,
 /* Does the link move the task's message itself? False: writes why into `reason`. */
 static bool link_serves(const struct executor *executor, const struct task *task, char *reason)
 {
-    const struct memory_kind *kind = executor->config.memory.kind;
-    const struct endpoint *endpoint = task->channel->endpoint;
-    if (task->transfer.kind == TRANSFER_RECV_REDUCE && !kind->host_reads &&
-        !endpoint->transport->combines_anywhere) {
-        snprintf(reason, TRANSPORT_REASON_MOST, "it does not combine in %s memory", kind->name);
-        return false;
-    }
-    return endpoint_reaches(endpoint, kind, reason);
+    return endpoint_serves(task->channel->endpoint, executor->config.memory.kind,
+                           task->transfer.kind == TRANSFER_RECV_REDUCE, reason);
 }
 
 /* Tasks whose link does not reach their memory, or does not combine there, get a way through a

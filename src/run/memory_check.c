@@ -56,8 +56,16 @@ static bool request_add(const struct memory_request *request, const struct memor
     return false;
 }
 
-static enum status pool_check(const struct memory_kind *memory, const struct memory_pool *pool,
-                              const struct memory_request *requests, int count)
+static const struct {
+    const char *taker, *advice;
+} uses[] = {
+    [MEMORY_BUFFERS] = {"", "ask for smaller sizes (-e)"},
+    [MEMORY_RINGS] = {"the rings of ", "name transports that reach the buffers (-x)"},
+};
+
+static enum status pool_check(const struct memory_kind *memory, enum memory_use use,
+                              const struct memory_pool *pool, const struct memory_request *requests,
+                              int count)
 {
     uint64_t bytes = 0, left = pool->left;
     int ranks = 0;
@@ -66,19 +74,20 @@ static enum status pool_check(const struct memory_kind *memory, const struct mem
     if ((ranks < 2 && !pool->is_exact) || bytes <= left)
         return STATUS_OK;
     return fail(STATUS_ERROR,
-                "cannot allocate %zu MiB of %s memory for %d rank%s on %s: %s%zu MiB are "
-                "available; ask for smaller sizes (-e)%s",
-                (size_t)(bytes >> 20), memory->name, ranks, ranks == 1 ? "" : "s", pool->where,
-                pool->is_exact ? "" : "about ", (size_t)(left >> 20),
+                "cannot allocate %zu MiB of %s memory for %s%d rank%s on %s: %s%zu MiB are "
+                "available; %s%s",
+                (size_t)(bytes >> 20), memory->name, uses[use].taker, ranks, ranks == 1 ? "" : "s",
+                pool->where, pool->is_exact ? "" : "about ", (size_t)(left >> 20), uses[use].advice,
                 ranks == 1 ? "" : " or run fewer ranks on it");
 }
 
-enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
+enum status memory_check_host(const struct memory_kind *memory, enum memory_use use,
+                              const struct memory_pool *pools,
                               const struct memory_request *requests, int count)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < MEMORY_POOLS && status == STATUS_OK; i++)
         if (pools[i].which)
-            status = pool_check(memory, &pools[i], requests, count);
+            status = pool_check(memory, use, &pools[i], requests, count);
     return status;
 }

@@ -7,6 +7,12 @@
 #include "base/bytes.h"
 #include "memory/memory.h"
 
+/* What memory is for. */
+enum memory_use {
+    MEMORY_BUFFERS,
+    MEMORY_RINGS, /* through which links move what they do not reach */
+};
+
 /* What a rank is going to take, as the other ranks of its host must know. */
 struct memory_request {
     uint64_t bytes;
@@ -15,7 +21,8 @@ struct memory_request {
     } pools[MEMORY_POOLS];
 };
 
-/* Of a rank whose regions take `bytes` bytes, and which has seen these pools. */
+/* Of a rank that takes `bytes` bytes, and which has seen these pools. `memory`: its engine counts,
+ * too. */
 struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
                                           const struct memory_pool *pools);
 void memory_request_encode(const struct memory_request *request, struct bytes *share);
@@ -25,7 +32,8 @@ void memory_request_decode(struct memory_request *request, struct reader *reader
  * host allocated. STATUS_ERROR where the ranks of a pool together ask for more than the least that
  * one of them has seen there. Where that is an estimate, what one rank alone cannot have is for
  * allocate() to say. */
-enum status memory_check_host(const struct memory_kind *memory, const struct memory_pool *pools,
+enum status memory_check_host(const struct memory_kind *memory, enum memory_use use,
+                              const struct memory_pool *pools,
                               const struct memory_request *requests, int count);
 
 #endif

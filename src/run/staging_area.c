@@ -16,23 +16,27 @@ static size_t ring_bytes(int channels)
     return bytes < RING_LEAST ? RING_LEAST : bytes > RING_MOST ? RING_MOST : bytes;
 }
 
+size_t staging_area_bytes(int channels)
+{
+    return channels > 0 ? ring_bytes(channels) * (size_t)channels : 0;
+}
+
 enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,
                               struct staging_area *area)
 {
     *area = (struct staging_area){.region = {.fd = -1}};
-    if (memory->kind->host_reads || channels == 0)
+    if (channels == 0)
         return STATUS_OK;
-    size_t bytes = ring_bytes(channels);
     area->kind = memory->kind;
     enum status status =
-        memory_find("host")->allocate(bytes * (size_t)channels, tick, &area->region);
+        memory_find("host")->allocate(staging_area_bytes(channels), tick, &area->region);
     if (status == STATUS_OK && memory->kind->pin) {
         status = memory->kind->pin(area->region.base, area->region.bytes);
         area->is_pinned = status == STATUS_OK;
     }
     if (status != STATUS_OK)
         return status;
-    area->staging = staging_create(memory, area->region.base, bytes, channels);
+    area->staging = staging_create(memory, area->region.base, ring_bytes(channels), channels);
     return area->staging ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %d rings", channels);
 }
 

@@ -14,8 +14,9 @@ struct staging_area {
     bool is_pinned;
 };
 
-/* Allocates rings for so many channels. `memory`: of the buffers; it outlives the area. Nothing is
- * allocated where a CPU reads that memory: every link reaches it. */
+size_t staging_area_bytes(int channels); /* of host memory, for the rings of so many channels */
+
+/* Allocates rings for so many channels; 0: none. `memory`: of the buffers; it outlives the area. */
 enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,
                               struct staging_area *area);
 /* Leaves the memory as it is, since others may still use it, until the process ends. */

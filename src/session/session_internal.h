@@ -24,6 +24,7 @@ struct session {
     struct results results;
     struct region regions[BUFFER_SETS_MOST + 2]; /* all that transfers name, until the links close:
                                                     of the buffers, start barrier and rings */
+    struct region *rings;                        /* among them; NULL: no link can need any */
     struct needs needs;                          /* of all test cases */
     struct cpu_binding *bindings;                /* by rank */
     struct memory_device device, *devices;       /* of this rank; by rank, at rank 0 */

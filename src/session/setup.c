@@ -1,7 +1,8 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
- * The ranks exchange five times. Each exchange needs what followed from the one before it:
+ * The ranks exchange five times, and once more if no CPU reads their buffers. Each exchange needs
+ * what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
  *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
@@ -13,8 +14,10 @@
  * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
  *    before. With them go the names of its devices (NICs, a GPU): one rank of a host reads a
  *    device's counters. Then each rank tries to reach its peers.
- * 4. wishes: which transports reach each peer, and the peers to connect. Then all ranks connect; a
- *    transport may exchange parcels with its peers in it.
+ * 4. wishes: which transports reach each peer, and the peers to connect. Then it is known which
+ *    links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
+ *    memory (ring_setup.c). Then all ranks connect; a transport may exchange parcels with its peers
+ *    in it.
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
  *    the report.
  */
@@ -27,6 +30,7 @@
 #include "control/exchange.h"
 #include "measure/connectivity.h"
 #include "run/memory_check.h"
+#include "session/ring_setup.h"
 #include "session/vendor_setup.h"
 
 #define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
@@ -201,15 +205,6 @@ static void session_divide_cache(struct session *session)
     runner->nontemporal_least = bytes / 2 / (size_t)sharing;
 }
 
-/* Channels of all test cases: one each way for each lane to each peer. */
-static int session_channels(const struct session *session)
-{
-    int channels = 0;
-    for (int r = 0; r < session->runner.ranks; r++)
-        channels += 2 * session->needs.peers[r].lanes;
-    return channels;
-}
-
 /* Takes what this rank needs. */
 static enum status session_take(struct session *session, const struct host_needs *host,
                                 const bool *shares)
@@ -221,18 +216,14 @@ static enum status session_take(struct session *session, const struct host_needs
                                       .members = control_members(session->control),
                                       .shares = shares};
     session_divide_cache(session);
-    enum status status =
-        memory_check_host(job->memory, host->pools, host->memory, runner->node.count);
+    enum status status = memory_check_host(job->memory, MEMORY_BUFFERS, host->pools, host->memory,
+                                           runner->node.count);
     if (status == STATUS_OK)
         status = start_barrier_arrange(&runner->start_barrier, &all,
                                        job->watches ? session->needs.lanes : 0);
     if (status == STATUS_OK)
         status = checker_open(&session->checker, runner, &session->needs);
-    if (status == STATUS_OK)
-        status = memory_open(job->memory, &runner->tick, &runner->memory);
-    return status == STATUS_OK ? staging_area_open(&runner->memory, session_channels(session),
-                                                   &runner->tick, &runner->staging)
-                               : status;
+    return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
 }
 
 /* Finds out what the ranks need, begins the report, and takes what this rank needs. */
@@ -278,14 +269,12 @@ static bool session_peer_lost(void *session, int peer)
 static int session_list_regions(struct session *session)
 {
     const struct region *barrier = &session->runner.start_barrier.region;
-    const struct region *staging = &session->runner.staging.region;
     int count = 0;
     for (int i = 0; i < session->checker.set_count; i++)
         session->regions[count++] = session->checker.sets[i].region;
     if (barrier->kind)
         session->regions[count++] = *barrier;
-    if (staging->kind)
-        session->regions[count++] = *staging;
+    count += session_plan_rings(session, &session->regions[count]);
     return count;
 }
 
@@ -401,6 +390,10 @@ static enum status session_connect(struct session *session)
     free(wishes);
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "connection",
                                          wishes_decode, runner->links);
+    if (status == STATUS_OK)
+        status = links_choose(runner->links, control_members(session->control));
+    if (status == STATUS_OK)
+        status = session_open_rings(session);
     if (status == STATUS_OK)
         status = links_connect(runner->links, control_members(session->control));
     if (status != STATUS_OK)

@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "transport/offer.h"
 
 #define LINKS_TRANSPORTS_MOST 8 /* a byte holds one bit for each */
-#define OFFER_MOST            TRANSPORT_ADDRESS_MOST
 #define REASON_MOST           (OFFER_MOST + 64)
 _Static_assert(TRANSPORT_REASON_MOST <= OFFER_MOST, "a reason fits into an offer");
 
@@ -24,19 +24,6 @@ struct link {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
     struct endpoint *endpoint; /* NULL: not usable on this rank */
     bool used;                 /* it connects at least one peer */
-};
-
-/* What a rank says of one of its transports. */
-struct transport_offer {
-    enum {
-        OFFER_NONE,
-        OFFER_ADDRESS,
-        OFFER_ABSENT,  /* the reason of unavailable() */
-        OFFER_REFUSED, /* that of open(), or of unavailable() though devices are present() */
-        OFFERS
-    } kind;
-    size_t size; /* of a reason: without a 0 */
-    char data[OFFER_MOST];
 };
 
 struct links {
@@ -146,24 +133,8 @@ enum status links_open(const struct transport_choice *allowed,
 void links_encode_offers(const struct links *links, struct bytes *share)
 {
     bytes_put_u32(share, (uint32_t)links->count);
-    for (int i = 0; i < links->count; i++) {
-        const struct transport_offer *offer = &offers_of(links, links->rank)[i];
-        bytes_put_u32(share, offer->kind);
-        bytes_put_u32(share, (uint32_t)offer->size);
-        bytes_put(share, offer->data, offer->size);
-    }
-}
-
-static bool offer_decode(struct transport_offer *offer, struct reader *reader)
-{
-    uint32_t kind = read_u32(reader), size = read_u32(reader);
-    const unsigned char *data = read_bytes(reader, size);
-    if (!data || size > sizeof offer->data || kind == OFFER_NONE || kind >= OFFERS)
-        return false;
-    offer->kind = kind;
-    offer->size = size;
-    memcpy(offer->data, data, size);
-    return true;
+    for (int i = 0; i < links->count; i++)
+        offer_encode(&offers_of(links, links->rank)[i], share);
 }
 
 /* The offers of a rank that allows another number of transports are read, and not used. */
@@ -356,11 +327,8 @@ static void links_settle(struct links *links)
     links->offers = NULL;
 }
 
-enum status links_connect(struct links *links, const struct member *members)
+enum status links_choose(struct links *links, const struct member *members)
 {
-    int *peers = malloc((size_t)links->ranks * sizeof *peers);
-    if (!peers)
-        return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
     enum status status = STATUS_OK;
     for (int peer = 0; status == STATUS_OK && peer < links->ranks; peer++) {
         unsigned both = links->here[peer] & links->back[peer];
@@ -369,6 +337,24 @@ enum status links_connect(struct links *links, const struct member *members)
         else if (peer != links->rank)
             status = links_unreachable(links, peer, members);
     }
+    return status;
+}
+
+int links_ring_directions(const struct links *links, int peer, const struct memory_kind *kind)
+{
+    char reason[TRANSPORT_REASON_MOST];
+    const struct endpoint *endpoint = links->link[(int)links->serves[peer]].endpoint;
+    if (!endpoint_serves(endpoint, kind, false, reason))
+        return 2;
+    return endpoint->config.combines && !endpoint_serves(endpoint, kind, true, reason);
+}
+
+enum status links_connect(struct links *links, const struct member *members)
+{
+    int *peers = malloc((size_t)links->ranks * sizeof *peers);
+    if (!peers)
+        return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
+    enum status status = STATUS_OK;
     /* All ranks take the transports in the same order, so no two ranks wait for each other. */
     for (int i = 0; links->wishes && status == STATUS_OK && i < links->count; i++)
         status = link_connect(links, i, LINKS_WISHED | LINKS_ONE_MORE, peers, links->lanes);

@@ -4,8 +4,8 @@
  * For each pair of ranks the first transport of the user's list that works both ways is taken. The
  * order of calls, with an exchange of the encoded share after each encoding: links_open,
  * links_encode_offers, links_decode_offers (of each rank), links_attach, links_encode_wishes,
- * links_decode_wishes (of each rank, this one too), links_connect. A decoder returns false for
- * invalid data.
+ * links_decode_wishes (of each rank, this one too), links_choose, links_connect. A decoder returns
+ * false for invalid data.
  */
 #ifndef CCTEST_TRANSPORT_LINKS_H
 #define CCTEST_TRANSPORT_LINKS_H
@@ -43,9 +43,17 @@ void links_encode_wishes(const struct links *links, const unsigned char *wishes,
                          struct bytes *share);
 bool links_decode_wishes(struct links *links, int rank, struct reader *reader);
 
+/* Chooses the transport of each peer. STATUS_UNAVAILABLE if none connects a pair of ranks: names
+ * both and the reasons. */
+enum status links_choose(struct links *links, const struct member *members);
+
+/* How many of a lane's two channels to and from `peer` need rings (execute/stage.h) for messages in
+ * this kind of memory: 2 where the peer's transport does not reach it, 1 where it reaches it but
+ * does not combine there what it receives, else 0. Between links_choose() and links_connect(). */
+int links_ring_directions(const struct links *links, int peer, const struct memory_kind *kind);
+
 /* Makes the connections; blocks. Called once, by all ranks together. Endpoints that serve no peer
- * are closed, and nothing listens any more. Errors: STATUS_UNAVAILABLE if no transport connects a
- * pair of ranks, naming both and the reasons; else the transport's. */
+ * are closed, and nothing listens any more. Errors: the transport's. */
 enum status links_connect(struct links *links, const struct member *members);
 
 /* The channel to or from `peer`; NULL if it is not connected. */

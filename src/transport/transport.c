@@ -42,6 +42,15 @@ bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind 
     return kind->host_reads;
 }
 
+bool endpoint_serves(const struct endpoint *endpoint, const struct memory_kind *kind, bool combines,
+                     char *reason)
+{
+    if (!combines || kind->host_reads || endpoint->transport->combines_anywhere)
+        return endpoint_reaches(endpoint, kind, reason);
+    snprintf(reason, TRANSPORT_REASON_MOST, "it does not combine in %s memory", kind->name);
+    return false;
+}
+
 bool endpoint_stages(const struct endpoint *endpoint)
 {
     const struct transport_config *config = &endpoint->config;

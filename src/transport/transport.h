@@ -139,7 +139,9 @@ struct transport_config {
     int slots;         /* 0: the transport's choice; else slots of one lane */
     /* All memory that transfers name: every byte of them lies in one of these regions, from open()
      * to close(), also of messages that an injected fault drops. So a transport may register or
-     * share them once, and needs no cache. The array and the regions are valid until close(). */
+     * share them once, and needs no cache. The array and the regions are valid until close(). One
+     * region may have a NULL base in open(): until connect() it gets memory of its kind, of at most
+     * `bytes` bytes, or becomes empty. A CPU reads that kind, and no peer maps it. */
     const struct region *regions;
     int region_count;
     /* PCI address of the device that has the buffers' memory; NULL or "": the host has it. */
@@ -295,6 +297,11 @@ struct transport {
 /* transport->reaches(), or its default. */
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind,
                       char *reason);
+
+/* Does it move messages in this kind of memory itself, also (`combines`) those that are combined
+ * there? Else they go through rings. False: writes why into `reason`, as reaches(). */
+bool endpoint_serves(const struct endpoint *endpoint, const struct memory_kind *kind, bool combines,
+                     char *reason);
 
 /* Has it regions of memory that it does not reach, so that their messages go through rings? */
 bool endpoint_stages(const struct endpoint *endpoint);

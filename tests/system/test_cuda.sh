@@ -115,6 +115,11 @@ install driver 580 or newer, or build cctest with CUDA 12, .*\(make CUDA=PATH\)"
     lacks fail=cudaGetDeviceProperties:1 1 "cannot use a GPU: CUDA says: .*cudaErrorInvalidDevice"
     lacks fail=cudaGetDeviceCount:1 77 "no GPU can be used: its system is not ready: .*nvidia-fabricmanager"
     lacks fail=cudaHostRegister:1 1 "cannot pin [0-9]+ bytes of this host's memory, .*run fewer ranks here"
+    # Rings are for channels whose link does not reach the memory: one pair of two for each rank, two channels of 4 MiB.
+    over fail=cudaHostRegister:1 0 "$binary" allreduce -m cuda --np 2 -x cuda "${short[@]}"
+    over peer=no,fail=cudaHostRegister:1 1 "$binary" allreduce -a ring -m cuda --np 4 --device 0,0,1,1 "${short[@]}" \
+        --ranks-as processes
+    check_says "cannot pin 8388608 bytes of this host's memory, through which messages are staged"
     lacks fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes of this host's memory"
     lacks fail=cudaMemcpyAsync:9 1 "cannot copy: $gpu says"
     # After a sticky error CUDA does not even tell the name of the GPU.

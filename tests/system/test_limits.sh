@@ -68,6 +68,20 @@ if [ -n "$private" ]; then
         check_says "^cctest: .*cannot allocate 1[23][0-9] MiB of host memory for 4 ranks .*: about 100 MiB are available; "
         check "not one line on standard error" test "$(wc -l <"$err")" = 1
     done
+    # Rings take memory of the host: 8 MiB of each rank, if its link does not reach that of its GPU.
+    over_cuda=$repository/build/tests/cuda/cctest
+    rings=(env CUDA_STANDIN=threads=1 "$over_cuda" allreduce -a ring -m cuda -b 64K -e 64K -n 1 -w 0 -c 1 --np 2)
+    if [[ $CCTEST != */build-*/cctest && -x $over_cuda ]]; then
+        for as in processes threads; do
+            run "${grouped[@]}" 150 "${rings[@]}" -x tcp --ranks-as $as
+            check_status 0 "rings of two ranks in 22 MiB"
+            run "${grouped[@]}" 138 "${rings[@]}" -x tcp --ranks-as $as
+            check_status 1 "rings of two ranks in 10 MiB"
+            check_says "^cctest: .*cannot allocate 16 MiB of host memory for the rings of 2 ranks on this machine: about 10 MiB are available; name transports that reach the buffers \(-x\) or run fewer ranks on it"
+            run "${grouped[@]}" 138 "${rings[@]}" -x cuda --ranks-as $as
+            check_status 0 "no rings in 10 MiB"
+        done
+    fi
     free_port
     for rank in 0 1 2 3; do
         CCTEST_SECRET=$long_secret start "own$rank" "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" \

@@ -59,6 +59,27 @@ static enum status outer_open(const struct transport_config *config, struct endp
     return noted.inner->open(config, endpoint, reason);
 }
 
+/* One that had no address in open() has its memory, or is empty, by now. */
+static void regions_fill(const struct transport_config *config)
+{
+    for (int i = 0; i < config->region_count; i++) {
+        const struct region *region = &config->regions[i];
+        struct region *seen = &noted.seen[config->rank][i];
+        if (seen->base || seen->bytes == 0)
+            continue;
+        if (region->kind != seen->kind || region->bytes > seen->bytes ||
+            !region->base != (region->bytes == 0))
+            noted.lost_regions = true;
+        *seen = *region;
+    }
+}
+
+static enum status outer_connect(struct endpoint *endpoint, const int *peers, int count, int lanes)
+{
+    regions_fill(&endpoint->config);
+    return noted.inner->connect(endpoint, peers, count, lanes);
+}
+
 /* From open() to close() an endpoint's regions are there, and their memory can be used. */
 static void regions_look(const struct endpoint *endpoint)
 {
@@ -97,6 +118,7 @@ static void outer_close(struct endpoint *endpoint)
     if (!endpoint)
         return;
     note_first(&noted.first_closing);
+    regions_fill(&endpoint->config); /* it may have connected nobody */
     regions_look(endpoint);
     if (endpoint->config.rank == 1)
         usleep(CLOSE_US);
@@ -151,6 +173,7 @@ static enum status session_live(const struct transport *transport, bool breaks)
     noted.memory = memory_for(transport);
     noted.outer = *noted.inner;
     noted.outer.open = outer_open;
+    noted.outer.connect = outer_connect;
     noted.outer.progress = outer_progress;
     noted.outer.close = outer_close;
     noted.kind = *noted.memory;

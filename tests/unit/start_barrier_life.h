@@ -212,6 +212,7 @@ static bool life_link(struct life *life)
     links_encode_wishes(runner->links, wishes, 1, &share);
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "wish",
                                   wishes_decode, runner->links) == STATUS_OK);
+    require(life, links_choose(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, links_connect(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, memory_open(life->job.memory, NULL, &runner->memory) == STATUS_OK);
     struct executor_config shared = runner_executor_config(runner);

@@ -157,6 +157,8 @@ static enum status links_life(struct control *control, struct job_of_ranks *job)
         status = exchange_decode(control, EXCHANGE_ALLGATHER, &share, "connection", wishes_decode,
                                  links);
     if (status == STATUS_OK)
+        status = links_choose(links, control_members(control));
+    if (status == STATUS_OK)
         status = links_connect(links, control_members(control));
     if (status == STATUS_OK)
         status = all_meet(control);

@@ -115,7 +115,7 @@ static const char *checked(const size_t left[3], bool is_exact, int ranks)
     requests[0] = memory_request_make(&kind, (size_t)1000 << 20, pools);
     pools[0].which = 7;
     pools[0].left = left[0] << 20;
-    enum status status = memory_check_host(&kind, pools, requests, ranks + 1);
+    enum status status = memory_check_host(&kind, MEMORY_BUFFERS, pools, requests, ranks + 1);
     log_attach(NULL);
     return status == STATUS_OK ? NULL : log.failure.text;
 }
