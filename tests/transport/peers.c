@@ -174,6 +174,91 @@ static void test_combine_small_slots(void **state)
     run_everywhere(state, combine, bend_small_slots_and_grain, 2);
 }
 
+/* recv_reduce where what is written, or what is combined with, lies in more pieces than a transport
+ * may take at once. */
+enum { SCATTERED = 100, RUN = 30, SCATTERED_ELEMENTS = SCATTERED * RUN };
+
+/* Runs of elements of 8 bytes, with a gap behind each. */
+static struct layout scatter(struct rank *me, struct piece *pieces)
+{
+    for (size_t i = 0; i < SCATTERED; i++)
+        pieces[i] = (struct piece){
+            .base = rank_take(me, (RUN + 1) * 8), .run = RUN * 8, .stride = RUN * 8, .times = 1};
+    return (struct layout){.pieces = pieces, .count = SCATTERED};
+}
+
+/* Element `i` is i + `more`; gaps are filled with '#'. */
+static void layout_number(const struct rank *me, struct layout layout, uint64_t more)
+{
+    struct piece views[SCATTERED];
+    struct cursor cursor;
+    char values[SCATTERED_ELEMENTS * 8];
+    for (size_t i = 0; i < SCATTERED_ELEMENTS; i++)
+        number_set(values + 8 * i, 8, i + more);
+    for (size_t i = 0; i < layout.count; i++)
+        memset(rank_view(me, layout.pieces[i].base) + layout.pieces[i].run, '#', 8);
+    cursor_start(&cursor, rank_view_layout(me, layout, views));
+    cursor_scatter(&cursor, values, sizeof values);
+}
+
+static void layout_require(struct rank *me, struct layout layout, uint64_t more, uint64_t times)
+{
+    struct piece views[SCATTERED];
+    struct cursor cursor;
+    char values[SCATTERED_ELEMENTS * 8], expected[8];
+    rank_look(me, me->region.base, me->taken);
+    cursor_start(&cursor, rank_view_layout(me, layout, views));
+    cursor_gather(&cursor, values, sizeof values);
+    for (size_t i = 0; i < SCATTERED_ELEMENTS; i++) {
+        number_set(expected, 8, times * i + more);
+        require(me, !memcmp(values + 8 * i, expected, 8));
+    }
+    for (size_t i = 0; i < layout.count; i++)
+        require(me, !memcmp(views[i].base + views[i].run, "########", 8));
+}
+
+static void combine_scattered(struct rank *me)
+{
+    struct piece pieces[SCATTERED], flat[2];
+    for (int way = 0; way < 2; way++) { /* `with` scattered, `to` scattered */
+        me->taken = 0;
+        struct layout layouts[3];
+        for (int i = 0; i < 2; i++) {
+            flat[i] = (struct piece){.run = SCATTERED_ELEMENTS * 8, .times = 1};
+            flat[i].base = rank_take(me, SCATTERED_ELEMENTS * 8 + 8);
+            layouts[i] = (struct layout){.pieces = &flat[i], .count = 1};
+        }
+        layouts[2] = scatter(me, pieces);
+        /* What is sent lies in one piece, which asks for no cut. */
+        struct layout with = layouts[me->number && way == 0 ? 2 : 0],
+                      to = layouts[way == 1 ? 2 : 1];
+        struct transfer transfer = {.kind = me->number ? TRANSFER_RECV_REDUCE : TRANSFER_SEND,
+                                    .from = with,
+                                    .with = with,
+                                    .to = to,
+                                    .reduce = reduce_of(me, datatype_find("uint64")),
+                                    .element = 8,
+                                    .length = SCATTERED_ELEMENTS * 8,
+                                    .grain = me->world->grain,
+                                    .limit = SCATTERED_ELEMENTS * 8,
+                                    .moved = &me->moved};
+        layout_number(me, to, 0);
+        layout_number(me, with, me->number ? 5 : 1000);
+        rank_show(me, me->region.base, me->taken);
+        rank_post(me, !me->number, 0, &transfer);
+        if (!rank_complete(me, &transfer, 1))
+            return;
+        layout_require(me, with, me->number ? 5 : 1000, 1);
+        if (me->number)
+            layout_require(me, to, 1005, 2);
+    }
+}
+
+static void test_combine_scattered(void **state)
+{
+    run_everywhere(state, combine_scattered, NULL, 2);
+}
+
 /* All to all, several messages on two lanes. The lanes are connected one after the other, the first
  * one with the neighbours only. */
 enum { MANY = 8, MESSAGES = 3, MANY_LANES = 2, EACH = MESSAGES * MANY_LANES };
@@ -482,6 +567,7 @@ static const struct world_test tests[] = {
     {"sizes and paths", test_sizes},
     {"combining", test_combine},
     {"combining, small slots", test_combine_small_slots},
+    {"combining in many pieces", test_combine_scattered},
     {"many peers", test_many_peers},
     {"a late comer", test_late_comer},
     {"no peer comes", test_no_peer_comes},
