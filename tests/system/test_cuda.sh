@@ -159,6 +159,9 @@ peers() {
     check_says 'links: 4 by cuda, CUDA IPC, peer access' "$out"
     check_says 'by way: line 0, bcopy 0, zcopy [1-9][0-9]*, ll 0' "$out"
     check_says 'copied to send 0, to receive 0 bytes' "$out"
+    over mode=async,delay=2000 0 "$binary" allreduce -a ring -m cuda --np 3 -b 1M -e 1M -n 3 -w 0 -c 0 -v -x cuda --json "$scratch/json"
+    check_json "$scratch/json" 'all(p["on_the_way_us"] > 0 if p["sent"] else p["awaited_us"] > 0
+        for r in d["results"][0]["samples"] for p in r["peers"])'
     falls peer=no processes 'links: 4 by shm, .*staged$' "2 pairs of ranks $no_peer_access"
     falls peer=no threads 'links: 4 by shm, .*staged$' "2 pairs of ranks $no_peer_access"
     falls ipc=no processes 'links: 6 by shm, .*staged$' "3 pairs of ranks $no_ipc"

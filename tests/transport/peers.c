@@ -259,6 +259,61 @@ static void test_combine_scattered(void **state)
     run_everywhere(state, combine_scattered, NULL, 2);
 }
 
+/* Rank 1 waits for a message that rank 0 sends late, which is no fault of the link. Turns 0 and 3
+ * count; turn 1 is not watched, and the message of turn 2 is too short. */
+static void waits_are_counted(struct rank *me)
+{
+    const struct transport *transport = me->world->transport;
+    const uint64_t pause = 20000000; /* ns */
+    _Atomic size_t *turns = me->world->shared, *starved = &me->world->shared[2];
+    struct wait_stats before[2] = {{0}}, now[2];
+    for (size_t turn = 0; turn < 4 && transport->wait_stats; turn++) {
+        struct transfer transfer;
+        struct piece piece;
+        size_t bytes = turn == 2 ? WAIT_STATS_LEAST - 1 : WAIT_STATS_LEAST;
+        me->endpoint->watched = turn != 1;
+        transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
+                                 rank_take(me, bytes), bytes);
+        while (me->number == 0 && turns[0] <= turn && rank_turn(me))
+            continue;
+        if (me->number == 0)
+            nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
+        rank_post(me, !me->number, 0, &transfer);
+        rank_turn(me);
+        if (me->number == 1)
+            turns[0] = turn + 1;
+        if (!rank_complete(me, &transfer, 1))
+            return;
+        for (int sends = 0; sends < 2; sends++)
+            transport->wait_stats(transport->channel(me->endpoint, !me->number, 0, sends),
+                                  &now[sends]);
+        require(me, now[0].busy == 0 && now[0].resent == 0 && now[1].starved == 0);
+        if (me->number == 0 || turn == 1 || turn == 2)
+            require(me, now[0].starved == before[0].starved);
+        else
+            require(me, now[0].starved >= before[0].starved + pause);
+        if (me->number == 1) {
+            starved[0] = now[0].starved - before[0].starved;
+            turns[1] = turn + 1;
+        }
+        while (me->number == 0 && turns[1] <= turn && rank_turn(me))
+            continue;
+        if (me->number == 0 && turn % 3 == 0) /* kernels count coarsely */
+            require(me, now[1].busy - before[1].busy + pause / 2 <= starved[0]);
+        memcpy(before, now, sizeof before);
+    }
+}
+
+static void bend_watched(struct world *world)
+{
+    world->config.watches = true;
+}
+
+static void test_wait_stats(void **state)
+{
+    run_everywhere(state, waits_are_counted, bend_watched, 2);
+}
+
 /* All to all, several messages on two lanes. The lanes are connected one after the other, the first
  * one with the neighbours only. */
 enum { MANY = 8, MESSAGES = 3, MANY_LANES = 2, EACH = MESSAGES * MANY_LANES };
@@ -568,6 +623,7 @@ static const struct world_test tests[] = {
     {"combining", test_combine},
     {"combining, small slots", test_combine_small_slots},
     {"combining in many pieces", test_combine_scattered},
+    {"waiting times", test_wait_stats},
     {"many peers", test_many_peers},
     {"a late comer", test_late_comer},
     {"no peer comes", test_no_peer_comes},

@@ -132,52 +132,6 @@ static void test_control(void **state)
     assert_true(world_run(&world));
 }
 
-/* Rank 1 waits for a message that rank 0 sends late. Turns 0 and 3 count; turn 1 is not watched,
- * and the message of turn 2 is too short. */
-static void waits_are_counted(struct rank *me)
-{
-    const uint64_t pause = 5000000; /* ns */
-    uint64_t before = 0;
-    for (size_t turn = 0; turn < 4; turn++) {
-        struct transfer transfer;
-        struct piece piece;
-        struct wait_stats in, out;
-        size_t bytes = turn == 2 ? WAIT_STATS_LEAST - 1 : WAIT_STATS_LEAST;
-        me->endpoint->watched = turn != 1;
-        transfer = transfer_make(me, me->number ? TRANSFER_RECV : TRANSFER_SEND, &piece,
-                                 rank_take(me, bytes), bytes);
-        if (me->number == 0) {
-            while (me->world->shared[0] <= turn && rank_turn(me))
-                continue;
-            nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
-        }
-        rank_post(me, !me->number, 0, &transfer);
-        rank_turn(me);
-        if (me->number == 1)
-            me->world->shared[0] = turn + 1;
-        if (!rank_complete(me, &transfer, 1))
-            return;
-        tcp_wait_stats(transport_tcp.channel(me->endpoint, !me->number, 0, false), &in);
-        tcp_wait_stats(transport_tcp.channel(me->endpoint, !me->number, 0, true), &out);
-        require(me, in.busy == 0 && in.resent == 0 && out.starved == 0);
-        if (me->number == 0)
-            require(me, in.starved == 0);
-        else if (turn == 1 || turn == 2)
-            require(me, in.starved == before);
-        else
-            require(me, in.starved >= before + pause);
-        before = in.starved;
-    }
-}
-
-static void test_wait_stats(void **state)
-{
-    struct world world = world_make(*state, 0, 2);
-    world.bytes = 4 * WAIT_STATS_LEAST;
-    world.body = waits_are_counted;
-    assert_true(world_run(&world));
-}
-
 /* Rank 1 receives nothing. idle_report() counts the bytes that arrive for it all the same, and sees
  * that no more arrive. */
 static void idle_is_reported(struct rank *me)
@@ -214,7 +168,6 @@ int main(void)
     const void *tcp = transport_find("tcp");
     struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
                                 cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_wait_stats),
                                 cmocka_unit_test(test_idle_is_reported)};
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));

@@ -3,6 +3,7 @@
  */
 #include "transports/cuda/channel.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "transports/cuda/peer.h"
 
@@ -223,6 +224,38 @@ enum status pull_channel_begin(struct pull_channel *channel)
     return status;
 }
 
+/* Adds the time for which something lasts to *sum; *since is when it began, or 0. */
+static void pull_clock(bool lasts, uint64_t *since, uint64_t *sum)
+{
+    if (lasts == (*since > 0))
+        return;
+    uint64_t now = clock_ns();
+    *sum += lasts ? 0 : now - *since;
+    *since = lasts ? now : 0;
+}
+
+/* Counts what the link is waited for. `moved`: bytes have arrived since the last call. Only the
+ * receiver knows how long its steps take; it tells the sender. */
+static void pull_count_waits(struct pull_channel *channel, bool moved)
+{
+    const struct transfer *first = channel->base.first;
+    bool counts = channel->base.endpoint->watched && first && first->length >= WAIT_STATS_LEAST;
+    uint64_t before = channel->busy;
+    pull_clock(counts && !moved && first->done < first->limit, &channel->starved_since,
+               &channel->starved);
+    pull_clock(counts && channel->begun != channel->ended, &channel->busy_since, &channel->busy);
+    if (channel->busy != before)
+        atomic_store_explicit(&channel->wire->busy, channel->busy, memory_order_release);
+}
+
+void pull_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
+{
+    const struct pull_channel *channel = (const struct pull_channel *)base;
+    *wait_stats = (struct wait_stats){.starved = channel->starved};
+    if (base->sends)
+        wait_stats->busy = atomic_load_explicit(&channel->wire->busy, memory_order_acquire);
+}
+
 void pull_channel_end(struct pull_channel *channel)
 {
     struct pull_endpoint *endpoint = (struct pull_endpoint *)channel->base.endpoint;
@@ -242,6 +275,7 @@ void pull_channel_end(struct pull_channel *channel)
         channel->ended++;
         endpoint->steps--;
     }
+    pull_count_waits(channel, channel->done != before);
     endpoint->base.traffic.received[PATH_ZCOPY] += channel->done - before;
     if (channel->done != before)
         atomic_store_explicit(&channel->wire->done, channel->done, memory_order_release);

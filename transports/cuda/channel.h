@@ -14,4 +14,7 @@ enum status pull_channel_send(struct pull_channel *channel);
 enum status pull_channel_begin(struct pull_channel *channel);
 void pull_channel_end(struct pull_channel *channel);
 
+/* As transport.wait_stats(): a link is busy while a step of the receiver reads its bytes. */
+void pull_wait_stats(const struct channel *base, struct wait_stats *wait_stats);
+
 #endif

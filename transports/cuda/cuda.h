@@ -46,6 +46,7 @@ struct pull_wire {
     /* By the receiver. */
     _Atomic uint64_t done __attribute__((aligned(PULL_CACHE_LINE))); /* bytes */
     _Atomic uint64_t taken; /* cells that the sender may write again */
+    _Atomic uint64_t busy;  /* ns, as in struct wait_stats */
     struct pull_cell cells[PULL_CELLS] __attribute__((aligned(PULL_CACHE_LINE)));
 };
 
@@ -101,6 +102,8 @@ struct pull_channel {
     size_t left; /* bytes of the cell that it reads */
     struct piece piece;
     struct cursor source;
+    uint64_t starved, busy;             /* ns, as in struct wait_stats */
+    uint64_t starved_since, busy_since; /* ns; 0: it is not */
 };
 
 /* A mapped block. */

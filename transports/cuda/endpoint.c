@@ -263,6 +263,7 @@ const struct transport transport_cuda = {
     .connect = pull_connect,
     .channel = pull_channel,
     .describe = pull_describe,
+    .wait_stats = pull_wait_stats,
     .activate = pull_activate,
     .progress = pull_progress,
     .check = pull_check,
