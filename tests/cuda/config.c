@@ -142,10 +142,15 @@ void standin_cards_see(struct standin_config *config, struct standin_card *cards
     free(copy);
 }
 
-bool standin_card_find(int card, int *device)
+bool standin_cards_reach(int device, int peer)
+{
+    return standin.config.peer && standin.cards[device].part == 0 && standin.cards[peer].part == 0;
+}
+
+bool standin_card_find(const struct standin_card *card, int *device)
 {
     for (int i = 0; i < standin.config.devices; i++) {
-        if (standin.cards[i].number != card)
+        if (standin.cards[i].number != card->number || standin.cards[i].part != card->part)
             continue;
         *device = i;
         return true;

@@ -177,7 +177,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
         return error;
     if (!device_is(device) || !device_is(peer))
         return standin_leave(cudaErrorInvalidDevice);
-    *can = device != peer && standin.config.peer;
+    *can = device != peer && standin_cards_reach(device, peer);
     return standin_leave(cudaSuccess);
 }
 
@@ -191,7 +191,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
         error = cudaErrorInvalidValue;
     else if (!device_is(peer) || peer == device)
         error = cudaErrorInvalidDevice;
-    else if (!standin.config.peer)
+    else if (!standin_cards_reach(device, peer))
         error = cudaErrorPeerAccessUnsupported;
     else if (standin.peers[device][peer])
         error = cudaErrorPeerAccessAlreadyEnabled;

@@ -16,7 +16,8 @@ struct ipc_handle {
     char path[32]; /* of the memfd */
     uint64_t bytes;
     uint32_t lead; /* bytes of the memfd in front of the memory */
-    int32_t device, pid;
+    struct standin_card card;
+    int32_t pid;
     uint32_t magic;
 };
 _Static_assert(sizeof(struct ipc_handle) <= sizeof(cudaIpcMemHandle_t), "a handle has room");
@@ -75,7 +76,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
                               "cudaIpcGetMemHandle: no memory of a device begins at %p", pointer));
     struct ipc_handle values = {.bytes = block->bytes,
                                 .lead = block_lead(block),
-                                .device = standin.cards[block->device].number,
+                                .card = standin.cards[block->device],
                                 .pid = getpid(),
                                 .magic = IPC_MAGIC};
     snprintf(values.path, sizeof(values.path), "/proc/%d/fd/%d", getpid(), block->file);
@@ -85,7 +86,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
 }
 
 /* Maps the memory, and owns the file then. A lock tells the exporter of it. */
-static struct standin_block *ipc_map(const struct ipc_handle *values, int file,
+static struct standin_block *ipc_map(const struct ipc_handle *values, int device, int file,
                                      const struct stat *stat)
 {
     size_t pages = (size_t)stat->st_size;
@@ -98,7 +99,7 @@ static struct standin_block *ipc_map(const struct ipc_handle *values, int file,
     if (view == MAP_FAILED || !map)
         abort();
     return block_add(&(struct standin_block){.kind = BLOCK_OPENED,
-                                             .device = values->device,
+                                             .device = device,
                                              .base = map + values->lead,
                                              .view = view + values->lead,
                                              .bytes = values->bytes,
@@ -115,6 +116,7 @@ cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsi
     if (error != cudaSuccess)
         return error;
     struct ipc_handle values;
+    int device;
     memcpy(&values, &handle, sizeof values);
     if (!standin.config.ipc)
         return standin_leave(cudaErrorNotSupported);
@@ -123,11 +125,11 @@ cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsi
     if (values.magic != IPC_MAGIC)
         return standin_leave(
             standin_violation(cudaErrorInvalidValue, "cudaIpcOpenMemHandle: this is no handle"));
-    if (!standin_card_find(values.device, &values.device))
+    if (!standin_card_find(&values.card, &device))
         return standin_leave(cudaErrorMapBufferObjectFailed);
     if (values.pid == getpid())
         return standin_leave(cudaErrorDeviceUninitialized);
-    if (values.device != standin_device() && !standin.config.peer)
+    if (device != standin_device() && !standin_cards_reach(standin_device(), device))
         return standin_leave(cudaErrorPeerAccessUnsupported);
     int file = open(values.path, O_RDWR | O_CLOEXEC);
     struct stat stat;
@@ -144,10 +146,10 @@ cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsi
     if (block)
         close(file);
     else
-        block = ipc_map(&values, file, &stat);
+        block = ipc_map(&values, device, file, &stat);
     block->opens++;
     /* The flag asks for this. */
-    standin.peers[standin_device()][values.device] = true;
+    standin.peers[standin_device()][device] = true;
     *pointer = block->base;
     return standin_leave(cudaSuccess);
 }

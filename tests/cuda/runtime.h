@@ -30,7 +30,7 @@
  *
  *   devices=N       (2); 0: cudaErrorNoDevice
  *                   Of these CUDA_VISIBLE_DEVICES leaves those that it lists, by number, in its
- *                   order; MIG-K is the K-th part of device 0
+ *                   order; MIG-K is the K-th part of device 0, which no other part reaches
  *   memory=BYTES    of each device, and of each process (268435456)
  *   mode=sync|async (sync)
  *   seed=N          of all random choices (1)

@@ -132,8 +132,10 @@ void standin_parse(struct standin_config *config, const char *text);
 /* Leaves the devices that the text of CUDA_VISIBLE_DEVICES lists; NULL: all. */
 void standin_cards_see(struct standin_config *config, struct standin_card *cards,
                        const char *visible);
-/* The number here of a device of the machine; false: it cannot be seen. */
-bool standin_card_find(int card, int *device);
+/* The number here of a device of the machine, or of a part of one; false: it cannot be seen. */
+bool standin_card_find(const struct standin_card *card, int *device);
+/* Do two devices have access to each other's memory? Parts of MIG devices have none. */
+bool standin_cards_reach(int device, int peer);
 const char *standin_call_name(enum standin_call call);
 cudaError_t standin_call_error(enum standin_call call);        /* that fits the call */
 bool standin_error_find(const char *name, cudaError_t *error); /* false: there is none */

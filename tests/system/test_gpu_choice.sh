@@ -159,6 +159,16 @@ meet CUDA_VISIBLE_DEVICES=MIG-1:0 CUDA_VISIBLE_DEVICES=MIG-2:0 CUDA_VISIBLE_DEVI
 gpus "1a 1a 1a"
 check_says "^# rank 0 uses $gpu0 of host [^ ]+: Stand-in MIG$" "$out"
 check_says "^# ranks 1, 2 share $gpu0 of host [^ ]+: Stand-in MIG$" "$out"
+# No part maps the memory of another one.
+more=(-x auto)
+meet CUDA_VISIBLE_DEVICES=MIG-1:0 CUDA_VISIBLE_DEVICES=MIG-2:0 CUDA_VISIBLE_DEVICES=MIG-2:0
+check_says "^# links: 4 by [^,]+, .*staged$" "$out"
+check_says "2 pairs of ranks run over .* because cuda does not connect them: memory of its GPU cannot be mapped \(CUDA IPC\): .*MIG parts cannot map each other's" "$out"
+more=(-x cuda)
+meet CUDA_VISIBLE_DEVICES=MIG-1:77 CUDA_VISIBLE_DEVICES=MIG-2:77
+check_says "no transport that is allowed \(-x\) connects rank [01] on [^ ]+ and rank [01] on [^;]+; cuda: memory of its GPU cannot be mapped"
+more=()
+out=$scratch/out err=$scratch/err
 # --device may differ, the kind of memory may not.
 meet CCTEST_DEVICE=1:0 CCTEST_DEVICE=0:0
 gpus "22 1a"
