@@ -21,6 +21,13 @@ size_t staging_area_bytes(int channels)
     return channels > 0 ? ring_bytes(channels) * (size_t)channels : 0;
 }
 
+/* To divide AREA_MOST among more rings may leave a rest. */
+size_t staging_area_most(int channels)
+{
+    size_t least = RING_LEAST * (size_t)channels, most = RING_MOST * (size_t)channels;
+    return most < AREA_MOST ? most : least > AREA_MOST ? least : AREA_MOST;
+}
+
 enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,
                               struct staging_area *area)
 {

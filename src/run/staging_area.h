@@ -15,6 +15,7 @@ struct staging_area {
 };
 
 size_t staging_area_bytes(int channels); /* of host memory, for the rings of so many channels */
+size_t staging_area_most(int channels);  /* the most, for the rings of so many or fewer */
 
 /* Allocates rings for so many channels; 0: none. `memory`: of the buffers; it outlives the area. */
 enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,

@@ -21,7 +21,7 @@ int session_plan_rings(struct session *session, struct region *region)
         channels += 2 * session->needs.peers[r].lanes;
     session->rings = region;
     *region = (struct region){
-        .kind = memory_find("host"), .bytes = staging_area_bytes(channels), .fd = -1};
+        .kind = memory_find("host"), .bytes = staging_area_most(channels), .fd = -1};
     return 1;
 }
 
