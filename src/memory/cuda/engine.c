@@ -281,6 +281,9 @@ static enum status queue_open(struct cuda_queue *queue)
     return STATUS_OK;
 }
 
+static const char pinned_use[] =
+    "into which the GPU writes what it finds in its memory: run fewer ranks here";
+
 /* Memory for contents, that lasts as long as the engine: CUDA_ENGINE_BYTES of the GPU, and pinned
  * memory for what comes back. */
 static enum status engine_allocate(struct cuda_engine *engine)
@@ -296,11 +299,11 @@ static enum status engine_allocate(struct cuda_engine *engine)
         return status;
     cudaError_t error = cudaHostAlloc(&memory, sizeof *engine->answers_host, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        return cuda_pin_failed(error, sizeof *engine->answers_host);
+        return cuda_pin_failed(error, sizeof *engine->answers_host, pinned_use);
     engine->answers_host = memory;
     error = cudaHostAlloc(&memory, CUDA_BITS_BYTES, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        return cuda_pin_failed(error, CUDA_BITS_BYTES);
+        return cuda_pin_failed(error, CUDA_BITS_BYTES, pinned_use);
     engine->bits_host = memory;
     return STATUS_OK;
 }

@@ -90,12 +90,9 @@ enum status cuda_failed(cudaError_t error, const char *what)
                 cudaGetErrorName(error), xid);
 }
 
-enum status cuda_pin_failed(cudaError_t error, size_t bytes)
+enum status cuda_pin_failed(cudaError_t error, size_t bytes, const char *use)
 {
     if (error != cudaErrorMemoryAllocation)
         return cuda_failed(error, "cannot pin memory");
-    return fail(STATUS_ERROR,
-                "cannot pin %zu bytes of this host's memory, through which messages are staged: "
-                "run fewer ranks here, or use fewer channels",
-                bytes);
+    return fail(STATUS_ERROR, "cannot pin %zu bytes of this host's memory, %s", bytes, use);
 }

@@ -14,8 +14,9 @@
  * can be used; else STATUS_ERROR, which names the thread's GPU. */
 enum status cuda_failed(cudaError_t error, const char *what);
 
-/* Records the failure of a call that pins memory of the host. */
-enum status cuda_pin_failed(cudaError_t error, size_t bytes);
+/* Records the failure of a call that pins memory of the host. `use`: what it is
+ * for, and what to do ("into which ...: run fewer ranks here"). */
+enum status cuda_pin_failed(cudaError_t error, size_t bytes, const char *use);
 
 /* Evaluates a call of the runtime; returns from the caller with the failure. */
 #define CUDA_TRY(call, what)                                                                       \

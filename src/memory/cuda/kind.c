@@ -73,7 +73,9 @@ static enum status cuda_pin(void *base, size_t bytes)
     cudaError_t error =
         cudaHostRegister(base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     if (error != cudaSuccess)
-        return cuda_pin_failed(error, bytes);
+        return cuda_pin_failed(
+            error, bytes,
+            "through which messages are staged: run fewer ranks here, or use fewer channels");
     error = cudaHostGetDevicePointer(&address, base, 0);
     if (error == cudaSuccess && address == base)
         return STATUS_OK;
