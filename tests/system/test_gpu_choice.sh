@@ -183,22 +183,23 @@ out=$scratch/out err=$scratch/err
 
 # ---- memory ----
 
-# An engine takes 17 MiB and some bytes, a rank's buffers 8 MiB.
+# A rank's buffers take 8 MiB and some bytes, its engine 1 MiB and some bytes, the engine of the cuda transport nothing:
+# 28 MiB hold three ranks, and would not hold a second engine of each that compares.
 large=(-b 4M -e 4M)
 for as in threads processes; do
-    over devices=2,memory=80000000 0 --np 5 "${large[@]}" --ranks-as $as
-    over devices=2,memory=80000000 0 --np 5 "${large[@]}" --ranks-as $as -x cuda # its engine only moves
-    over devices=2,memory=70000000 1 --np 5 "${large[@]}" --ranks-as $as
-    check_says "rank [024] .*cannot allocate 7[5-9] MiB of cuda memory for 3 ranks on $gpu0: 66 MiB are available; .* or run fewer ranks on it"
+    over devices=2,memory=30000000 0 --np 5 "${large[@]}" --ranks-as $as
+    over devices=2,memory=30000000 0 --np 5 "${large[@]}" --ranks-as $as -x cuda
+    over devices=2,memory=28000000 1 --np 5 "${large[@]}" --ranks-as $as
+    check_says "rank [024] .*cannot allocate 27 MiB of cuda memory for 3 ranks on $gpu0: 26 MiB are available; .* or run fewer ranks on it"
     check_silent "$gpu1"
-    over devices=2,memory=70000000 1 --np 3 --device 1 "${large[@]}" --ranks-as $as
-    check_says "for 3 ranks on $gpu1: 66 MiB are available"
+    over devices=2,memory=28000000 1 --np 3 --device 1 "${large[@]}" --ranks-as $as
+    check_says "for 3 ranks on $gpu1: 26 MiB are available"
 done
-over devices=2,memory=20000000 1 --np 2 "${large[@]}"
-check_says "cannot allocate 2[5-9] MiB of cuda memory for 1 rank on $gpu0: 19 MiB are available; ask for smaller sizes \(-e\)$"
-more=("${large[@]}")
+over devices=2,memory=8500000 1 --np 2 "${large[@]}"
+check_says "cannot allocate 9 MiB of cuda memory for 1 rank on $gpu0: 8 MiB are available; ask for smaller sizes \(-e\)$"
+more=(-b 16M -e 16M)
 meet CUDA_VISIBLE_DEVICES=1:1 CUDA_VISIBLE_DEVICES=0,1:1 CUDA_VISIBLE_DEVICES=1:1
-check_says "rank [012] .*cannot allocate 7[5-9] MiB of cuda memory for 3 ranks on GPU [01] \(0000:22:00.0\): 64 MiB are"
+check_says "rank [012] .*cannot allocate 99 MiB of cuda memory for 3 ranks on GPU [01] \(0000:22:00.0\): 64 MiB are"
 out=$scratch/out err=$scratch/err
 
 # ---- two hosts, of which each counts its GPUs by itself ----
