@@ -87,8 +87,8 @@ struct memory_kind {
     /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
      * MEMORY_POOLS. */
     void (*look)(struct memory_pool *pools);
-    size_t engine_bytes; /* that an engine for contents takes of the memory of regions; one that
-                            only moves takes none */
+    /* What an engine for contents takes of the memory of regions; one that only moves takes none. */
+    size_t engine_bytes;
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
      * lack of memory is STATUS_ERROR here, not a signal later. Calls tick_on() now and then; `tick`
