@@ -54,6 +54,7 @@ halves() {
         over library=$library 0 "$binary" info --json "$json"
         check_json "$json" 'len(d["gpus"]) == 2' 'd["gpus"][0]["usable"]' \
             'd["gpus"][0]["facts"]["NVML"] == "missing"' 'd["gpus"][0]["facts"]["compute capability"] == "9.0"' \
+            'd["gpus"][0]["facts"]["product"] == "Stand-in"' 'd["gpus"][0]["facts"]["memory"] == "0.2 GiB"' \
             '"serial" not in d["gpus"][0]["facts"]'
     done
     check_says 'no NVML NVML says: driver/library version mismatch' "$out"

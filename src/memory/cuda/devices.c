@@ -50,6 +50,14 @@ static void rdma_describe(struct device_list *list, struct device *device, int n
 static void cuda_describe(struct device_list *list, struct device *device, int number)
 {
     int driver = 0, runtime = 0, major, minor, value;
+    struct cudaDeviceProp properties;
+    if (!device_find_fact(device, "product") &&
+        cudaGetDeviceProperties(&properties, number) == cudaSuccess) {
+        device_fact(list, device, FACT_ALL, "product", "%s", properties.name);
+        if (!device_find_fact(device, "memory") && !device_find_fact(device, "memory of the part"))
+            device_fact(list, device, FACT_ALL, "memory", "%.1f GiB",
+                        (double)properties.totalGlobalMem / GIB);
+    }
     if (cudaDriverGetVersion(&driver) == cudaSuccess)
         device_fact(list, device, FACT_ALL, "CUDA driver", "%d.%d", driver / 1000,
                     driver % 1000 / 10);
