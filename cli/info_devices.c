@@ -164,24 +164,63 @@ enum status devices_add(json_t *document, const struct device_sources *sources)
     return status;
 }
 
-void devices_judge(json_t *document)
+static void item_refuse(json_t *item, json_t *why)
 {
-    size_t i, k;
-    json_t *transport, *port;
-    json_array_foreach(json_object_get(document, "transports"), i, transport)
+    json_object_set_new(item, "available", json_false());
+    json_object_set_new(item, "why_not", why);
+}
+
+/* Of a transport by RDMA: the ports are its own. */
+static void ports_judge(const json_t *document, json_t *transport)
+{
+    size_t k;
+    json_t *port;
+    bool ports = false, usable = false;
+    json_array_foreach(json_object_get(document, "nics"), k, port)
     {
-        bool ports = false, usable = false;
-        json_array_foreach(json_object_get(document, "nics"), k, port)
-        {
-            bool own =
-                json_equal(json_object_get(port, "transport"), json_object_get(transport, "name"));
-            ports = ports || own;
-            usable = usable || (own && json_is_true(json_object_get(port, "usable")));
-        }
-        if (!ports || usable || !json_is_true(json_object_get(transport, "available")))
+        bool own =
+            json_equal(json_object_get(port, "transport"), json_object_get(transport, "name"));
+        ports = ports || own;
+        usable = usable || (own && json_is_true(json_object_get(port, "usable")));
+    }
+    if (ports && !usable)
+        item_refuse(transport, json_string("no NIC port is usable: see ports"));
+}
+
+/* Why no GPU can be used; NULL: one can. */
+static const char *gpus_lack(const json_t *document)
+{
+    size_t k;
+    json_t *gpu;
+    const char *why = NULL;
+    json_array_foreach(json_object_get(document, "gpus"), k, gpu)
+    {
+        if (json_is_true(json_object_get(gpu, "usable")))
+            return NULL;
+        why = why ? why : json_string_value(json_object_get(gpu, "why_not"));
+    }
+    return why ? why : "there is none, or CUDA_VISIBLE_DEVICES hides it";
+}
+
+void devices_judge(json_t *document, const struct device_sources *sources)
+{
+    size_t i;
+    json_t *item;
+    const char *lack = gpus_lack(document);
+    json_array_foreach(json_object_get(document, "transports"), i, item)
+    {
+        const struct transport *transport = sources->transports[i];
+        if (!json_is_true(json_object_get(item, "available")))
             continue;
-        json_object_set_new(transport, "available", json_false());
-        json_object_set_new(transport, "why_not", json_string("no NIC port is usable: see ports"));
+        if (lack && transport->carries && !transport->carries(sources->kinds[0]))
+            item_refuse(item, json_sprintf("no GPU can be used: %s", lack));
+        else
+            ports_judge(document, item);
+    }
+    json_array_foreach(json_object_get(document, "memory_kinds"), i, item)
+    {
+        if (lack && sources->kinds[i]->devices && json_is_true(json_object_get(item, "available")))
+            item_refuse(item, json_sprintf("no GPU can be used: %s", lack));
     }
 }
 

@@ -23,8 +23,9 @@ struct device_sources {
  * missing then, but for GPUs in sysfs; a thread goes on, so the process must end soon. */
 enum status devices_add(json_t *document, const struct device_sources *sources);
 
-/* A transport of the array "transports" that has ports, but no usable one, is not available. */
-void devices_judge(json_t *document);
+/* In the arrays "transports" and "memory_kinds" what needs a usable port, or a usable GPU, and has
+ * none, is not available. They list the sources in their order. */
+void devices_judge(json_t *document, const struct device_sources *sources);
 
 /* Prints the ports and GPUs on standard output. */
 void devices_print(const json_t *document);

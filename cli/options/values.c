@@ -298,7 +298,8 @@ static enum status memory_devices_read(const struct argument *argument, struct j
     struct device_choice choice;
     if (!device_choice_at(argument->text, 0, &choice))
         return argument_refuse(argument, "is no list of GPUs",
-                               "give numbers or PCI addresses, such as 1,0 or 0000:3b:00.0");
+                               "give numbers or PCI addresses, such as 1,0 or 0000:3b:00.0 "
+                               "(UUIDs: CUDA_VISIBLE_DEVICES takes them)");
     return text_read(argument, job);
 }
 

@@ -99,8 +99,7 @@ static bool entry_read(const char **at, struct device_choice *choice)
     return number < INT_MAX && !*end;
 }
 
-/* The number of entries; 0: one of them is invalid. */
-static int choices_count(const char *list)
+int device_choices(const char *list)
 {
     struct device_choice choice;
     int count = 0;
@@ -112,7 +111,7 @@ static int choices_count(const char *list)
 
 bool device_choice_at(const char *list, int index, struct device_choice *choice)
 {
-    int count = choices_count(list);
+    int count = device_choices(list);
     for (int i = 0; count > 0 && i <= index % count; i++)
         entry_read(&list, choice);
     return count > 0;
@@ -120,7 +119,7 @@ bool device_choice_at(const char *list, int index, struct device_choice *choice)
 
 int device_choice_distinct(const char *list)
 {
-    int count = choices_count(list), distinct = 0;
+    int count = device_choices(list), distinct = 0;
     for (int i = 0; i < count; i++) {
         struct device_choice choice, earlier;
         bool again = false;

@@ -36,6 +36,7 @@ struct device_choice {
     char bus[16]; /* "" with a number */
 };
 
+int device_choices(const char *list); /* the number of entries; 0: one of them is invalid */
 /* Entry `index` of the list, modulo its length. False: an entry of the list is invalid. */
 bool device_choice_at(const char *list, int index, struct device_choice *choice);
 int device_choice_distinct(const char *list); /* how many entries differ from those before */

@@ -38,6 +38,7 @@ struct links {
     unsigned char *here;   /* for each peer: a bit for each transport that reaches it from here */
     unsigned char *back;   /* and for each that reaches this rank from there */
     unsigned char *wanted; /* for each peer: the wishes of both ends */
+    char **reasons;        /* for each peer and transport: why it is not here; NULL: it is */
     struct transport_offer *offers; /* `count` of each rank, until all are connected */
     struct fallbacks fallbacks;     /* those that this rank reports, once all are connected */
 };
@@ -118,7 +119,9 @@ enum status links_open(const struct transport_choice *allowed,
     links->back = calloc(ranks, 1);
     links->wanted = calloc(ranks, 1);
     links->offers = calloc(ranks * (size_t)links->count, sizeof *links->offers);
-    if (!links->serves || !links->here || !links->back || !links->wanted || !links->offers)
+    links->reasons = calloc(ranks * (size_t)links->count, sizeof *links->reasons);
+    if (!links->serves || !links->here || !links->back || !links->wanted || !links->offers ||
+        !links->reasons)
         return fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
     memset(links->serves, -1, ranks);
     enum status status = STATUS_OK;
@@ -170,13 +173,24 @@ static const char *link_attach(struct links *links, int i, int peer, char text[R
     return text;
 }
 
+/* Why link `i` does not reach `peer`, as attach() said: asked again, it might say another thing. */
+static const char *link_reason(const struct links *links, int i, int peer)
+{
+    const char *reason = links->reasons[(size_t)peer * (size_t)links->count + (size_t)i];
+    return reason ? reason : "out of memory for the reason";
+}
+
 void links_attach(struct links *links)
 {
     char text[REASON_MOST];
     for (int peer = 0; peer < links->ranks; peer++)
-        for (int i = 0; i < links->count && peer != links->rank; i++)
-            if (!link_attach(links, i, peer, text))
+        for (int i = 0; i < links->count && peer != links->rank; i++) {
+            const char *reason = link_attach(links, i, peer, text);
+            if (reason)
+                links->reasons[(size_t)peer * (size_t)links->count + (size_t)i] = strdup(reason);
+            else
                 links->here[peer] |= (unsigned char)(1u << i);
+        }
 }
 
 void links_encode_wishes(const struct links *links, const unsigned char *wishes, int lanes,
@@ -211,17 +225,15 @@ bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
 /* No transport connects this rank and `peer` both ways: says why not, for each. */
 static enum status links_unreachable(struct links *links, int peer, const struct member *members)
 {
-    char reasons[900], text[REASON_MOST];
+    char reasons[900];
     struct text list = text_in(reasons, sizeof reasons);
     bool exhausted = false;
     for (int i = 0; i < links->count; i++) {
-        const char *name = links->link[i].transport->name, *reason;
-        if (links->here[peer] >> i & 1) {
+        const char *name = links->link[i].transport->name;
+        if (links->here[peer] >> i & 1)
             text_add(&list, "; %s: rank %d cannot reach back", name, peer);
-        } else {
-            reason = link_attach(links, i, peer, text);
-            text_add(&list, "; %s: %s", name, reason ? reason : "it could not before");
-        }
+        else
+            text_add(&list, "; %s: %s", name, link_reason(links, i, peer));
         exhausted |= links->link[i].endpoint && links->link[i].endpoint->exhausted;
     }
     const char *here = members[links->rank].host, *there = members[peer].host;
@@ -247,14 +259,11 @@ static void link_explain(struct links *links, int i, int peer)
                                 .low = peer < links->rank ? peer : links->rank,
                                 .high = peer < links->rank ? links->rank : peer,
                                 .rank = is_mine ? links->rank : peer};
-    char text[REASON_MOST];
     if (offer->kind == OFFER_ABSENT || offer->kind == OFFER_REFUSED) {
         fallback.cause = offer->kind == OFFER_ABSENT ? FALLBACK_ABSENT : FALLBACK_REFUSED;
         snprintf(fallback.reason, sizeof fallback.reason, "%.*s", (int)offer->size, offer->data);
     } else {
-        const char *reason = link_attach(links, i, peer, text);
-        snprintf(fallback.reason, sizeof fallback.reason, "%s",
-                 reason ? reason : "it could not before");
+        snprintf(fallback.reason, sizeof fallback.reason, "%s", link_reason(links, i, peer));
     }
     snprintf(fallback.preferred, sizeof fallback.preferred, "%s", links->link[i].transport->name);
     snprintf(fallback.taken, sizeof fallback.taken, "%s", links_transport(links, peer)->name);
@@ -476,5 +485,8 @@ void links_close(struct links *links)
     free(links->back);
     free(links->wanted);
     free(links->offers);
+    for (size_t i = 0; links->reasons && i < (size_t)links->ranks * (size_t)links->count; i++)
+        free(links->reasons[i]);
+    free(links->reasons);
     free(links);
 }

@@ -112,7 +112,7 @@ install driver 580 or newer, or build cctest with CUDA 12, .*\(make CUDA=PATH\)"
         lacks fail=cudaFuncGetAttributes:3:cudaError$error 77 "$gpu, Stand-in, cannot be used: this cctest has no kernels for it: build it"
     done
     lacks fail=cudaSetDevice:1 77 "$gpu, Stand-in, cannot be used: another process has it for itself .*--ranks-as threads"
-    lacks fail=cudaGetDeviceProperties:1 1 "cannot use a GPU: CUDA says: .*cudaErrorInvalidDevice"
+    lacks fail=cudaGetDeviceProperties:1 1 "cannot read the properties of a GPU: $gpu says: .*cudaErrorInvalidDevice"
     lacks fail=cudaGetDeviceCount:1 77 "no GPU can be used: its system is not ready: .*nvidia-fabricmanager"
     lacks fail=cudaHostRegister:1 1 "cannot pin [0-9]+ bytes of this host's memory, .*run fewer ranks here"
     # Rings are for channels whose link does not reach the memory: one pair of two for each rank, two channels of 4 MiB.
@@ -166,6 +166,7 @@ peers() {
     falls peer=no threads 'links: 4 by shm, .*staged$' "2 pairs of ranks $no_peer_access"
     falls ipc=no processes 'links: 6 by shm, .*staged$' "3 pairs of ranks $no_ipc"
     falls ipc=no,peer=no,devices=1 threads 'by way: line 0, bcopy 0, zcopy [1-9]'
+    falls fail=cudaIpcOpenMemHandle:1 processes 'memory of its GPU cannot be mapped \(CUDA IPC\): cudaErrorMapBufferObjectFailed'
     falls "fail=$(printf '+cudaIpcOpenMemHandle:%d' {1..8} | cut -c2-)" processes 'by shm, .*staged$' 'memory of its GPU cannot be mapped \(CUDA IPC\)'
     over mode=sync 0 "$binary" allreduce -m cuda --np 2 -x tcp -b 4K -e 4K -n 1 -w 0 -c 0 -v
     check_says 'links: 2 by tcp.*, staged$' "$out"

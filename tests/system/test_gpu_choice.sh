@@ -98,8 +98,10 @@ gpus "22"
 over devices=2 2 --np 2 --device 7
 check_says "rank [01] .*--device asks for GPU 7, which is not here: give one of $gpu0, $gpu1; likewise rank [01]$"
 over devices=2 2 --np 2 --device 0,3b:00.0
-check_says "rank 1 .*--device asks for GPU 0000:3b:00.0, which is not here: give one of $gpu0, $gpu1$"
-for list in "" "0," -1 a 1x 3b:00; do
+check_says "rank [01] .*--device asks for GPU 0000:3b:00.0, which is not here: give one of $gpu0, $gpu1; likewise rank [01]$"
+over devices=2 2 --np 1 --device 0,99 # an entry that no rank takes
+check_says "rank 0 .*--device asks for GPU 99, which is not here: give one of $gpu0, $gpu1$"
+for list in "" "0," -1 a 1x 3b:00 1a:20.0 1a:00.8 100000:1a:00.0 GPU-1a; do
     run "$binary" "${job[@]}" --device "$list"
     check_status 2 "--device '$list'"
     check_says "--device '$list' is no list of GPUs: give numbers or PCI addresses"

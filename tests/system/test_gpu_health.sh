@@ -49,7 +49,10 @@ halves() {
     check_json "$json" 'd["gpus"][0]["usable"]' 'not d["gpus"][1]["usable"]' \
         '"CUDA_VISIBLE_DEVICES" in d["gpus"][1]["why_not"]' '"NVLinks up" in d["gpus"][1]["facts"]'
     cuda=driver=none over "" 0 "$binary" info
-    check_says 'not usable by cctest: cudaErrorInsufficientDriver' "$out"
+    check_says "not usable by cctest: the NVIDIA driver is older than this cctest's CUDA" "$out"
+    check_says "^  cuda       not here: no GPU can be used: the NVIDIA driver is older" "$out"
+    cuda=devices=0 over "" 0 "$binary" info --json "$json"
+    check_json "$json" 'all(k["name"] != "cuda" or not k["available"] for k in d["memory_kinds"] + d["transports"])'
     for library in no fails; do
         over library=$library 0 "$binary" info --json "$json"
         check_json "$json" 'len(d["gpus"]) == 2' 'd["gpus"][0]["usable"]' \

@@ -85,29 +85,49 @@ static void test_ports(void **state)
     json_decref(document);
 }
 
-/* One usable port is enough; other reasons stay. */
+static bool for_cards(const struct memory_kind *kind)
+{
+    return kind->devices != NULL;
+}
+
+/* What needs a usable port or a usable GPU is available with one; other reasons stay. */
 static void test_availability(void **state)
 {
     (void)state;
-    json_t *document =
-        json_pack("{s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b, s:s}],"
-                  " s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b}]}",
-                  "transports", "name", "plain", "available", 1, "name", "down", "available", 1,
-                  "name", "fast", "available", 1, "name", "gone", "available", 0, "why_not", "gone",
-                  "nics", "transport", "down", "usable", 0, "transport", "fast", "usable", 0,
-                  "transport", "fast", "usable", 1, "transport", "gone", "usable", 0);
-    assert_non_null(document);
-    devices_judge(document);
-    const char *down, *gone;
-    int available[4];
-    assert_int_equal(0, json_unpack(document, "{s:[{s:b}, {s:b, s:s}, {s:b}, {s:b, s:s}]}",
-                                    "transports", "available", &available[0], "available",
-                                    &available[1], "why_not", &down, "available", &available[2],
-                                    "available", &available[3], "why_not", &gone));
-    assert_true(available[0] && !available[1] && available[2] && !available[3]);
-    assert_string_equal(down, "no NIC port is usable: see ports");
-    assert_string_equal(gone, "gone");
-    json_decref(document);
+    static const struct transport down = {.name = "down"}, gone = {.name = "gone"};
+    static const struct transport cards = {.name = "cards", .carries = for_cards};
+    static const struct transport *const five[] = {&without, &down, &with, &gone, &cards, NULL};
+    const struct device_sources sources = {.transports = five, .kinds = kinds};
+    for (int usable = 0; usable < 2; usable++) {
+        json_t *document = json_pack(
+            "{s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b, s:s}, {s:s, s:b}],"
+            " s:[{s:s, s:b}, {s:s, s:b}, {s:s, s:b}, {s:s, s:b}],"
+            " s:[{s:b}, {s:b}], s:[{s:b, s:s}, {s:b, s:s}]}",
+            "transports", "name", "plain", "available", 1, "name", "down", "available", 1, "name",
+            "fast", "available", 1, "name", "gone", "available", 0, "why_not", "gone", "name",
+            "cards", "available", 1, "nics", "transport", "down", "usable", 0, "transport", "fast",
+            "usable", 0, "transport", "fast", "usable", 1, "transport", "gone", "usable", 0,
+            "memory_kinds", "available", 1, "available", 1, "gpus", "usable", 0, "why_not",
+            "hidden", "usable", usable, "why_not", "hidden, too");
+        assert_non_null(document);
+        devices_judge(document, &sources);
+        const char *reasons[2];
+        int available[5], kinds_available[2];
+        assert_int_equal(
+            0, json_unpack(
+                   document, "{s:[{s:b}, {s:b, s:s}, {s:b}, {s:b, s:s}, {s:b}], s:[{s:b}, {s:b}]}",
+                   "transports", "available", &available[0], "available", &available[1], "why_not",
+                   &reasons[0], "available", &available[2], "available", &available[3], "why_not",
+                   &reasons[1], "available", &available[4], "memory_kinds", "available",
+                   &kinds_available[0], "available", &kinds_available[1]));
+        assert_true(available[0] && !available[1] && available[2] && !available[3]);
+        assert_string_equal(reasons[0], "no NIC port is usable: see ports");
+        assert_string_equal(reasons[1], "gone");
+        assert_int_equal(available[4], usable);
+        assert_true(kinds_available[0]);
+        assert_int_equal(kinds_available[1], usable);
+        json_decref(document);
+    }
 }
 
 /* A GPU that PCI shows, and no driver, is listed; one that a kind of memory lists has its facts. */

@@ -20,7 +20,7 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST])
     int behind = 0;
     bus[0] = 0;
     if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &number, &device, &function, &behind) != 4 ||
-        text[behind])
+        text[behind] || domain > 0xfffff || device > 0x1f || function > 7)
         return false;
     snprintf(bus, GPU_BUS_MOST, "%04x:%02x:%02x.%x", domain & 0xfffff, number & 0xff, device & 0x1f,
              function & 7);

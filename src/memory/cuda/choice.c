@@ -71,9 +71,10 @@ static int choice_find(const struct device_choice *choice, int count)
 static enum status device_describe(int number, struct memory_device *device)
 {
     struct cudaDeviceProp properties;
-    CUDA_TRY(cudaGetDeviceProperties(&properties, number), "cannot use a GPU");
     *device = (struct memory_device){.number = number};
     cuda_bus(number, device->bus);
+    cuda_current_set(device); /* its name for failures */
+    CUDA_TRY(cudaGetDeviceProperties(&properties, number), "cannot read the properties of a GPU");
     struct text uuid = text_in(device->uuid, sizeof device->uuid);
     for (int i = 0; i < 16; i++)
         text_add(&uuid, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
@@ -99,12 +100,16 @@ static enum status device_choose(void *argument)
     CUDA_TRY(cudaGetDeviceCount(&count), "cannot use a GPU");
     if (count < 1)
         return cuda_failed(cudaErrorNoDevice, "cannot use a GPU");
-    number = choosing->local_rank % count;
-    if (choosing->choices && device_choice_at(choosing->choices, choosing->local_rank, &choice)) {
-        number = choice_find(&choice, count);
-        if (number < 0)
+    /* Entries that no rank takes are mistakes, too. */
+    const int choices = choosing->choices ? device_choices(choosing->choices) : 0;
+    for (int i = 0; i < choices; i++) {
+        device_choice_at(choosing->choices, i, &choice);
+        if (choice_find(&choice, count) < 0)
             return choice_refuse(&choice, count);
     }
+    number = choosing->local_rank % count;
+    if (choices > 0 && device_choice_at(choosing->choices, choosing->local_rank, &choice))
+        number = choice_find(&choice, count);
     enum status status = device_describe(number, &choosing->device);
     if (status != STATUS_OK)
         return status;

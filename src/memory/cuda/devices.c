@@ -16,6 +16,7 @@
 #include "memory/cuda/choice.h"
 #include "memory/cuda/dmabuf.h"
 #include "memory/cuda/driver.h"
+#include "memory/cuda/failure.h"
 
 /* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */
 #define DEVICE_ATTRIBUTE_MPS ((enum cudaDeviceAttr)133)
@@ -132,7 +133,7 @@ static int cuda_count(const char **why)
     *why = cuda_driver_missing();
     cudaError_t error = *why ? cudaSuccess : cudaGetDeviceCount(&count);
     if (error != cudaSuccess)
-        *why = cudaGetErrorString(error);
+        *why = cuda_lack(error) ? cuda_lack(error) : cudaGetErrorString(error);
     return *why ? 0 : count;
 }
 

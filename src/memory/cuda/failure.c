@@ -23,8 +23,7 @@
 
 #define XID_US UINT64_C(60000000) /* an Xid that is older has another cause */
 
-/* Why no GPU of this machine can be used. NULL: the error is about something else. */
-static const char *machine_lack(cudaError_t error)
+const char *cuda_lack(cudaError_t error)
 {
     switch (error) {
     case cudaErrorInsufficientDriver:
@@ -70,7 +69,7 @@ static const char *device_lack(cudaError_t error)
 enum status cuda_failed(cudaError_t error, const char *what)
 {
     const struct memory_device *device = cuda_current();
-    const char *lack = machine_lack(error);
+    const char *lack = cuda_lack(error);
     char gpu[MEMORY_DEVICE_TEXT];
     if (lack)
         return fail(STATUS_UNAVAILABLE, "no GPU can be used: %s", lack);

@@ -10,6 +10,9 @@
 
 #include "base/status.h"
 
+/* Why no GPU of this machine can be used (one clause); NULL: the error is about something else. */
+const char *cuda_lack(cudaError_t error);
+
 /* Records the failure of a call. `what`: "cannot copy". STATUS_UNAVAILABLE: there is no GPU that
  * can be used; else STATUS_ERROR, which names the thread's GPU. */
 enum status cuda_failed(cudaError_t error, const char *what);
