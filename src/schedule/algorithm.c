@@ -318,6 +318,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
     struct group *groups = builder_draft(b, (size_t)channels * sizeof *groups);
     for (int c = 0; c < channels && groups; c++)
         groups[c] = c == 0 ? builder_group(b) : group_on_lane(b, &groups[0]);
+    b->schedule->channels = channels;
     bool apart = channels_collide(problem, channels);
     if (apart && groups)
         source = view_copied(b, &groups[0], &source);
@@ -333,6 +334,7 @@ static enum status write_shaped(const struct choice *choice, const struct proble
             .channel = c,
             .channels = channels,
         };
+        b->channel = (uint32_t)c;
         choice->algorithm->write(b, &call);
         if (problem->finishes)
             put_finish(b, call.group, view_all(b, &call.destination),

@@ -49,6 +49,7 @@ struct builder *builder_create(const struct problem *problem, int rank)
     schedule->problem = *problem;
     schedule->rank = rank;
     schedule->lanes = 1;
+    schedule->channels = 1;
     schedule->memory = memory;
     scopes[0] = (struct scope){.epoch = -1, .step = -1};
     *b = (struct builder){.schedule = schedule,
@@ -196,6 +197,7 @@ static void put(struct builder *b, const struct group *g, struct operation opera
         return;
     struct scope *scope = &b->scopes[g->scope];
     operation.length = length;
+    operation.channel = b->channel;
     operation.to = message_tidy(b, operation.to);
     operation.from = message_tidy(b, operation.from);
     operation.with = message_tidy(b, operation.with);

@@ -25,6 +25,7 @@ struct builder {
     size_t epoch_count, epoch_room;
     struct scope *scopes;
     int scope_count;
+    uint32_t channel;   /* of the next operations */
     enum status status; /* the first failure; all later calls are ignored */
 };
 

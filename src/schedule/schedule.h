@@ -59,6 +59,7 @@ struct operation {
     int lane;                 /* for send, recv, recv_reduce; else 0 */
     int step;                 /* label of the round, from 0 */
     uint32_t epoch;           /* index of its epoch */
+    uint32_t channel;         /* its channel; those of one channel stand together, in order */
     size_t length;            /* elements of the message; never 0 */
     struct message to;        /* written; equal to from or with, or disjoint from both */
     struct message from;      /* read */
@@ -87,8 +88,9 @@ struct schedule {
     size_t count;
     const struct epoch *epochs;
     size_t epoch_count;
-    int lanes; /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
-    int steps; /* rounds: the number of step labels on this rank */
+    int lanes;    /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
+    int channels; /* slices of every block, each with operations and lanes of its own */
+    int steps;    /* rounds: the number of step labels on this rank */
     struct arena *memory; /* owns everything above */
 };
 
