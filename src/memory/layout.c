@@ -10,41 +10,6 @@
 
 #include "memory/nontemporal.h"
 
-char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run)
-{
-    const struct piece *piece = cursor->piece;
-    if (piece == cursor->end) {
-        *run = 0;
-        return NULL;
-    }
-    size_t left = piece->run - cursor->offset;
-    if (piece->stride == piece->run) /* runs that touch are one */
-        left += (piece->times - cursor->time - 1) * piece->run;
-    *run = left < most ? left : most;
-    return piece->base + cursor->time * piece->stride + cursor->offset;
-}
-
-void cursor_advance(struct cursor *cursor, size_t bytes)
-{
-    while (bytes > 0) {
-        const struct piece *piece = cursor->piece;
-        size_t left = (piece->times - cursor->time) * piece->run - cursor->offset;
-        if (bytes >= left) {
-            bytes -= left;
-            cursor->piece++;
-            cursor->time = 0;
-            cursor->offset = 0;
-            continue;
-        }
-        cursor->offset += bytes;
-        if (cursor->offset >= piece->run) {
-            cursor->time += cursor->offset / piece->run;
-            cursor->offset %= piece->run;
-        }
-        return;
-    }
-}
-
 /* The C library copies more bytes than these by one instruction (rep movsb). To and from slots,
  * whose lines are in the cache of a core, that takes twice as long. So it gets pieces. */
 #define PIECE ((size_t)2 << 10)

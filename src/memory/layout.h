@@ -1,7 +1,5 @@
 /*
- * layout.h - where the bytes of a message lie in memory, and a cursor over them.
- *
- * The byte form of schedule.h's messages: spans of elements become pieces with addresses.
+ * layout.h - moves bytes between the pieces of a message (cursor.h) and contiguous memory.
  */
 #ifndef CCTEST_MEMORY_LAYOUT_H
 #define CCTEST_MEMORY_LAYOUT_H
@@ -11,41 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "memory/cursor.h"
 #include "memory/datatype.h"
-
-/* `times` runs of `run` bytes, their starts `stride` bytes apart. Runs are whole elements. */
-struct piece {
-    char *base;
-    size_t run, stride, times;
-};
-
-struct layout {
-    const struct piece *pieces; /* none empty */
-    size_t count;
-    bool nontemporal; /* written past the cache (nontemporal.h), because it is not read soon */
-};
-
-/* A place in a layout, moving forward only. */
-struct cursor {
-    const struct piece *piece, *end;
-    size_t time;   /* run within the piece */
-    size_t offset; /* byte within the run */
-    bool nontemporal;
-};
-
-static inline void cursor_start(struct cursor *cursor, struct layout layout)
-{
-    *cursor = (struct cursor){.piece = layout.pieces,
-                              .end = layout.pieces + layout.count,
-                              .nontemporal = layout.nontemporal};
-}
-
-/* The address of the cursor's byte. *run: how many bytes, at most `most`, are contiguous there.
- * NULL at the end. */
-char *cursor_peek(const struct cursor *cursor, size_t most, size_t *run);
-
-/* Moves on by `bytes`, over as many runs as needed. */
-void cursor_advance(struct cursor *cursor, size_t bytes);
 
 /* Copies `bytes` between the layout at the cursor and contiguous memory, and advances. */
 void cursor_gather_runs(struct cursor *from, void *to, size_t bytes);

@@ -10,25 +10,8 @@
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
                        size_t *first, uint32_t *waiting_for)
 {
-    size_t limit = operation->length * unit;
-    *waiting_for = UINT32_MAX;
-    for (size_t i = *first; i < operation->wait_count; i++) {
-        const struct wait *wait = &operation->waits[i];
-        if (wait->at * unit >= limit)
-            break; /* waits ascend: later ones do not matter yet */
-        size_t past = wait->past * unit, passed = done[wait->operation];
-        if (passed >= past + wait->length * unit) {
-            if (i == *first)
-                *first = i + 1;
-            continue;
-        }
-        size_t clear = wait->at * unit + (passed > past ? passed - past : 0);
-        if (clear < limit || *waiting_for == UINT32_MAX) {
-            limit = clear;
-            *waiting_for = wait->operation;
-        }
-    }
-    return limit;
+    return limit_of_waits(operation->length, operation->waits, operation->wait_count, done, unit,
+                          first, waiting_for);
 }
 
 void schedule_bytes(const struct schedule *schedule, size_t element, size_t bytes[BUFFERS])

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "collective/collective.h"
+#include "schedule/limit.h"
 
 /* `times` runs of `run` elements, the first at `offset`, their starts `stride` apart.
  * A contiguous span has times 1. */
@@ -43,14 +44,6 @@ enum operation_kind {
     OPERATION_RECV,        /* to = the next message from `peer` on `lane` */
     OPERATION_RECV_REDUCE, /* to = with (+) the next message from `peer` on `lane` */
     OPERATION_FINISH,      /* to = the operator's last step on from (avg: divide by the ranks) */
-};
-
-/* A wait of operation L on the earlier operation E: L's elements [at, at + length) touch the same
- * memory as E's elements [past, past + length), in this order, and at least one of the two writes.
- * So L may touch its element at + i only when E has moved past its element past + i. */
-struct wait {
-    uint32_t operation; /* E: an index that is smaller than that of L */
-    size_t at, past, length;
 };
 
 struct operation {
