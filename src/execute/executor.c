@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "execute/eager.h"
 #include "execute/fault.h"
+#include "execute/span_piece.h"
 
 struct task {
     struct transfer transfer; /* first: a moved transfer is its task */
@@ -54,14 +55,8 @@ static struct layout layout_make(const struct executor_config *config, struct me
                                  struct piece **room)
 {
     struct layout layout = {.pieces = *room, .count = message.count};
-    for (size_t i = 0; i < message.count; i++) {
-        const struct span *span = &message.spans[i];
-        *(*room)++ =
-            (struct piece){.base = config->buffer[span->buffer] + span->offset * config->element,
-                           .run = span->run * config->element,
-                           .stride = span->stride * config->element,
-                           .times = span->times};
-    }
+    for (size_t i = 0; i < message.count; i++)
+        *(*room)++ = span_piece(&message.spans[i], config->buffer, config->element);
     return layout;
 }
 
