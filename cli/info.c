@@ -306,8 +306,7 @@ enum status info_command(const struct command_line *line, struct job *job)
                                            .patience = job->bootstrap.timeout};
     status = devices_add(document, &sources);
     json_object_set_new(document, "memory_kinds", memory_facts());
-    if (status == STATUS_OK)
-        devices_judge(document, &sources);
+    devices_judge(document, &sources);
     json_object_set_new(document, "vendors", vendor_facts());
     json_object_set_new(document, "datatypes", datatype_facts());
     json_object_set_new(document, "operations", reduction_facts());

@@ -199,7 +199,16 @@ static const char *gpus_lack(const json_t *document)
             return NULL;
         why = why ? why : json_string_value(json_object_get(gpu, "why_not"));
     }
-    return why ? why : "there is none, or CUDA_VISIBLE_DEVICES hides it";
+    return why ? why : "none was found, or CUDA_VISIBLE_DEVICES hides it";
+}
+
+/* Does it carry no memory that a CPU reads? */
+static bool needs_gpu(const struct transport *transport, const struct memory_kind *const *kinds)
+{
+    bool carries_host = !transport->carries;
+    for (; *kinds; kinds++)
+        carries_host |= (*kinds)->host_reads && transport->carries && transport->carries(*kinds);
+    return !carries_host;
 }
 
 void devices_judge(json_t *document, const struct device_sources *sources)
@@ -212,7 +221,7 @@ void devices_judge(json_t *document, const struct device_sources *sources)
         const struct transport *transport = sources->transports[i];
         if (!json_is_true(json_object_get(item, "available")))
             continue;
-        if (lack && transport->carries && !transport->carries(sources->kinds[0]))
+        if (lack && needs_gpu(transport, sources->kinds))
             item_refuse(item, json_sprintf("no GPU can be used: %s", lack));
         else
             ports_judge(document, item);

@@ -27,8 +27,8 @@ struct device_table {
     int use_count;
 };
 
-/* Adds the share of a rank (device_watch_encode_facts()); they come in the order of ranks. False: invalid, or out of memory,
- * which is recorded. */
+/* Adds the share of a rank (device_watch_encode_facts()); they come in the order of ranks. False:
+ * invalid, or out of memory, which is recorded. */
 bool device_table_decode(struct device_table *table, int rank, struct reader *reader);
 
 /* After the last share: sets the rows' devices. */

@@ -87,7 +87,7 @@ struct memory_kind {
     /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
      * MEMORY_POOLS. */
     void (*look)(struct memory_pool *pools);
-    /* What an engine for contents takes of the memory of regions; one that only moves takes none. */
+    /* What an engine for contents takes of regions' memory; one that only moves takes none. */
     size_t engine_bytes;
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
@@ -167,8 +167,8 @@ struct memory_kind {
     struct meter *(*device_meter)(const char *device);
 };
 
-/* Opens the engine of a kind for this thread, for contents; `tick` may be NULL. On success the caller calls
- * memory_close(), which allows all zero. */
+/* Opens the engine of a kind for this thread, for contents; `tick` may be NULL. On success the
+ * caller calls memory_close(), which allows all zero. */
 enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
                         struct memory *memory);
 void memory_close(struct memory *memory);

@@ -11,8 +11,8 @@
 int session_plan_rings(struct session *session, struct region *region);
 
 /* When each peer's transport is chosen, and before the links connect: allocates the rings, for the
- * links that need them. All ranks call it together. Errors: the ranks of this host ask for more than
- * it has, or those of allocate() and pin(). */
+ * links that need them. All ranks call it together. Errors: the ranks of this host ask for more
+ * than it has, or those of allocate() and pin(). */
 enum status session_open_rings(struct session *session);
 
 #endif

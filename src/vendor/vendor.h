@@ -52,8 +52,8 @@ struct vendor {
     enum status (*open)(struct control *control, const struct vendor_task *task,
                         const struct tick *tick, struct vendor_session **session);
     /* Makes a collective ready to run on these buffers, one run at a time in a session. It keeps
-     * nothing of the problem: a run that was abandoned may outlive that. The buffers must stay until
-     * the process ends if a run failed. The first run may connect the ranks, and is not to be
+     * nothing of the problem: a run that was abandoned may outlive that. The buffers must stay
+     * until the process ends if a run failed. The first run may connect the ranks, and is not to be
      * timed. */
     enum status (*prepare)(struct vendor_session *session, const struct vendor_call *call,
                            struct execution **execution);

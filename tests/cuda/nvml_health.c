@@ -18,7 +18,7 @@ static uint64_t field_grown(nvmlDevice_t device, unsigned field)
     return 100 + (device->grown[field % 512] += step);
 }
 
-static void field_answer(nvmlDevice_t device, nvmlFieldValue_t *field)
+static void field_answer(nvmlDevice_t device, nvmlFieldValue_t *field, bool is_gone)
 {
     char name[NVML_WORD];
     snprintf(name, sizeof name, "%u", field->fieldId);
@@ -45,8 +45,7 @@ static void field_answer(nvmlDevice_t device, nvmlFieldValue_t *field)
     }
     if (nvml_is_without(name))
         field->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
-    const struct nvml_rule *gone = nvml_rule_of("gone", device->gpu, NULL);
-    if (gone && device->readings > gone->numbers[1])
+    if (is_gone)
         field->nvmlReturn = NVML_ERROR_GPU_IS_LOST;
     if (field->nvmlReturn != NVML_SUCCESS) /* what a caller may not read */
         memset(&field->value, 0x5a, sizeof field->value);
@@ -56,9 +55,12 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
 {
     NVML_ENTER(device);
     pthread_mutex_lock(&nvml.lock);
-    device->readings += count > 1 && values[0].fieldId == NVML_FI_DEV_PERF_POLICY_POWER;
+    const bool of_gpu = values[0].fieldId == NVML_FI_DEV_PERF_POLICY_POWER;
+    device->readings += count > 1 && of_gpu;
+    const struct nvml_rule *gone = nvml_rule_of("gone", device->gpu, NULL);
+    const bool is_gone = gone && device->readings + (count > 1 && !of_gpu) > gone->numbers[1];
     for (int i = 0; i < count; i++)
-        field_answer(device, &values[i]);
+        field_answer(device, &values[i], is_gone);
     pthread_mutex_unlock(&nvml.lock);
     return NVML_SUCCESS;
 }

@@ -6,7 +6,8 @@
  * those of the CUDA runtime for tests (runtime.h): 0000:1a:00.0, 0000:22:00.0 ... They are alike,
  * with 4 NVLinks to a switch.
  * A call before nvml_load(), or in a process that was forked after it, an unknown handle, a wait,
- * and event sets that are left at exit(0) (unless a call hangs), end the process after a sentence on stderr.
+ * and event sets that are left at exit(0) (unless a call hangs), end the process after a sentence
+ * on stderr.
  *
  * NVML_STANDIN="key=value,key=value...", read by nvml_load(), or nvml_standin_configure():
  *
@@ -19,7 +20,8 @@
  *   xid=GPU:NUMBER+...     an Xid event comes at the second look for one
  *   down=GPU:LINK          at the second look, this NVLink is down
  *   lost=GPU:N             from the N-th reading of fields on, the GPU is lost
- *   gone=GPU:N             likewise, and only the fields say so
+ *   gone=GPU:N             from the NVLinks of the N-th reading on it is lost, and only the fields
+ *                          say so
  *   mig=GPU                it has two parts
  *   without=NAME+NAME...   functions that are not supported, and fields by their numbers
  *   hang=GPU:N:NAME+...    the N-th call of this function for this GPU never returns (GPU 0, for

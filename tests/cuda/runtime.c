@@ -62,7 +62,7 @@ void standin_unlock(void)
     pthread_mutex_unlock(&standin.lock);
 }
 
-/* Is this a child of a process that has called? Its lock may be held by a thread that is not here. */
+/* Is this a child of a process that has called? A thread that is not here may hold its lock. */
 static bool standin_forked(void)
 {
     pid_t pid = __atomic_load_n(&standin.pid, __ATOMIC_ACQUIRE);
@@ -78,8 +78,8 @@ static cudaError_t standin_fault(enum standin_call call)
     return cudaSuccess;
 }
 
-/* A thread that has chosen no device has device 0, and makes a context there, which takes memory of a
- * GPU that is not its own. */
+/* A thread that has chosen no device has device 0, and makes a context there, which takes memory
+ * of a GPU that is not its own. */
 static void device_check(enum standin_call call)
 {
     if (standin.config.strict && standin.config.devices > 1 &&

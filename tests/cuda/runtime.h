@@ -11,20 +11,20 @@
  * mode=async: each stream is a thread, which begins each piece of work after a random delay. Device
  * memory can be reached by the CPU. Copies from pinned memory read it late; copies from pageable
  * memory read it at once, copies to it end before the call does.
- * In both modes each block of device memory begins with garbage, ends at an inaccessible page (after
- * at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used again.
- * Strict: what CUDA leaves undefined, or refuses only by luck, is a violation: one sentence on stderr,
- * then abort(). Violations are unknown pointers, freed memory, ranges beyond a block, copies of the
- * wrong direction or with overlap, a destroyed or unknown stream or event, the default stream, a
- * launch or memset on a stream of another device than the thread's (a copy is allowed there), a
- * record on a stream of another device than the event's, memory that is freed while queued work uses
- * it or another process has it open, a kernel that is given memory of a device to which its own has
- * no peer access, and whatever is left at exit(0). A kernel uses the blocks that its argument has
- * addresses of.
- * NICs of the provider of tests/verbs, where that is linked, reach device memory by a dmabuf, or by
- * their peer memory module. What they write may be seen only after
- * cudaDeviceFlushGPUDirectRDMAWrites() (flush=1 of the provider).
- * A process that was forked after a call, and calls, gets cudaErrorInitializationError.
+ * In both modes each block of device memory begins with garbage, ends at an inaccessible page
+ * (after at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used
+ * again.
+ * Strict: what CUDA leaves undefined, or refuses only by luck, is a violation: one sentence on
+ * stderr, then abort(). Violations are unknown pointers, freed memory, ranges beyond a block,
+ * copies of the wrong direction or with overlap, a destroyed or unknown stream or event, the
+ * default stream, a launch or memset on a stream of another device than the thread's (a copy is
+ * allowed there), a record on a stream of another device than the event's, memory that is freed
+ * while queued work uses it or another process has it open, a kernel that is given memory of a
+ * device to which its own has no peer access, and whatever is left at exit(0). A kernel uses the
+ * blocks that its argument has addresses of. NICs of the provider of tests/verbs, where that is
+ * linked, reach device memory by a dmabuf, or by their peer memory module. What they write may be
+ * seen only after cudaDeviceFlushGPUDirectRDMAWrites() (flush=1 of the provider). A process that
+ * was forked after a call, and calls, gets cudaErrorInitializationError.
  *
  * CUDA_STANDIN="key=value,key=value...", read once, or runtime_configure():
  *
@@ -37,13 +37,13 @@
  *   delay=US        work starts at most so late in mode=async (100)
  *   threads=N       a block of a kernel has this many threads; 0: as many as the launch says (0).
  *                   They run one after the other, so it is not seen if they need atomic operations.
- *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is done,
- *                   all calls give cudaErrorIllegalAddress (0: none)
+ *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is
+ *                   done, all calls give cudaErrorIllegalAddress (0: none)
  *   hang=N          the N-th launch never ends in mode=async (0: none)
  *   connections=N   CUDA_DEVICE_MAX_CONNECTIONS must be N at the first call (0: it may be anything)
- *   strict=no|yes   violations are: calls that wait for a stream or copy from or to pageable memory,
- *                   launches of kernels that cudaFuncGetAttributes() has not loaded on that device,
- *                   and, if there are several devices, calls in a thread that has chosen none (no)
+ *   strict=no|yes   violations are: calls that wait for a stream, or copy from or to pageable
+ *                   memory, launches of kernels that cudaFuncGetAttributes() has not loaded on that
+ *                   device, and, with several devices, calls in a thread that has chosen none (no)
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)

@@ -21,7 +21,7 @@
 
 static struct counter_list change, now;
 
-/* What the GPU has counted between the first reading and the `readings`-th after, and its gauges. */
+/* What the GPU has counted between the first reading and the `readings`-th after, and gauges. */
 static void look(const char *settings, int readings)
 {
     struct counter_list before = {0};
@@ -149,6 +149,8 @@ static void test_lost(void **state)
     look("lost=0:2,grow=0:3:1", 2);
     assert_string_equal(sick(), "gpu_lost 1");
     look("gone=0:2,grow=0:3:1", 2);
+    assert_string_equal(sick(), "gpu_lost 1");
+    look("gone=0:2", 1); /* while the NVLinks are read */
     assert_string_equal(sick(), "gpu_lost 1");
 }
 

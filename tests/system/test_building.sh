@@ -72,7 +72,7 @@ drivers() {
     setup_says 550.54.15 13.0.88 "^setup: note: .*driver 550\.54\.15 is too old for CUDA 13\.0\.88, which needs 580 or newer: .*CUDA 12 "
     setup_says 550.54.15 12.4.131
     setup_says 580.65.06 13.5.37
-    setup_says "" 12.0.140
+    setup_says "" 13.0.88
 }
 
 # without PATH VARIABLE=VALUE TARGET: a program of an earlier build at this path goes.

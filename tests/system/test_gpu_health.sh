@@ -161,6 +161,9 @@ CALLS
     over hang=1:1:nvmlDeviceGetTemperature 5 "$binary" info --timeout 1
     check_says "^cctest: $sentence"
     check_says '^memory kinds$' "$out"
+    check_says '^  cuda       not here: no GPU can be used: ' "$out"
+    over hang=0:2:nvmlDeviceGetHandleByIndex_v2 5 "$binary" info --timeout 1
+    check_says '^cctest: the driver of GPU 1 of host '
     over hang=0:1:nvmlInit_v2 5 "$binary" info --timeout 1
     check_says '^cctest: the driver of the GPUs of host '
     LD_LIBRARY_PATH=$repository/build/tests/cuda over hang=0:1:nvmlInit_v2 5 "$CCTEST" info --timeout 1 --json "$json"

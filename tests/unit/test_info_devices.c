@@ -29,7 +29,7 @@ static void one_gpu(struct device_list *list)
     strcpy(gpu->why_not, "hidden");
 }
 
-static const struct memory_kind plain = {.name = "plain"};
+static const struct memory_kind plain = {.name = "plain", .host_reads = true};
 static const struct memory_kind card = {.name = "card", .devices = one_gpu};
 static const struct memory_kind *const kinds[] = {&plain, &card, NULL};
 static const struct transport *const both[] = {&without, &with, NULL};

@@ -189,8 +189,8 @@ static void remove_wait(struct world *world, uint32_t nth)
     wait->past = wait->length = 0;
 }
 
-/* Does the shaker notice that rank 0's operation lacks a wait? Some waits are implied by others, and
- * by messages that come only after the other end has received something. */
+/* Does the shaker notice that rank 0's operation lacks a wait? Some waits are implied by others,
+ * and by messages that come only after the other end has received something. */
 static bool shaker_notices(const struct sample *sample, uint32_t index, size_t nth)
 {
     struct trial trial;

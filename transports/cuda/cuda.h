@@ -2,9 +2,9 @@
  * cuda.h - the types that the files of the cuda transport share, and what two ranks see of each
  * other.
  *
- * The receiver pulls, hence the names pull_*. It has mapped the sender's regions, and its own engine
- * reads them there: a copy for what is received, a kernel for what is combined. CPUs move no bytes
- * of messages; they pass on where the bytes lie, and how far the reader has come:
+ * The receiver pulls, hence the names pull_*. It has mapped the sender's regions, and its own
+ * engine reads them there: a copy for what is received, a kernel for what is combined. CPUs move no
+ * bytes of messages; they pass on where the bytes lie, and how far the reader has come:
  *
  *     sender      publishes cells, each of which refers to bytes that may be read
  *     receiver    makes a step of the cells at hand: a local operation of its engine

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/inquiry.h"
 #include "device/nvml/nvml.h"
 #include "device/pci.h"
 
@@ -23,7 +24,7 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST])
         text[behind] || domain > 0xfffff || device > 0x1f || function > 7)
         return false;
     snprintf(bus, GPU_BUS_MOST, "%04x:%02x:%02x.%x", domain & 0xfffff, number & 0xff, device & 0x1f,
-             function & 7);
+             function & 7); /* masks tell the compiler that there is room */
     return true;
 }
 
@@ -272,6 +273,8 @@ void gpus_add(struct device_list *list)
         char bus[GPU_BUS_MOST];
         nvmlDevice_t gpu;
         nvmlPciInfo_t pci;
+        snprintf(bus, sizeof bus, "%u", i);
+        inquiry_asks(list->inquiry, "GPU", bus, "");
         if (nvmlDeviceGetHandleByIndex_v2(i, &gpu) == NVML_SUCCESS &&
             nvmlDeviceGetPciInfo_v3(gpu, &pci) == NVML_SUCCESS && gpu_bus(pci.busId, bus))
             gpu_add(bus, list);

@@ -24,8 +24,8 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST]);
 /* NVML's handle; NULL: it has none, and *why says why (static). */
 struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
 
-/* What nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or has no number
- * that counts. */
+/* What nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or has no
+ * number that counts. */
 bool gpu_field_value(const struct nvmlFieldValue_st *field, uint64_t *value);
 
 /* NVLinks that the GPU has, at most GPU_NVLINKS_MOST; 0 if that is not known. */

@@ -93,10 +93,12 @@ void gpu_links_describe(struct device_list *list,
         inquiry_asks(list->inquiry, "GPU", list->devices[i].name, list->devices[i].bus);
         nvlinks_find(list->devices[i].bus, &links[i]);
     }
-    for (int i = 0; links && i < list->count; i++)
+    for (int i = 0; links && i < list->count; i++) {
+        inquiry_asks(list->inquiry, "GPU", list->devices[i].name, list->devices[i].bus);
         for (int k = 0; k < list->count; k++)
             if (k != i)
                 link_describe(list, &list->devices[i], &links[i], list->devices[k].bus, &links[k],
                               access(argument, i, k));
+    }
     free(links);
 }

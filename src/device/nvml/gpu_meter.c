@@ -112,15 +112,17 @@ static bool fields_add(const struct gpu_meter *meter, const struct field *of, in
     return !lost;
 }
 
-static void nvlinks_add(const struct gpu_meter *meter, struct counter_list *list)
+/* False: the GPU is lost. */
+static bool nvlinks_add(const struct gpu_meter *meter, struct counter_list *list)
 {
     int links = gpu_nvlinks(meter->gpu);
     for (int link = 0; link < links; link++)
         if (!fields_add(meter, link_fields, LINK_FIELDS, link, list))
-            return;
+            return false;
     if (links > 0)
         counter_add(list, "nvlinks_down", COUNTER_SICK,
                     (uint64_t)(links - gpu_nvlinks_up(meter->gpu, links)));
+    return true;
 }
 
 static void gauges_add(nvmlDevice_t gpu, struct counter_list *list)
@@ -168,11 +170,10 @@ static void gpu_meter_read(struct meter *reading, struct counter_list *list)
     bool answers = fields_add(meter, fields, FIELDS, -1, list);
     meter->has_read = true;
     xids_add(meter, list);
-    if (!answers) {
+    if (!answers || !nvlinks_add(meter, list)) {
         counter_add_since_open(list, "gpu_lost", COUNTER_SICK, 1);
         return;
     }
-    nvlinks_add(meter, list);
     gauges_add(meter->gpu, list);
 }
 

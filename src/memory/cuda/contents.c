@@ -13,8 +13,8 @@
 #include "memory/cuda/kernels.h"
 #include "memory/cuda/wait.h"
 
-/* Inputs that a launch makes to compare them, so that the GPU serves other ranks in between, and how
- * many launches to begin before a wait: one blocks if too many are queued. */
+/* Inputs that a launch makes to compare them, so that the GPU serves other ranks in between, and
+ * how many launches to begin before a wait: one blocks if too many are queued. */
 #define INPUTS_MOST   ((size_t)1 << 32)
 #define LAUNCHES_MOST 256
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/inquiry.h"
 #include "device/nvml/gpu.h"
 #include "device/nvml/gpu_link.h"
 #include "memory/cuda/choice.h"
@@ -154,6 +155,7 @@ void cuda_devices(struct device_list *list)
     }
     for (int i = 0; i < list->count; i++) {
         struct device *device = &list->devices[i];
+        inquiry_asks(list->inquiry, "GPU", device->name, device->bus);
         int number = gpus.numbers[i] = number_of(device->bus, count);
         if (number < 0) {
             refuse(device, why ? why : "CUDA_VISIBLE_DEVICES hides it from CUDA");

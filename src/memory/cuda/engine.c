@@ -311,7 +311,6 @@ static enum status engine_allocate(struct cuda_engine *engine)
 static enum status engine_prepare(void *preparing)
 {
     struct cuda_engine *engine = preparing;
-    engine->device = cuda_current()->number;
     enum status status = engine->use == ENGINE_CONTENTS ? engine_allocate(engine) : STATUS_OK;
     for (int i = 0; i < CUDA_QUEUES && status == STATUS_OK; i++)
         status = queue_open(&engine->queues[i]);
@@ -378,6 +377,7 @@ enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struc
     if (!engine)
         return fail(STATUS_ERROR, "out of memory for an engine");
     engine->use = use;
+    engine->device = cuda_current()->number;
     enum status status =
         cuda_wait_call(engine_prepare, engine, tick, "cannot load kernels", &abandoned);
     if (status == STATUS_OK)

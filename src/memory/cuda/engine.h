@@ -63,8 +63,8 @@ enum status cuda_take(size_t bytes, void **memory);
 /* How many blocks share the work of moving or reading that many bytes. */
 size_t cuda_blocks(size_t bytes);
 
-/* Launches a kernel into a queue, in `rows` rows of `blocks` blocks, or fewer if that is more than a
- * GPU keeps busy: each thread goes on until nothing is left. */
+/* Launches a kernel into a queue, in `rows` rows of `blocks` blocks, or fewer if that is more than
+ * a GPU keeps busy: each thread goes on until nothing is left. */
 enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t blocks,
                         unsigned rows, struct device_work *work);
 

@@ -34,8 +34,8 @@ struct nccl_message {
     size_t count; /* elements */
 };
 
-/* A run reads nothing but this, the communicator and the buffers: the thread of an abandoned run may
- * still read them when the test case is gone. */
+/* A run reads nothing but this, the communicator and the buffers: the thread of an abandoned run
+ * may still read them when the test case is gone. */
 struct nccl_call {
     struct execution execution;
     struct nccl_communicator *communicator;

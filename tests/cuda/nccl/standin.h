@@ -21,11 +21,11 @@
  *   wrong=N        its N-th has one wrong element, if it has a result
  *   hang=N         its N-th never ends, until the communicator is aborted
  *   lost=N         likewise, and ncclCommGetAsyncError() gives ncclRemoteError from then on
- *   late=N         the call that makes its N-th returns only while the process exits, and with an error
+ *   late=N         the call that makes its N-th returns only while the process exits, with an error
  *   stuck=0|1      1: its ncclCommInitRankConfig() never returns
- *   connect=MS     all ranks: a collective takes so long more when it is the first of its kind, root and
- *                  algorithm, a group when it has the first message to a peer, or from it (0). There
- *                  are two algorithms: for CONNECT_BYTES at most, and for more.
+ *   connect=MS     all ranks: a collective takes so long more when it is the first of its kind,
+ *                  root and algorithm, a group when it has the first message to a peer, or it (0).
+ *                  There are two algorithms: for CONNECT_BYTES at most, and for more.
  *   blocking=0|1   0: as if the config asked for calls that do not block (1)
  */
 #ifndef CCTEST_TEST_NCCL_STANDIN_H
