@@ -53,10 +53,12 @@ static void cuda_describe(struct device_list *list, struct device *device, int n
 {
     int driver = 0, runtime = 0, major, minor, value;
     struct cudaDeviceProp properties;
-    if (!device_find_fact(device, "product") &&
-        cudaGetDeviceProperties(&properties, number) == cudaSuccess) {
-        device_fact(list, device, FACT_ALL, "product", "%s", properties.name);
-        if (!device_find_fact(device, "memory") && !device_find_fact(device, "memory of the part"))
+    const bool is_named = device_find_fact(device, "product");
+    const bool is_sized = device_find_fact(device, "memory");
+    if (!(is_named && is_sized) && cudaGetDeviceProperties(&properties, number) == cudaSuccess) {
+        if (!is_named)
+            device_fact(list, device, FACT_ALL, "product", "%s", properties.name);
+        if (!is_sized)
             device_fact(list, device, FACT_ALL, "memory", "%.1f GiB",
                         (double)properties.totalGlobalMem / GIB);
     }
@@ -83,11 +85,9 @@ void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
     if (!device)
         return;
     const char *mig = device_find_fact(device, "MIG");
-    bool part = mig && strcmp(mig, "on") == 0;
-    if ((part || !device_find_fact(device, "memory")) && cudaSetDevice(of->number) == cudaSuccess &&
+    if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(of->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)
-        device_fact(list, device, FACT_ALL, part ? "memory of the part" : "memory", "%.1f GiB",
-                    (double)total / GIB);
+        device_fact(list, device, FACT_ALL, "memory of the part", "%.1f GiB", (double)total / GIB);
     cuda_describe(list, device, of->number);
 }
 
