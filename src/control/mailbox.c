@@ -235,7 +235,7 @@ void progress_read(struct progress *progress, struct progress_snapshot *snapshot
 {
 #define READ(field) .field = atomic_load_explicit(&progress->field, memory_order_relaxed)
     *snapshot = (struct progress_snapshot){
-        READ(progress), READ(phase),     READ(collective), READ(algorithm), READ(starting),
+        READ(progress), READ(phase),     READ(collective), READ(algorithm), READ(stage),
         READ(bytes),    READ(iteration), READ(operation),  READ(kind),      READ(peer),
         READ(lane),     READ(step),      READ(done),       READ(length),
     };

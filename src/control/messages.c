@@ -82,9 +82,9 @@ bool members_decode(const void *data, size_t size, int ranks, struct member *mem
 
 void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *bytes)
 {
-    const int small[] = {snapshot->phase,    snapshot->collective, snapshot->algorithm,
-                         snapshot->starting, snapshot->operation,  snapshot->kind,
-                         snapshot->peer,     snapshot->lane,       snapshot->step};
+    const int small[] = {snapshot->phase, snapshot->collective, snapshot->algorithm,
+                         snapshot->stage, snapshot->operation,  snapshot->kind,
+                         snapshot->peer,  snapshot->lane,       snapshot->step};
     const uint64_t large[] = {snapshot->progress, snapshot->bytes, (uint64_t)snapshot->iteration,
                               snapshot->done, snapshot->length};
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
@@ -96,9 +96,9 @@ void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *byt
 bool snapshot_decode(const void *data, size_t size, struct progress_snapshot *snapshot)
 {
     struct reader reader = {.at = data, .left = size};
-    int *const small[] = {&snapshot->phase,    &snapshot->collective, &snapshot->algorithm,
-                          &snapshot->starting, &snapshot->operation,  &snapshot->kind,
-                          &snapshot->peer,     &snapshot->lane,       &snapshot->step};
+    int *const small[] = {&snapshot->phase, &snapshot->collective, &snapshot->algorithm,
+                          &snapshot->stage, &snapshot->operation,  &snapshot->kind,
+                          &snapshot->peer,  &snapshot->lane,       &snapshot->step};
     uint64_t iteration = 0;
     uint64_t *const large[] = {&snapshot->progress, &snapshot->bytes, &iteration, &snapshot->done,
                                &snapshot->length};

@@ -55,11 +55,11 @@ void runner_await(struct runner *runner, int peer)
     progress_set_position(runner->progress, &where);
 }
 
-/* This rank is at its next iteration, or at the start barrier before it. */
-static void progress_set_iteration(const struct runner *runner, bool starting)
+/* This rank is so far into its next iteration. */
+static void progress_set_iteration(const struct runner *runner, enum iteration_stage stage)
 {
     atomic_store_explicit(&runner->progress->iteration, runner->iteration, memory_order_relaxed);
-    atomic_store_explicit(&runner->progress->starting, starting, memory_order_relaxed);
+    atomic_store_explicit(&runner->progress->stage, (int)stage, memory_order_relaxed);
 }
 
 /* Only this thread writes it, so no read-modify-write is needed. */
@@ -235,7 +235,7 @@ static void start_traffic_count(struct runner *runner, int sign)
 
 enum status runner_synchronize(struct runner *runner, uint64_t *released)
 {
-    progress_set_iteration(runner, true);
+    progress_set_iteration(runner, ITERATION_STARTING);
     enum status status = runner_meet_node(runner);
     if (runner->start_barrier.executor && status == STATUS_OK) {
         start_traffic_count(runner, -1);
@@ -245,7 +245,7 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released)
     if (runner->start_barrier.node_barriers > 1 && status == STATUS_OK)
         status = runner_meet_node(runner);
     if (status == STATUS_OK)
-        progress_set_iteration(runner, false);
+        progress_set_iteration(runner, ITERATION_RELEASED);
     *released = clock_ns();
     return status;
 }
@@ -257,10 +257,13 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     if (runner->job->start == START_BARRIER)
         status = runner_synchronize(runner, released);
     else
-        progress_set_iteration(runner, false);
+        progress_set_iteration(runner, ITERATION_RELEASED);
     struct profile *profile = runner_profile(runner);
     profile_open(profile);
-    runner_inject(runner);
+    if (status == STATUS_OK) {
+        runner_inject(runner);
+        progress_set_iteration(runner, ITERATION_BEGUN);
+    }
     if (runner->job->watches)
         links_watch(runner->links, true);
     /* Back to back, this iteration begins where the one before has ended, unless a fault delays

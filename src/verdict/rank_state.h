@@ -31,6 +31,12 @@ enum phase {
     PHASES
 };
 extern const char *const phase_names[PHASES];
+/* How far a rank is into an iteration. */
+enum iteration_stage {
+    ITERATION_BEGUN,    /* it has begun it */
+    ITERATION_STARTING, /* it is at the start barrier, before it */
+    ITERATION_RELEASED, /* it may begin it, and has not */
+};
 #define STEP_UNHEARD (-1) /* as a step: what was sent to `peer` is not acknowledged */
 #define STEP_DEVICE  (-2) /* as a step: a device, such as a GPU, is still at work for this rank */
 #define STEP_VENDOR  (-3) /* likewise: in a vendor's collective, which shows no steps */
@@ -41,7 +47,7 @@ struct progress {
     _Atomic int collective, algorithm; /* index of the choice in the job */
     _Atomic uint64_t bytes;            /* size of the collective */
     _Atomic int64_t iteration;
-    _Atomic int starting; /* it is at the start barrier, before that iteration */
+    _Atomic int stage; /* enum iteration_stage, of that iteration */
     /* What it waits in; operation -1: in no operation (computing, or in the control plane). */
     _Atomic int operation, kind, peer, lane, step;
     _Atomic uint64_t done, length; /* bytes of that operation */
@@ -50,7 +56,7 @@ struct progress {
 /* A rank's progress as it was read at one moment. */
 struct progress_snapshot {
     uint64_t progress;
-    int phase, collective, algorithm, starting;
+    int phase, collective, algorithm, stage;
     uint64_t bytes;
     int64_t iteration;
     int operation, kind, peer, lane, step;

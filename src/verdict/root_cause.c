@@ -8,6 +8,7 @@
  *   a silent rank            it cannot go on, whatever the others report; a rank that is silent
  *                            only because its parent is does not count
  *   a busy device            a GPU has not ended what a rank has begun on it
+ *   a rank not yet begun     it may begin its iteration, and has not
  *   a busy rank              it waits for none while others wait for it: it is slow or stuck
  *   a link                   both ends of one message wait for each other: neither rank is at fault
  *   a rank that went ahead   it has finished, or is in an exchange, while others await its messages
@@ -41,7 +42,8 @@ static void put_wait(const struct standing *standing, struct text *text)
         text_add(text, "waits in %s for the others", standing->exchange);
     else if (standing_in_message(standing) && r->step == STEP_UNHEARD)
         text_add(text, "rank %d does not acknowledge what was sent to it", r->peer);
-    else if (standing_in_message(standing) && (r->starting || r->phase == PHASE_CONNECT))
+    else if (standing_in_message(standing) &&
+             (r->stage == ITERATION_STARTING || r->phase == PHASE_CONNECT))
         text_add(text, "waits for rank %d", r->peer); /* no step of the algorithm */
     else if (standing_in_message(standing))
         text_add(text, "step %d, waits to %s rank %d, %llu of %llu bytes so far", r->step,
@@ -54,7 +56,8 @@ static void put_wait(const struct standing *standing, struct text *text)
         text_add(text, "step %d, in a local operation, %llu of %llu bytes so far", r->step, done,
                  length);
     else
-        text_add(text, "waits for no other rank");
+        text_add(text, "%swaits for no other rank",
+                 r->stage == ITERATION_RELEASED ? "has not begun it, " : "");
 }
 
 /* Silent, and not only because its parent is. */
@@ -76,6 +79,13 @@ static bool awaits_device(const struct wait_graph *graph, int rank)
 {
     const struct progress_snapshot *snapshot = &graph->situation->standings[rank].snapshot;
     return is_busy(graph, rank) && snapshot->operation >= 0 && snapshot->step == STEP_DEVICE;
+}
+
+/* It may begin its iteration, and has not. */
+static bool has_not_begun(const struct wait_graph *graph, int rank)
+{
+    const struct progress_snapshot *snapshot = &graph->situation->standings[rank].snapshot;
+    return is_busy(graph, rank) && snapshot->operation < 0 && snapshot->stage == ITERATION_RELEASED;
 }
 
 /* Is a message under way between the two, or a connection, for which both wait? */
@@ -203,6 +213,23 @@ static void word_busy(struct wait_graph *graph, int rank, struct text *text)
     put_place(s, rank, text);
 }
 
+static void word_not_begun(struct wait_graph *graph, int rank, struct text *text)
+{
+    const struct situation *s = graph->situation;
+    int waiters = graph->waiters[rank], others = 0;
+    put_name(s, rank, text);
+    text_add(text, " has not begun its iteration");
+    if (waiters > 0)
+        text_add(text, " and keeps %d other%s waiting", waiters, waiters == 1 ? "" : "s");
+    text_add(text, ": it is slow or stuck in ");
+    put_place(s, rank, text);
+    for (int other = 0; other < s->ranks; other++)
+        others += graph->listed[other] = other != rank && has_not_begun(graph, other);
+    char list[RANK_LIST_MOST];
+    if (others > 0)
+        text_add(text, "; likewise %s", rank_list_text(graph->listed, s->ranks, list, sizeof list));
+}
+
 static void word_device(struct wait_graph *graph, int rank, struct text *text)
 {
     const struct situation *s = graph->situation;
@@ -305,9 +332,10 @@ static const struct {
     void (*word)(struct wait_graph *graph, int rank, struct text *text);
 } roots[] = {
     {is_cut_off, false, word_cut_off},   {begins_silence, false, word_silent},
-    {awaits_device, false, word_device}, {is_busy, true, word_busy},
-    {begins_link, false, word_link},     {went_ahead, false, word_ahead},
-    {in_circle, false, word_circle},     {in_vendor, false, word_vendor},
+    {awaits_device, false, word_device}, {has_not_begun, false, word_not_begun},
+    {is_busy, true, word_busy},          {begins_link, false, word_link},
+    {went_ahead, false, word_ahead},     {in_circle, false, word_circle},
+    {in_vendor, false, word_vendor},
 };
 
 /* Writes the headline; returns the rank that it names first, or NO_RANK. */

@@ -26,7 +26,7 @@ void put_place(const struct situation *s, int rank, struct text *text)
         text_add(text, ", %s", s->algorithms[r->algorithm]);
     char bytes[SIZE_TEXT_MOST];
     text_add(text, ", %s, %siteration %lld", size_format(r->bytes, bytes),
-             r->starting ? "start barrier of " : "", (long long)r->iteration);
+             r->stage == ITERATION_STARTING ? "start barrier of " : "", (long long)r->iteration);
 }
 
 struct text verdict_add_line(struct verdict *verdict)

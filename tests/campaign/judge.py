@@ -39,7 +39,7 @@ SILENT = r"(sent no heartbeat|did not answer|is stopped|cannot be reached any mo
 WORDS = {
     "kill": GONE, "kill-root": GONE,
     "stop": SILENT, "stop-root": SILENT, "stop-long": SILENT,
-    "stuck": r"keeps \d+ others? waiting",
+    "stuck": r"has not begun its iteration and keeps \d+ others? waiting",
     "descriptors": r".*(open files|descriptor|socket)",
 }
 STATUSES = {0: "ok", 1: "error", 2: "usage", 5: "timeout", 77: "unavailable", 130: "interrupted"}

@@ -46,7 +46,7 @@ static void test_start_barrier(void **state)
     begin(3);
     for (int rank = 0; rank < 2; rank++) {
         waits(rank, OPERATION_RECV, rank + 1);
-        standings[rank].snapshot.starting = true;
+        standings[rank].snapshot.stage = ITERATION_STARTING;
     }
     standings[2].silent = 9.8;
     reach(STATUS_TIMEOUT, 2);
@@ -254,6 +254,58 @@ static void test_delayed(void **state)
     says("rank 4 (host host1, pid 104) keeps 5 others waiting and waits for none");
 }
 
+/* The iteration may begin, and the rank has not begun it, whoever waits for it. */
+static void test_not_begun(void **state)
+{
+    (void)state;
+    begin(5);
+    for (int rank = 0; rank < 5; rank++)
+        if (rank != 3)
+            waits(rank, OPERATION_RECV, (rank + 4) % 5);
+    standings[3].snapshot.stage = ITERATION_RELEASED;
+    reach(STATUS_TIMEOUT, 3);
+    assert_string_equal("no rank has progressed for 10 s: rank 3 (host host0, pid 103) has not "
+                        "begun its iteration and keeps 4 others waiting: it is slow or stuck in "
+                        "phase time, alltoall pairwise, 64K, iteration 7",
+                        verdict.headline);
+    assert_string_equal("rank 3 (host host0, pid 103): phase time, alltoall pairwise, 64K, "
+                        "iteration 7, has not begun it, waits for no other rank",
+                        verdict.lines[3]);
+    standings[1].snapshot.stage = ITERATION_RELEASED;
+    standings[1].snapshot.operation = -1;
+    reach(STATUS_TIMEOUT, 3); /* 4 and 0 wait for it, and 2 for 1 */
+    says("has not begun its iteration and keeps 2 others waiting");
+    says("iteration 7; likewise rank 1");
+    standings[1].silent = 9.8; /* it cannot go on */
+    reach(STATUS_TIMEOUT, 1);
+    says("sent no heartbeat");
+}
+
+/* No edge leads to it: it is alone, or the others are in a vendor's collective. */
+static void test_not_begun_unawaited(void **state)
+{
+    (void)state;
+    begin(1);
+    standings[0].snapshot.stage = ITERATION_RELEASED;
+    reach(STATUS_TIMEOUT, 0);
+    says("rank 0 (host host0, pid 100) has not begun its iteration: it is slow or stuck in phase "
+         "time");
+    begin(3);
+    for (int rank = 0; rank < 3; rank++) {
+        waits(rank, OPERATION_COPY, -1);
+        standings[rank].snapshot.step = STEP_VENDOR;
+    }
+    standings[2].snapshot = standings[0].snapshot;
+    standings[2].snapshot.operation = -1;
+    standings[2].snapshot.stage = ITERATION_RELEASED;
+    reach(STATUS_TIMEOUT, 2);
+    says("rank 2 (host host0, pid 102) has not begun its iteration: it is slow or stuck in phase "
+         "time");
+    standings[2].exchange = "a barrier"; /* it has gone on */
+    reach(STATUS_TIMEOUT, 0);
+    says("keeps 1 other waiting and waits for none");
+}
+
 static void test_absent_from_exchange(void **state)
 {
     (void)state;
@@ -411,6 +463,8 @@ int main(void)
         cmocka_unit_test(test_vendor),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_delayed),
+        cmocka_unit_test(test_not_begun),
+        cmocka_unit_test(test_not_begun_unawaited),
         cmocka_unit_test(test_absent_from_exchange),
         cmocka_unit_test(test_local_operation),
         cmocka_unit_test(test_link),
