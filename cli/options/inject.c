@@ -22,6 +22,7 @@ static const struct fault_form faults[] = {
     [INJECT_DELAY] = {.name = "delay", .has_microseconds = true},
     [INJECT_KILL] = {.name = "kill"},
     [INJECT_STOP] = {.name = "stop"},
+    [INJECT_SILENT] = {.name = "silent"},
 };
 #define FAULTS ((int)(sizeof faults / sizeof *faults))
 

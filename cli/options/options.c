@@ -184,8 +184,8 @@ const struct option_row option_table[] = {
     {.name = "inject", .argument = "FAULT[,...]", .group = GROUP_FAULTS,
      .commands = FOR_RUN, .kind = &kind_inject,
      .help = "inject faults, to show that cctest detects them: corrupt:rank=R:iteration=I, "
-             "drop:rank=R:iteration=I, delay:rank=R:us=N, kill:rank=R:iteration=I or "
-             "stop:rank=R:iteration=I"},
+             "drop:rank=R:iteration=I, delay:rank=R:us=N, kill:rank=R:iteration=I, "
+             "stop:rank=R:iteration=I or silent:rank=R:iteration=I"},
     {.name = NULL},
 };
 /* clang-format on */

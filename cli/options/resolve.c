@@ -151,7 +151,7 @@ static enum status settle_injections(const struct job *job)
         if (job->bootstrap.ranks_as == RANKS_THREADS &&
             injection_takes_process(&job->injections[i]))
             return fail(STATUS_USAGE, "--inject kill and stop hit all ranks if they are threads "
-                                      "(--ranks-as threads): use processes");
+                                      "(--ranks-as threads): use processes, or inject silent");
     }
     return STATUS_OK;
 }

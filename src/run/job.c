@@ -89,7 +89,7 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
 static const char *schedule_option(const struct job *job)
 {
     for (int i = 0; i < job->injection_count; i++)
-        if (job->injections[i].kind == INJECT_CORRUPT || job->injections[i].kind == INJECT_DROP)
+        if (injection_takes_message(&job->injections[i]))
             return "--inject corrupt or drop";
     return job->channels != 1         ? "--channels"
            : job->chunk != GRAIN_AUTO ? "--chunk"

@@ -32,14 +32,21 @@ enum injection_kind {
     INJECT_DELAY,   /* `rank` starts every iteration `microseconds` late */
     INJECT_KILL,    /* `rank` is killed (SIGKILL) at iteration `iteration` */
     INJECT_STOP,    /* `rank` is stopped (SIGSTOP) at iteration `iteration` */
+    INJECT_SILENT,  /* `rank` does not begin iteration `iteration`, and lives until the job ends */
 };
 struct injection {
     enum injection_kind kind;
     int rank;
-    long iteration; /* kill, stop: counted from 0 over all: warm-up, checked and timed */
+    long iteration; /* kill, stop, silent: counted from 0 over all: warm-up, checked and timed */
     long microseconds;
 };
 #define INJECTIONS_MOST 8
+
+/* Does it act on a message of a checked iteration? */
+static inline bool injection_takes_message(const struct injection *injection)
+{
+    return injection->kind == INJECT_CORRUPT || injection->kind == INJECT_DROP;
+}
 
 /* Does it hit all ranks of the process? */
 static inline bool injection_takes_process(const struct injection *injection)

@@ -201,7 +201,17 @@ static enum status runner_meet_node(struct runner *runner)
     return status;
 }
 
-/* Injects the delays and deaths of this iteration of this rank. */
+/* Sleeps until then (ns of the clock), or until the job ends. */
+static void runner_sleep(const struct runner *runner, uint64_t until)
+{
+    for (uint64_t now = clock_ns(); now < until && !control_ended(runner->control);
+         now = clock_ns()) {
+        struct timespec nap = {.tv_nsec = until - now > 2000000 ? 1000000 : 1000};
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Injects the faults that delay, silence or end this rank in this iteration. */
 static void runner_inject(const struct runner *runner)
 {
     for (int i = 0; i < runner->job->injection_count; i++) {
@@ -209,18 +219,14 @@ static void runner_inject(const struct runner *runner)
         if (injection->rank != runner->rank)
             continue;
         if (injection->kind == INJECT_DELAY) {
-            uint64_t until = clock_ns() + (uint64_t)injection->microseconds * 1000;
-            while (clock_ns() < until && !control_ended(runner->control)) {
-                struct timespec nap = {.tv_nsec = 1000};
-                if (until - clock_ns() > 2000000)
-                    nap.tv_nsec = 1000000;
-                nanosleep(&nap, NULL);
-            }
+            runner_sleep(runner, clock_ns() + (uint64_t)injection->microseconds * 1000);
         } else if (injection->iteration == runner->iteration) {
             if (injection->kind == INJECT_KILL)
                 kill(getpid(), SIGKILL);
             else if (injection->kind == INJECT_STOP)
                 kill(getpid(), SIGSTOP);
+            else if (injection->kind == INJECT_SILENT)
+                runner_sleep(runner, UINT64_MAX);
         }
     }
 }

@@ -53,10 +53,10 @@ void runner_await(struct runner *runner, int peer);
 /* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
 enum status runner_synchronize(struct runner *runner, uint64_t *released);
 
-/* One iteration in the job's start mode, with the injected delays and deaths. *late: ns from its
- * release to its beginning; *duration: ns from its release to its end on this rank. Iterations that
- * run back to back are released by the end of the last one: *released (ns) is read, and set to the
- * end of this one; *late is 0 then, unless faults are injected. */
+/* One iteration in the job's start mode, after the faults injected at its beginning. *late: ns from
+ * its release to its beginning; *duration: ns from its release to its end on this rank. Iterations
+ * that run back to back are released by the end of the last one: *released (ns) is read, and set to
+ * the end of this one; *late is 0 then, unless faults are injected. */
 enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
                            uint64_t *late, uint64_t *duration);
 

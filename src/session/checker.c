@@ -158,8 +158,7 @@ static int injection_for(const struct checker *checker, uint64_t iteration)
     const struct job *job = checker->runner->job;
     for (int i = 0; i < job->injection_count; i++) {
         const struct injection *injection = &job->injections[i];
-        bool data = injection->kind == INJECT_CORRUPT || injection->kind == INJECT_DROP;
-        if (data && injection->rank == checker->runner->rank &&
+        if (injection_takes_message(injection) && injection->rank == checker->runner->rank &&
             (uint64_t)injection->iteration == iteration)
             return i;
     }
@@ -214,7 +213,7 @@ enum status checker_check_injections(const struct checker *checker)
         if (injection->rank != checker->runner->rank || injection->kind == INJECT_DELAY ||
             checker->struck[i])
             continue;
-        if (injection->kind == INJECT_KILL || injection->kind == INJECT_STOP)
+        if (!injection_takes_message(injection))
             return fail(
                 STATUS_ERROR,
                 "--inject: no fault was injected at iteration %ld, since this rank ran only %ld "

@@ -89,7 +89,8 @@ def work(case, chance):
         delay = ["--inject", f"delay:rank={chance.randrange(case.ranks)}:us=10000"]
         return ["-b", size, "-e", size, "-n", "150", "-w", "1", "-c", "2"] + delay
     if case.fault == "stuck":
-        return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", f"delay:rank={case.target}:us=60000000"]
+        kinds = [f"delay:rank={case.target}:us=60000000", f"silent:rank={case.target}:iteration={chance.randrange(40)}"]
+        return ["-b", "8", "-e", "64K", "-f", "8192", "-n", "40", "--inject", chance.choice(kinds)]
     if not case.many() and chance.random() < 0.4: # many sizes: most time is spent between iterations
         return ["-b", "1K", "-e", "1M", "-i", "4K", "-n", "20", "-w", "1", "-c", "1"]
     size = chance.choice(SIZES)

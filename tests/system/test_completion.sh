@@ -112,6 +112,8 @@ offers "cctest alltoall --json c" "counts one.txt" counts2.txt
 offers "cctest alltoall --np " ""
 offers "cctest allreduce --inject k" kill:
 offers "cctest allreduce --inject kill:" rank= iteration=
+offers "cctest allreduce --inject s" silent: stop:
+offers "cctest allreduce --inject silent:" rank= iteration=
 offers "cctest allreduce --inject delay:rank=1:" rank= us=
 offers "cctest allreduce --inject delay:rank=1:us=5,d" 5,delay: 5,drop:
 completes "cctest allreduce --interface l"

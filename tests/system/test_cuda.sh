@@ -71,10 +71,16 @@ lost_ranks() {
 }
 
 faults() {
+    local transport
     over mode=async 3 "$binary" allreduce -a ring -m cuda --np 4 -x tcp -b 64K -e 64K -c 4 -n 1 --inject corrupt:rank=2:iteration=1
     check_says "wrong data at ranks 0..3 .*corrupted on the way or in memory: .*flipped bit"
     over mode=async 3 "$binary" allreduce -a ring -m cuda --np 4 -x tcp -b 64K -e 64K -c 4 -n 1 --inject drop:rank=2:iteration=1
     check_says "the contribution of rank 1 is missing in elements 0..4095"
+    for transport in tcp cuda; do
+        over mode=async 5 "$binary" allreduce -m cuda --np 3 -x $transport -b 64K -e 64K --timeout 2 --ranks-as threads \
+            --inject silent:rank=1:iteration=3
+        check_says "no rank has progressed for .* s: rank 1 .* has not begun its iteration and keeps 2 others waiting"
+    done
     over mode=async,hang=3 5 "$binary" allreduce -m cuda --np 3 -x tcp -b 64K -e 64K -n 9 -w 0 -c 0 --timeout 2
     check_says "the GPU of rank [012] .* has not ended a copy or a kernel, in phase time"
     over mode=async,hang=3 5 "$binary" allreduce -a ring -m cuda --np 3 -x cuda -b 64K -e 64K -n 9 -w 0 -c 0 --timeout 2

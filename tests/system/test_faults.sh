@@ -5,8 +5,8 @@
 private_machine "$@"
 small=(-b 64K -e 64K -n 4 -w 1 -c 3)
 
-nothing_left() { # nothing_left SESSION
-    check "processes are left: $(session "$1" | tr '\n' ' ')" await 3 no_process "$1"
+nothing_left() { # nothing_left [SESSION]
+    [ $# = 0 ] || check "processes are left: $(session "$1" | tr '\n' ' ')" await 3 no_process "$1"
     [ -n "$private" ] || return
     check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
     check "files are left in /dev/shm: $(ls /dev/shm)" test -z "$(ls -A /dev/shm)"
@@ -118,7 +118,7 @@ done
 # A rank that needs nothing from the stopped rank goes on to the next start barrier; the report says that it waits there.
 for as in processes threads; do
     fault=stop:rank=2:iteration=2
-    [ $as = processes ] || fault=delay:rank=2:us=60000000 # a single thread cannot be stopped
+    [ $as = processes ] || fault=silent:rank=2:iteration=2 # a single thread cannot be stopped
     cctest broadcast -a linear "${small[@]}" --copy bcopy --np 3 --ranks-as $as --timeout 1 --inject "$fault"
     check_status 5
     for rank in 0 1; do
@@ -126,6 +126,50 @@ for as in processes threads; do
     done
     check_silent "step [0-9]"
 done
+
+# silent: the rank lives and does not begin the iteration, of 8. It is named in time, wherever the others wait for it.
+silent() { # silent RANKS RANK ITERATION PHASE COLLECTIVE ARGUMENT...
+    local ranks=$1 rank=$2 iteration=$3 phase=$4 began=${EPOCHREALTIME/[.,]/} took others=""
+    shift 4
+    [ "$ranks" = 1 ] || others=" and keeps $((ranks - 1)) others? waiting"
+    cctest "$@" "${small[@]}" --np "$ranks" --timeout 1 --inject "silent:rank=$rank:iteration=$iteration" \
+        --json "$scratch/silent.json"
+    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+    check_status 5
+    check "it took $took ms, more than --timeout and 2 s" test $took -le 3000
+    check_says "^cctest: no rank has progressed for [0-9.]+ s: rank $rank \([^)]*\) has not begun its iteration$others: \
+it is slow or stuck in phase $phase, $1 [^ ]+, [^ ]+, iteration $iteration$"
+    check_says "^cctest:   rank $rank \([^)]*\): .*, iteration $iteration, has not begun it, waits for no other rank$"
+    check "one line for each rank" test "$(grep -c '^cctest:   rank ' "$err")" = "$ranks"
+    check_json "$scratch/silent.json" 'd["status"] == "timeout"' "d['errors'][0]['rank'] == $rank" \
+        "d['errors'][0]['phase'] == '$phase'" '"has not begun its iteration" in d["errors"][0]["message"]' \
+        "sorted(e['rank'] for e in d['errors']) == list(range($ranks))" \
+        "d['options']['inject'] == [{'fault': 'silent', 'rank': $rank, 'iteration': $iteration}]"
+    nothing_left
+}
+for as in processes threads; do
+    for start in barrier back-to-back; do
+        mode=(--ranks-as "$as" --start "$start")
+        silent 1 0 0 warmup allreduce "${mode[@]}"
+        silent 3 0 2 check allreduce -a ring -x tcp "${mode[@]}"
+        silent 5 4 6 time alltoall -a pairwise -x shm "${mode[@]}"
+        silent 3 1 7 time barrier "${mode[@]}"
+        # No rank needs the leaf: the next start barrier holds the others, or the end of the phase.
+        silent 5 4 5 time broadcast -a linear --copy bcopy "${mode[@]}"
+        if [ $start = barrier ]; then
+            check_says "^cctest:   rank 0 .*, start barrier of iteration 6, waits for rank [1-4]$"
+        else
+            check_says "^cctest:   rank 0 .*: phase gather, waits in .* for the others$"
+        fi
+    done
+    cctest allreduce "${small[@]}" --np 3 --ranks-as $as --inject silent:rank=1:iteration=8
+    check_status 1
+    check_says "rank 1 .*--inject: no fault was injected at iteration 8, since this rank ran only 8 iterations"
+done
+# Several such ranks are one sentence.
+cctest allreduce "${small[@]}" --np 4 --timeout 1 --inject silent:rank=1:iteration=3,silent:rank=3:iteration=3
+check_status 5
+check_says "rank [13] \(.* has not begun its iteration and keeps .*, iteration 3; likewise rank [13]$"
 
 # ---- from outside ----
 
@@ -269,6 +313,23 @@ for signal in INT TERM HUP QUIT; do
         outside 3000 130 "[Ii]nterrupted by SIG$signal" $signal "$target" allreduce --np 3
     done
     outside 3000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
+done
+
+# A rank that waits for the end of the job, and does nothing else, ends at a signal like any other.
+for as in processes threads; do
+    ran=("$CCTEST" "SIGTERM to a silent job, $as")
+    setsid "$CCTEST" allreduce "${small[@]}" --np 3 --ranks-as $as --inject silent:rank=1:iteration=2 \
+        >"$out" 2>"$err" </dev/null &
+    pid=$!
+    sleep 1
+    began=${EPOCHREALTIME/[.,]/}
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+    check_status 130
+    check "it took $took ms" test $took -le 3000
+    nothing_left $pid
 done
 
 # A job that was started with SIGINT ignored keeps ignoring it; SIGTERM still ends it.

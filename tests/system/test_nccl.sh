@@ -118,10 +118,12 @@ failures() {
     faulted lost 1 'rank 2.*NCCL cannot run allreduce: remote process exited'
     fault killed "" allreduce -n 100000 --timeout 5 --inject kill:rank=1:iteration=50
     fault stopped "" allreduce -n 100000 --timeout 2 --inject stop:rank=1:iteration=50
+    fault silent "" allreduce --timeout 2 --ranks-as threads --inject silent:rank=1:iteration=50
     fault hangs hang=5,rank=1 allreduce --timeout 2
     fault threads hang=5,rank=1 allreduce --timeout 2 --ranks-as threads
     faulted killed 5 "rank 1 .*is gone"
     faulted stopped 5 "rank 1 .*sent no heartbeat"
+    faulted silent 5 'no rank has progressed for .* s: rank 1 .* has not begun its iteration: .*allreduce nccl, 4K'
     faulted hangs 5 'no rank has progressed for .* s: ranks 0\.\.2 are in the vendor.s collective, .*allreduce nccl, 4K'
     faulted threads 5 'no rank has progressed for .* s: ranks 0\.\.2 are in the vendor.s collective'
     faulted stuck 5 'NCCL did not make its communicator before the deadline'

@@ -64,6 +64,8 @@ faults() {
     done
     sane 1 "$binary" allreduce --np 2 -b 16T -e 16T "$@"
     sane 5 "$binary" allreduce "${small[@]}" --timeout 0.3 --inject delay:rank=1:us=1500000 "$@"
+    sane 5 "$binary" allreduce "${small[@]}" --timeout 0.3 --inject silent:rank=1:iteration=3 "$@"
+    check_says "rank 1 .* has not begun its iteration"
     sane 0 "$binary" allreduce "${small[@]}" --json "$scratch/sane.json" --csv "$scratch/sane.csv" "$@"
 }
 

@@ -222,6 +222,8 @@ injected() {
     job order=1 3 verbs alltoall "${small[@]}" --copy zcopy --inject drop:rank=2:iteration=1
     job iwarp=1 0 verbs broadcast "${small[@]}" --inject delay:rank=0:us=2000
     job order=0 5 verbs allreduce "${small[@]}" --timeout 0.3 --inject delay:rank=1:us=1500000
+    job order=0 5 verbs allreduce "${small[@]}" --timeout 0.3 --inject silent:rank=1:iteration=3
+    check_says "no rank has progressed for .* s: rank 1 .* has not begun its iteration and keeps 2 others waiting"
 }
 
 # In the background, beside the other: with a folder and checks of its own.

@@ -290,12 +290,13 @@ static const struct {
     {"alltoall -a bruck:radx=2", "did you mean 'radix'?"},
     {"alltoall -a bruck:radix", "is not KEY=VALUE"},
     {"alltoall -a pairwise:radix=2", "has no option 'radix'"},
-    {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop"},
+    {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop, silent"},
     {"alltoall --inject kill:rank=1", "needs two keys"},
     {"alltoall --inject kill:rank=1:rank=2", "of --inject kill is given twice"},
     {"alltoall --inject delay:rank=1:iteration=2", "is not one of its keys"},
     {"alltoall --inject drop:rank=-1:iteration=2", "is negative"},
     {"alltoall --inject kill:rank=1:iteration=2 --ranks-as threads", "use processes"},
+    {"alltoall --inject silent:rank=1:us=2", "is not one of its keys"},
     {"alltoall pairwise", "write -a pairwise"},
     {"alltoall two words", "one word too many"},
     {"list alltaol", "did you mean 'alltoall'?"},
@@ -342,6 +343,8 @@ static void ranks_must_suit(void **state)
     assert_int_equal(check_ranks(&o, "broadcast -r all", 1), STATUS_OK);
     assert_int_equal(check_ranks(&o, "alltoall -r 3", 3), STATUS_OK); /* it has no root */
     assert_int_equal(check_ranks(&o, "alltoall --inject stop:rank=2:iteration=0", 2), STATUS_USAGE);
+    assert_int_equal(check_ranks(&o, "alltoall --inject silent:rank=2:iteration=0", 2),
+                     STATUS_USAGE);
     assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 8), STATUS_OK);
     assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 6), STATUS_USAGE);
     assert_non_null(strstr(o.message, "alltoall pairwise-xor: "));
