@@ -16,7 +16,8 @@
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
 
-/* Without -b, a block is one element, so that element numbers are block numbers. */
+/* Without -b, a block is one element, so that element numbers are block numbers. From 128 ranks on,
+ * several channels cut a whole vector in units of CHANNEL_UNIT elements, so their blocks differ. */
 static size_t plan_bytes(const struct command_line *line, const struct job *job, int ranks)
 {
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)

@@ -222,8 +222,7 @@ size_t call_length(const struct call *call, int from, int to)
              ->counts) /* all blocks have one length, also in parts of composed algorithms */
         return message_length(view_block(&call->source, to));
     size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
-    size_t base = length / (size_t)call->channels, extra = length % (size_t)call->channels;
-    return base + ((size_t)call->channel < extra);
+    return channel_slice(length, call->channel, call->channels).length;
 }
 
 /* In each storage the memory from the first to the last element that a view touches. */

@@ -172,12 +172,20 @@ struct message message_part(struct builder *b, struct message message, size_t fi
     return (struct message){.spans = spans, .count = count};
 }
 
-/* Part `index` of `parts` of a message, by the slice rule. */
-static struct message message_slice(struct builder *b, struct message whole, int index, int parts)
+/* Slice `index` of `slices` of `length` elements, which are dealt in units of `unit`: the first
+ * slices may have one unit more, and the last has the rest that is no unit. */
+static struct slice slice_cut(size_t length, int index, int slices, size_t unit)
 {
-    size_t count = message_length(whole), i = (size_t)index;
-    size_t base = count / (size_t)parts, extra = count % (size_t)parts;
-    return message_part(b, whole, i * base + (i < extra ? i : extra), base + (i < extra));
+    size_t units = length / unit, count = (size_t)slices, i = (size_t)index;
+    size_t base = units / count, extra = units % count;
+    size_t first = (i * base + (i < extra ? i : extra)) * unit;
+    return (struct slice){first, i + 1 < count ? (base + (i < extra)) * unit : length - first};
+}
+
+struct slice channel_slice(size_t length, int channel, int channels)
+{
+    bool is_long = length >= CHANNEL_UNIT * (size_t)channels;
+    return slice_cut(length, channel, channels, is_long ? CHANNEL_UNIT : 1);
 }
 
 struct view view_of(struct builder *b, struct message message)
@@ -216,8 +224,11 @@ struct view view_cut(struct builder *b, const struct view *whole, int blocks)
     struct message *messages = message_array(b, blocks);
     if (!messages)
         return (struct view){0};
-    for (int i = 0; i < blocks; i++)
-        messages[i] = message_slice(b, all, i, blocks);
+    size_t length = message_length(all);
+    for (int i = 0; i < blocks; i++) {
+        struct slice slice = slice_cut(length, i, blocks, 1);
+        messages[i] = message_part(b, all, slice.first, slice.length);
+    }
     return (struct view){.messages = messages, .blocks = blocks};
 }
 
@@ -226,8 +237,11 @@ struct view view_channel(struct builder *b, const struct view *view, int channel
     struct message *messages = message_array(b, view->blocks);
     if (!messages)
         return (struct view){0};
-    for (int i = 0; i < view->blocks; i++)
-        messages[i] = message_slice(b, view->messages[i], channel, channels);
+    for (int i = 0; i < view->blocks; i++) {
+        struct message block = view->messages[i];
+        struct slice slice = channel_slice(message_length(block), channel, channels);
+        messages[i] = message_part(b, block, slice.first, slice.length);
+    }
     return (struct view){.messages = messages, .blocks = view->blocks};
 }
 

@@ -45,7 +45,24 @@ struct view view_bundle(struct builder *builder, const struct view *view, int ea
 /* The whole of a view, cut into `blocks` blocks by the slice rule: each has count / blocks
  * elements, and the first count mod blocks of them have one more. */
 struct view view_cut(struct builder *builder, const struct view *whole, int blocks);
-/* Slice `channel` of `channels` of every block, by the same rule. */
+
+/* Elements [first, first + length) of a block. */
+struct slice {
+    size_t first, length;
+};
+
+/* Elements. A slice of a long block begins at a multiple of them from the beginning of the block.
+ * That is a multiple of 128 bytes, whatever the type: accesses of 16 bytes are as aligned in the
+ * slice as in the block. */
+#define CHANNEL_UNIT 128
+
+/* Slice `channel` of `channels` of a block of `length` elements. Sender and receiver each derive it
+ * from the length alone. A block of at least CHANNEL_UNIT * channels elements is cut at multiples
+ * of CHANNEL_UNIT: each slice has units / channels whole units, the first units mod channels slices
+ * have one more, and the last slice also has the elements after the last whole unit. So no slice is
+ * longer than another by more than CHANNEL_UNIT. A shorter block is cut by the slice rule. */
+struct slice channel_slice(size_t length, int channel, int channels);
+/* That slice of every block. */
 struct view view_channel(struct builder *builder, const struct view *view, int channel,
                          int channels);
 /* New scratch memory with blocks as long as the blocks of `like`. */

@@ -189,8 +189,9 @@ static bool cost_right(const struct row *row, struct trial *trial, char why[TRIA
                  should.elements);
         return false;
     }
-    trial->channels = 2; /* side by side: the rounds are those of one half */
-    scale.n /= 2;
+    trial->channels = 2; /* side by side: the rounds are those of the longer slice */
+    scale.n = most((long)channel_slice(trial->problem.count, 0, 2).length,
+                   (long)channel_slice(trial->problem.count, 1, 2).length);
     should = row->cost(&scale);
     if (!trial_cost(trial, &beside, why))
         return false;
@@ -209,7 +210,18 @@ static bool parts_standard(const struct choice *choice)
     return true;
 }
 
-/* One that formulas can divide. */
+/* Does the algorithm cut the vector into channels of its own? */
+static bool has_channels(const struct choice *choice)
+{
+    const struct algorithm_option *options = choice->algorithm->options;
+
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && options[i].name; i++)
+        if (strcmp(options[i].name, "channels") == 0)
+            return choice->options[i] > 1;
+    return false;
+}
+
+/* One that formulas can divide, and that two channels of the algorithm halve. */
 static size_t count_of(const struct trial *trial)
 {
     const struct collective *collective = trial->problem.collective;
@@ -219,6 +231,8 @@ static size_t count_of(const struct trial *trial)
         return 1;
     if (!collective->source.blocks && !collective->destination.blocks)
         count *= p * power_down(p, option_value(&trial->choice, 0));
+    while (has_channels(&trial->choice) && count > CHANNEL_UNIT && count % (2 * CHANNEL_UNIT))
+        count *= 2;
     return (size_t)count;
 }
 

@@ -144,6 +144,90 @@ static void cut_by_the_slice_rule(void **state)
     builder_drop(b);
 }
 
+/* The slices of a block are its elements, in order. Those of a long block begin at multiples of 128
+ * elements, and none is longer than another by more than 128. A shorter block is cut as evenly as
+ * can be. Longer slices come first. */
+static void check_slices(size_t length, int channels)
+{
+    bool is_long = length >= 128 * (size_t)channels;
+    size_t at = 0, least = SIZE_MAX, most = 0;
+    for (int c = 0; c < channels; c++) {
+        struct slice slice = channel_slice(length, c, channels);
+        size_t whole = is_long ? slice.length / 128 : slice.length;
+        size_t before = c == 0 ? SIZE_MAX : channel_slice(length, c - 1, channels).length;
+        assert_int_equal(slice.first, at);
+        assert_true(!is_long || slice.first % 128 == 0);
+        assert_true(whole <= (is_long ? before / 128 : before));
+        at += slice.length;
+        least = slice.length < least ? slice.length : least;
+        most = slice.length > most ? slice.length : most;
+    }
+    assert_int_equal(at, length);
+    assert_in_range(most - least, 0, is_long ? 128 : 1);
+}
+
+static const int channel_counts[] = {1, 2, 3, 7, 64};
+#define CHANNEL_COUNTS (sizeof channel_counts / sizeof *channel_counts)
+
+static void slices_are_even_and_begin_at_units(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CHANNEL_COUNTS; i++) {
+        int channels = channel_counts[i];
+        size_t border = 128 * (size_t)channels;
+        for (size_t length = 0; length <= border + 1000; length++)
+            check_slices(length, channels);
+        for (size_t length = 2 * border - 2; length <= 2 * border + 2; length++)
+            check_slices(length, channels);
+        check_slices((size_t)1 << 40, channels);
+        check_slices(((size_t)1 << 40) + 1, channels);
+    }
+}
+
+/* Examples: the length of a block, and that of the first of its two slices. */
+static void slices_of_two_channels(void **state)
+{
+    static const struct {
+        size_t length, first;
+    } rows[] = {{0, 0},     {1, 1},     {3, 2},     {255, 128}, {256, 128},
+                {257, 128}, {383, 128}, {384, 256}, {511, 256}, {512, 256}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(channel_slice(rows[i].length, 0, 2).length, rows[i].first);
+        assert_int_equal(channel_slice(rows[i].length, 1, 2).first, rows[i].first);
+        assert_int_equal(channel_slice(rows[i].length, 1, 2).length,
+                         rows[i].length - rows[i].first);
+    }
+}
+
+/* Strided blocks, too, some short and some long. */
+static void channels_take_their_slices(void **state)
+{
+    struct builder *b = builder_new();
+    (void)state;
+    for (int trial = 0; trial < TRIALS / 10; trial++) {
+        struct span spans[3];
+        struct message messages[3];
+        for (int i = 0; i < 3; i++) {
+            spans[i] = (struct span){.run = 1 + below(40), .times = 1 + below(30)};
+            spans[i].stride = spans[i].run + below(40);
+            messages[i] = (struct message){&spans[i], 1};
+        }
+        struct view view = {messages, 3};
+        int channels = channel_counts[below(CHANNEL_COUNTS)];
+        for (int c = 0; c < channels; c++) {
+            struct view taken = view_channel(b, &view, c, channels);
+            assert_int_equal(taken.blocks, 3);
+            for (int i = 0; i < 3; i++) {
+                struct elements list = elements_of(messages[i]);
+                struct slice slice = channel_slice(list.count, c, channels);
+                check_elements(view_block(&taken, i), &list, slice.first, slice.length);
+            }
+        }
+    }
+    builder_drop(b);
+}
+
 static void blocks_are_chosen(void **state)
 {
     struct builder *b = builder_new();
@@ -286,9 +370,15 @@ static void relations_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_parts),       cmocka_unit_test(joined_stands_in_order),
-        cmocka_unit_test(cut_by_the_slice_rule), cmocka_unit_test(blocks_are_chosen),
-        cmocka_unit_test(bundles_hold_each),     cmocka_unit_test(untouched_scratch_takes_no_room),
+        cmocka_unit_test(parts_are_parts),
+        cmocka_unit_test(joined_stands_in_order),
+        cmocka_unit_test(cut_by_the_slice_rule),
+        cmocka_unit_test(slices_are_even_and_begin_at_units),
+        cmocka_unit_test(slices_of_two_channels),
+        cmocka_unit_test(channels_take_their_slices),
+        cmocka_unit_test(blocks_are_chosen),
+        cmocka_unit_test(bundles_hold_each),
+        cmocka_unit_test(untouched_scratch_takes_no_room),
         cmocka_unit_test(relations_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
