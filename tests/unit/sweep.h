@@ -13,6 +13,8 @@
  *   p <= 64      standard options: in place and not, with a count that divides badly and one that
  *                is smaller than p; 3 combinations of other option values, one each. Counts, roots
  *                and 1 or 2 channels take turns, and so do the other combinations from p to p + 1
+ *   p <= 4       also, with standard options, long blocks, which channels cut in units (view.h): 2
+ *                and 3 channels, in place and not
  *   beyond       standard options, and one other combination, with one small count
  *
  *   groups       for algorithms that need them, given by the problem or by the option: equal groups
@@ -35,6 +37,7 @@
 #define FULL_PRODUCT  17
 #define SHAKEN_MOST   17
 #define CHANNELS_MOST 3
+#define LONG_MOST     4 /* ranks, up to which there are long blocks */
 #define SHAPES_MOST   36
 #define COMBINATIONS  16
 #define EVERY_NUMBER  (SANITIZED ? 9 : 64)
@@ -81,7 +84,8 @@ enum turn {
     TURN_COUNT,
     TURN_SMALL,
     TURN_GROUPS,
-    TURN_COUNTS
+    TURN_COUNTS,
+    TURN_LONG
 };
 
 /* 0 .. choices - 1: whose turn it is for the next trial. */
@@ -195,10 +199,27 @@ static inline bool sweep_sample(struct sweep *sweep, int trials)
     return true;
 }
 
+/* Blocks just long enough to be cut in units of several elements; with a rest, more units, both. */
+static inline bool sweep_long(struct sweep *sweep)
+{
+    static const size_t over[] = {0, 37, CHANNEL_UNIT, 2 * CHANNEL_UNIT - 1};
+
+    for (int channels = 2; channels <= CHANNELS_MOST; channels++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            size_t count = (size_t)channels * CHANNEL_UNIT + over[sweep_turn(sweep, TURN_LONG, 4)];
+
+            if (!sweep_trial(sweep, count, in_place, sweep_root(sweep), channels))
+                return false;
+        }
+    return true;
+}
+
 static inline bool sweep_data(struct sweep *sweep, bool standard)
 {
     int p = sweep->unit.ranks;
 
+    if (standard && p <= LONG_MOST && sweep->unit.collective->sized && !sweep_long(sweep))
+        return false;
     if (sweep->unit.algorithm->grouped)
         return standard && p <= ALL_OF_ALL ? sweep_product(sweep, false)
                                            : sweep_sample(sweep, standard ? 2 : 1);
